@@ -1,4 +1,4 @@
-"""Annotate a model before planning: its canonical form, and for each operator whether it can run row by row."""
+"""Brings a model into its canonical form before planning, and finds the operators that can run row by row."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tflm_memopt.tflm.shapes import undefined
 
 @dataclass(frozen=True, slots=True)
 class LeftWhole:
-    """The reason why no part of a model is converted, and what the user can change."""
+    """The reason why no part of a model is converted, and a hint for the user."""
 
     why: str
     hint: str = RECONVERT
@@ -80,9 +80,9 @@ def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = Fa
 def _undone(
     graph: Graph, support: Mapping[int, Support], known: Collection[TensorId], left_alone: Collection[int]
 ) -> frozenset[int]:
-    """Return the original operators to leave alone, so that each operator that stays builtin is as in the file.
+    """Return the original operators that rewrites must leave alone, so that builtin operators are as in the file.
 
-    If such an operator still reads a new tensor, the operator that writes this tensor is left alone, too.
+    If a builtin operator still reads a new tensor, rewrites must also leave the writer of this tensor alone.
     """
     undone = set[int]()
     for op in graph.ops:
@@ -98,7 +98,7 @@ def _undone(
 
 
 def _variables(graph: Graph, support: Mapping[int, Support], left_alone: Collection[int]) -> Mapping[int, Unsupported]:
-    """Return why operators on resource variables stay builtin. Variables that became states are not in the graph."""
+    """Return the reasons why operators on resource variables stay builtin, by Op.index."""
     why = builtin_variables(graph, left_alone)
     said = "A resource variable must be read, and then assigned once, as rows that stay for the next inference"
     return {
@@ -138,7 +138,7 @@ def _uncalled(model: Model) -> LeftWhole | None:
 
 
 def _looped(model: Model) -> LeftWhole | None:
-    """Return the reason that applies if the model's loops are recurrent layers, which has a hint of its own."""
+    """Return the reason for a model whose loops are recurrent layers, or None for any other model."""
     found = recurrent.loops(model.graphs)
     if not found:
         return None
@@ -163,9 +163,7 @@ def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
 
 @lru_cache(maxsize=1)
 def find_regions(annotated: AnnotatedGraph, *, fold: bool = True) -> RowGraph | None:
-    """Return the row graph that is planned, or None if it has no regions. The last row graph is cached, since plan and
-    report use it.
-    """
+    """Return the row graph to plan, or None if it has no regions. The last result is cached for the report."""
     graph = partition(annotated.graph, annotated.support)
     if not graph.regions:
         return None
@@ -177,7 +175,7 @@ def find_regions(annotated: AnnotatedGraph, *, fold: bool = True) -> RowGraph | 
 
 
 def dead_channels(annotated: AnnotatedGraph, graph: RowGraph) -> Mapping[int, int]:
-    """For each row operator with weights, return how many output channels folding removed, by Op.index."""
+    """Return how many output channels folding has removed from each row operator with weights, by Op.index."""
     whole = {i: s for i, s in annotated.support.items() if isinstance(s, RowOp) and s.weights is not None}
     return {i: op.writes.c - graph.ops[i].writes.c for i, op in whole.items() if i in graph.ops}
 

@@ -1,10 +1,9 @@
 """Compare the constants of a rewritten model with those of the original, without running a model.
 
-The numbers of each operator of a program are compared with those of the original's operators, in the same form. A
-program does not name the original operators that it replaces. So each operator of a program must equal an operator of
-the original, the writers of both operators' inputs must be equal, too, and each operator of the original must be found.
-Constants of builtin operators must have the original's bytes. Programs store constants in several forms: without dead
-channels, in parts on several devices, or with rows in reverse order.
+A program does not name the original operators that it replaces. So each operator of a program must have the weights,
+biases and scales of an operator of the original, and the writers of both operators' inputs must be equal, too. Each
+operator of the original must be found. Constants of builtin operators must have the original's bytes. Programs store
+constants in several forms: without dead channels, in parts on several devices, or with rows in reverse order.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from tflm_memopt.runtime.verification import ComparedConstants
 
 
 def compare_constants(original: Model, rewritten: Model, changes: Changes) -> ComparedConstants:
-    """Compare all operators of the rewritten model that have constants. changes: changes of the model's interface."""
+    """Compare all operators of a rewritten model that have constants. changes: the changes of its interface."""
     known = {region.program for region in regions(original)}
     programs = [unpack(region.program) for region in regions(rewritten) if region.program not in known]
     found = compare_programs(programs, nearest_form(programs, original, changes)) if programs else ComparedConstants()
@@ -54,7 +53,8 @@ def nearest_form(programs: Sequence[Program], original: Model, changes: Changes)
     best, most = Originals(()), -1
     for ops in _originals(original, changes):
         tried = Originals(ops)
-        found = [bool(tried.equal(op, program)) for program in programs for op in _compared(program)]
+        each = ((op, program) for program in programs for op in program.ops if op.kind not in numbers.NOT_COMPARED)
+        found = [bool(tried.equal(op, program)) for op, program in each]
         if (count := sum(found)) > most:
             best, most = tried, count
         if count == len(found):
@@ -62,18 +62,14 @@ def nearest_form(programs: Sequence[Program], original: Model, changes: Changes)
     return best
 
 
-def _compared(program: Program) -> Iterator[ProgramOp]:
-    return (op for op in program.ops if op.kind not in numbers.NOT_COMPARED)
-
-
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
-    """Yield the original's operators in each form that programs may have: with dead channels and without."""
+    """Yield the original's operators with dead channels and without. Programs may have either form."""
     graph = int8_io(model.graph).graph if changes.inputs or changes.outputs else model.graph
     mode = input_mode(changes.input or "arena")
     annotated = annotation.annotate(graph, annotation.left_whole(model), sliding=mode.where == SLIDING)
     forms = [annotated]
     if mode.where == SLIDING:
-        with contextlib.suppress(UsageError):  # the rewritten model may have been made from another original
+        with contextlib.suppress(UsageError):  # the rewritten model may belong to another original
             forms.insert(0, pipeline.slide(annotated, mode)[0])
     for form in forms:
         for fold in (True, False):
@@ -84,19 +80,19 @@ def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
 
 @dataclass(frozen=True)
 class Originals:
-    """The original's operators with which programs are compared."""
+    """The operators of the original model with which the operators of programs are compared."""
 
     ops: Sequence[RowOp]
     known: dict[tuple[numbers.ConstantForm, int], Mapping[bytes, set[int]]] = field(default_factory=dict, compare=False)
-    """Sets of operators with equal numbers, by digest, for each form and target."""
+    """Sets of operators with equal constants, by the digest of the constants, for each form and target."""
     ends: dict[int, set[int]] = field(default_factory=dict, compare=False)
-    """For each operator, the channels at which the parts end that were found so far. The next device's part of the
-    operator begins at one of these channels.
+    """Channels at which the known parts of each operator end, by the operator's number. The part of the next device
+    begins at one of these channels.
     """
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
-        """Each operator with its number in the model, in both orders of rows."""
+        """All operators with their numbers, both in normal form and with rows in reverse order."""
         return [(number, form) for number, op in enumerate(self.ops) for form in _forms(op)]
 
     def equal(self, op: ProgramOp, program: Program) -> set[int]:
@@ -110,9 +106,9 @@ class Originals:
         return self.known[key].get(numbers.digest(numbers.of_program(op, program)), set())
 
     def equal_parts(self, op: ProgramOp, program: Program, channels: int) -> set[int]:
-        """Return the original's operators of which this many adjacent channels equal a program's operator.
+        """Return the original's operators that have a part equal to a program's operator. channels: size of the part.
 
-        Devices have the parts of an operator in the order of its channels, so the part after the last match is compared
+        Consecutive devices have consecutive channels of an operator. So the part after the last match is compared
         first. If that part differs, for example because it is damaged, all parts are compared.
         """
         form, found = numbers.form_of(op, program), numbers.digest(numbers.of_program(op, program))
@@ -128,10 +124,10 @@ class Originals:
     def _numbers(
         self, form: numbers.ConstantForm, target: int, channels: int = 0, begins: Mapping[int, set[int]] | None = None
     ) -> Iterator[tuple[int, int, Numbers]]:
-        """Yield each operator in this form as its number in the model, the end of its channels, and its numbers.
+        """Yield the number of each operator, the end of its channels, and its constants in this form.
 
-        channels: number of channels of the parts that are yielded instead of whole operators, or 0. begins: by
-        operator, the channels besides 0 at which its parts may begin, or None for all channels.
+        channels: size of the parts that are yielded, or 0 for whole operators. begins: channels besides 0 at which the
+        parts of each operator may begin, or None for all channels.
         """
         for number, op in self.forms:
             if op.kind is not form.kind:
@@ -142,8 +138,9 @@ class Originals:
                     yield number, end, expected
 
     def nearest(self, op: ProgramOp, program: Program, channels: int) -> tuple[RowOp, Mapping[str, int]] | None:
-        """Return the original's operator that as a whole or in part differs least from a program's operator, and the
-        difference.
+        """Return the original's operator that differs least from a program's operator, and how many constants differ.
+
+        The original's operators are compared as a whole and in parts.
         """
         form, found = numbers.form_of(op, program), numbers.of_program(op, program)
         compared = (
@@ -168,8 +165,8 @@ def _forms(op: RowOp) -> Iterator[RowOp]:
 
 
 def _parts(op: RowOp, channels: int, begins: Collection[int] | None) -> Iterator[tuple[int, RowOp]]:
-    """Yield the parts of an operator with this number of adjacent output channels, or the whole operator for 0, each
-    with its end. begins: channels at which parts may begin, or None for all channels.
+    """Yield the parts of an operator and the channels at which they end. channels: size of the parts, or 0 for the
+    whole operator. begins: channels at which parts may begin, or None for all channels.
     """
     if not channels:
         yield op.writes.c, op
@@ -198,8 +195,10 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
             if not matches:
                 near = originals.nearest(op, program, channels)
                 unknown += near is None
-                where = f"operator {n} of program {p}, {op.kind.name},"
-                different += [f"{where} is not '{near[0].name}' of the original: {_told(near[1])}"] if near else []
+                if near:
+                    counts = " and ".join(f"{count:,} {name}" for name, count in near[1].items())
+                    where = f"operator {n} of program {p}, {op.kind.name},"
+                    different.append(f"{where} is not '{near[0].name}' of the original: {counts} differ")
                 continue
             equal[n] = matches
             seen |= matches
@@ -207,24 +206,15 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
         different += _elsewhere(p, program, equal, ops)
     summed = any(op.kind is numbers.SUMMED for program in programs for op in program.ops)
     missing = [op for number, op in enumerate(ops) if number not in seen and op.kind not in numbers.NOT_COMPARED]
-    if summed:  # several devices add up partial sums of such an operator, so its constants cannot be compared
+    if summed:  # several devices add partial sums of an operator, so the constants of the operator cannot be compared
         unknown += len(missing)
     elif not different and not unknown:
         different += [f"{op.name} of the original is in no program" for op in missing]
     return ComparedConstants(count, unknown, tuple(different))
 
 
-def _told(counts: Mapping[str, int]) -> str:
-    """Describe how many numbers of each kind differ.
-
-    >>> _told({"weights": 3, "biases": 1})
-    '3 weights and 1 biases differ'
-    """
-    return " and ".join(f"{count:,} {name}" for name, count in counts.items()) + " differ"
-
-
 def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Sequence[RowOp]) -> Iterator[str]:
-    """Describe operators that equal one of the original, but whose input has another writer than in the original."""
+    """Describe the operators of a program whose input has another writer than in the original."""
     for n, makers in _makers(program):
         if n in equal and makers and makers <= equal.keys():
             made = {ops[number].output for maker in makers for number in equal[maker]}
@@ -233,7 +223,7 @@ def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Seq
 
 
 def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:
-    """For each input of each operator, yield the earlier operators that write any of its bytes, which may be shared."""
+    """Yield the number of an operator and the earlier operators that write bytes of its input, for each input."""
     places = [(t.base, t.offset, t.column_windows, t.height * t.width * t.channels) for t in program.tensors]
     written = defaultdict[object, set[int]](set)
     for n, op in enumerate(program.ops):
@@ -242,7 +232,7 @@ def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:
 
 
 def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
-    """Return the number of builtin operators with their original constants, and descriptions of all others."""
+    """Return how many builtin operators have the constants of the original, and descriptions of all others."""
     known = {(op.type, before.tensors[op.outputs[0]].name): op for op in before.ops if op.outputs}
     equal, different = 0, []
     for op in after.ops:
@@ -255,7 +245,7 @@ def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
             if ABSENT not in (a, b) and after.tensors[b].constant and before.tensors[a].constant
         ]
         if any(kept.shape != new.shape for kept, new in pairs):
-            continue  # such an operator is a part of an original operator
+            continue  # the operator is a part of an original operator
         wrong = [new for kept, new in pairs if _constant(kept) != _constant(new)]
         different += [f"builtin {describe(op)}: constant '{new.label}' differs" for new in wrong]
         equal += bool(pairs) and not wrong

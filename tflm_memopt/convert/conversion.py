@@ -1,4 +1,4 @@
-"""Convert one model. Plans within the limits are made, checked and lowered once; saved plans are not made."""
+"""Converts one model. A plan is made or read from a file, and then checked and lowered."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ NOTHING = "no operator of the model can run row by row"
 LEAST_TRIES = 5
 """Number of sizes of fast memory to try, so that an error can name one that is enough."""
 SPILL_TRIES = 4
-"""Number of plans with tensors in slow memory to try, since the bytes of their tails become known only afterwards."""
+"""Number of plans with tensors in slow memory to try. The tail of the arena is known only after a plan is lowered."""
 LARGEST = 4
-"""Largest ratio of a plan's buffers to the bytes of all tensors."""
+"""A plan's buffers have at most this multiple of the bytes of all tensors."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """Errors that a damaged plan, or a plan of another model, can raise while it is read."""
 
@@ -87,19 +87,21 @@ class Conversion:
     options: ConversionOptions
     abi: Abi
     widest: Settings | None = None
-    """Limits of tiled groups under other options, which hints try."""
+    """The widest limits of tiled groups, which are tried for the hints of error messages."""
     library: Library = REFERENCE
-    """Kernel library that the arena figures count."""
+    """Kernel library whose scratch the arena figures include."""
     interpreter: bool = True
     """Whether TFLM runs the rewritten model; if not, RAM and flash are those of its C module."""
     rows: RowGraph | None = None
-    """Row graph to plan, with the input in its place (from placed()), or None if there is nothing to convert."""
+    """The row graph to plan, which placed() sets, or None if there is nothing to convert."""
     log: Log = field(default_factory=Log)
     known: Plans | None = None
-    """Plans with other limits of tiled groups, of which orders and row-wise groups are reused."""
+    """Plans with other limits of tiled groups, whose operator orders and row-wise groups are reused."""
 
     def placed(self) -> Conversion:
-        """Return the conversion with its row graph. Raises UsageError for an input that cannot be at its place."""
+        """Return the conversion with its row graph. Raises UsageError if the input cannot be where the options
+        want it.
+        """
         rows = None
         if not annotation.left_whole(self.source, self.options.ops):
             if self.options.ops != BUILTIN:
@@ -169,7 +171,7 @@ class Conversion:
         plan = replace(plan, wide=plan.wide or self.options.wide)
         graph = self._planned_from(plan)
         if self.options.speeds and any(op.stateful for op in graph.ops.values()):
-            raise UsageError("a model with variables runs on one core", code="cannot_share", hint="no --cores")
+            raise UsageError("a model with variables runs on one core", code="cannot_share", hint="omit --cores")
         if self.options.speeds and not plan.sharing:
             plan = share_out(Planned(graph, plan), self.options.speeds)
         planned = pipeline.checked(graph, plan)
@@ -302,8 +304,8 @@ class Conversion:
     def state_variants(self) -> list[Conversion]:
         """Return this conversion and, for a sliding window, variants in which fewer and fewer layers keep rows.
 
-        In these variants, layers after those that keep rows compute all rows again. The variants have different numbers
-        of multiply-accumulates, by which they are sorted.
+        In a variant, the layers behind the last layer that keeps rows compute all rows again. Variants are sorted by
+        their multiply-accumulates, and no two variants have equally many.
         """
         here, found = self.options.input, {self.plans.macs: self}
         for layers in reversed(range(len(self.whole.graph.ops)) if here.where == SLIDING else ()):
@@ -313,10 +315,10 @@ class Conversion:
         return [found[macs] for macs in sorted(found)]
 
     def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
-        """Return the arena's bytes with the whole streamed or sliding input in the arena, or None if `chosen` takes no
-        more.
+        """Return the bytes of the arena with the whole input in it, if that is less than `chosen` takes, or else None.
 
-        The arena is not planned if the input alone is as large as the head of `chosen`.
+        `chosen` has a streamed or sliding input. The arena is not planned if the input alone is as large as the head of
+        `chosen`.
         """
         graph = chosen.planned.graph
         pushed = graph.source and graph.source.pushed and graph.source.height * graph.source.row_bytes
@@ -349,7 +351,7 @@ class Conversion:
     @staticmethod
     def _read(document: Mapping[str, Any]) -> Plan:
         if document["schema"] != SCHEMA_VERSION:
-            raise PlanError(f"schema {document['schema']}, this version reads {SCHEMA_VERSION}")
+            raise PlanError(f"the plan has schema {document['schema']}, but this version reads {SCHEMA_VERSION}")
         return Plan.from_json(document)
 
     @property
@@ -358,20 +360,20 @@ class Conversion:
         return _largest(self.rows) if self.rows else 0
 
     def _matches(self, plan: Plan, others: int) -> None:
-        """Raise PlanError for sizes or regions of another model, which the checker would not notice in bytes."""
+        """Raise PlanError if sizes or regions are those of another model, which the checker does not compare."""
         if plan.target != self.options.target:
-            raise PlanError(f"it is for {plan.target}, not for {self.options.target}")
+            raise PlanError(f"the plan is for target {plan.target}, not for {self.options.target}")
         largest = _largest(self._planned_from(plan)) + TFLM_ALIGN * len(plan.buffers) + others
         if not 0 <= plan.head <= largest:
-            raise PlanError(f"its head of {plan.head} bytes is larger than everything that this model has")
+            raise PlanError(f"the plan's head of {plan.head:,} B is larger than all buffers of this model could be")
         for call in plan.calls():
             step = plan.steps[call[0]]
             if isinstance(step, Group) and step.region != min(plan.operators(call)):
-                raise PlanError(f"region {step.region} of this plan has other operators")
+                raise PlanError(f"region {step.region} of the plan has other operators than in this model")
         if self.options.ops == PER_GROUP:
             crooked = [b.key for b, o in plan.placed() if b.role is Role.TENSOR and o % TFLM_ALIGN]
             if crooked:
-                raise PlanError(f"tensor {crooked[0]} is not aligned as --ops group wants it")
+                raise PlanError(f"tensor {crooked[0]} is not at a multiple of {TFLM_ALIGN} bytes, as --ops group needs")
 
 
 def _largest(graph: RowGraph) -> int:

@@ -15,14 +15,12 @@ from tflm_memopt.results import BarriersReport, CoreReport
 from tflm_memopt.rowgraph.inputs import ARENA
 
 NEST, SET_UP, BARRIER = 220, 250, 20
-"""Additional instructions on two cores: for stepping to an iteration, which each core does for all iterations, for
-beginning a core's part of an iteration, and for waiting at a barrier.
-
-These instructions were counted on Cortex-M33, those of the barrier by benchmarks/two_cores.py with the counters of
-tmo/spin.h.
+"""Additional instructions on two cores, counted on Cortex-M33. NEST: a core steps to an iteration. SET_UP: a core
+begins its part of an iteration. BARRIER: a core waits at a barrier; benchmarks/two_cores.py counted it with the
+counters of tmo/spin.h.
 """
 STACKS = 1856, 1760
-"""Stack of each core in bytes: the maximum in docs/two-cores.md on Cortex-M33, for core 0 inside Invoke()."""
+"""Bytes of stack of each core inside Invoke(): the maximum on Cortex-M33 in docs/two-cores.md."""
 LEAST_SHARE = 0.2
 """Smallest useful share of a core's time on two cores; below it, one core alone runs the model faster."""
 
@@ -36,7 +34,7 @@ def speeds(
     """
     if cores == 1:
         if share is not None:
-            raise UsageError("--share is for two cores", hint="--cores 2")
+            raise UsageError("--share needs two cores", hint="--cores 2")
         return None
     barred = {
         f"--input {where}": where != ARENA,

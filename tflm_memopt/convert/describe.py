@@ -96,7 +96,7 @@ def _report(
     done: tuple[Work, ...],
     started: float,
 ) -> Report:
-    """Describe a conversion and the chosen plan, or why no plan was chosen. done: the work of one inference."""
+    """Return the report of a conversion and the chosen plan, if one was chosen. done: the work of one inference."""
     conversion, chosen, limits = made.conversion, made.chosen, made.limits
     border, annotated, macs = conversion.border, conversion.whole, conversion.original_macs
     planned, parts = chosen.planned if chosen else None, conversion.rows
@@ -171,9 +171,7 @@ def _window(planned: Planned | None) -> WindowReport | None:
 
 
 def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
-    """Describe a point on the frontier, and how much memory it leaves free on a board. clock: clock of the core for
-    which `costed` was estimated.
-    """
+    """Describe a point on the frontier, and the memory that it leaves free on a board. clock: clock for the times."""
     point = costed.converted
     plan = point.planned.plan
     return PointReport(
@@ -263,7 +261,7 @@ def _kept(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> l
 
 
 def _interface_kept(border: Int8Interface, unchanged: str) -> list[str]:
-    """Describe inputs and outputs that `--int8-io` left unchanged, which are all without a rewritten model."""
+    """Describe the inputs and outputs that `--int8-io` left unchanged, which are all of an unchanged model's."""
     kept = [f"{refusal.where}: {refusal.reason}" for refusal in border.refusals]
     return kept + [f"{i.side} '{short_name(i.name)}': {unchanged}" for i in _interface(border) if unchanged]
 

@@ -43,7 +43,7 @@ Choose = Callable[[Conversion], Converted | None]
 
 
 class TooLarge(Exception):
-    """The plan `best`, which has the least RAM of all plans that were tried, exceeds the limits of RAM or flash."""
+    """No plan keeps the limits of RAM and flash. `best` has the least RAM of all plans that were tried."""
 
     def __init__(self, conversion: Conversion, limits: Limits, best: Converted) -> None:
         self.conversion, self.limits, self.best = conversion, limits, best
@@ -60,7 +60,7 @@ class _Alternative:
 
 
 def too_large(conversion: Conversion, limits: Limits, best: Converted, choose: Choose) -> DoesNotFit:
-    """Return the error for `best`, the plan with the least RAM of all that were tried."""
+    """Return the error for a model of which no plan keeps the limits. best: the plan with the least RAM."""
     if limits.admit(best.arena):
         ways = _for_flash(conversion, limits, best, choose)
         return too_little_flash(limits, best.firmware, ", or ".join([*ways, SMALLER]))
@@ -78,7 +78,7 @@ def too_large(conversion: Conversion, limits: Limits, best: Converted, choose: C
 
 
 def no_other_plan(limits: Limits, arena: Arena, needs: Firmware, why: str, instead: str = SMALLER) -> DoesNotFit:
-    """Return the error for a model that is not rewritten, or whose plan is a saved one. why: the reason."""
+    """Return the error for an unchanged model or a saved plan that exceeds the limits. why: reason for the message."""
     elsewhere = limits.board is not None and replace(limits, board=None).fit(arena, needs)
     hint = ", or ".join([*(_boards(arena, needs) if elsewhere else ()), instead])
     if limits.admit(arena):
@@ -101,7 +101,7 @@ def too_little_flash(limits: Limits, needs: Firmware, hint: str) -> DoesNotFit:
 
 
 def _for_ram(conversion: Conversion, limits: Limits, best: Converted, choose: Choose) -> Iterator[str]:
-    """Yield options that fit the RAM limit, then boards that fit, and then a limit that can be kept."""
+    """Yield flags with which the model fits, then boards on which it fits, and then a RAM limit that it keeps."""
     found = False
     for way in _more_compute(conversion, limits, best):
         found |= "fits" in way
@@ -160,7 +160,7 @@ def _others(conversion: Conversion, limits: Limits) -> Iterator[_Alternative]:
                 continue
             try:
                 once = other.first(limits)
-            except UsageError:  # only the search finds that the input cannot be streamed
+            except UsageError:  # the search has found that the input cannot be streamed
                 continue
             yield _Alternative(" ".join(flags), other, once)
 
@@ -213,7 +213,7 @@ def up(overhead: float) -> str:
 
 
 def binding(converted: Converted) -> str:
-    """Describe the step with the peak of live bytes and its critical buffers (layout/critical.py), largest first."""
+    """Describe the step with the most live bytes, and the buffers that determine the head (layout/critical.py)."""
     plan, graph = converted.planned.plan, converted.planned.graph.model
     placed = list(plan.placed())
     number = max(placed, key=lambda p: p[1] + p[0].nbytes)[0].first
@@ -228,7 +228,7 @@ def binding(converted: Converted) -> str:
 
 def _content(graph: Graph, buffer: Buffer) -> str:
     what = ROLES[buffer.role]
-    if buffer.role is Role.SCRATCH:  # the key of such a buffer is a step, not a tensor
+    if buffer.role is Role.SCRATCH:  # the key of scratch is a step, not a tensor
         return what
     maker = graph.producer(buffer.key)
     if maker is None:

@@ -1,7 +1,7 @@
-"""Plans of one model at every compute budget: the budgets to plan for, and the lowest one that fits a RAM limit.
+"""Makes plans of one model for every compute budget, and finds the lowest budget that keeps a RAM limit.
 
-Budgets and limits give the two problems of msf-CNN (section 5). Problem P1 asks for the least RAM within a compute
-budget, and P2 for the least compute within a RAM limit.
+msf-CNN (section 5) poses two problems. Problem P1 asks for the least RAM within a compute budget, and P2 for the least
+compute within a RAM limit.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from tflm_memopt.rowgraph.rematerialisation import Choice, choices, with_passes
 FULL_WIDTH = 0xFFFF
 """Number of columns that no feature map exceeds, since a tile of the C library is a uint16_t."""
 ROUNDING = 1e-9
-"""Tolerance for F as a decimal fraction, so that the search does not lose a plan exactly at the budget."""
+"""Tolerance of F, so that rounding does not exclude a plan whose F is exactly the budget."""
 VAIN = 2
-"""Number of consecutive sets of rematerialisations without a gain after which a search ends."""
+"""A search ends after this number of consecutive sets of rematerialisations without a gain."""
 
 
 def settings(without: Collection[str] = (), max_overhead: float | None = None) -> Settings | None:
-    """Return the limits of tiled groups without some techniques. Raises UsageError for an unknown technique."""
+    """Return the limits of tiled groups without the given techniques. Raises UsageError for an unknown technique."""
     unknown = sorted(set(without) - set(SWITCHES))
     if unknown:
         what = f"'{unknown[0]}' is not a technique that can be switched off"
@@ -73,9 +73,10 @@ class Plans:
         better: Callable[[int, Plan], Plan] | None = None,
         like: Plans | None = None,
     ) -> None:
-        """Prepare the plans of a row graph. better: function that improves a plan by running operators in parts, within
-        a number of multiply-accumulates. like: plans with other tiled groups, of which orders and row-wise groups are
-        reused.
+        """Prepare the plans of a row graph.
+
+        better: function that improves a plan by running operators in parts, within a number of multiply-accumulates.
+        like: plans with other limits of tiled groups, whose operator orders and row-wise groups are reused.
         """
         self._better, self._like = better, like
         self._graph, self._options, self._log = graph, options, log or Log()
@@ -84,17 +85,17 @@ class Plans:
         self.at = cache(self._at)
         self._with = cache(self._planners_with)
         self._known: list[Plan] = []
-        """Plans for which a layout has been computed. A plan that cannot be better than a known plan gets no layout."""
+        """Plans that have a layout. A plan that cannot be better than one of these plans gets no layout."""
 
     @cached_property
     def inputs(self) -> int:
-        """Bytes of all inputs, which TFLM keeps in the arena at once, so that no plan takes less."""
+        """Bytes of all inputs. TFLM keeps all inputs in the arena at once, so no plan takes less."""
         sizes = tensor_sizes(self._graph)
         return sum(sizes.get(t, 0) for t in self._graph.model.inputs)
 
     @cached_property
     def least_macs(self) -> int:
-        """Lower bound of a plan's multiply-accumulates, which is below `macs` if some outputs are not read."""
+        """Fewest multiply-accumulates of a plan. They are fewer than `macs` if some values are never read."""
         return min(planner.points()[-1].macs for planner in self._once)
 
     @cached_property
@@ -113,7 +114,7 @@ class Plans:
 
     @cached_property
     def choices(self) -> Sequence[Choice]:
-        """Sets of operators that may be rematerialised, of which the first set is empty."""
+        """Sets of operators that may run twice. The first set is empty."""
         options, tiles, sizes = self._options, self._options.tiles, tensor_sizes(self._graph)
         if not (options.rematerialisation and tiles and tiles.recompute):
             return (Choice((), self.macs, 0),)
@@ -121,7 +122,7 @@ class Plans:
         return tuple(choice for choice in found if choice.macs <= tiles.max_overhead * self.macs)
 
     def _planners_with(self, choice: Choice) -> Sequence[Planner]:
-        """Return planners with recompute, which are made on demand because their search takes longer."""
+        """Return the planners with recompute for a set of rematerialisations."""
         tiles = self._options.tiles
         if not (tiles and tiles.recompute):
             return ()
@@ -135,8 +136,8 @@ class Plans:
     def _at(self, macs: int) -> Plan:
         """Return the plan of least head with at most `macs` multiply-accumulates, or with `least_macs` if that is more.
 
-        Large sets of rematerialisations promise most and are tried first. After two sets without a gain, only the empty
-        set is tried.
+        Large sets of rematerialisations are tried first, since they promise the most gain. After two sets without a
+        gain, only the empty set is tried.
         """
         found: list[Plan] = []
         vain = 0
@@ -153,18 +154,19 @@ class Plans:
         return self._better(macs, best) if self._better else best
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan:
-        """Return a plan like the given one whose tiled groups cost as little as this head allows."""
+        """Return the plan with other tiled groups, which cost as little as this head allows."""
         with_passes = (p for choice in self.choices if choice.passes == plan.passes for p in self._with(choice))
         found = (planner.roomier(plan, head, price) for planner in (*self._once, *with_passes))
         return next((other for other in found if other is not None), plan)
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan of any order without recompute within the limit that moves the fewest slow bytes, or None."""
+        """Return the plan without recompute that moves the fewest bytes of slow memory, or None if none is within the
+        limit.
+        """
         found = [plan for planner in self._once if (plan := planner.spilled(limit, cost))]
         return min(found, key=lambda plan: plan.slow_bytes, default=None)
 
     def _plans(self, planners: Sequence[Planner], macs: int) -> list[Plan]:
-        """Return the plan of each planner."""
         found = list(plans(planners, macs, self._known))
         for plan in found:
             if all(plan is not other for other in self._known):
@@ -173,9 +175,7 @@ class Plans:
 
     @cached_property
     def budgets(self) -> list[int]:
-        """Multiply-accumulates at which the least head is expected to change, in ascending order. Sets of
-        rematerialisations are considered until two of them promise no gain.
-        """
+        """Multiply-accumulates at which the least head is expected to change, in ascending order."""
         points, vain = _points(self._once), 0
         for choice in self.choices:
             least = min(nbytes for _, nbytes in points)
@@ -188,7 +188,7 @@ class Plans:
         return _rising(points)
 
     def budgets_with(self, choice: Choice) -> list[int]:
-        """Return the multiply-accumulates of undominated points for a set of rematerialisations, ascending."""
+        """Return the budgets at which the least head is expected to change with a set of rematerialisations."""
         if self._better:
             return self.budgets
         return _rising(_points(self._with(choice)))

@@ -21,7 +21,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     if (limit := limits.time) is None:
         raise TypeError("no limit of time")
     found = within_macs(conversion, limits, table, by_time(limit.clock), planning)
-    if not found:  # the error that this call raises gives the least RAM
+    if not found:  # within_budget() raises an error that states the least RAM
         return within_budget(conversion, replace(limits, instructions=None, time=None, slow=None))
     best = _least(found, limit, limits.instructions)
     if best is not None and limits.admit(best.converted.arena):
@@ -46,9 +46,9 @@ def holds(limit: TimeLimit | None, taken: Span | None) -> bool:
 
 
 def original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNotFit:
-    """Raise the error for a model that is not rewritten, for the reason `why`, if it may exceed the time limit."""
+    """Return the error for an unchanged model that may exceed the time limit. why: reason why it is unchanged."""
     if taken is None:
-        what, hint = "the original model's run time is unknown", "no --time-limit"
+        what, hint = "the original model's run time is unknown", "omit --time-limit"
     else:
         least = replace(limit, builtin=0).least(taken[1])
         what, hint = f"takes up to {least:g} ms, limit is {limit.milliseconds:g} ms", SMALLER
@@ -56,7 +56,7 @@ def original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNot
 
 
 def _least(found: Sequence[Costed], limit: TimeLimit, most: int | None) -> Costed | None:
-    """Return the least arena within the limits. `found` is a frontier in order of instructions, fewest first."""
+    """Return the plan of least arena within the limits. found: plans of a frontier, fewest instructions first."""
     within = [c for c in found if limit.takes(c.work) <= limit.cycles and (most is None or c.instructions <= most)]
     return within[-1] if within else None
 
@@ -64,7 +64,7 @@ def _least(found: Sequence[Costed], limit: TimeLimit, most: int | None) -> Coste
 def _ways(
     conversion: Conversion, limits: Limits, limit: TimeLimit, table: Table, found: Sequence[Costed]
 ) -> Iterator[str]:
-    """Yield alternatives that were tried: other kernels of the core, more time, more RAM, a faster board."""
+    """Yield the flags of alternatives that keep the limits: other kernels, more time, more RAM, or a faster board."""
     if table.target in TARGETS and table.target != conversion.options.target:
         other = conversion.packed_for(table.target)
         packed = within_macs(other, limits, table, by_time(limit.clock), lambda _done, _of: None)
@@ -83,7 +83,7 @@ def _ways(
 
 
 def _faster(limit: TimeLimit, costed: Costed) -> Iterator[str]:
-    """Yield a flag with boards of the same core on which the plan fits and keeps the time limit, if there are any."""
+    """Yield a flag with boards that have the same core and keep the limits of memory and time, if there are any."""
     there = costed.converted
 
     def keeps(on: Board) -> bool:

@@ -1,6 +1,6 @@
-"""Implements inspect(), which describes a model, which operators run row by row, and why the others do not.
+"""Implements inspect(), which describes a model and its operators without making a plan.
 
-inspect() makes no plan.
+For each operator, inspect() states whether the operator can run row by row, or why not.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from tflm_memopt.tflm.structs import Abi
 def inspect(
     model: GivenModel, *, name: str = "", abi: Abi = "ilp32", target: str = GENERIC, kernels: Kernels = "reference"
 ) -> Inspection:
-    """Return what a model consists of, what can run row by row, and what it needs under TFLM today.
+    """Return the operators and tensors of a model, which operators can run row by row, and the RAM and flash that it
+    needs under TFLM today.
 
-    kernels: library of the kernels for the arena's bytes, which with CMSIS-NN depend on the core `target`.
+    kernels: kernel library whose scratch counts. CMSIS-NN's scratch depends on the core `target`.
     """
     data, name, _ = loaded(model, name)
     source = read(data)
@@ -85,14 +86,14 @@ def inspection(
 
 
 def _refused(source: Model, annotated: AnnotatedGraph) -> str:
-    """Return what TFLM refuses in the original model, and whether the rewritten model runs; "" if all is accepted."""
+    """Describe the operators of the original that TFLM refuses, and whether the rewritten model runs, or return ""."""
     found = refusals(source)
     if not found:
         return ""
     kept = refused(source, annotated)
     if kept:
         return f"{summary(kept)}; {kept[0].hint}"
-    return f"{summary(found)}. The rewritten model runs, because this is a part of our operator there."
+    return f"{summary(found)}. The rewritten model runs, because our operator replaces this operator."
 
 
 def _operators(
@@ -120,11 +121,10 @@ def _operators(
 
 
 def _live_bytes(graph: Graph) -> list[int]:
-    """Return, for each operator, the bytes of the activations that are live while it runs, including operands and
-    results.
+    """Return the bytes of the activations that are live while each operator runs, with its operands and results.
 
-    Inputs are live from the start to their last use, and outputs from their producer to the end, as in TFLM
-    (micro_allocation_info.cc).
+    As in TFLM (micro_allocation_info.cc), an input of the model is live from the start to its last use, and an output
+    of the model from its producer to the end.
     """
     first: dict[TensorId, int] = dict.fromkeys(graph.inputs, 0)
     last: dict[TensorId, int] = {}

@@ -1,8 +1,8 @@
-"""Choose plans by estimated instructions or time: the frontier, and the least RAM within a limit of instructions.
+"""Chooses plans by estimated instructions or time: the frontier, and the least RAM within a limit of instructions.
 
-The search for plans counts multiply-accumulates. Among plans with equally many multiply-accumulates, a plan that
-computes more pixels at once takes fewer instructions and more bytes. So plans with several tile widths are made, some
-of them with more pixels at once or fewer tiled groups than in the least RAM, and the estimates of instructions decide.
+The search for plans counts multiply-accumulates. Of plans with equally many multiply-accumulates, a plan that computes
+more pixels at once takes fewer instructions and more bytes. So plans with several tile widths are made and compared by
+their estimated instructions.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from tflm_memopt.plan.pareto import undominated
 MOST_SLOW = 8
 """Number of plans with tensors in slow memory that explore() makes."""
 CLIFF = 1.2
-"""Ratio of the prices of two neighbouring plans above which plans between these two are tried."""
+"""If a plan's price exceeds that of the next faster plan by this factor, plans between both are tried."""
 TILED_COST = 1.5
-"""Value of Settings.tiled_cost if time counts: a tile of four pixels takes 1.4 times as long as in a whole row."""
+"""Value of Settings.tiled_cost if time counts. Four pixels take 1.4 times as long in a tile as in a whole row."""
 STEP = 1 / 32
-"""Fraction of the head by which plans grow that compute more and more pixels at once."""
+"""Step between the heads of plans that compute more and more pixels at once, as a fraction of the first head."""
 LESS = 0.9
 """Fast memory of each plan with slow tensors, as a fraction of the previous plan's."""
 Planning = Callable[[int, int], None]
@@ -67,8 +67,9 @@ def costed(converted: Converted, table: Table) -> Costed:
 
 
 def forms(conversion: Conversion) -> tuple[Conversion, ...]:
-    """Return the tile widths to try: single pixels, the width of a packed kernel, and whole rows, with and without wide
-    tiles and tiled groups, and two rows at once.
+    """Return a conversion for each tile width to try: single pixels, the width of a packed kernel, and whole rows.
+
+    Whole rows are also tried with wide tiles, without tiled groups, and with two rows at once.
     """
     tiles, target = conversion.options.tiles, conversion.options.target
     if tiles is None:
@@ -81,7 +82,9 @@ def forms(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
-    """Return tile widths between single pixels and those of forms(), for packed kernels of the DSP extension."""
+    """Return conversions with tiles of two or more pixels that are narrower than a packed kernel of the DSP
+    extension.
+    """
     tiles, is_dsp = conversion.options.tiles, TARGETS[conversion.options.target] is Family.DSP
     if tiles is None or tiles.tile > 1 or not is_dsp:
         return ()
@@ -90,7 +93,7 @@ def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def by_time(clock: Clock) -> Price:
-    """Return a price function, which gives the upper bound of a plan's cycles on a core whose cycles are modelled."""
+    """Return a function that gives the upper bound of a plan's cycles on a core whose cycles are modelled."""
 
     def cycles(costed: Costed) -> float:
         span = clock.cycles(costed.work, costed.converted.slow_moved)
@@ -100,7 +103,7 @@ def by_time(clock: Clock) -> Price:
 
 
 def price(cost: Cost, clock: Clock | None) -> Price:
-    """Return the price function by which plans are compared, besides their bytes."""
+    """Return the function that gives the price of a plan, by which plans are compared in addition to their bytes."""
     if cost == "macs":
         return lambda c: c.macs
     return by_time(clock) if cost == "time" and clock else lambda c: c.instructions
@@ -113,7 +116,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
     """
 
     def neighbours() -> list[tuple[Costed, Costed]]:
-        """Return each undominated plan with the next plan, which is slower and smaller."""
+        """Return the pairs of neighbouring undominated plans. The second plan of a pair is slower and smaller."""
         return list(itertools.pairwise(undominated(found, lambda c: (price(c), c.total))))
 
     each, more = forms(conversion), narrow(conversion)
@@ -126,9 +129,9 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 
 
 def _roomier(each: Sequence[Conversion], start: Costed, room: int, table: Table, price: Price) -> Iterator[Costed]:
-    """Yield plans with more and more pixels computed at once, in less than `room` additional bytes.
+    """Yield plans that compute more and more pixels at once than `start`, with up to `room` more bytes.
 
-    each: a conversion for each tile width; one of them made `start`.
+    each: a conversion for each tile width.
     """
     plan = start.converted.planned.plan
 
@@ -145,7 +148,7 @@ def _roomier(each: Sequence[Conversion], start: Costed, room: int, table: Table,
 def _of_forms(
     each: Sequence[Conversion], known: Sequence[Costed], table: Table, price: Price, planning: Planning
 ) -> list[Costed]:
-    """Return known plans and those of each of these conversions at every budget of multiply-accumulates.
+    """Return the known plans and the plans of each conversion for its budgets of multiply-accumulates.
 
     The budgets of a conversion are tried until a plan with recompute is slower and larger than another plan, since more
     recompute takes even longer. If no plans are known, all budgets of the first conversion are tried.
@@ -171,8 +174,9 @@ def _of_forms(
 
 
 def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | None, planning: Planning) -> list[Costed]:
-    """Return the least arena at every price, lowest price first. In plans of a sliding window, any number of layers may
-    keep rows.
+    """Return the plans of least arena for every price, lowest price first.
+
+    In the plans of a sliding window, any number of layers may keep rows.
     """
     how = price(cost, clock)
     found = []
@@ -187,7 +191,7 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
 
 
 def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> Iterator[Costed]:
-    """Yield plans without recompute for less and less fast memory, with tensors in slow memory."""
+    """Yield plans without recompute that have tensors in slow memory and take less and less fast memory."""
     each, total = _forms_for(conversion, slow), conversion.once.arena.total - 1
     for _ in range(MOST_SLOW):
         found = _in_two_memories(each, Limits(total=total, slow=slow), slow)
@@ -198,7 +202,7 @@ def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> It
 
 
 def known_cost(conversion: Conversion, cost: Cost, table: Table, timer: Clock | None) -> Cost:
-    """Return the requested cost function, or a simpler one for unknown operators. timer: clock for the plans."""
+    """Return the requested cost, or a simpler cost if it is unknown for some operators. timer: clock for the plans."""
     if cost == "time" and timer is not None and timer.esp:
         return cost
     if cost != "macs" and _not_counted(conversion, table):
@@ -264,7 +268,7 @@ def within_budget(conversion: Conversion, limits: Limits) -> Converted:
 
 
 def _in_two_memories(each: Sequence[Conversion], limits: Limits, slow: SlowMemory) -> Converted | None:
-    """Return the plan with slow tensors and these tile widths that takes the least time, or None."""
+    """Return the fastest plan with tensors in slow memory and one of these tile widths, or None."""
     found = [plan for form in each if (plan := form.spilled(limits))]
     within = [plan for plan in found if plan.planned.plan.slow_bytes <= slow.nbytes] or found
     return min(within, key=lambda plan: _most_cycles(plan, slow.clock), default=None)
@@ -276,23 +280,22 @@ def _most_cycles(plan: Converted, clock: Clock | None) -> float:
 
 
 def _forms_for(conversion: Conversion, slow: SlowMemory) -> tuple[Conversion, ...]:
-    """Return the tile widths to try with slow memory, which is a single one if times are unknown."""
+    """Return a conversion for each tile width to try with slow memory. If times are unknown, one width is tried."""
     return forms(conversion) if slow.clock else (conversion,)
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
-    """Return the least arena within a limit of instructions or, with a RAM limit, the fewest instructions within both
-    limits.
+    """Return the plan of least arena within a limit of instructions. With a RAM limit, return the plan with the fewest
+    instructions within both limits.
 
-    Raises DoesNotFit when no plan keeps the limits.
+    Raises DoesNotFit if no plan keeps the limits.
     """
     most = limits.instructions
     if most is None:
         return within_budget(conversion, limits)
     _counted(conversion, table)
     found = within_macs(conversion, limits, table, price("instructions", None), planning)
-    if not found:
-        # the error that this call raises gives the least RAM
+    if not found:  # within_budget() raises an error that states the least RAM
         return within_budget(conversion, replace(limits, instructions=None))
     fewest = found[0].instructions
     small = [c for c in found if limits.admit(c.converted.arena)]

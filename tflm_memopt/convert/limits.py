@@ -13,7 +13,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class FlashLimit:
-    """Limit of flash in bytes for model, C library and TFLM, with the code sizes of `core` (analysis/flash.py)."""
+    """Limit of flash in bytes for model, C library and TFLM. Their code is counted for `core` (analysis/flash.py)."""
 
     nbytes: int
     core: str
@@ -26,15 +26,15 @@ class SlowMemory:
     nbytes: int
     cost: SlowCost
     asked: bool = True
-    """Whether the user requested slow memory, which otherwise comes from the board."""
+    """Whether the user asked for slow memory. If not, the board has it."""
     clock: Clock | None = None
-    """Clock for the time of plans and of slow bytes, or None if it is unknown."""
+    """Clock for the time of plans that use slow memory, or None if their time is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     overhead: float | None = None
-    """Maximum compute as factor F. Without it, there is no recompute (F = 1), or as much as `total` requires."""
+    """Maximum compute as factor F. None allows no recompute (F = 1) or, with a RAM limit, as much as it requires."""
     total: int | None = None
     """Maximum bytes of the whole arena, tail included, or None."""
     instructions: int | None = None
@@ -68,7 +68,7 @@ class Limits:
         return room and (self.total is None or arena.total <= self.total)
 
     def admit_beyond(self, arena: Arena) -> bool:
-        """Return whether a larger `total` alone would be enough for the arena."""
+        """Return whether the arena keeps all RAM limits except `total`."""
         return replace(self, total=None).admit(arena)
 
     @property

@@ -1,4 +1,4 @@
-"""The steps of the conversion, functions from data to new data, whose order only this module defines."""
+"""Defines the steps of the conversion. Each step is a function from data to new data."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ BUILTIN_ONLY = "only builtin operators are wanted"
 
 @dataclass(frozen=True, slots=True)
 class ConversionOptions(planner.Options):
-    """Options of all steps, of which some belong to the planner."""
+    """The options of all steps, including those of the planner."""
 
     wide: bool = False
-    """Whether packed convolutions get scratch for as many pixels as they compute at once."""
+    """Whether packed convolutions get scratch for as many pixels as they can compute at once."""
     fold: bool = True
     """Whether the conversion removes channels that cannot influence any output (rowgraph/fold.py)."""
     input: InputMode = IN_ARENA
     """Place of the model's input."""
     kernels: str = ANY
-    """Library of the kernels, which matters only for models of builtin operators."""
+    """Library of the kernels that run a model of builtin operators."""
     speeds: tuple[float, float] | None = None
     """Share of each core's time that the inference may use (plan/cores.py), or None for one core."""
     allow_ops: tuple[str, ...] = ()
@@ -57,9 +57,9 @@ class ConversionOptions(planner.Options):
 
 
 def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph | None:
-    """Return the graph that is planned: packed regions without dead channels, with the input at its place.
+    """Return the graph to plan, or None if nothing can be converted.
 
-    Returns None if nothing can be converted. Raises UsageError for an input that cannot be at its place.
+    Raises UsageError if the input cannot be where the options want it.
     """
     annotated, window = slide(annotated, options.input)
     graph = find_regions(annotated, fold=options.fold)
@@ -73,12 +73,12 @@ def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph
 
 
 def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None, mode: InputMode = IN_ARENA) -> AnnotatedGraph:
-    """Return the annotated graph for this kind of operators in the rewritten model. whole: see annotate()."""
+    """Return the annotated graph for a kind of operators. whole: reason why all operators stay builtin, or None."""
     return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole, sliding=mode.where == SLIDING)
 
 
 def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
-    """Return the graph with all its operators builtin. whole: see annotate()."""
+    """Return the annotated graph in which all operators stay builtin. whole: a reason in addition to --ops, or None."""
     rows = annotate(graph, whole).support
     stays = Unsupported("left_whole", whole.why if whole else BUILTIN_ONLY, "", "--ops region")
     plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and not s.stateful}
@@ -87,7 +87,7 @@ def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGrap
 
 
 def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Library, abi: Abi) -> RowGraph:
-    """Return the graph for TFLM's own kernels, with some operators in parts, each of which does its share of work."""
+    """Return the graph for TFLM's own kernels in which the operators of some chains run in parts."""
     stays = Unsupported("left_whole", BUILTIN_ONLY, "", "--ops region")
     graph = tiled(annotated.graph, tilings)
     before = {op.index: op for op in annotated.graph.ops}
@@ -106,7 +106,10 @@ def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Libr
 
 
 def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
-    """Return the graph with the best proved packings, without those of operators that read an outside input."""
+    """Return the graph in which each operator has the best packing that is proved for it.
+
+    Operators that read an input outside the arena get no packing.
+    """
     wanted = family(target)
     source = graph.source.tensor if graph.source else None
 
@@ -126,21 +129,24 @@ def for_two_cores(graph: RowGraph) -> RowGraph:
 
 
 def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, SlidingWindow | None]:
-    """Return the graph on a sliding window, and the window, or None if no operator slides. Raises UsageError."""
+    """Return the graph for a sliding input, and its window, which is None if no operator slides.
+
+    Raises UsageError if the model cannot have a sliding input. For any other input, the graph stays unchanged.
+    """
     if mode.where != SLIDING:
         return annotated, None
     return with_sliding(annotated, mode.rows, mode.layers)
 
 
 def place_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with the input streamed, external or in the arena. Raises UsageError if it cannot be."""
+    """Return the graph with its input streamed, external or in the arena. Raises UsageError if that is impossible."""
     graph = with_input(graph, mode)
     verify(graph, "placing the input")
     return graph
 
 
 def with_passes(graph: RowGraph, passes: tuple[Rematerialisation, ...]) -> RowGraph:
-    """Return the graph with some operators running twice. Raises PlanError for operators that cannot run twice."""
+    """Return the graph in which some operators run twice. Raises PlanError for an operator that cannot run twice."""
     graph = rematerialisation.with_passes(graph, passes)
     verify(graph, "adding rematerialisations")
     return graph

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from tflm_memopt.analysis.flash import Firmware, kernels
 from tflm_memopt.analysis.timing import Time
@@ -32,13 +32,11 @@ NO_GAIN = "the rewritten model would not need a smaller arena"
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
-"""If a rewrite saves less than this fraction of the arena, the TFLM kernels that it replaces do not count as saved
-flash.
-"""
+"""If a rewrite saves a smaller fraction of the arena, the TFLM kernels that it replaces do not count as saved flash."""
 ROOM = 4_000
 """Bytes by which a plan may exceed the least arena if packed kernels run faster in it."""
 SHARE = 1.2
-"""Fraction of the least arena by which a plan for ESP-NN may exceed it, since its kernels are faster than C code."""
+"""A plan for ESP-NN may take this multiple of the least arena, since ESP-NN's kernels are faster than C code."""
 SLOWER = 1.3
 """If all plans are slower than the original, a plan may take this multiple of the generic program's least arena."""
 
@@ -53,13 +51,15 @@ class Decision:
     chosen: Converted | None
     why: str
     balance: Balance | None
-    """Balance of RAM saved and flash added by the rewrite, even if the rewrite is not used; None without a rewrite."""
+    """RAM saved and flash added by the rewrite, even if the rewrite is not used, or None without a rewrite."""
     faster: FasterPlan | None = None
-    """For a chosen plan that is slower than the original, a faster plan that takes more RAM, if one was found."""
+    """A faster plan that takes more RAM, if the chosen plan is slower than the original and such a plan was found."""
 
 
 def decide(asked: Request, start: Conversion, original: Inspection, planning: by_instructions.Planning) -> Decision:
-    """Choose the plan. Raises UsageError for limits that no plan can keep, DoesNotFit if no plan found does."""
+    """Choose the plan. Raises DoesNotFit if no plan keeps the limits, and UsageError for limits that cannot be
+    checked.
+    """
     try:
         return _decide(asked, start, original, planning)
     except TooLarge as no:
@@ -80,7 +80,7 @@ def _decide(asked: Request, start: Conversion, original: Inspection, planning: b
         whole = annotation.left_whole(conversion.source, conversion.options.ops)
         why, weighed = str(whole or NOTHING_SUPPORTED), None
         if asked.saved is not None:
-            raise UsageError("there is nothing to plan in this model", code="bad_plan", where=why, hint="no --plan")
+            raise UsageError("this model cannot have a plan", code="bad_plan", where=why, hint="omit --plan")
     else:
         parts = plan.planned.graph
         wanted = bool(conversion.border.replaced or parts.source or parts.window or conversion.refused)
@@ -123,19 +123,11 @@ def _plan(
         return plan, None
     choose = in_time.choose if limits.time else by_instructions.choose
     plan, faster = choose(conversion, limits, asked.table, planning), None
-    if _on_board_alone(limits) and (limits.total is None or _is_once(conversion, plan)):
+    only_ram = limits.board and replace(limits, total=None) == Limits(board=limits.board, slow=limits.slow)
+    is_plain = plan.planned.plan.macs <= conversion.plans.macs and not plan.planned.plan.slow
+    if only_ram and (limits.total is None or is_plain):
         plan, faster = _on_board(asked, conversion, plan, original, planning)
     return _with_copies(asked, conversion, limits, plan, original), faster
-
-
-def _on_board_alone(limits: Limits) -> bool:
-    """Return whether the only limit is the RAM of a board."""
-    return limits.board is not None and replace(limits, total=None) == Limits(board=limits.board, slow=limits.slow)
-
-
-def _is_once(conversion: Conversion, plan: Converted) -> bool:
-    """Return whether a plan computes nothing twice and moves nothing to slow memory."""
-    return plan.planned.plan.macs <= conversion.plans.macs and not plan.planned.plan.slow
 
 
 def _chosen(
@@ -151,8 +143,7 @@ def _chosen(
 def _with_copies(asked: Request, conversion: Conversion, limits: Limits, plan: Converted, original: int) -> Converted:
     """Return the plan with copies of weights as `--weights` selects.
 
-    original: bytes of the original's arena. Copies of weights that only save time must keep the arena smaller than the
-    original's.
+    original: bytes of the original's arena, below which the arena must stay if copies only save time.
     """
     waits, in_ram = asked.clock.flash_waits if asked.clock else None, asked.weights == "ram"
     if asked.weights == "flash" or not (in_ram or waits):
@@ -193,12 +184,12 @@ class _Timed:
 def _on_board(
     asked: Request, conversion: Conversion, least: Converted, original: int, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
-    """Return the plan without recompute that has the smallest product of arena and time, and a faster one.
+    """Return the plan without recompute that has the smallest product of arena and time, and a faster plan or None.
 
-    The chosen plan must not be slower than the original, and must save at least half as much RAM as `least`. The plans
-    `least` and of whole rows are tried first. If neither plan meets both conditions, all plans of explore() are tried.
-    If all plans are slower than the original, the chosen plan may take at most SLOWER times the arena of the generic
-    program, the least of all.
+    The chosen plan must not be slower than the original, and must save at least half as much RAM as the plan `least`.
+    The plan `least` and the plan of whole rows are tried first. If neither of them meets both conditions, all plans of
+    explore() are tried. If all plans are slower than the original, the chosen plan may take at most SLOWER times the
+    least arena of a generic program.
     """
 
     def timed(plan: Costed) -> _Timed:
@@ -228,7 +219,9 @@ def _on_board(
 
 
 def _faster(chosen: _Timed, admitted: Sequence[_Timed]) -> FasterPlan | None:
-    """Return the plan of least RAM that is not slower than the original or, if all plans are, the fastest plan."""
+    """Return the plan of least RAM that is not slower than the original. If all plans are slower, return the
+    fastest.
+    """
     quick = min((t for t in admitted if not t.is_slower), key=lambda t: t.plan.total, default=None)
     there = quick or min(admitted, key=lambda t: t.taken, default=chosen)
     if there.taken >= chosen.taken:
@@ -240,17 +233,21 @@ def _faster(chosen: _Timed, admitted: Sequence[_Timed]) -> FasterPlan | None:
 
 
 def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
-    """Return the conversion within the limits, with as many kept rows of a sliding window as the limits allow.
+    """Return the conversion in which as many layers of a sliding window keep rows as the limits allow.
 
-    Without limits, all possible rows are kept, which needs the fewest multiply-accumulates. Alternatives for a sliding
-    window are compared without recompute.
+    Without limits, all layers keep rows, which takes the fewest multiply-accumulates. The variants are compared by
+    their plans without recompute.
     """
     conversion, limits = _within(start, asked), asked.limits
     limited = limits.ram is not None or limits.overhead is not None or limits.timed
     if conversion.rows is None or not conversion.rows.window or not (limited or asked.saved):
         return conversion
     if asked.saved is not None:
-        return next((c for c in conversion.state_variants() if _is_of(asked.saved, c)), conversion)
+        for variant in conversion.state_variants():
+            with contextlib.suppress(UsageError):  # the saved plan belongs to another variant
+                variant.saved(asked.saved)
+                return variant
+        return conversion
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
     least = conversion
     for variant in conversion.state_variants():
@@ -261,7 +258,7 @@ def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
         if not _in_time(by_instructions.costed(first, asked.table), limits):
             continue
         if limits.ram is not None and not limits.time and limits.admit(first.arena):
-            return other  # the search would give the least compute, but under a time limit the least arena is wanted
+            return other  # of the variants within the RAM limit, the first one has the least compute
         least = min(least, other, key=lambda c: c.first(limits).arena.total)
     return least
 
@@ -273,21 +270,12 @@ def _in_time(costed: by_instructions.Costed, limits: Limits) -> bool:
     return limits.time is None or limits.time.takes(costed.work) <= limits.time.cycles
 
 
-def _is_of(saved: Mapping[str, Any], conversion: Conversion) -> bool:
-    """Return whether a saved plan is a plan of this conversion."""
-    try:
-        conversion.saved(saved)
-    except UsageError:
-        return False
-    return True
-
-
 def _within(conversion: Conversion, asked: Request) -> Conversion:
     """Return the conversion with suitable limits of tiled groups.
 
     Packed kernels are slow on single pixels. So a packed model without recompute gets whole rows and all channels if
-    that takes at most ROOM bytes more. For ESP-NN, single pixels are also allowed, and the arena may grow by the
-    fraction SHARE.
+    that takes at most ROOM bytes more. For ESP-NN, single pixels are also allowed, and the arena may take SHARE times
+    the bytes.
     """
     limits = asked.limits
     if limits.timed and limits.overhead is None:
@@ -296,7 +284,7 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))
     conversion = conversion.within(asked.tiles(1.0 if limits.ram is None or limits.spills else None))
     if conversion.is_packed and asked.saved is None:
-        least = conversion.once.arena.total  # plan this conversion first, since the other plans reuse its results
+        least = conversion.once.arena.total  # this conversion is planned first, because other plans reuse its results
         whole, tiles = roomy(asked.tiles(1.0)), asked.tiles(1.0)
         forms, most = [whole], least + ROOM
         if family(conversion.options.target) is Family.ESP:
@@ -309,9 +297,9 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
 
 
 def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan: Converted, *, wanted: bool) -> str:
-    """Return why a plan is not used, or "". wanted: whether the rewritten model is required.
+    """Return the reason why a plan is not used, or "". wanted: whether the user needs the rewritten model.
 
-    Raises TooLarge if too little flash is left for the plan.
+    Raises TooLarge if the plan needs too much flash.
     """
     if plan.arena.total >= original.arena.total and not wanted:
         return NO_GAIN
@@ -323,13 +311,13 @@ def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan
 
 
 def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: str) -> Balance:
-    """Return the balance of the RAM that a rewrite saves and the flash that it adds. arenas: bytes of the arena before
-    and after. core: core for which the library's code is counted.
+    """Return the RAM that a rewrite saves and the flash that it adds.
 
-    A rewrite is worthwhile when it saves as many bytes of RAM as model, library and new kernels add to flash. TFLM's
+    A rewrite is worthwhile if it saves as many bytes of RAM as model, library and new kernels add to flash. TFLM's
     kernels that the rewritten model does not need count as saved only if the rewrite saves the fraction LITTLE of the
-    arena: their sizes are estimates, and the firmware may keep them for other models or in a resolver with more
-    operators.
+    arena. Their sizes are estimates, and the firmware may keep them for other models.
+
+    arenas: bytes of the arena before and after. core: core for which the library's code is counted.
     """
     saved = arenas[0] - arenas[1]
     model, library = after.model - before.model, after.on(core).library

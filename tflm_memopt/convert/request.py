@@ -1,4 +1,4 @@
-"""Check the options of optimize() and explore() and combine them with the settings of a board."""
+"""Checks the options of optimize() and explore(), and combines them with the settings of a board."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tflm_memopt.tflm.refused import refuse
 from tflm_memopt.tflm.structs import Abi
 
 TFLM_CORE = "cortex-m4"
-"""Core for the estimates of models of builtin operators if the user names neither a board nor a core."""
+"""Core for the estimates with `--ops builtin` if the user names neither a board nor a core."""
 EXPLORING = 10
 """Factors by which explore() multiplies the effort for finding groups and for planning each point."""
 
@@ -57,9 +57,9 @@ class Request:
     saved: Mapping[str, Any] | None = None
     """Saved plan, or None."""
     cost: Cost = "macs"
-    """Default cost for explore(), which is the most precise cost that is known for the core."""
+    """Default cost for explore(): the most precise cost that is known for the core."""
     interpreter: bool = True
-    """Whether TFLM runs the rewritten model, which otherwise becomes a C module."""
+    """Whether TFLM runs the rewritten model. If not, it becomes a C module."""
     if_worthwhile: bool = False
     """Whether a model is left unchanged if its rewrite adds more flash than it saves RAM."""
     weights: Weights = "auto"
@@ -82,7 +82,7 @@ class Request:
     def in_one_memory(self) -> Request:
         """Return the request without a board's slow memory. Raises UsageError if the user requested slow memory."""
         if self.limits.slow and self.limits.slow.asked:
-            raise UsageError("several devices have one memory each", hint="--memory RAM,FLASH")
+            raise UsageError("--memory fast=SIZE,slow=SIZE is for one device", hint="--memory RAM,FLASH")
         return replace(self, limits=replace(self.limits, slow=None))
 
     def exploring(self) -> Request:
@@ -119,7 +119,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     if plan is not None and (limits.timed or overhead is not None or said["without"]):
         raise UsageError("--plan cannot be combined with limits of compute or --without", hint="omit them")
     seconds, where = said["seconds"], input_mode(said["input"])
-    core_target = target  # kernels are built for the target although no operator is packed for it
+    core_target = target  # TFLM's kernels are built for the target even if no operator is packed for it
     if ops == BUILTIN:
         _only_builtin(said["target"] or GENERIC, said["input"], said["weights"])
         target = GENERIC
@@ -190,7 +190,7 @@ def _slow_memory(nbytes: int, clock: Clock | None, *, asked: bool) -> SlowMemory
 
 
 def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:
-    """Return the default cost: time if the core's cycles are modelled, instructions for a known core, else MACs."""
+    """Return time for a core with modelled cycles, instructions for any other known core, and else macs."""
     if clock and clock.prices(table.core):
         return "time"
     return "instructions" if core_known else "macs"
@@ -217,8 +217,9 @@ def _only_builtin(target: str, where: str, weights: Weights) -> None:
 
 
 def _on_board(said: Mapping[str, Any]) -> tuple[Board | None, str, str | None, Abi]:
-    """Return the board and its settings, except those that explicit options replace. Raises UsageError if the target is
-    that of another board.
+    """Return the board, target, core and ABI. Options of the user replace those of the board.
+
+    Raises UsageError if the board cannot run programs for the target.
     """
     target, core = said["target"], said["core"]
     if said["board"] is None:

@@ -1,4 +1,4 @@
-"""Files of a conversion, which the command `optimize` and Optimized.save() write."""
+"""Makes the files of a conversion, which the command `optimize` and Optimized.save() write."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def files(
     original: Path | None = None,
     folder: Path = Path(),
 ) -> dict[str, bytes]:
-    """Return the files by name. The model's own files come first and the report's page last.
+    """Return the content of each file by name. The files of the model come first and the page of the report last.
 
-    labels: names of the first output's values. inputs: arrays for the stored inference. original, folder: paths for the
-    page.
+    labels: names of the first output's values. inputs: arrays for the stored inference. original, folder: path of the
+    original model and of the files, for the page.
     """
     name = stem(result.report.model)
     stored = partial(sample, result.original, result.model, inputs=inputs)

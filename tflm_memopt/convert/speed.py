@@ -1,4 +1,4 @@
-"""Time of a model before and after the rewrite (analysis/timing.py), and limits of this time."""
+"""Estimates the time of a model before and after the rewrite (analysis/timing.py), and checks limits of this time."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tflm_memopt.results import Optimized, PackedEstimate
 from tflm_memopt.targets.boards import Board
 
 PACKED_CORE = "cortex-m4"
-"""A core with packed kernels, and its target, for reports of generic programs."""
+"""A core with packed kernels. Reports of generic programs state how fast the same plan would be on this core."""
 
 
 def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -> Clock | None:
-    """Return the clock of `core` or else the board, with the given frequency or the board's; None if unknown."""
+    """Return the clock of `core` or of the board's core, or None if the frequency is unknown."""
     name = core or (board.core if board else on.core)
     if board:
         return board.clock(name, mhz)
@@ -40,16 +40,14 @@ def limit(milliseconds: float | None, clock: Clock | None) -> TimeLimit | None:
         raise UsageError(
             "a time limit needs a clock",
             code="time_unknown",
-            hint="--board BOARD, or --clock 64MHz with the --target or --core that it is of",
+            hint="--board BOARD, or --clock 64MHz with --target or --core",
         )
     clock.within(1)
     return TimeLimit(milliseconds, clock)
 
 
 def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
-    """Return the limits less the time of builtin operators. Raises UsageError if the time of builtin operators is
-    unknown.
-    """
+    """Return the limits without the time that builtin operators take. Raises UsageError if it is unknown."""
     if limits.time is None:
         return limits
     builtins, graph = _builtin_ops(conversion), conversion.rows.model if conversion.rows else conversion.source.graph
@@ -74,14 +72,15 @@ def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) ->
 
 
 def instructions_today(conversion: Conversion, core: str) -> int | None:
-    """Return the instructions of the original model under TFLM with CMSIS-NN, or None if they are unknown or if
-    operators stay builtin: those of a plan do not include builtin operators.
+    """Return the instructions of the original model under TFLM with CMSIS-NN, or None if they are unknown.
+
+    Returns None also if operators stay builtin, because the instructions of a plan do not include these operators.
     """
     return None if _builtin_ops(conversion) else builtin_cost.instructions(conversion.source.graph, core)
 
 
 def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
-    """Return the cycles of a model with TFLM's kernels and the chip's kernel library only, or None if unknown."""
+    """Return the cycles of a model under TFLM with the chip's kernel library, or None if they are unknown."""
     if clock is None:
         return None
     if clock.esp:
@@ -110,7 +109,10 @@ def on_board(result: Optimized, board: Board) -> Time | None:
 def _time(
     graphs: tuple[Graph, Graph], done: Sequence[Work], moved: tuple[int, int], on: Table | None, clock: Clock | None
 ) -> Time:
-    """Return the time of the original and the rewritten model, of which `done` is our operators' work, or empty."""
+    """Return the time of the original and of the rewritten model.
+
+    done: work of our operators, empty for an unchanged model. moved: bytes of slow memory read and written.
+    """
     core = clock.core if clock else on.core if on else ""
     (before, after), (was, taken) = (
         [builtin_cost.instructions(graph, core) for graph in graphs],
@@ -123,16 +125,15 @@ def _time(
         after = None if ours is None or counts is None else ours + round(sum(counts.values()))
         known = clock is not None and (clock.esp is not None or after is not None)
         builtins = _of_operators(graphs[1], ops, clock, ours or 0) if clock and known else None
-        taken = _sum(clock.cycles(done, moved) if clock else None, builtins)
+        own = clock.cycles(done, moved) if clock else None
+        taken = (own[0] + builtins[0], own[1] + builtins[1]) if own and builtins else None
     return timing.time_of(clock, core, (before, after), (was, taken), done)
 
 
-def _sum(one: Span | None, other: Span | None) -> Span | None:
-    return (one[0] + other[0], one[1] + other[1]) if one and other else None
-
-
 def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
-    """Estimate the generic plan with packed kernels, or None if no operator has one or the time is unknown."""
+    """Estimate the instructions of a generic plan with packed kernels. Returns None if they are unknown, or if no
+    operator has a packed kernel.
+    """
     planned = chosen.planned
     there = pipeline.pack_for(planned.graph, PACKED_CORE)
     if not any(op.packing for op in there.ops.values()):
@@ -145,7 +146,7 @@ def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
 
 
 def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) -> dict[int, float]:
-    """Return the longest time of each row operator of a plan in milliseconds by its key, or 0 if it is unknown."""
+    """Return the longest time of each row operator of a plan by its key, in milliseconds, or 0 if it is unknown."""
     keys = [stage.op for step in planned.plan.steps if isinstance(step, Group) for stage in step.stages]
     return {key: milliseconds(one) or 0.0 for key, one in zip(keys, work(planned), strict=True)}
 

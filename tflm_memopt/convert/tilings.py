@@ -1,8 +1,8 @@
-"""Choose chains of builtin operators that run in parts for the least arena, including the tail bytes of each new
-operator. The search is greedy: of all chains through the operator with the most live bytes, divided into stripes or
-channel groups, it takes the chain with the least arena, and repeats this as long as the arena shrinks. The search also
-runs with stripes alone and with channel groups alone. Chains are ranked by the bytes of live tensors, and the
-best-ranked chains are planned.
+"""Chooses the chains of builtin operators that run in parts for the least arena.
+
+The search is greedy. It considers all chains through the operator with the most live bytes, in any number of stripes or
+channel groups. It ranks the chains by the bytes of live tensors, plans the best of them, and takes the chain with the
+least arena. The search repeats this as long as the arena shrinks. The arena includes the tail bytes of new operators.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tflm_memopt.tflm.only_builtin import tail
 from tflm_memopt.tflm.structs import Abi
 
 JOIN = "CONCATENATION"
-"""Operator that ends each chain that runs in parts."""
+"""Operator that joins the parts of a chain."""
 LONGEST = 12
 """Maximum number of operators of a tiled chain."""
 PLANNED = 8
@@ -40,17 +40,17 @@ ROUNDS = 4
 
 
 class Tilings:
-    """Find plans of a model of builtin operators in which some operators run in parts."""
+    """Finds plans for a model of builtin operators in which some operators run in parts."""
 
     def __init__(self, whole: AnnotatedGraph, library: Library, abi: Abi, options: ConversionOptions) -> None:
         self.whole, self.library, self.abi, self.options = whole, library, abi, options
         little = replace(options, seconds=0.0, reorder=False)
         self._planned = cache(lambda tilings: self._plan(tilings, little))
-        """The plan of a set of tilings, which is made with little effort."""
+        """Function that returns a plan for a set of tilings, made with little effort."""
         self._weight: Callable[[tuple[Tiling, ...]], _Weight] = cache(self._weigh)
 
     def least(self, macs: int, start: Plan) -> Plan:
-        """Return the plan of least arena within `macs`. start: the plan in which no operator runs in parts.
+        """Return the plan of least arena within a number of multiply-accumulates. start: plan without tilings.
 
         A search with both stripes and channel groups may end at a larger arena than a search with one kind, so each
         kind is also tried alone.
@@ -80,7 +80,7 @@ class Tilings:
         return replace(plan(self._parts(tilings), options), tilings=tilings)
 
     def _ranked(self, macs: int, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> list[tuple[Tiling, ...]]:
-        """Return `before` with one more chain in parts, for each possible chain and number of parts, the best first."""
+        """Return sets of tilings with one more chain than `before`, the best-ranked sets first."""
         known = {op.type for op in self.whole.graph.ops}.union(self.options.allow_ops)
         found: list[tuple[int, int, tuple[Tiling, ...]]] = []
         for tiling in self._candidates(before, kinds) if JOIN in known else ():
@@ -96,7 +96,9 @@ class Tilings:
         return _Weight(max(live_bytes(graph)), after, graph.macs, frozenset(op.type for op in graph.model.ops))
 
     def _candidates(self, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> Iterator[Tiling]:
-        """Yield tilings of chains of operators that are still whole, through an operator with the most live bytes."""
+        """Yield the tilings of chains that contain an operator with the most live bytes and none that `before`
+        tiles.
+        """
         graph = self._parts(before)
         live = live_bytes(graph)
         needy = {node.op for node, nbytes in zip(graph.builtins, live, strict=True) if nbytes >= 0.95 * max(live)}
@@ -133,8 +135,10 @@ class _Weight:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind of tiling. chain: function that returns the longest chain from an operator. in_parts: function that yields
-    the chain in each number of parts.
+    """A kind of tiling.
+
+    chain: function that returns the longest chain that begins with an operator. in_parts: function that yields the
+    tilings of a chain.
     """
 
     chain: Callable[[Graph, Op], Sequence[Op]]

@@ -1,4 +1,4 @@
-"""Verify that two models compute the same outputs: both models run, and their constants are compared without a run."""
+"""Verifies that two models compute the same outputs. Both models run, and their constants are compared."""
 
 from __future__ import annotations
 
@@ -33,12 +33,11 @@ def verify(
 ) -> Verification:
     """Run both models and compare every output byte, and the weights, biases and scales of all operators.
 
-    runs: number of random inputs. The default is as many as run in about two seconds, and at least ten. If there is
-    time for 256 more inputs, each input byte takes every value in them. seed: seed of the random inputs. inputs: one
-    array for each model input and inference; several inferences may be stacked along the first axis. steps: number of
-    additional consecutive inferences, with resets, for models with state. how: the official wheel (default where it
-    exists) or this package's kernels. c: the folder, or NAME.c, of a C module of the rewritten model, to compare as
-    well.
+    runs: number of random inputs. By default, as many inputs run as take about two seconds, and at least ten. If there
+    is time, each input byte also takes every value in 256 further inputs. seed: seed of the random inputs. inputs: an
+    array for each input of the model. Several inferences may be stacked along the first axis. steps: number of
+    additional consecutive inferences, with resets, for models with state. how: TFLM's official wheel (the default where
+    it exists) or this package's kernels. c: folder or NAME.c of the rewritten model's C module, which is also compared.
 
     Raises InterfaceError if the models cannot be compared, ModelError if one cannot be read or the original does not
     run, RuntimeUnavailable if a package must be installed first, and UsageError for arrays that do not match the
@@ -53,7 +52,7 @@ def verify(
 
 
 def _constants(before: Model, after: Model) -> ComparedConstants | None:
-    """Return the comparison of constants, or None for a damaged program, which the custom operator has refused."""
+    """Return the comparison of constants, or None for a damaged program, which does not run."""
     changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
     try:
         return compare_constants(before, after, changes)

@@ -1,8 +1,7 @@
-"""Choose the layers whose weights are copied from flash to the arena when their group begins.
+"""Chooses the layers whose weights are copied from flash to the arena when their group begins.
 
-Many iterations of a layer each read its weights from flash. A copy is placed in bytes of the arena that are free while
-the layer's group runs, so that nothing else moves. Only int8 convolutions and dense layers can read their weights from
-the arena.
+Without a copy, each iteration of a layer reads its weights from flash. A copy is placed in bytes of the arena that are
+free while the layer's group runs. Only int8 convolutions and dense layers can read their weights from the arena.
 """
 
 from __future__ import annotations
@@ -30,12 +29,14 @@ class Layer:
     """Output of the operator."""
     nbytes: int
     times: int
-    """Number of the operator's iterations that read all of its weights."""
+    """Number of times that iterations of the operator read all of its weights."""
 
 
 def with_copies(conversion: Conversion, chosen: Converted, most: int, waits: FlashWaits | None) -> Converted:
-    """Return a plan with copies of the weights for which a copy saves time on a chip with these waits. If `waits` is
-    None, all weights that are read more than once are copied. most: limit of the arena in bytes.
+    """Return a plan with copies of weights.
+
+    waits: waits of the flash, for copies that save time, or None to copy all weights that are read more than once.
+    most: limit of the arena in bytes.
     """
     if conversion.options.ops == BUILTIN:
         return chosen
@@ -52,9 +53,7 @@ def _always(layer: Layer, _: int) -> bool:
 
 
 def copying(planned: Planned, head: int, pays: Pays = _always) -> Plan | None:
-    """Return the plan with copies of weights below `head`, or None if there are none. The plan must have no shares of
-    two cores.
-    """
+    """Return the plan with copies of weights below `head` and without sharing, or None if there are no copies."""
     copies = [copy for group in planned.groups.values() for copy in _copies(group, head, pays)]
     if not copies:
         return None
@@ -69,9 +68,10 @@ def copying(planned: Planned, head: int, pays: Pays = _always) -> Plan | None:
 
 
 def _faster(waits: FlashWaits) -> Pays:
-    """Return the function that decides about copies for a chip. Weights that stay in a cache are not copied. A cache
-    that is smaller than the constants of a group keeps nothing from one iteration to the next, since it replaces the
-    least recently used line.
+    """Return a function that decides whether a copy saves time on a chip.
+
+    Weights that stay in the cache are not copied. A cache that replaces the least recently used line and is smaller
+    than the constants of a group keeps nothing from one iteration to the next.
     """
 
     def pays(layer: Layer, in_flash: int) -> bool:
@@ -81,7 +81,9 @@ def _faster(waits: FlashWaits) -> Pays:
 
 
 def _copies(group: PlannedGroup, head: int, pays: Pays) -> Iterator[tuple[Buffer, int]]:
-    """Yield the copies of a group's weights and their places below `head`: those read most often, then the largest."""
+    """Yield the copies of a group's weights with their places below `head`. Weights that are read most often come
+    first.
+    """
     plan, number = group.plan, group.number
     taken = [(plan.offsets[i], plan.offsets[i] + plan.buffers[i].nbytes) for i in plan.alive[number]]
     layers, in_flash = _layers(group)
