@@ -65,9 +65,6 @@ def classifier(net: Net, x: int, classes: int) -> bytes:
     return classified(net, x, classes, pooled=False)
 
 
-# ---- sound ----
-
-
 def micro_speech(net: Net) -> bytes:
     return classifier(net, depthwise(net, net.input((1, 49, 40, 1)), (10, 8), S2, multiplier=8), 4)
 
@@ -145,9 +142,6 @@ def mixed_windows(net: Net) -> bytes:
             halves.append(net.depthwise_conv2d(rows, kernel=(length, 1), padding="VALID", out=(0.1, 0)))
         x = conv(net, concatenation(net, halves, 3), 30, 1)
     return net.model(net.unary("LOGISTIC", net.fully_connected(x, 1), out=(1 / 256, -128)))
-
-
-# ---- images ----
 
 
 def mobilenet_v1(net: Net) -> bytes:
@@ -308,9 +302,6 @@ def detector(net: Net) -> bytes:
         y = net.unary("LEAKY_RELU", y, out=net.affine(y), options=schema.LeakyReluOptionsT(alpha=0.1))
         y = net.pool(y, kind="MAX_POOL_2D")
     return net.model(net.conv2d(y, 14))
-
-
-# ---- signals and tables ----
 
 
 def ecg(net: Net) -> bytes:

@@ -20,9 +20,6 @@ SIGMOID = (1 / 256, -128)
 """Scale and zero point of a LOGISTIC's output."""
 
 
-# ---- sound ----
-
-
 def speech_multiplier(net: Net) -> bytes:
     """The kind of micro_speech: one depthwise layer that makes several channels of one."""
     return classifier(net, depthwise(net, net.input((1, 61, 32, 1)), (12, 6), (3, 2), multiplier=6), 5)
@@ -121,9 +118,6 @@ def streaming_bands(net: Net) -> bytes:
     rows = streaming.window("d", x, 9, first=-128)
     y = relu(net, net.fully_connected(rows, 24, activation="RELU"))
     return net.model(net.unary("LOGISTIC", net.fully_connected(y, 1), out=SIGMOID))
-
-
-# ---- images ----
 
 
 def person(net: Net) -> bytes:
@@ -268,9 +262,6 @@ def leaky_grid(net: Net) -> bytes:
         y = net.unary("LEAKY_RELU", y, out=net.affine(y), options=schema.LeakyReluOptionsT(alpha=0.1))
         y = net.pool(y, kind="MAX_POOL_2D")
     return net.model(net.conv2d(y, 18))
-
-
-# ---- signals and tables ----
 
 
 def heartbeat(net: Net) -> bytes:

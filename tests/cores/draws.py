@@ -20,7 +20,7 @@ from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 
 SMALL_RAM = 11 << 10
 """Maximum bytes of an arena that fits every machine."""
-DRAWS = (drawn.by_row, drawn.tiled, drawn.pixels, drawn.deep, drawn.depthwise, drawn.two_rows)
+DRAWS = (drawn.by_row, drawn.tiled, drawn.pixels, drawn.packed, drawn.depthwise, drawn.two_rows)
 
 
 @functools.lru_cache(512)

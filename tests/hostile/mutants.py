@@ -110,9 +110,6 @@ def _subgraphs() -> bytes:
     return writer.write(tree)
 
 
-# ---- bytes ----
-
-
 def _flip(data: bytes, rng: random.Random) -> bytes:
     return _put(data, _place(data, rng), lambda old: old ^ 1 << rng.randrange(8))
 
@@ -157,9 +154,6 @@ def _place(data: bytes, rng: random.Random) -> int:
 
 def _put(data: bytes, place: int, change: Callable[[int], int]) -> bytes:
     return data[:place] + bytes([change(data[place])]) + data[place + 1 :] if data else data
-
-
-# ---- well-formed files ----
 
 
 def _damaged_tree(data: bytes, rng: random.Random) -> bytes | None:

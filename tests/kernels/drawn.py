@@ -1,24 +1,25 @@
-"""Random programs with inputs and expected outputs. Groups of rows are planned naively, and their outputs are those of
-single operators on whole tensors. Tiled groups are forced plans of the package, and their outputs are TFLM's.
+"""Random programs with inputs and expected outputs. The package converts random networks, with groups of rows or with
+tiled groups that no planner would choose, and TFLM computes the outputs.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
+import math
 import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.random import Generator
+from numpy.typing import NDArray
 from property import oracle
 from property.forced import expanding, forced, mobile, random_settings, separable
-from property.networks import build
+from property.layers import SUPPORTED, Layer
+from property.layers.layer import MAX_ELEMENTS, random_layer
+from property.networks import Recipe, build
 
-from kernels import networks
-from kernels.networks import Int8, Network
-from kernels.packings import packed
-from kernels.programs import Lowered, can_iterate, computed, lower
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.format.codes import Part
 from tflm_memopt.lower.parts import parts
@@ -30,6 +31,13 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.runtime import host, regions
 from tflm_memopt.runtime.host import DeviceArena
 
+ROWS = tuple(kind for kind in SUPPORTED if kind not in ("split", "stacked", "channels first"))
+"""Kinds of layers with one output."""
+PACKED = ("conv", "depthwise", "dense", "dense", "add")
+"""Kinds of layers that have packed kernels."""
+DEPTHS = (1, 3, 4, 8, 16, 24, 32, 33, 48, 64, 96)
+"""Numbers of channels of packed layers."""
+
 
 @dataclass(frozen=True)
 class Drawn:
@@ -37,20 +45,8 @@ class Drawn:
 
     program: Program
     arena: DeviceArena
-    inputs: list[Int8]
-    expected: Int8
-
-
-def in_rows(network: Network, lowered: Lowered, rng: Generator, family: Family = Family.GENERIC) -> Drawn:
-    """Pack a program for a family of cores, and draw its inputs."""
-    lowered = packed(lowered, family)
-    inputs = networks.random_inputs(rng, network)
-    return Drawn(lowered.program, lowered.arena, inputs, computed(network, inputs))
-
-
-def one_group(network: Network, rng: Generator, family: Family = Family.GENERIC) -> Drawn:
-    """Pack one group without iterative operators."""
-    return in_rows(network, lower(network, [], set(), rng), rng, family)
+    inputs: list[NDArray[Any]]
+    expected: NDArray[Any]
 
 
 def agree(found: Drawn, seed: int) -> None:
@@ -62,83 +58,108 @@ def agree(found: Drawn, seed: int) -> None:
     np.testing.assert_array_equal(watched, found.expected, err_msg=f"seed {seed}, in the arena")
 
 
+def _first(seed: int, draw: Callable[[random.Random], Drawn | None]) -> Drawn:
+    """Repeat a draw until it succeeds."""
+    attempts = (draw(random.Random(f"{seed} {attempt}")) for attempt in itertools.count())
+    return next(found for found in attempts if found)
+
+
+def _options(family: Family, **options: Any) -> ConversionOptions:
+    target = next((name for name, other in TARGETS.items() if other is family), "generic")
+    return ConversionOptions(seconds=0, target=target, reorder=False, **options)
+
+
+def _converted(recipe: Recipe, options: ConversionOptions, rng: random.Random) -> Drawn | None:
+    """Convert a network, if it becomes a single program with one output and TFLM runs it."""
+    data = build(recipe)
+    converted = oracle.convert(data, options)
+    if converted is None:
+        return None
+    model = read(converted[0])
+    found = regions.regions(model)
+    if len(found) != 1 or len(model.graph.ops) != 1 or len(model.graph.outputs) != 1:
+        return None
+    inputs = oracle.inputs_of(model.graph, recipe.seed)[rng.choice((0, 0, 0, 4))]
+    try:
+        (expected,) = oracle.run(oracle.original(data), inputs, 1)
+    except RuntimeError:
+        return None
+    flat = [np.ascontiguousarray(values).view(np.int8).ravel() for values in (*inputs, expected)]
+    return Drawn(unpack(found[0].program), regions.placement(model, found[0]), flat[:-1], flat[-1])
+
+
+def _chain(rng: random.Random, kinds: Sequence[str], most: int, depths: Sequence[int]) -> Recipe:
+    """Draw layers that each read the newest tensor. depths: numbers of channels."""
+    layers = [random_layer(rng, kinds, source=0, channels=rng.choice(depths)) for _ in range(rng.randint(1, most))]
+    depth, few = rng.choice(depths), rng.choice((1, 1, 6, 13))
+    shape = (1, rng.randint(1, few), rng.randint(1, few if few < 13 else 11), depth)
+    if math.prod(shape) > MAX_ELEMENTS:
+        shape = (1, 1, 1, depth)
+    return Recipe((shape,), tuple(layers), seed=rng.getrandbits(16))
+
+
+@functools.lru_cache(512)
 def by_row(seed: int, family: Family = Family.GENERIC) -> Drawn:
-    """Draw one or two groups of rows, with iterative operators where possible."""
-    rng = np.random.default_rng(seed)
-    network = networks.draw(rng, int(rng.integers(1, 7)))
-    cuts = [len(network.ops) // 2] if len(network.ops) > 3 and rng.random() < 0.5 else []
-    iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op)}
-    return in_rows(network, lower(network, cuts, iterative, rng), rng, family)
+    """Draw groups of rows of any layers."""
+    options = _options(family, tiles=None, effort=oracle.QUICKLY)
+    return _first(seed, lambda rng: _converted(_chain(rng, ROWS, 4, range(1, 9)), options, rng))
 
 
-def deep(seed: int, family: Family = Family.GENERIC) -> Drawn:
-    """Draw convolutions of many channels, which suit packed kernels."""
-    rng = np.random.default_rng(seed)
-    network = networks.draw_deep(rng, int(rng.integers(1, 5)))
-    return one_group(network, rng, family)
+@functools.lru_cache(512)
+def packed(seed: int, family: Family = Family.GENERIC, kinds: Sequence[str] = PACKED) -> Drawn:
+    """Draw groups of rows of layers that have packed kernels, with few or many channels."""
+    options = _options(family, tiles=None, effort=oracle.QUICKLY)
+    return _first(seed, lambda rng: _converted(_chain(rng, kinds, 4, DEPTHS), options, rng))
+
+
+def alone(
+    layer: Layer, shape: Sequence[int], family: Family = Family.GENERIC, *, inputs: int = 1, seed: int = 0
+) -> Drawn:
+    """Return a program of one layer."""
+    recipe = Recipe((tuple(shape),) * inputs, (layer,), seed=seed)
+    found = _converted(recipe, _options(family, tiles=None), random.Random(seed))
+    assert found
+    return found
 
 
 def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
     """Draw a depthwise convolution with a window for which kernels have a separate inner loop."""
-    rng = np.random.default_rng(seed)
-    network = networks.draw_depthwise(rng)
-    return one_group(network, rng, family)
+    rng = random.Random(seed)
+    shape = (1, rng.randint(2, 7), rng.randint(3, 12), rng.choice((4, 8, 12, 16, 17, 31, 32, 48, 60)))
+    stride = rng.randint(1, 3)
+    layer = Layer("depthwise", channels=3, stride=(stride, stride), activation="RELU", zero_point=-128)
+    return alone(layer, shape, family, seed=seed)
 
 
 @functools.lru_cache(512)
 def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False) -> Drawn:
     """Draw a network in tiled groups that no planner would choose. by_pixel: operators make single pixels."""
-    target = _target(family)
-    for attempt in itertools.count():
-        rng = random.Random(f"{seed} {attempt}")
-        data = build(expanding(seed + attempt) if seed % 3 == 0 else mobile(rng.randrange(1 << 16), most=3))
+
+    def draw(rng: random.Random) -> Drawn | None:
+        number = rng.randrange(1 << 16)
+        recipe = expanding(number) if seed % 3 == 0 else mobile(number, most=3)
         settings = random_settings(rng)
         if by_pixel:
             settings = Settings(tile=1, at_once=settings.at_once, group_channels=0)
         if seed % 3 == 0:
             settings = replace(settings, group_channels=rng.choice((1, 2, 3, 5)))
         with forced(settings, seed):
-            converted = oracle.convert(data, ConversionOptions(seconds=0, target=target, reorder=False))
-        if (
-            converted
-            and (found := _whole(data, converted[0], seed, rng))
-            and any(g.stripes for g in found.program.groups)
-        ):
-            return found
-    raise AssertionError
+            found = _converted(recipe, _options(family), rng)
+        return found if found and any(g.stripes for g in found.program.groups) else None
+
+    return _first(seed, draw)
 
 
 @functools.lru_cache(512)
 def two_rows(seed: int, family: Family = Family.GENERIC) -> Drawn:
     """Draw a network whose kernels for the DSP extension compute two rows at once."""
-    target = _target(family)
-    options = ConversionOptions(
-        seconds=0, target=target, reorder=False, tiles=None, wide=family is Family.DSP, two_rows=True, reverse=False
-    )
-    for attempt in itertools.count():
-        rng = random.Random(f"{seed} {attempt}")
-        data = build(separable(rng.randrange(1 << 16)))
-        converted = oracle.convert(data, options)
-        found = converted and _whole(data, converted[0], seed, rng)
-        if found and (family is not Family.DSP or parts(found.program) >> Part.TWO_ROWS & 1):
-            return found
-    raise AssertionError
+    options = _options(family, tiles=None, wide=family is Family.DSP, two_rows=True, reverse=False)
 
+    def draw(rng: random.Random) -> Drawn | None:
+        found = _converted(separable(rng.randrange(1 << 16)), options, rng)
+        return found if found and (family is not Family.DSP or parts(found.program) >> Part.TWO_ROWS & 1) else None
 
-def _target(family: Family) -> str:
-    return next((name for name, other in TARGETS.items() if other is family), "generic")
-
-
-def _whole(data: bytes, rewritten: bytes, seed: int, rng: random.Random) -> Drawn | None:
-    """Return a rewritten model's program and TFLM's output of the original, if the program is the whole model."""
-    model = read(rewritten)
-    found = regions.regions(model)
-    if len(found) != 1 or len(model.graph.ops) != 1 or len(model.graph.outputs) != 1:
-        return None
-    inputs = oracle.inputs_of(model.graph, seed)[rng.choice((0, 0, 0, 4))]
-    (expected,) = oracle.run(oracle.original(data), inputs, 1)
-    flat = [np.ascontiguousarray(values).view(np.int8).ravel() for values in (*inputs, expected)]
-    return Drawn(unpack(found[0].program), regions.placement(model, found[0]), flat[:-1], flat[-1])
+    return _first(seed, draw)
 
 
 def pixels(seed: int, family: Family = Family.GENERIC) -> Drawn:

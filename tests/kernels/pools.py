@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from numpy.random import Generator
@@ -12,8 +13,9 @@ ALIGN = 16
 
 
 def in_slow_memory(program: Program, rng: Generator) -> Program:
-    """Move about half of the tensors that have one view and no column windows, and at least one of them."""
-    movable = [t for t in program.tensors if t.base == 0 and not t.column_windows and not t.pushed]
+    """Move about half of the tensors that have one view and no column windows, and at least one of them, if any."""
+    views = Counter(t.offset for t in program.tensors if t.base == 0)
+    movable = [t for t in program.tensors if t.base == 0 and views[t.offset] == 1 and not t.column_windows]
     moved: dict[int, ProgramTensor] = {}
     top, base = 0, 1 + program.n_inputs + program.n_outputs + (program.state > 0)
     for tensor in movable:

@@ -10,18 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from unittest import mock
 
-import numpy as np
 import pytest
 from compiling import run
 from conftest import examples
 from cores.core import CORES, missing_tools
 
-from kernels import networks
 from kernels.conftest import LIBRARY, ROOT, compiled
-from kernels.drawn import Drawn, agree, one_group, pixels, tiled
-from kernels.networks import BINARY, random_shape
-from kernels.programs import single
-from tflm_memopt.ops.kinds import Kind
+from kernels.drawn import Drawn, agree, packed, pixels, tiled
 from tflm_memopt.ops.packing import Family
 from tflm_memopt.runtime import host
 
@@ -60,12 +55,7 @@ def agree_in(library: Path, programs: Sequence[Drawn]) -> int:
 
 def test_pointwise_convolutions_go_there(backend: Path) -> None:
     """Test rows and pixels, 1x1 and other windows, and more channels than one call takes."""
-    programs = []
-    for seed in range(examples(30)):
-        rng = np.random.default_rng(seed)
-        shape = random_shape(rng)
-        op, out = networks.operator(rng, Kind.CONV, (0,), shape, 1)
-        programs.append(one_group(single(op, [shape, out]), rng))
+    programs = [packed(seed, kinds=("conv",)) for seed in range(examples(30))]
     assert agree_in(backend, programs) > examples(50)
 
 
@@ -77,31 +67,15 @@ def test_networks_give_the_same_bytes(backend: Path) -> None:
 @pytest.mark.parametrize("backend", ["ESP_NN"], indirect=True)
 def test_packed_operators_call_esp_nn(backend: Path) -> None:
     """Test rows and tiles of any window, aligned and not aligned, with scratch that the library destroys."""
-    programs = []
-    for seed in range(examples(60)):
-        rng = np.random.default_rng(seed)
-        if seed % 3 == 0:
-            programs.append(pixels(seed, Family.ESP))
-            continue
-        depthwise = seed % 3 == 1
-        height, width, channels = random_shape(rng)
-        shape = (height, width, int(rng.integers(4, 50)) if depthwise else channels)
-        op, out = networks.operator(rng, Kind.DEPTHWISE if depthwise else Kind.CONV, (0,), shape, 2)
-        programs.append(one_group(single(op, [shape, out]), rng, Family.ESP))
+    programs = [(pixels if seed % 3 == 0 else packed)(seed, Family.ESP) for seed in range(examples(60))]
     assert agree_in(backend, programs) > examples(250)
 
 
 @pytest.mark.parametrize("backend", ["ESP_NN"], indirect=True)
-@pytest.mark.parametrize("kind", [Kind.ADD, Kind.MUL, Kind.MAX_POOL, Kind.AVERAGE_POOL])
-def test_operators_without_weights_call_esp_nn(kind: Kind, backend: Path) -> None:
+@pytest.mark.parametrize("kind", ["add", "two", "max", "average"])
+def test_operators_without_weights_call_esp_nn(kind: str, backend: Path) -> None:
     """Test rows that fill whole vectors. Other rows are computed by our kernels."""
-    programs = []
-    for seed in range(examples(60)):
-        rng = np.random.default_rng((int(kind), seed))
-        height, width, channels = random_shape(rng)
-        shape = (height, width, 16 * int(rng.integers(1, 4)) if seed % 2 else channels)
-        op, out = networks.operator(rng, kind, (0, 1) if kind in BINARY else (0,), shape, 2)
-        programs.append(one_group(single(op, [*[shape] * len(op.inputs), out]), rng))
+    programs = [packed(seed, kinds=(kind,)) for seed in range(examples(60))]
     assert agree_in(backend, programs) > examples(30)
 
 

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import EXAMPLE, FLOAT_IO, KEYWORDS, MOBILENET, RESNET, examples, on_two_cores, thinned
+from conftest import EXAMPLE, KEYWORDS, examples, on_two_cores, thinned
 from cores.cases import Case, blob, model_cases
 from property import two_cores
 from property.forced import mobile
 
-import tflm_memopt
 from kernels.conftest import THREADS, WATCHED, compiled
 from tflm_memopt.format.codes import Sharding
 from tflm_memopt.lower.program import Program, ProgramCores
@@ -47,18 +46,6 @@ def runs_right(case: Case, seed: int) -> bool:
 def test_two_threads_give_the_bytes_of_one(target: str) -> None:
     for case in cases(EXAMPLE, target):
         assert [seed for seed in range(examples(8)) if not runs_right(case, seed)] == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("path", "target", "share"),
-    [(RESNET, "cortex-m33", "1,1"), (MOBILENET, "generic", "0.8,1"), (FLOAT_IO, "cortex-m33", "1,0.3")],
-    ids=["resnet", "mobilenet", "float_io"],
-)
-def test_trained_models(path: Path, target: str, share: str) -> None:
-    model = tflm_memopt.optimize(path.read_bytes(), cores=2, target=target, share=share, int8_io=True).model
-    for case in model_cases(model):
-        assert [seed for seed in range(5) if not runs_right(case, seed)] == []
 
 
 def damaged(change: Callable[[Program, ProgramCores], Program]) -> Status:

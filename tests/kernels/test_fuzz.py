@@ -88,11 +88,11 @@ def write_pools(folder: Path) -> list[Path]:
     paths = []
     for seed in range(SAMPLES):
         found, rng = drawn.by_row(seed, FAMILIES.get(seed % 8, Family.GENERIC)), np.random.default_rng(seed)
-        if not any(t.base == 0 for t in found.program.tensors):
-            continue
-        program = {1: external, 2: streamed}.get(seed % 3, lambda p, _: p)(in_slow_memory(found.program, rng), rng)
-        paths.append(folder / f"pools{seed}.bin")
-        paths[-1].write_bytes(sample(program, found.inputs[:1], [found.expected]))
+        program = in_slow_memory(found.program, rng)
+        if program.slow:
+            paths.append(folder / f"pools{seed}.bin")
+            moved = {1: external, 2: streamed}.get(seed % 3, lambda p, _: p)(program, rng)
+            paths[-1].write_bytes(sample(moved, found.inputs[:1], [found.expected]))
     for name, model, fast, target in (
         ("residual", residual(), 1_000, "generic"),
         ("residual_packed", residual(), 1_000, "cortex-m4"),

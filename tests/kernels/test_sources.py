@@ -16,13 +16,14 @@ import pytest
 from conftest import seeds
 from numpy.typing import NDArray
 
-from kernels import networks
+from kernels import samples
 from kernels.drawn import drawn
 from kernels.frames import can_be_source, can_stream, external, streamed
-from kernels.programs import lower
+from kernels.loops import times
 from tflm_memopt.format.codes import InputPlace
-from tflm_memopt.lower.program import Program, ProgramTensor
+from tflm_memopt.lower.program import Program, ProgramGroup, ProgramTensor
 from tflm_memopt.lower.serialise import pack, unpack
+from tflm_memopt.plan.loops import Iteration, Repeat
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
@@ -127,13 +128,6 @@ def source(**changes: Any) -> Damage:
     return change
 
 
-def network_of_one() -> Program:
-    """Return a network that becomes one group of rows."""
-    rng = np.random.default_rng(5)
-    network = networks.chain(rng, 3, (8, 4, 2))
-    return lower(network, [], set(), rng).program
-
-
 @pytest.mark.parametrize(
     ("damage", "status"),
     [
@@ -149,7 +143,7 @@ def network_of_one() -> Program:
     ],
 )
 def test_damaged_streams_are_refused(damage: Damage, status: Status) -> None:
-    good = external(network_of_one())
+    good = external(samples.good())
     view = good.tensors[0]
     good = replace(good, input=InputPlace.STREAM, tensors=(replace(view, pushed=2, depth=8), *good.tensors[1:]))
     good = replace(good, workspace=view.offset + 8 * view.width * view.channels)
@@ -163,13 +157,16 @@ def view_bytes(program: Program, base: int) -> int:
 
 
 def test_a_later_group_finds_nothing_of_a_stream() -> None:
-    rng = np.random.default_rng(5)
-    network = networks.chain(rng, 3, (8, 4, 2))
-    program = streamed(lower(network, [1], set(), rng).program, rng)
+    program = samples.good()
+    whole = tuple(replace(t, depth=8, offset=8 + 144 * n) for n, t in enumerate(program.tensors[1:3]))
+    groups = (ProgramGroup(0, 1, 0, times(8)), ProgramGroup(1, 2, 2, (Repeat(8, (Iteration(0), Iteration(1))),)))
+    program = replace(program, tensors=(program.tensors[0], *whole, program.tensors[3]), groups=groups, workspace=312)
+    program = replace(program, ops=(*program.ops[:2], replace(program.ops[2], accumulator=300)))
+    program = streamed(program, np.random.default_rng(5))
     assert program.input == InputPlace.STREAM
-    view = next(t for t in program.tensors if t.base == 1)
-    second = replace(program.ops[1], inputs=program.ops[0].inputs)
-    wrong = replace(program, ops=(program.ops[0], second, *program.ops[2:]))
-    sizes = [view.pushed * view.width * view.channels], [view_bytes(program, 2)]
+    view = program.tensors[0]
+    second = replace(program.ops[1], inputs=(0, 0))
+    wrong = replace(program, ops=(program.ops[0], second, program.ops[2]))
+    sizes = [view.pushed * view.width * view.channels], [samples.OUT]
     assert host.check(pack(program), *sizes) is Status.OK
     assert host.check(pack(wrong), *sizes) is Status.OP

@@ -27,17 +27,11 @@ AVR = Path("/usr/share/arduino/hardware")
 PC_ARENA = 40_000
 
 
-# --- contents
-
-
 @pytest.mark.slow
 def test_arduino_would_take_every_file() -> None:
     """Symbolic links break in zip files and on Windows, and arduino-builder silently skips .cc files."""
     assert not [path for path in arduino_library().rglob("*") if path.is_symlink() or path.suffix in (".cc", ".cxx")]
     assert all(sketch.stem == sketch.parent.name for sketch in SKETCHES)
-
-
-# --- compilation
 
 
 @pytest.mark.slow

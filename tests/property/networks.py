@@ -73,8 +73,6 @@ def _exit(net: Net, tensor: int, dtype: str) -> int:
     return net.unary("QUANTIZE", tensor, dtype=dtype, out=out)
 
 
-# ---- strategies ----
-
 _kernels = st.tuples(st.integers(1, 5), st.integers(1, 4))
 _strides = st.tuples(st.integers(1, 4), st.integers(1, 3))
 _dilations = st.one_of(st.just((1, 1)), st.tuples(st.integers(1, 3), st.integers(1, 2)))

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 from property.forced import mobile
-from property.layers import INT16, KINDS, MOVING, SUPPORTED, Layer
+from property.layers import INT16, KINDS, MOVING, SUPPORTED
+from property.layers.layer import random_layer
 from property.networks import Recipe, build
 
 from tflm_memopt.model import writer
@@ -39,7 +40,7 @@ def network(rng: random.Random) -> Recipe:
     outside = "INT8" if kinds is INT16 else rng.choice(("INT8", "INT8", "INT8", "FLOAT32", "UINT8"))
     return Recipe(
         inputs=tuple(shapes),
-        layers=tuple(_layer(rng, kinds) for _ in range(rng.randint(1, 8))),
+        layers=tuple(random_layer(rng, kinds) for _ in range(rng.randint(1, 8))),
         extra=tuple(rng.randrange(9) for _ in range(rng.choice((0, 0, 1, 2, 3)))),
         seed=rng.getrandbits(16),
         outside=outside,
@@ -53,23 +54,6 @@ def _shape(rng: random.Random) -> tuple[int, ...]:
     if rng.random() < 0.1:
         return 1, rng.randint(1, 9), rng.randint(1, 5)
     return 1, rng.choice((rng.randint(1, 14), rng.randint(15, 40))), rng.randint(1, 8), rng.randint(1, 5)
-
-
-def _layer(rng: random.Random, kinds: tuple[str, ...]) -> Layer:
-    return Layer(
-        kind=rng.choice(kinds),
-        source=rng.choice((0, 0, rng.randint(0, 4))),
-        other=rng.randint(0, 6),
-        channels=rng.randint(1, 8),
-        kernel=(rng.randint(1, 5), rng.randint(1, 4)),
-        stride=rng.choice(((1, 1), (1, 1), (2, 2), (rng.randint(1, 4), rng.randint(1, 3)))),
-        dilation=rng.choice(((1, 1), (1, 1), (rng.randint(1, 3), rng.randint(1, 2)))),
-        padding=rng.choice(("SAME", "VALID")),
-        activation=rng.choice(("NONE", "RELU", "RELU6", "RELU_N1_TO_1")),
-        flag=rng.random() < 0.5,
-        spread=rng.choice((0, 0, rng.randint(-6, 6))),
-        zero_point=rng.choice((3, rng.choice((-128, 127)), rng.randint(-128, 127))),
-    )
 
 
 def ported(rng: random.Random) -> bytes:

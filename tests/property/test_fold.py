@@ -125,19 +125,5 @@ def test_odd_plans_run_folded_operators() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_planted_is_found() -> None:
-    """Without planted dead channels, the tests of folding would prove nothing."""
-    body = tuple(Layer(kind, channels=8, activation="RELU", zero_point=-128) for kind in ("conv", "depthwise") * 3)
-    dead = 0
-    for seed in range(5):
-        data = plant(build(Recipe(((1, 8, 8, 3),), body, (), seed)), seed)
-        converted = convert(data, ConversionOptions(seconds=SECONDS))
-        assert converted is not None
-        dead += sum(annotation.dead_channels(annotation.annotate(read(data).graph), converted[1].graph).values())
-        assert_same_bytes(data, converted[0], seed=seed)
-    assert dead >= 100
-
-
-@pytest.mark.slow
 def test_ranges_of_trained_models_hold(own_model: Path) -> None:
     assert_ranges_hold(own_model.read_bytes(), 0)

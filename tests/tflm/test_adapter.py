@@ -19,7 +19,7 @@ from adapter import linked
 from conftest import OWN_MODELS, ROOT, optimized
 from numpy.typing import NDArray
 from projects import TFLM, needs_host
-from tflm.region_model import IN, OUT, expected, misaligned_model, program, region_model
+from tflm.region_model import IN, OUT, expected, region_model
 
 from tflm_memopt import optimize
 from tflm_memopt.model.reader import read
@@ -82,24 +82,6 @@ def test_same_bytes_as_in_the_wheel(adapter: Adapter) -> None:
     today = run_model(region_model(), [x], 9, 1)
     np.testing.assert_array_equal(got, today.outputs[0], err_msg=f"seed {SEED}")
     np.testing.assert_array_equal(got, np.stack([expected(value) for value in x]), err_msg=f"seed {SEED}")
-
-
-@pytest.mark.parametrize(
-    ("model", "says"),
-    [
-        (region_model(program(magic=1)), "not a tflm-memopt program"),
-        (region_model(program(version=4)), "another format version"),
-        (region_model(program()[:-8]), "the program is truncated"),
-        (misaligned_model(), "not 16-byte aligned"),
-    ],
-    ids=["magic", "newer", "truncated", "misaligned"],
-)
-def test_refuses_a_wrong_program_and_says_what_to_do(adapter: Adapter, model: bytes, says: str) -> None:
-    done = adapter.run(model, [np.zeros((1, *IN), np.int8)], 4096)
-    assert done.returncode == 1
-    assert done.stdout.startswith("TMO_REGION: ")
-    assert says in done.stdout
-    assert "AllocateTensors failed" in done.stderr
 
 
 @pytest.mark.parametrize(("adapter", "path"), RUNNABLE, indirect=["adapter"])

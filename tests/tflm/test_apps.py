@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import streaming
 from applications import Machine, built, compare, interleaved
-from conftest import KEYWORDS, WAKE_WORD, WINDOW
 from projects import TFLM, needs_host
 from unit.command import CLOCKED, long, pausing, small
 
@@ -25,31 +24,6 @@ LOW: Mapping[str, Any] = {"effort": 0.05, "seconds": 0.2}
 @pytest.fixture(scope="session")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     return built(tmp_path_factory.mktemp("apps"), TFLM["AUTUMN"])
-
-
-def three() -> App:
-    models = {
-        "camera": AppModel(small(1), {"input": "stream:2"}),
-        "state": AppModel(streaming.mixed()),
-        "wake": AppModel(small(2), retain=True),
-    }
-    return App(models, (("state", "wake"),), options=LOW)
-
-
-def test_turns_in_random_order(machine: Machine) -> None:
-    result = optimize(three())
-    order, runs = interleaved(result, STEPS)
-    assert len(order) > 0.9 * STEPS
-    compare(machine, result, order, runs)
-
-
-def test_the_longer_one_pauses(machine: Machine) -> None:
-    share = 0.2
-    result = optimize(pausing(share))
-    (one,) = result.report.pausing
-    assert one.model == "long" and len(one.pauses) >= 1 / share - 1
-    order, runs = interleaved(result, STEPS)
-    compare(machine, result, order, runs)
 
 
 def test_out_of_turn_nothing_runs(machine: Machine) -> None:
@@ -73,10 +47,3 @@ def test_at_the_same_time_in_two_threads(machine: Machine) -> None:
     models = {"wake": AppModel(small(1)), "state": AppModel(streaming.mixed())}
     result = optimize(App(models, (("wake", "state"),), options=LOW))
     compare(machine, result, [BOTH], {"wake": 100, "state": 100})
-
-
-def test_trained_models(machine: Machine) -> None:
-    models = {"words": AppModel(KEYWORDS), "wake": AppModel(WAKE_WORD), "window": AppModel(WINDOW)}
-    result = optimize(App(models, (("wake", "window"),)))
-    order, runs = interleaved(result, 120)
-    compare(machine, result, order, runs)

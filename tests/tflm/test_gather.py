@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from conftest import examples, thinned
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from conftest import thinned
 from models import Net
 from moving import reduce
 from numpy.typing import NDArray
@@ -22,8 +20,6 @@ from tflm_memopt.rewrite.canonicalise import canonicalise
 from tflm_memopt.rowgraph.supported import to_row_ops
 from tflm_memopt.runtime import host
 from tflm_memopt.tflm.arena import predict
-
-EXAMPLES = settings(max_examples=examples(10))
 
 
 def text_model(length: int, rows: int, width: int, reduction: str = "mean", seed: int = 0) -> bytes:
@@ -45,14 +41,6 @@ def assert_rewritten(data: bytes) -> bytes:
     assert verification.bit_exact, verification
     assert verification.guarded
     return result.model
-
-
-@pytest.mark.slow
-@EXAMPLES
-@given(length=st.integers(1, 90), rows=st.integers(1, 40), width=st.integers(1, 12), seed=st.integers(0, 999),
-       reduction=st.sampled_from(["mean", "sum"]))  # fmt: skip
-def test_embedding_and_reduction(length: int, rows: int, width: int, seed: int, reduction: str) -> None:
-    assert_rewritten(text_model(length, rows, width, reduction, seed))
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum"])

@@ -25,17 +25,6 @@ def test_casts(types: tuple[str, str], size: tuple[int, int], streamed: bool) ->
     assert_all(net, cast(net, net.conv2d(x, 3, kernel=(3, 3)) if streamed else x, types[1]))
 
 
-@EXAMPLES
-@given(size=st.tuples(*[st.integers(1, 12)] * 3), smallest=st.booleans(), dtype=st.sampled_from(["INT8", "INT16"]))
-def test_masks_of_classes(size: tuple[int, int, int], smallest: bool, dtype: str) -> None:
-    """One of these networks is segmentation: the class of each pixel in a smaller type."""
-    net = Net()
-    h, w, classes = size
-    x = net.conv2d(net.input((1, h, w, 3)), classes, kernel=(3, 3))
-    y = net.reshape(arg_max(net, x, smallest=smallest), (1, h, w, 1))
-    assert_all(net, cast(net, y, dtype))
-
-
 def test_a_mask_is_never_an_int32_map() -> None:
     net = Net()
     x = net.conv2d(net.conv2d(net.input((1, 48, 48, 3)), 16, kernel=(3, 3)), 21)

@@ -64,9 +64,6 @@ def test_a_crash_is_an_answer() -> None:
     assert result.failure.startswith("the rewritten model crashed in TFLM (SIGSEGV)")
 
 
-# ---- number of random inputs of verify() ----
-
-
 def _a_table() -> bytes:
     net = Net()
     return net.model(net.unary("LOGISTIC", net.input((1, 2, 2, 1)), out=(1 / 256, -128)))
@@ -92,9 +89,6 @@ def test_one_wrong_value_in_256_is_found(how: How) -> None:
     assert found.difference is not None
     assert found.difference.run >= 13
     assert found.answer == "DIFFERENT"
-
-
-# ---- a rewrite that removed QUANTIZE and DEQUANTIZE ----
 
 
 def _with_float_io() -> bytes:
@@ -147,9 +141,6 @@ def test_int8_io_of_whole_models(kind: str, how: How) -> None:
     assert result.bit_exact, result
     assert result.files == 3
     assert result.guarded > 0
-
-
-# ---- the original in the host executor instead of TFLM ----
 
 
 def test_the_host_reference_equals_tflm(own_model: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from models import Net, Pair
@@ -36,6 +38,25 @@ class Layer:
 
 Build = Callable[[Net, Layer, int, int], list[int]]
 """Adds a layer with one operand or two to a network and returns its output tensors."""
+
+
+def random_layer(rng: random.Random, kinds: Sequence[str], **fixed: Any) -> Layer:
+    """Draw a layer of one of these kinds; `fixed` gives fields that are not drawn."""
+    layer = Layer(
+        kind=rng.choice(kinds),
+        source=rng.choice((0, 0, rng.randint(0, 4))),
+        other=rng.randint(0, 6),
+        channels=rng.randint(1, 8),
+        kernel=(rng.randint(1, 5), rng.randint(1, 4)),
+        stride=rng.choice(((1, 1), (1, 1), (2, 2), (rng.randint(1, 4), rng.randint(1, 3)))),
+        dilation=rng.choice(((1, 1), (1, 1), (rng.randint(1, 3), rng.randint(1, 2)))),
+        padding=rng.choice(("SAME", "VALID")),
+        activation=rng.choice(("NONE", "RELU", "RELU6", "RELU_N1_TO_1")),
+        flag=rng.random() < 0.5,
+        spread=rng.choice((0, 0, rng.randint(-6, 6))),
+        zero_point=rng.choice((3, rng.choice((-128, 127)), rng.randint(-128, 127))),
+    )
+    return replace(layer, **fixed)
 
 
 def image(net: Net, x: int) -> int:

@@ -14,8 +14,6 @@ UNMEASURED = (Kind.BINARY_32, Kind.COMPARE_32)
 """float32 kernels at the ends of networks, which take little time. Cores without a libm have no costs for these
 kernels.
 """
-PRECISE = ("cortex-m4", "cortex-m7", "cortex-m33")
-"""Cores for which milliseconds are printed: Cortex-M4, and cores that run its code."""
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])
 
 
@@ -35,15 +33,3 @@ def test_every_kernel_was_measured(table: Table) -> None:
     for name in measured:
         assert table.instructions([Work(f"{name} rows", *range(1, len(AMOUNTS) + 1))]) > 0
     assert table.median <= table.worst == max(table.low, table.high)
-
-
-@TABLES
-def test_estimates_are_as_good_as_promised(table: Table) -> None:
-    """The errors for plans that were not used for the fit are at most the errors that docs/frontier.md states.
-
-    Estimates are up to 12 % too high for attention, because SOFTMAX skips exponentials whose values are close to 0.
-    """
-    assert table.plans >= 10
-    assert table.high <= (0.12 if table.core in PRECISE else 0.25)
-    assert table.low <= (0.1 if table.core in PRECISE else 0.15)
-    assert table.median <= (0.02 if table.core in PRECISE else 0.05)

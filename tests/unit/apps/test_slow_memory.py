@@ -97,16 +97,3 @@ def test_what_cannot_be_done_is_refused() -> None:
         optimize(app("fast=5kB,slow=100kB", fps=1.0))
     with pytest.raises(DoesNotFit, match="of slow memory"):
         optimize(app("fast=5kB,slow=5kB"))
-
-
-def test_firmware_gives_each_model_its_part(together: AppOptimized) -> None:
-    header = together.files("cpp")["two_app.h"].decode()
-    assert f"constexpr size_t two_slow_bytes = {together.report.slow};" in header
-    project = together.files("esp-idf")
-    assert b"CONFIG_SPIRAM=y" in project["esp-idf/sdkconfig.defaults"]
-    program = project["esp-idf/main/main.cpp"].decode()
-    for at in together.report.slow_offsets.values():
-        assert f"memory.data = shared + {at};" in program
-    module = together.files("c")
-    assert b"void two_set_slow(void *memory)" in module["two.c"]
-    assert f"TWO_SLOW_BYTES {together.report.slow}u" in module["two.h"].decode()

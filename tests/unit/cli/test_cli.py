@@ -13,8 +13,6 @@ from unit.command import ARENA, MAIN, REWRITTEN, SUFFIXES, Run, files, small, un
 
 from tflm_memopt.cli import main as cli
 
-# --- optimize
-
 
 def test_optimize_writes_its_files_and_prints_the_report(folder: Path, run: Run) -> None:
     answer = run("optimize", "small.tflite", "-o", "out", "--json")
@@ -48,9 +46,6 @@ def test_the_model_itself_is_never_overwritten(folder: Path, run: Run) -> None:
         assert "would be overwritten" in answer.err
     assert files(folder) == {"small.tflite"}
     assert (folder / "small.tflite").read_bytes() == small()
-
-
-# --- optimize, a folder
 
 
 @pytest.fixture
@@ -90,9 +85,6 @@ def test_a_bad_file_in_a_folder_ends_none_of_the_others(several: Path, run: Run)
     assert (several.parent / "in_memopt/a.tflite").exists()
 
 
-# --- inspect and verify
-
-
 def test_verify_yes(folder: Path, run: Run) -> None:
     run("optimize", "small.tflite", "-o", "out")
     np.save(folder / "mine.npy", np.zeros((2, 1, 24, 24, 3), np.int8))
@@ -116,9 +108,6 @@ def test_verify_no(folder: Path, run: Run) -> None:
     assert answer.code == cli.NO
     assert answer.json["bit_exact"] is False
     assert {"run", "label", "output", "name", "index", "original", "rewritten"} <= set(answer.json["difference"])
-
-
-# --- the process
 
 
 PLANNING = ("tflm_memopt.plan.planner", "tflm_memopt.check.checker", "tflm_memopt.lower.rewrite", "tflm_memopt.api")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
-from ai_edge_litert import schema_py_generated as schema
 from models import Net
 from moving import concatenation
 
 import tflm_memopt
-from tflm_memopt.convert import annotation
 from tflm_memopt.convert.policy import NO_BALANCE
 from tflm_memopt.plan.layout import offsets
 
@@ -25,39 +22,10 @@ def network() -> bytes:
     return net.model(net.softmax(net.fully_connected(net.pool(y, kernel=(12, 12)), 10, out=(0.1, 0))))
 
 
-def two_subgraphs(*, planned: bool = True) -> bytes:
-    """Return a model with two subgraphs. planned: TFLM plans a tensor of the second one, which is never called."""
-    net = Net()
-    tree = net.finished(net.conv2d(net.input((1, 8, 8, 2)), 4))
-    own = schema.TensorT(shape=np.array([1, 4], np.int32), type=schema.TensorType.INT8, buffer=0, name="own")
-    other = schema.SubGraphT(tensors=[own] * planned, inputs=[], outputs=[], operators=[], name="other")
-    tree.subgraphs.append(other)
-    return net.model(*tree.subgraphs[0].outputs)
-
-
-def unknown_shape() -> bytes:
-    net = Net()
-    x = net.conv2d(net.input((1, 8, 8, 2)), 4)
-    y = net.normalized(x)
-    net.graph.tensors[y].shape = np.array([1, -1, 8, 4], np.int32)
-    return net.model(y)
-
-
 def test_the_same_model_gives_the_same_bytes() -> None:
     first = tflm_memopt.optimize(network(), seconds=SECONDS).model
     offsets.forget()
     assert tflm_memopt.optimize(network(), seconds=SECONDS).model == first
-
-
-@pytest.mark.parametrize(
-    ("model", "why"), [(two_subgraphs, "no operator calls subgraph 1"), (unknown_shape, str(annotation.DYNAMIC))]
-)
-def test_a_model_that_cannot_be_converted_comes_back(model, why: str) -> None:
-    done = tflm_memopt.optimize(model(), seconds=SECONDS)
-    assert (done.model, done.plan, done.report.changed) == (model(), None, False)
-    assert done.report.why_unchanged.startswith(why)
-    assert done.report.arena == done.report.original_arena
-    assert done.report.groups == ()
 
 
 BUILTIN: dict[str, Any] = {"ops": "builtin", "effort": 0.05}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from conftest import EXAMPLE, ROOT
+from conftest import EXAMPLE
 from models import Net
 from unit.command import small
 
@@ -250,12 +250,3 @@ def test_only_impossible_splits_are_left_out(
     monkeypatch.setattr(Network, "converted", converted)
     with nullcontext() if left_out else pytest.raises(type(error), match=error.what):
         assert not tflm_memopt.optimize_devices(dense(), 2, effort=0.05).report.stages
-
-
-@pytest.mark.slow
-def test_dense_layers_need_little_more_ram_than_on_one_device() -> None:
-    """With layers that share weights, the largest device would need 900 B."""
-    report = tflm_memopt.optimize_devices(
-        ROOT / "examples/networks/machine_autoencoder_int8.tflite", 4, effort=0.05
-    ).report
-    assert report.alone.arena.total < report.ram <= report.alone.arena.total + 32

@@ -50,9 +50,6 @@ def compiled(folder: Path, *arguments: str) -> None:
     run(*STRICT, *arguments, cwd=folder)
 
 
-# --- names
-
-
 @given(st.text())
 def test_any_name_gives_valid_names(name: str) -> None:
     assert IDENTIFIER.fullmatch(identifier(name))
@@ -60,12 +57,6 @@ def test_any_name_gives_valid_names(name: str) -> None:
     assert not set('"\\\n\r\0') & set(file_stem(name))
     assert file_stem(name)
     assert "*/" not in comment(name)
-
-
-# --- NAME_model.h, NAME_model.cpp
-
-
-# --- NAME_ops.h
 
 
 def names_of(model: Model) -> set[str]:

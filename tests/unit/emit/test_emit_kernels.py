@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 from compiling import part_of
 from conftest import EXAMPLE, ROOT, optimized
-from kernels import networks
-from kernels.packings import packed
-from kernels.programs import lower
+from kernels.drawn import depthwise
 from kernels.samples import good, tiled
 from unit.command import small
 
@@ -84,13 +82,12 @@ def test_a_build_refuses_what_needs_more_taps_than_it_has(tmp_path: Path) -> Non
     """The build without the part refuses nothing else, and the converter's requirements match the library's."""
     said, asked = build_without(Part.TAPS, tmp_path), set()
     for seed in range(24):
-        rng = np.random.default_rng(seed)
-        lowered = packed(lower(networks.draw_depthwise(rng), [], set(), rng), Family.MVE)
-        (op,) = lowered.program.ops
+        drawn = depthwise(seed, Family.MVE).program
+        (op,) = drawn.ops
         window = dataclasses.replace(op.window, dilation_w=2)
         others = ({"activation": (-128, 100)}, {"output_zero_point": -127}, {"window": window})
         for other in (op, *(dataclasses.replace(op, **fields) for fields in others)):
-            program = pack(dataclasses.replace(lowered.program, ops=(other,)))
+            program = pack(dataclasses.replace(drawn, ops=(other,)))
             needed = Part.TAPS in bits(needs([program]).parts)
             assert said(program) is (host.Status.KERNEL if needed else host.Status.OK), seed
             assert needed == (other is not op)

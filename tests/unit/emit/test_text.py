@@ -11,9 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kernels import networks
-from kernels.packings import packed
-from kernels.programs import lower
+from kernels.drawn import depthwise
 from models import Net
 from unit.analysis.arena_zoo import ZOO
 from unit.command import small
@@ -24,7 +22,6 @@ from tflm_memopt.emit.module_text import _until_wrong
 from tflm_memopt.emit.quantizers import dequantizer, quantizer
 from tflm_memopt.emit.resolver import needed
 from tflm_memopt.emit.stm32cube import AXI_SRAM, CHIPS
-from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
@@ -85,15 +82,8 @@ def test_operators_of_every_subgraph_are_added() -> None:
     assert {n.operator for n in needed(model, "table")} > {op.type for op in model.graph.ops}
 
 
-def programs() -> tuple[Program, Program]:
-    """Return a depthwise convolution, generic and packed for Helium."""
-    rng = np.random.default_rng(3)
-    plain = lower(networks.draw_depthwise(rng), [], set(), rng)
-    return plain.program, packed(plain, Family.MVE).program
-
-
 def test_what_programs_need_is_what_any_of_them_needs() -> None:
-    plain, helium = programs()
+    plain, helium = (depthwise(3, family).program for family in (Family.GENERIC, Family.MVE))
     (op,) = plain.ops
     conv = dataclasses.replace(plain, ops=(dataclasses.replace(op, kind=Kind.CONV),))
     assert needs([pack(plain)]).kinds == 1 << Kind.DEPTHWISE

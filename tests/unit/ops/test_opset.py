@@ -246,22 +246,3 @@ def test_int16_that_tflm_would_compute_in_another_way() -> None:
     y = conv(net)
     net.graph.tensors[2].quantization.scale = np.array([2e-6], np.float32)  # requires a rescaling by 2^8 or more
     assert refused(net, y).code == "executable"
-
-
-@pytest.mark.parametrize(
-    ("kind", "dtype", "why", "hint"),
-    [
-        ("EXP", "INT8", "EXP runs row by row for float32 only: int8", "compute it in float32, or use tf.nn.softmax"),
-        ("FLOOR_DIV", "INT32", "FLOOR_DIV runs row by row for float32 only: int32", "or multiply by the reciprocal"),
-        ("CUMSUM", "FLOAT32", "There is no row kernel for CUMSUM yet", "docs/operators.md lists"),
-    ],
-)
-def test_operators_without_a_kernel_for_their_type(kind: str, dtype: str, why: str, hint: str) -> None:
-    net = Net()
-    x = net.input((1, 4, 4, 2), (0.05, 0) if dtype == "INT8" else None, dtype=dtype)
-    operands = [x, x] if kind == "FLOOR_DIV" else [x]
-    y = net.op(kind, operands, [net.tensor((1, 4, 4, 2), dtype, None)])
-    (result,) = to_row_ops(read(net.model(y)).graph).values()
-    assert isinstance(result, Unsupported)
-    assert str(result) == why
-    assert hint in result.hint

@@ -142,9 +142,6 @@ ALWAYS_WRONG: tuple[Callable[[Plan], Mutants], ...] = (
 )
 
 
-# ---- damage that may be harmless ----
-
-
 def moved_buffers(plan: Plan) -> Mutants:
     for i, (b, offset) in enumerate(plan.placed()):
         for distance in (-16, -1, 1, 16):

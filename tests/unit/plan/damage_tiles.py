@@ -32,9 +32,6 @@ def _nests(plan: Plan, field: str, change: int, least: int | None = None) -> Mut
                 yield what, with_stage(plan, n, group, s, replace(stage, nest=nest))
 
 
-# ---- damage that is always wrong ----
-
-
 def shallower_column_windows(plan: Plan) -> Mutants:
     """Make column windows shallower. The buffer keeps its size or shrinks with the column window."""
     for i, b in _column_windows(plan, "depth", -1):
@@ -68,9 +65,6 @@ def other_groups(plan: Plan) -> Mutants:
     """Change the groups of one operator out of three. No tensor has a thousand channels."""
     for change in (-1, 1, 1000):
         yield from _nests(plan, "channel_groups", change, least=2)
-
-
-# ---- damage that may be harmless ----
 
 
 def other_nests(plan: Plan) -> Mutants:
