@@ -6,17 +6,21 @@ ESP-NN and CMSIS-NN are not included: backends/ implements their interfaces with
 from __future__ import annotations
 
 import ctypes
+import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
 from compiling import run
 from conftest import examples
 from cores.core import CORES, missing_tools
+from property.layers.computing import TWO_OPERANDS
+from property.layers.layer import random_layer
 
 from kernels.conftest import LIBRARY, ROOT, compiled
-from kernels.drawn import Drawn, agree, packed, pixels, tiled
+from kernels.drawn import Drawn, agree, alone, packed, pixels, tiled
 from tflm_memopt.ops.packing import Family
 from tflm_memopt.runtime import host
 
@@ -53,9 +57,16 @@ def agree_in(library: Path, programs: Sequence[Drawn]) -> int:
     return calls(library)
 
 
+def by_vectors(kind: str, seed: int, **fixed: Any) -> Drawn:
+    """Draw a layer whose rows fill whole vectors."""
+    rng = random.Random(seed)
+    shape = (1, rng.randint(1, 7), rng.randint(1, 7), 16 * rng.randint(1, 3))
+    return alone(random_layer(rng, (kind,), source=0, other=0, stride=(1, 1), **fixed), shape, seed=seed)
+
+
 def test_pointwise_convolutions_go_there(backend: Path) -> None:
-    """Test rows and pixels, 1x1 and other windows, and more channels than one call takes."""
-    programs = [packed(seed, kinds=("conv",)) for seed in range(examples(30))]
+    """Windows of one row and more channels than one call computes are tested."""
+    programs = [by_vectors("conv", seed, kernel=(1, 1 + seed % 3)) for seed in range(examples(30))]
     assert agree_in(backend, programs) > examples(50)
 
 
@@ -74,8 +85,8 @@ def test_packed_operators_call_esp_nn(backend: Path) -> None:
 @pytest.mark.parametrize("backend", ["ESP_NN"], indirect=True)
 @pytest.mark.parametrize("kind", ["add", "two", "max", "average"])
 def test_operators_without_weights_call_esp_nn(kind: str, backend: Path) -> None:
-    """Test rows that fill whole vectors. Other rows are computed by our kernels."""
-    programs = [packed(seed, kinds=(kind,)) for seed in range(examples(60))]
+    """ESP-NN computes rows that fill whole vectors."""
+    programs = [by_vectors(kind, seed, channels=TWO_OPERANDS.index("MUL")) for seed in range(examples(60))]
     assert agree_in(backend, programs) > examples(30)
 
 
