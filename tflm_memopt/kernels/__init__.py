@@ -1,1 +1,1 @@
-"""Kernels from one description each: the language with its checker, NumPy interpreter, access analysis and C writer."""
+"""The kernel language: descriptions of kernels, their NumPy interpreter, access analysis, rewrites and C writer."""

@@ -1,4 +1,4 @@
-"""The kernel language embedded in Python: a function that is called once with a Builder describes a kernel.
+"""Describes kernels in Python: a function that is called once with a Builder describes one kernel.
 
 @kernel("y = x")
 def copy(b: Builder) -> None:
@@ -157,8 +157,8 @@ class Builder:
         return self.clamp(self.compute("add", Type.INT32, x, zero_point), span)
 
     def scaled(self, value: Reg, multiplier: Reg) -> Reg:
-        """Return sum * multiplier / 2^31, minus 1 if the sum is negative, for saturated(). Both functions together give
-        TFLM's two roundings for right shifts.
+        """Return value * multiplier / 2^31, minus 1 if the value is negative. With saturated() after it, the function
+        rounds twice, as TFLM does for right shifts.
         """
         sign = self.compute("shift_right", Type.INT32, value, Index.of(31))
         x = self.compute("high_mul", Type.INT32, value, multiplier)

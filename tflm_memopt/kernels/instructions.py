@@ -1,6 +1,5 @@
-"""A core's instructions: each row has a piece of C and the op that it implements. meaning.py defines the ops, so each
-row can be run and compared. Rows of an instruction table do not refer to operators. Ops without an instruction are
-expanded into other ops (rewrites.py).
+"""Tables of the cores' instructions. Each row has an op and the C that computes it. meaning.py defines the ops, so that
+tests can run each row and compare it. Ops without an instruction become other ops (rewrites.py).
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class VectorUnit:
 
     registers: int
     group: int
-    """Number of registers for a vector of the widest elements in a loop, of which narrower elements need fewer."""
+    """Number of registers for a vector of a loop's widest elements. Vectors of narrower elements need fewer."""
     widest: Type = Type.INT32
 
     def size(self, kind: Type) -> int:
@@ -49,9 +48,7 @@ class VectorUnit:
 
 @dataclass(frozen=True, slots=True)
 class LaneUnit:
-    """Vectors in C variables, whose registers the compiler chooses. The lanes of such vectors have 32 bits for elements
-    of every type.
-    """
+    """Describes vectors that are C variables, for which the compiler chooses registers. All lanes have 32 bits."""
 
     lanes: int
     type: str
@@ -73,7 +70,7 @@ class LaneUnit:
 
 @dataclass(frozen=True, slots=True)
 class InstructionTable:
-    """A target."""
+    """The instructions and vectors of a target."""
 
     name: str
     instructions: tuple[Instruction, ...]
@@ -100,7 +97,6 @@ class InstructionTable:
 
 
 def shape_of(operand: Operand) -> str:
-    """Return the shape of an operand."""
     if not isinstance(operand, Reg):
         return "s"
     kind = "f" if operand.type is Type.FLOAT32 else "s"
@@ -203,7 +199,7 @@ RVV_INSTRUCTIONS = (
     Instruction("dot", "v32", ("v16", "v16"), "vwmacc.vv {d}, {a}, {b}", 16),
     Instruction("dot", "v32", ("s", "v16"), "vwmacc.vx {d}, {a}, {b}", 16),
 )
-"""RISC-V "V" 1.0, sections 11 to 12, where vsmul, vssra and vnclip round halves up because vxrm is 0."""
+"""Instructions of RISC-V "V" 1.0, sections 11 to 12. vsmul, vssra and vnclip round halves up, because vxrm is 0."""
 
 
 def narrow_by_halves(one: Compute, prefix: str) -> Sequence[Compute]:
@@ -280,7 +276,7 @@ RVV = InstructionTable(
     VectorUnit(registers=32, group=8),
     begins='__asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */',
 )
-"""RISC-V with 32 bits and Zve32x or more."""
+"""Instructions of 32-bit RISC-V cores with Zve32x or more."""
 
 
 def _temporaries(one: Compute, prefix: str, *names: str) -> Iterator[Reg]:
@@ -344,7 +340,7 @@ MVE_INSTRUCTIONS = (
     Instruction("sign", "v32", ("v32",), "vshrq_n_s32({a}, 31)"),
     Instruction("shift_right_rounded", "v32", ("v32", "s"), "vrshlq_n_s32({a}, -{b})"),
 )
-"""Instructions of Armv8.1-M, by the names of arm_mve.h, each of which is one instruction."""
+"""Instructions of Armv8.1-M, as functions of arm_mve.h that each become one instruction."""
 MVE = InstructionTable(
     "mve",
     (*SCALAR, *MVE_INSTRUCTIONS),

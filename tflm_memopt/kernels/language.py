@@ -1,4 +1,4 @@
-"""The data structures of a kernel. `build.py` creates them from a Python function; all other modules read them.
+"""Data structures that describe a kernel. build.py creates them from a Python function, and other modules read them.
 
 A kernel works on scalars in registers. `rewrites.py` vectorises loops: as many iterations of a loop then run at once as
 the core has lanes, and registers that depend on the loop's variable become vectors.
@@ -34,7 +34,7 @@ class Type(enum.Enum):
     INT16 = "int16", 16
     INT32 = "int32", 32
     INT64 = "int64", 64
-    """Type that only C uses, for sums."""
+    """Type of sums, which only C uses."""
     FLOAT32 = "float32", 32
     """Type of scalars, never of vectors."""
 
@@ -44,7 +44,6 @@ class Type(enum.Enum):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of an element."""
         return self.bits // 8
 
     @property
@@ -171,7 +170,6 @@ class Array:
 
     @property
     def elements(self) -> Index:
-        """The number of elements."""
         total = Index.of(1)
         for extent in self.shape:
             total = total * extent
@@ -199,7 +197,7 @@ Operand: TypeAlias = Reg | Index
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """RAMLoad or FlashLoad."""
+    """RAMLoad or FlashLoad, which loads an element into a register."""
 
     to: Reg
     tensor: Array
@@ -210,7 +208,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """The result of an op (meaning.py) modulo 2^32: `to` = op(operands), which the op "dot" adds to `to`."""
+    """Sets register `to` to op(operands) modulo 2^32 (meaning.py). The op "dot" adds its result to the register."""
 
     op: str
     to: Reg
@@ -237,7 +235,7 @@ class Free:
     """Variable of the vectorised loop, each lane of which frees `count` elements, one lane after the other."""
 
     def elements(self, values: Extents, lanes: int) -> range:
-        """Return the element numbers."""
+        """Return the numbers of the freed elements."""
         first, count = self.first.at(values), self.count.at(values)
         return range(first, first + count * (lanes if self.along else 1))
 
@@ -263,7 +261,7 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A condition. A condition, whose body runs if 0 <= `at` < `extent`, for example if a tap is inside its tensor.
+    """A condition: the body runs if 0 <= `at` < `extent`, for example if a window's tap is inside the tensor.
 
     If `at` is a register, the body may only compute, so that no memory access depends on the register's value.
     """
@@ -315,3 +313,26 @@ def within(one: For | When, change: Callable[[Sequence[Statement]], Sequence[Sta
     if isinstance(one, When):
         return replace(one, body=tuple(change(one.body)))
     return replace(one, body=tuple(change(one.body)), rest=tuple(change(one.rest)))
+
+
+def changed(
+    one: Statement, reg: Callable[[Reg], Reg] = lambda reg: reg, index: Callable[[Index], Index] = lambda index: index
+) -> Statement:
+    """Return a statement with each register and each index changed, except those inside a loop or condition."""
+
+    def operand(operand: Operand) -> Operand:
+        return reg(operand) if isinstance(operand, Reg) else index(operand)
+
+    match one:
+        case Load():
+            return replace(one, to=reg(one.to), at=tuple(map(index, one.at)), by=reg(one.by) if one.by else None)
+        case Store():
+            return replace(one, at=tuple(map(index, one.at)), value=reg(one.value))
+        case Free():
+            return replace(one, first=index(one.first), count=index(one.count))
+        case Compute():
+            return replace(one, to=reg(one.to), operands=tuple(map(operand, one.operands)))
+        case For():
+            return replace(one, extent=index(one.extent))
+        case When():
+            return replace(one, at=operand(one.at), extent=index(one.extent))

@@ -24,6 +24,7 @@ from tflm_memopt.kernels.language import (
     Load,
     Operand,
     Reg,
+    Statement,
     Store,
     Type,
     statements,
@@ -32,7 +33,7 @@ from tflm_memopt.kernels.walk import Addresses, Ints, walk
 
 Arrays = Mapping[str, NDArray[np.generic]]
 Values: TypeAlias = NDArray[Any]
-"""Types of registers: 64-bit integers or float32."""
+"""Values of registers: 64-bit integers or float32."""
 
 
 MOST = (1 << 31) - 1
@@ -161,7 +162,7 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "dot": lambda total, a, b: total + a * b,
     "dot_wide": lambda total, a, b: total + a * b,
 }
-"""Functions that compute the ops before wrapping; those in OWN get the register that they update first."""
+"""Functions that compute the ops, before results are reduced to 32 bits. Ops in OWN also get the old value of `to`."""
 OWN = ("dot", "dot_wide")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
 LONGEST_SHIFT = 31
@@ -279,7 +280,6 @@ def run(kernel: KernelProgram, values: Extents, arrays: Arrays, lanes: int = 4) 
 
 
 def _held(kind: Type) -> type[np.float32 | np.int64]:
-    """Return the NumPy type of elements in memory and registers."""
     return np.float32 if kind is Type.FLOAT32 else np.int64
 
 
@@ -291,7 +291,19 @@ def _places(tensor: Array, values: Extents) -> Ints:
     return at
 
 
-def reads(one: Compute) -> tuple[Reg, ...]:
-    """Return the registers whose values the op uses."""
-    own = (one.to,) if one.op in OWN else ()
-    return own + tuple(operand for operand in one.operands if isinstance(operand, Reg))
+def reads(one: Statement) -> tuple[Reg, ...]:
+    """Return the registers whose values a load, a store or an op uses."""
+    match one:
+        case Load():
+            return (one.by,) if one.by else ()
+        case Store():
+            return (one.value,)
+        case Compute():
+            own = (one.to,) if one.op in OWN else ()
+            return own + tuple(operand for operand in one.operands if isinstance(operand, Reg))
+    return ()
+
+
+def registers(one: Statement) -> tuple[Reg, ...]:
+    """Return all registers of a load, a store or an op."""
+    return (*reads(one), one.to) if isinstance(one, (Load, Compute)) else reads(one)

@@ -33,7 +33,7 @@ from tflm_memopt.kernels.language import (
 _Number = TypeVar("_Number", int, NDArray[np.int64])
 
 AT = "at"
-"""Name that stands for the output's index along the axis that an input's axis follows."""
+"""Variable that stands for the output's index along an axis."""
 ALL = "'"
 """Suffix of the name of a loop variable that stands for all iterations of the loop."""
 ACCUMULATING = frozenset({"dot"})
@@ -42,8 +42,8 @@ ACCUMULATING = frozenset({"dot"})
 
 @dataclass(frozen=True, slots=True)
 class AxisRange:
-    """Indices of an input along one axis, limited to the tensor: [first, first + extent), or all indices whose product
-    with `per` is in this range.
+    """The indices of an input along one axis that an output element needs. The product of each index with `per` is in
+    [first, first + extent).
     """
 
     axis: int | None
@@ -103,7 +103,7 @@ class InputNeed:
 
     @property
     def own(self) -> tuple[bool, ...]:
-        """Whether the range of each axis consists of exactly the output's own index."""
+        """For each axis, whether an output element needs only the input elements with its own index."""
         return tuple(a == AxisRange(k, Index.name(AT), Index.of(1)) for k, a in enumerate(self.along))
 
     def is_all(self, axis: int) -> bool:
@@ -113,7 +113,7 @@ class InputNeed:
 
 @dataclass(frozen=True, slots=True)
 class OutputNeeds:
-    """An output of a kernel, and what it needs of each input, in the order of their declaration."""
+    """An output of a kernel, and the elements of each input that it needs, by the name of the input."""
 
     output: Array
     inputs: Mapping[str, InputNeed]
@@ -196,7 +196,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
     """Return all loads that a stored element depends on."""
     held: dict[str, Sources] = {}
     home: dict[str, tuple[For, ...]] = {}
-    """A register's value belongs to the current iteration of the loops that enclose all its writes."""
+    """For each register, the loops that enclose all writes to it. Its value belongs to their current iterations."""
     for one, loops, _ in places:
         if not isinstance(one, Store):
             home[one.to.name] = _common(home.get(one.to.name, loops), loops)
@@ -227,7 +227,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
 
 
 def _reversed(sources: Sources, loops: Sequence[For], kept: Sequence[For]) -> Sources:
-    """Return the loads, in which the variable of each loop that has ended stands for all iterations of the loop."""
+    """Return the loads. In their indices, a variable for all iterations replaces that of a loop that has ended."""
     left = [loop.var for loop in loops[len(_common(loops, kept)) :]]
     if not left:
         return sources
@@ -266,8 +266,7 @@ def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mappi
 
 
 def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, Index]:
-    """Return (first, n, factor) so that a load's index along an axis, times the factor, takes the values [first, first
-    + n).
+    """Return (first, n, factor): a load's index along an axis, times the factor, is in [first, first + n).
 
     If a condition limits a loop index i to 0 <= a - s * i < n, the products s * i reach from a - n + 1 to a.
     """

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.instructions import VectorUnit
-from tflm_memopt.kernels.language import Compute, For, Load, Reg, Statement, Store, When
-from tflm_memopt.kernels.meaning import reads
+from tflm_memopt.kernels.language import Compute, For, Load, Reg, Statement, When
+from tflm_memopt.kernels.meaning import registers
 
 
 def assign(name: str, body: Sequence[Statement], unit: VectorUnit) -> Mapping[str, int]:
@@ -64,25 +64,13 @@ def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[in
 
 
 def _last_uses(order: Sequence[Statement], loops: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Return the position of each register's last use. A value that was set before a loop and that the loop reads is
-    live until the loop's end.
-    """
+    """Return the position of each register's last use, which is the end of a loop if an earlier value is read in it."""
     uses: dict[str, list[int]] = {}
     for at, one in enumerate(order):
-        for reg in _used(one):
+        for reg in registers(one):
             uses.setdefault(reg.name, []).append(at)
     last = {}
     for name, positions in uses.items():
         ends = [end for begin, end in loops if positions[0] < begin and any(begin <= at <= end for at in positions)]
         last[name] = max([*ends, positions[-1]])
     return last
-
-
-def _used(one: Statement) -> tuple[Reg, ...]:
-    if isinstance(one, Load):
-        return (one.to,) if one.by is None else (one.to, one.by)
-    if isinstance(one, Store):
-        return (one.value,)
-    if not isinstance(one, Compute):
-        return ()
-    return (*reads(one), one.to)

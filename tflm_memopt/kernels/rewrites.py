@@ -18,15 +18,15 @@ from tflm_memopt.kernels.language import (
     Index,
     KernelProgram,
     Load,
-    Operand,
     Reg,
     Statement,
     Store,
     When,
+    changed,
     statements,
     within,
 )
-from tflm_memopt.kernels.meaning import OWN, reads
+from tflm_memopt.kernels.meaning import OWN, reads, registers
 
 Rewrite = Callable[[KernelProgram], KernelProgram]
 
@@ -105,7 +105,7 @@ def unroll(var: str, *turns: int) -> Rewrite:
             own = _anew(_alone(loop).body)
 
             def copies(count: int) -> list[Statement]:
-                return [_moved(one, own, loop.var, k) for k in range(count) for one in loop.body]
+                return [_turn(one, own, loop.var, k) for k in range(count) for one in loop.body]
 
             return _at_once(loop, turns, copies)
 
@@ -137,10 +137,11 @@ def inward(var: str) -> Rewrite:
                 own = [one for one in run if _varies(one, wide)]
                 known = set(homes)
                 for one in own:
-                    if lost := {reg.name for reg in _read(one)} & wide - known:
+                    if lost := {reg.name for reg in reads(one)} & wide - known:
                         raise _not_inward(loop, f"'{min(lost)}' is taken along, and comes from no workspace")
                     known |= {one.to.name} if isinstance(one, (Load, Compute)) else set()
-                before = [homes[name] for name in homes if any(name in _named(one) for one in own)]
+                named = {reg.name for one in own for reg in registers(one)}
+                before = [homes[name] for name in homes if name in named]
                 each = (*before, *own, *map(_stored_back, before))
                 return [*(one for one in run if one not in own), *([replace(loop, body=each)] if own else [])]
 
@@ -162,18 +163,6 @@ def _not_inward(loop: For, why: str) -> KernelError:
         f"the loop over '{loop.var}' cannot go inside of what it has: {why}",
         hint="use sums that are loaded from a workspace before one loop and stored back after it",
     )
-
-
-def _read(one: Plain) -> tuple[Reg, ...]:
-    """Return the registers whose values the statement uses."""
-    if isinstance(one, Compute):
-        return reads(one)
-    return (one.value,) if isinstance(one, Store) else ()
-
-
-def _named(one: Plain) -> set[str]:
-    """Return the names of all registers in the statement."""
-    return {reg.name for reg in (*_read(one), *((one.to,) if isinstance(one, (Load, Compute)) else ()))}
 
 
 def _stored_back(one: Load) -> Store:
@@ -227,7 +216,7 @@ def _alone(loop: For) -> For:
 
 
 def _one_value(loop: For, wide: set[str], body: Sequence[Plain]) -> None:
-    """Raise KernelError if code between two loops sets a register more than once that all iterations share."""
+    """Raise KernelError if the statements set a register twice that all iterations share."""
     shared = [one.to.name for one in body if isinstance(one, (Load, Compute)) and not _varies(one, wide)]
     if twice := next((name for name in shared if shared.count(name) > 1), None):
         raise KernelError(
@@ -238,51 +227,24 @@ def _one_value(loop: For, wide: set[str], body: Sequence[Plain]) -> None:
 
 def _anew(body: Sequence[Statement]) -> set[str]:
     """Return the registers that the body loads or computes, except sums and other registers that it only updates."""
-    found: set[str] = set()
-    for one in statements(body):
-        if isinstance(one, Load) or (isinstance(one, Compute) and one.to not in reads(one)):
-            found.add(one.to.name)
-    return found
+    return {one.to.name for one in statements(body) if isinstance(one, (Load, Compute)) and one.to not in reads(one)}
 
 
-def _moved(one: Statement, own: set[str], var: str, k: int) -> Statement:
-    """Return a statement, which may be a loop, of the k-th iteration."""
-    if not isinstance(one, (For, When)):
-        return _turn(one, own, var, k)
-    at = Index.name(var) + k
-    inside = within(one, lambda body: [_moved(s, own, var, k) for s in body])
-    if isinstance(inside, For):
-        return replace(inside, extent=inside.extent.put(var, at))
-    place = inside.at.put(var, at) if isinstance(inside.at, Index) else _copy(inside.at, own, k)
-    return replace(inside, at=place, extent=inside.extent.put(var, at))
-
-
-def _copy(reg: Reg, own: set[str], k: int) -> Reg:
-    """Return the register of the k-th iteration."""
-    return replace(reg, name=f"{reg.name}_{k}") if reg.name in own else reg
-
-
-def _varies(one: Load | Compute | Store | Free, wide: set[str]) -> bool:
+def _varies(one: Plain, wide: set[str]) -> bool:
     return isinstance(one, (Store, Free)) or one.to.name in wide
 
 
-def _turn(one: Load | Compute | Store | Free, wide: set[str], var: str, k: int) -> Statement:
-    """Return a vector statement of the k-th iteration."""
+def _turn(one: Statement, own: set[str], var: str, k: int) -> Statement:
+    """Return a statement of the k-th iteration, which has its own copies of the registers `own`."""
 
     def put(index: Index) -> Index:
         return index.put(var, Index.name(var) + k)
 
     def reg(r: Reg) -> Reg:
-        return _copy(r, wide, k)
+        return replace(r, name=f"{r.name}_{k}") if r.name in own else r
 
-    if isinstance(one, Free):
-        return replace(one, first=put(one.first))
-    if isinstance(one, Store):
-        return replace(one, at=tuple(map(put, one.at)), value=reg(one.value))
-    if isinstance(one, Load):
-        return replace(one, to=reg(one.to), at=tuple(map(put, one.at)), by=reg(one.by) if one.by else None)
-    operands = tuple(reg(o) if isinstance(o, Reg) else put(o) for o in one.operands)
-    return replace(one, to=reg(one.to), operands=operands)
+    inside = within(one, lambda body: [_turn(s, own, var, k) for s in body]) if isinstance(one, (For, When)) else one
+    return changed(inside, reg, put)
 
 
 def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
@@ -306,16 +268,10 @@ def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
 
         def bound(one: Statement) -> Statement:
             if isinstance(one, (For, When)):
-                inside = within(one, lambda body: [bound(s) for s in body])
-                if isinstance(inside, When):
-                    at = put(inside.at) if isinstance(inside.at, Index) else inside.at
-                    return replace(inside, at=at, extent=put(inside.extent))
-                return replace(inside, extent=put(inside.extent))
-            if isinstance(one, Free):
-                return replace(one, tensor=tensors[one.tensor], first=put(one.first), count=put(one.count))
-            if isinstance(one, Compute):
-                return replace(one, operands=tuple(put(o) if isinstance(o, Index) else o for o in one.operands))
-            return replace(one, tensor=tensors[one.tensor], at=tuple(map(put, one.at)))
+                one = within(one, lambda body: [bound(s) for s in body])
+            elif not isinstance(one, Compute):
+                one = replace(one, tensor=tensors[one.tensor])
+            return changed(one, index=put)
 
         left = ([name for name in names if name not in values] for names in (kernel.extents, kernel.parameters))
         extents, parameters = map(tuple, left)
@@ -355,21 +311,16 @@ def _in_loop(
     kernel: KernelProgram, var: str, change: Callable[[For], For], said: str, *, every: bool = False
 ) -> KernelProgram:
     """Change a loop. every: whether all loops over the variable change."""
-    _loop(kernel, var, every=every)
+    found = sum(isinstance(one, For) and one.var == var for one in statements(kernel.body))
+    if not found or (found > 1 and not every):
+        raise KernelError(f"{kernel.name} has {found} loops over '{var}'", hint="give the variable of a single loop")
 
-    def changed(one: Statement) -> Statement:
+    def in_it(one: Statement) -> Statement:
         if isinstance(one, For) and one.var == var:
             return change(one)
-        return within(one, lambda body: list(map(changed, body))) if isinstance(one, (For, When)) else one
+        return within(one, lambda body: list(map(in_it, body))) if isinstance(one, (For, When)) else one
 
-    return replace(kernel, body=tuple(map(changed, kernel.body)), schedule=(*kernel.schedule, said))
-
-
-def _loop(kernel: KernelProgram, var: str, *, every: bool = False) -> For:
-    found = [one for one in statements(kernel.body) if isinstance(one, For) and one.var == var]
-    if not found or (len(found) > 1 and not every):
-        raise KernelError(f"{kernel.name} has {len(found)} loops over '{var}'", hint="a loop's variable, once")
-    return found[0]
+    return replace(kernel, body=tuple(map(in_it, kernel.body)), schedule=(*kernel.schedule, said))
 
 
 def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
@@ -406,7 +357,7 @@ def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
 def _depending(loop: For) -> set[str]:
     wide: set[str] = set()
     before = -1
-    while before != len(wide):  # a sum differs between iterations as soon as such a value is added to it
+    while before != len(wide):  # a sum differs between iterations once a value that differs is added to it
         before = len(wide)
         for one in _everything(loop.body):
             if isinstance(one, Store):
@@ -421,18 +372,8 @@ def _depending(loop: For) -> set[str]:
 
 
 def _widened(one: Statement, wide: set[str], var: str) -> Statement:
-    def reg(r: Reg) -> Reg:
-        return replace(r, along=var) if r.name in wide else r
-
-    def operand(o: Operand) -> Operand:
-        return reg(o) if isinstance(o, Reg) else o
-
     if isinstance(one, (For, When)):
         return within(one, lambda body: [_widened(s, wide, var) for s in body])
-    if isinstance(one, Load):
-        return replace(one, to=reg(one.to))
-    if isinstance(one, Store):
-        return replace(one, value=reg(one.value))
     if isinstance(one, Free):
         return replace(one, along=var)
-    return replace(one, to=reg(one.to), operands=tuple(map(operand, one.operands)))
+    return changed(one, lambda reg: replace(reg, along=var) if reg.name in wide else reg)

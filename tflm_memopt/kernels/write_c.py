@@ -29,10 +29,12 @@ from tflm_memopt.kernels.language import (
     Store,
     Type,
     When,
+    changed,
     goes_on,
     statements,
     within,
 )
+from tflm_memopt.kernels.meaning import registers
 from tflm_memopt.kernels.registers import assign
 from tflm_memopt.kernels.rewrites import expand, scheduled
 
@@ -45,21 +47,11 @@ def for_target(kernel: KernelProgram, table: InstructionTable) -> KernelProgram:
 
 
 def _words(one: Statement, *, inside: bool = False) -> Statement:
-    """Return the kernel with 32-bit lanes for all vectors of loops with independent iterations."""
-
-    def wide(reg: Reg) -> Reg:
-        return replace(reg, type=Type.INT32) if reg.along else reg
-
+    """Return the statement with 32-bit lanes for all vectors. inside: whether it is inside a vectorised loop."""
     if isinstance(one, (For, When)):
         inside = inside or (isinstance(one, For) and one.vector)
         return within(one, lambda body: [_words(s, inside=inside) for s in body])
-    if not inside or isinstance(one, Free):
-        return one
-    if isinstance(one, Store):
-        return replace(one, value=wide(one.value))
-    if isinstance(one, Load):
-        return replace(one, to=wide(one.to))
-    return replace(one, to=wide(one.to), operands=tuple(wide(o) if isinstance(o, Reg) else o for o in one.operands))
+    return changed(one, lambda reg: replace(reg, type=Type.INT32) if reg.along else reg) if inside else one
 
 
 def operands_struct(kernel: KernelProgram) -> str:
@@ -107,9 +99,8 @@ def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -
 def library_function(
     kernel: KernelProgram, table: InstructionTable, head: str, given: Callable[[str], str], ends: str = ""
 ) -> str:
-    """Return a function with a given head.
-
-    given: function that returns the C expression of each extent, parameter and tensor. ends: statement at the end.
+    """Return the definition of a C function. head: its declaration. given: function that returns the C expression of
+    each extent, parameter and tensor. ends: last statement.
     """
     kernel = for_target(kernel, table)
     body = "\n".join(lines(kernel, table))
@@ -220,7 +211,7 @@ class Writer:
     pointers: int = 0
     """Number of shared pointers that are declared in the enclosing blocks."""
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
-    """For each C expression of a base, the name of a pointer near it, and the index to which this pointer points."""
+    """For each C expression of a base address, the name of a pointer near it, and the index that the pointer has."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)
@@ -273,8 +264,7 @@ class Writer:
         if one.step > 1:
             self.stepped(one, one.step)
             return
-        kept = self._kept(one.body)
-        self.width = kept
+        self.width = kept = self._kept(one.body)
         self._block(f"for (uint32_t {one.var} = 0; {one.var} < {one.extent}; ++{one.var}) {{", one.body)
         self.width = kept
 
@@ -306,20 +296,15 @@ class Writer:
             self.width = 0
 
     def vector_loop(self, one: For, unit: VectorUnit) -> None:
-        """Write a loop in which each iteration handles as many elements as the vector registers hold."""
+        """Write a loop in which each iteration processes as many elements as the vector registers hold."""
         widest = max((r.type for r in _vectors(one.body)), key=lambda kind: kind.nbytes)
         self.unit = replace(unit, group=one.group or unit.group, widest=widest)
         self.vectors = assign(f"the loop over '{one.var}'", one.body, self.unit)
-        extent, bits = one.extent, widest.bits
-        self.say(f"for (uint32_t {one.var} = 0, lanes; {one.var} < {extent}; {one.var} += lanes) {{")
-        self.depth += 1
-        setting = self.unit.setting(bits)
-        self.say(f'__asm__ volatile("vsetvli %0, %1, {setting}, ta, ma" : "=r"(lanes) : "r"({extent} - {one.var}));')
-        self.width = bits
-        before = set(self.declared)
-        self.body(one.body)
-        self.depth, self.declared, self.width = self.depth - 1, before, 0
-        self.say("}")
+        var, extent, self.width = one.var, one.extent, widest.bits
+        setting = f"vsetvli %0, %1, {self.unit.setting(widest.bits)}, ta, ma"
+        first = f'__asm__ volatile("{setting}" : "=r"(lanes) : "r"({extent} - {var}));'
+        self._block(f"for (uint32_t {var} = 0, lanes; {var} < {extent}; {var} += lanes) {{", one.body, first)
+        self.width = 0
 
     def each_loop(self, one: For, unit: LaneUnit) -> None:
         """Write a loop with independent iterations: first `group` registers of lanes at once, then the rest with masked
@@ -399,9 +384,7 @@ class Writer:
         return "".join(f", {name} += {step}" for name in self.moving.values())
 
     def _moves(self, tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
-        """Return the C expression of a moving pointer's start, and an element's offset from it, which depends on inner
-        loops.
-        """
+        """Return the C expression of a moving pointer's start, and an element's offset from the pointer."""
         first = tensor.offset(at).put(self.moved_by, 0)
         further = Index(tuple(term for term in first.terms if not term[1] or self.inner & {*term[1]}))
         return f"{tensor.name}[{first - further}]", further
@@ -445,7 +428,7 @@ class Writer:
             load = (self.each.last_load if self.last else self.each.load)[one.tensor.type]
             for part in range(self.parts):
                 address = f"&{self._element(one.tensor, one.at, one.by, part)}"
-                self._packed(self._of_part(one.to, part), load.format(p=address))
+                self._set(self._of_part(one.to, part), load.format(p=address))
             return
         if not one.to.along or not self.table.vectors:
             element = self._element(one.tensor, one.at, one.by)
@@ -479,7 +462,7 @@ class Writer:
                 to = self._of_part(one.to, part)
                 lane = [self._of_part(o, part) if isinstance(o, Reg) else o for o in one.operands]
                 names = dict(zip("abc", map(_value, lane), strict=False))
-                self._packed(to, row.text.format(d=to.name, **names))
+                self._set(to, row.text.format(d=to.name, **names))
             return
         if row.to in ("s", "f"):
             names = dict(zip("abc", map(_value, one.operands), strict=False))
@@ -490,14 +473,6 @@ class Writer:
 
     def _of_part(self, reg: Reg, part: int) -> Reg:
         return replace(reg, name=f"{reg.name}_{part}") if self.parts > 1 and reg.along else reg
-
-    def _packed(self, to: Reg, value: str) -> None:
-        kind = self.each.type if self.each and to.along else "int32_t"
-        if to.name in self.declared:
-            self.say(f"{to.name} = {value};")
-        else:
-            self.declared.add(to.name)
-            self.say(f"{kind} {to.name} = {value};")
 
     def set_width(self, bits: int) -> None:
         """Set the element width of the vector unit, with the same number of lanes."""
@@ -538,11 +513,9 @@ class Writer:
         self.say(f'__asm__ volatile("{row.text.format(**names)}"{listed});')
 
     def _set(self, to: Reg, value: str) -> None:
-        if to.name in self.declared:
-            self.say(f"{to.name} = {value};")
-        else:
-            self.declared.add(to.name)
-            self.say(f"{_held(to.type).c} {to.name} = {value};")
+        kind = self.each.type if self.each and to.along else _held(to.type).c
+        self.say(f"{'' if to.name in self.declared else f'{kind} '}{to.name} = {value};")
+        self.declared.add(to.name)
 
 
 def _held(kind: Type) -> Type:
@@ -551,16 +524,12 @@ def _held(kind: Type) -> Type:
 
 
 def _alike(load: Load, store: Store, var: str) -> bool:
-    """Return whether two statements access adjacent elements of one type."""
     slopes = {one.tensor.offset(one.at).slope(var) for one in (load, store)}
     return load.tensor.type is store.tensor.type and slopes == {Index.of(1)}
 
 
 def _vectors(body: Sequence[Statement]) -> Iterator[Reg]:
-    """Yield the registers of a vector loop."""
-    for one in statements(body):
-        regs = (one.to,) if isinstance(one, (Load, Compute)) else (one.value,) if isinstance(one, Store) else ()
-        yield from (reg for reg in regs if reg.along)
+    yield from (reg for one in statements(body) for reg in registers(one) if reg.along)
 
 
 def _value(operand: Operand) -> str:

@@ -33,7 +33,6 @@ def _times(b: Builder, left: Operand, right: Operand) -> Reg:
 
 
 def _scaled(b: Builder, left: Operand, right: Operand) -> Reg:
-    """Multiply by a non-negative number."""
     return b.compute("high_mul", INT32, left, right)
 
 
@@ -44,7 +43,7 @@ def _sum(b: Builder, left: Operand, right: Operand) -> Reg:
 def _exp_of_negative(b: Builder, a: Reg, factors: Array) -> Reg:
     """Return e^a for a <= 0, from Q5.26 to Q0.31: a series below 1/4, and one factor per bit for the rest."""
     result = b.broadcast(INT32, Index.of(MOST))
-    with b.inside(b.compute("less", INT32, Index.of(-1), a), 1):  # the loop over bits does nothing for a 0
+    with b.inside(b.compute("less", INT32, Index.of(-1), a), 1):  # e^0 is the initial result
         low = b.compute("and", INT32, a, Index.of(QUARTER - 1))
         fraction = b.compute("sub", INT32, low, Index.of(QUARTER))
         rest = b.compute("sub", INT32, fraction, a)
@@ -117,7 +116,7 @@ def softmax(b: Builder) -> None:
     with b.loop("m", row.rows) as m:
         greatest = row.greatest(m)
         total, scale, right = (b.broadcast(INT32, Index.of(0)) for _ in range(3))
-        # one loop body serves both turns: the first sums up the exponentials, the second divides
+        # the loop body runs twice: first it sums up the exponentials, then it divides them by the sum
         with b.loop("turn", 2) as turn:
             with b.loop("i", row.channels) as i:
                 power = row.power(m, i, greatest)
@@ -177,7 +176,9 @@ def log_softmax(b: Builder) -> None:
         with b.loop("i", row.channels) as i:
             row.add(total, row.power(m, i, greatest))
         log = _log_of(b, total)
-        least = b.rescale(_sum(b, log, Index.of(-MOST - 1)), *back)  # differences of larger numbers fit an int32
+        least = b.rescale(
+            _sum(b, log, Index.of(-MOST - 1)), *back
+        )  # the difference of a larger number and `log` fits an int32
         with b.loop("j", row.channels) as j:
             below = b.compute("sub", INT32, b.ram_load(row.x, m, j), greatest)
             far = b.compute("sub", INT32, b.rescale(below, *row.scale), log)

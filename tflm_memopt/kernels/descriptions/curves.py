@@ -1,4 +1,4 @@
-"""int16 functions by interpolation in a table: LOGISTIC, TANH and SOFTMAX.
+"""Describes int16 functions that interpolate in a table: LOGISTIC, TANH and SOFTMAX.
 
 TFLM: Logistic and Tanh of int16 (kernels/internal/reference/integer_ops), SoftmaxInt16
 (kernels/internal/reference/softmax.h), LUTPopulate and LUTLookup (kernels/internal/common.h).

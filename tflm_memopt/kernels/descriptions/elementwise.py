@@ -5,6 +5,7 @@ SquaredDifference, Prelu, QuantizeLeakyRelu, Requantize, AffineQuantize and Dequ
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.language import Array, Index, KernelProgram, Operand, Reg, Type
@@ -81,24 +82,55 @@ packed_add_within = kernel("y = clamp(requantise(half + requantise(other)))", "p
 )
 
 
-def _each(b: Builder, combine: Callable[[Reg, Reg], Reg], kind: Type = Type.INT8) -> None:
-    """Apply an operation to two operands, of which each may be broadcast.
+def binary(
+    name: str,
+    about: str,
+    combine: Callable[[Builder, Reg, Reg], Reg],
+    of: Type = Type.INT8,
+    to: Type | None = None,
+    finish: Callable[[Builder], Callable[[Reg], Reg]] = lambda _: lambda value: value,
+) -> KernelProgram:
+    """Describe an operation on two operands, either of which may be broadcast.
 
     For each operand, parameters give the distance in elements from pixel to pixel and from channel to channel, where 0
-    means broadcast.
+    means broadcast. to: type of the output, by default that of the operands. finish: makes a function of the result.
     """
-    pixels, channels = b.extents("pixels", "channels")
 
-    def operand(name: str) -> Array:
-        return b.ram(name, kind, pixels, channels, strides=b.parameters(f"{name}_pixel", f"{name}_channel"))
+    def describe(b: Builder) -> None:
+        pixels, channels = b.extents("pixels", "channels")
+        last = finish(b)
 
-    x, other, y = operand("x"), operand("other"), b.output("y", kind, pixels, channels)
-    with b.loop("p", pixels) as p, b.loop("c", channels) as c:
-        b.ram_store(y, combine(b.ram_load(x, p, c), b.ram_load(other, p, c)), p, c)
+        def operand(name: str) -> Array:
+            return b.ram(name, of, pixels, channels, strides=b.parameters(f"{name}_pixel", f"{name}_channel"))
+
+        x, other, y = operand("x"), operand("other"), b.output("y", to or of, pixels, channels)
+        with b.loop("p", pixels) as p, b.loop("c", channels) as c:
+            b.ram_store(y, last(combine(b, b.ram_load(x, p, c), b.ram_load(other, p, c))), p, c)
+
+    return kernel(about, name)(describe)
+
+
+def mapped(
+    name: str,
+    about: str,
+    make: Callable[[Builder], Callable[[Reg], Reg]],
+    of: Type = Type.FLOAT32,
+    to: Type = Type.FLOAT32,
+) -> KernelProgram:
+    """Describe a function of one operand. `make` also declares values that do not depend on the operand."""
+
+    def describe(b: Builder) -> None:
+        (n,) = b.extents("n")
+        x, y = b.ram("x", of, n), b.output("y", to, n)
+        function = make(b)
+        with b.loop("i", n) as i:
+            b.ram_store(y, function(b.ram_load(x, i)), i)
+            b.ram_free(x, i)
+
+    return kernel(about, name)(describe)
 
 
 def _centred(b: Builder, value: Reg, name: str) -> Reg:
-    """Subtract the zero point of an operand."""
     return b.compute("sub", INT32, value, *b.parameters(f"zero_{name}"))
 
 
@@ -107,7 +139,6 @@ def _rescaled(b: Builder, value: Reg, name: str) -> Reg:
 
 
 def _output(b: Builder, value: Reg, kind: Type = Type.INT8) -> Reg:
-    """Convert a scaled value to an output element."""
     (zero,) = b.parameters("zero_out")
     low, high = b.parameters("low", "high")
     return b.clamp(b.compute("add", INT32, value, zero), (low, high), kind)
@@ -128,134 +159,112 @@ def _signed(b: Builder, value: Reg) -> Reg:
     return b.compute("mul", INT32, value, *b.parameters("sign"))
 
 
-@kernel("y = requantise(requantise(x - zero_x) + sign * requantise(other - zero_other))")
-def add_each(b: Builder) -> None:
-    def combine(x: Reg, other: Reg) -> Reg:
-        left, right = _raised(b, x, other)
-        return _output(b, _rescaled(b, b.compute("add", INT32, left, _signed(b, right)), "out"))
-
-    _each(b, combine)
+def _add(b: Builder, x: Reg, other: Reg) -> Reg:
+    left, right = _raised(b, x, other)
+    return _output(b, _rescaled(b, b.compute("add", INT32, left, _signed(b, right)), "out"))
 
 
-@kernel("y = requantise(requantise(x) + sign * requantise(other))")
-def add_s16(b: Builder) -> None:
-    def scaled(value: Reg, name: str) -> Reg:
-        return _rescaled(b, b.compute("shift_left", INT32, value, Index.of(LEFT_SHIFT_S16)), name)
-
-    def combine(x: Reg, other: Reg) -> Reg:
-        low, high = b.parameters("low", "high")
-        total = b.compute("add", INT32, scaled(x, "x"), _signed(b, scaled(other, "other")))
-        return b.clamp(_rescaled(b, total, "out"), (low, high), Type.INT16)
-
-    _each(b, combine, Type.INT16)
+def _add_s16(b: Builder, x: Reg, other: Reg) -> Reg:
+    low, high = b.parameters("low", "high")
+    left, right = (
+        _rescaled(b, b.compute("shift_left", INT32, value, Index.of(LEFT_SHIFT_S16)), name)
+        for value, name in ((x, "x"), (other, "other"))
+    )
+    total = b.compute("add", INT32, left, _signed(b, right))
+    return b.clamp(_rescaled(b, total, "out"), (low, high), Type.INT16)
 
 
 def _multiply(name: str, kind: Type) -> KernelProgram:
-    def describe(b: Builder) -> None:
-        def combine(x: Reg, other: Reg) -> Reg:
-            product = b.compute("mul", INT32, _centred(b, x, "x"), _centred(b, other, "other"))
-            return _output(b, _rescaled(b, product, "out"), kind)
+    def combine(b: Builder, x: Reg, other: Reg) -> Reg:
+        product = b.compute("mul", INT32, _centred(b, x, "x"), _centred(b, other, "other"))
+        return _output(b, _rescaled(b, product, "out"), kind)
 
-        _each(b, combine, kind)
-
-    return kernel("y = requantise((x - zero_x) * (other - zero_other))", name)(describe)
+    return binary(name, "y = requantise((x - zero_x) * (other - zero_other))", combine, kind)
 
 
-multiply, multiply_s16 = _multiply("multiply", Type.INT8), _multiply("multiply_s16", Type.INT16)
+def _square_of_difference(b: Builder, x: Reg, other: Reg) -> Reg:
+    difference = b.compute("sub", INT32, *_raised(b, x, other))
+    return _output(b, _rescaled(b, b.compute("mul", INT32, difference, difference), "out"))
 
 
-@kernel("y = requantise((requantise(x - zero_x) - requantise(other - zero_other))^2)")
-def square_difference(b: Builder) -> None:
-    def combine(x: Reg, other: Reg) -> Reg:
-        difference = b.compute("sub", INT32, *_raised(b, x, other))
-        return _output(b, _rescaled(b, b.compute("mul", INT32, difference, difference), "out"))
-
-    _each(b, combine)
+def _greater(b: Builder, x: Reg, other: Reg) -> Reg:
+    (sign,) = b.parameters("sign")
+    sides = (b.compute("mul", INT32, value, sign) for value in (x, other))
+    return b.compute("mul", Type.INT8, b.compute("max", INT32, *sides), sign)
 
 
-@kernel("y = x or other, of which sign * y is the greater")
-def greater(b: Builder) -> None:
-    def combine(x: Reg, other: Reg) -> Reg:
-        (sign,) = b.parameters("sign")
-        sides = (b.compute("mul", INT32, value, sign) for value in (x, other))
-        return b.compute("mul", Type.INT8, b.compute("max", INT32, *sides), sign)
-
-    _each(b, combine)
+def _compare(b: Builder, x: Reg, other: Reg) -> Reg:
+    left, right = _raised(b, x, other)
+    above, below = (b.compute("less", INT32, *pair) for pair in ((right, left), (left, right)))
+    bit = b.compute("add", INT32, b.compute("sub", INT32, above, below), Index.of(1))
+    wanted = b.broadcast(INT32, *b.parameters("wanted"))
+    return b.compute("and", Type.INT8, b.compute("shift_right", INT32, wanted, bit), Index.of(1))
 
 
-@kernel("y = the smaller of x and other")
-def smaller(b: Builder) -> None:
-    _each(b, lambda x, other: b.compute("min", Type.INT8, x, other))
-
-
-@kernel("y = bit 0 of wanted if x < other, bit 1 if x == other, bit 2 if x > other, after scaling both")
-def compare(b: Builder) -> None:
-    def combine(x: Reg, other: Reg) -> Reg:
-        left, right = _raised(b, x, other)
-        above, below = (b.compute("less", INT32, *pair) for pair in ((right, left), (left, right)))
-        bit = b.compute("add", INT32, b.compute("sub", INT32, above, below), Index.of(1))
-        wanted = b.broadcast(INT32, *b.parameters("wanted"))
-        return b.compute("and", Type.INT8, b.compute("shift_right", INT32, wanted, bit), Index.of(1))
-
-    _each(b, combine)
+def _prelu(b: Builder, x: Reg, other: Reg) -> Reg:
+    value = _centred(b, x, "x")
+    negative = b.compute("less", INT32, value, Index.of(0))
+    product = b.compute("mul", INT32, value, _centred(b, other, "other"))
+    value = b.compute("select", INT32, negative, product, value)
+    return _output(b, b.rescale(value, *_by_sign(b, negative)))
 
 
 def _by_sign(b: Builder, negative: Reg) -> tuple[Operand, Operand]:
-    """Return the multiplier and shift for negative values, or for all other values."""
+    """Return the multiplier and shift for a value, which depend on its sign."""
     scales, shifts = (b.parameters(f"{what}_positive", f"{what}_negative") for what in ("scale", "shift"))
     multiplier = b.compute("select", INT32, negative, scales[1], scales[0])
     return multiplier, b.compute("select", INT32, negative, shifts[1], shifts[0])
 
 
-@kernel("y = requantise(x - zero_x), where that is negative requantise((x - zero_x) * (other - zero_other))")
-def prelu(b: Builder) -> None:
-    def combine(x: Reg, other: Reg) -> Reg:
-        value = _centred(b, x, "x")
-        negative = b.compute("less", INT32, value, Index.of(0))
-        product = b.compute("mul", INT32, value, _centred(b, other, "other"))
-        value = b.compute("select", INT32, negative, product, value)
-        return _output(b, b.rescale(value, *_by_sign(b, negative)))
-
-    _each(b, combine)
+add_each = binary("add_each", "y = requantise(requantise(x - zero_x) + sign * requantise(other - zero_other))", _add)
+add_s16 = binary("add_s16", "y = requantise(requantise(x) + sign * requantise(other))", _add_s16, Type.INT16)
+multiply, multiply_s16 = _multiply("multiply", Type.INT8), _multiply("multiply_s16", Type.INT16)
+square_difference = binary(
+    "square_difference",
+    "y = requantise((requantise(x - zero_x) - requantise(other - zero_other))^2)",
+    _square_of_difference,
+)
+greater = binary("greater", "y = x or other, of which sign * y is the greater", _greater)
+smaller = binary("smaller", "y = the smaller of x and other", lambda b, x, z: b.compute("min", Type.INT8, x, z))
+compare = binary(
+    "compare", "y = bit 0 of wanted if x < other, bit 1 if x == other, bit 2 if x > other, after scaling both", _compare
+)
+prelu = binary(
+    "prelu",
+    "y = requantise(x - zero_x), where that is negative requantise((x - zero_x) * (other - zero_other))",
+    _prelu,
+)
 
 
 def _range(kind: Type) -> tuple[Index, Index]:
-    """Return the range of a type."""
-    limit = 1 << (kind.bits - 1)
-    return Index.of(-limit), Index.of(limit - 1)
+    return Index.of(kind.least), Index.of(-1 - kind.least)
 
 
-def _mapped(b: Builder, source: Type, to: Type, make: Callable[[Reg], Reg]) -> None:
-    """Apply an operation to one operand."""
-    (n,) = b.extents("n")
-    x, y = b.ram("x", source, n), b.output("y", to, n)
-    with b.loop("i", n) as i:
-        b.ram_store(y, make(b.ram_load(x, i)), i)
+def _leaky_relu(b: Builder, x: Reg) -> Reg:
+    multiplier, shift = _by_sign(b, b.compute("less", INT32, x, Index.of(0)))
+    turned = b.compute("less", INT32, multiplier, Index.of(0))
+    x, multiplier = (
+        b.compute("select", INT32, turned, b.compute("sub", INT32, Index.of(0), v), v) for v in (x, multiplier)
+    )
+    return b.clamp(b.rescale(x, multiplier, shift), _range(Type.INT16), Type.INT16)
 
 
-@kernel("y = requantise(x), with another scale below zero, which may be negative")
-def leaky_relu_s16(b: Builder) -> None:
-    def make(x: Reg) -> Reg:
-        multiplier, shift = _by_sign(b, b.compute("less", INT32, x, Index.of(0)))
-        turned = b.compute("less", INT32, multiplier, Index.of(0))
-        x, multiplier = (
-            b.compute("select", INT32, turned, b.compute("sub", INT32, Index.of(0), v), v) for v in (x, multiplier)
-        )
-        return b.clamp(b.rescale(x, multiplier, shift), _range(Type.INT16), Type.INT16)
-
-    _mapped(b, Type.INT16, Type.INT16, make)
+leaky_relu_s16 = mapped(
+    "leaky_relu_s16",
+    "y = requantise(x), with another scale below zero, which may be negative",
+    lambda b: partial(_leaky_relu, b),
+    Type.INT16,
+    Type.INT16,
+)
 
 
 def _convert(name: str, source: Type, to: Type) -> KernelProgram:
-    def describe(b: Builder) -> None:
-        def make(x: Reg) -> Reg:
-            (zero,) = b.parameters("zero_out")
-            scaled = _rescaled(b, _centred(b, x, "x"), "out")
-            return b.clamp(b.compute("add", INT32, scaled, zero), _range(to), to)
+    def convert(b: Builder, x: Reg) -> Reg:
+        (zero,) = b.parameters("zero_out")
+        scaled = _rescaled(b, _centred(b, x, "x"), "out")
+        return b.clamp(b.compute("add", INT32, scaled, zero), _range(to), to)
 
-        _mapped(b, source, to, make)
-
-    return kernel("y = requantise(x - zero_x)", name)(describe)
+    return mapped(name, "y = requantise(x - zero_x)", lambda b: partial(convert, b), source, to)
 
 
 widen, narrow = _convert("widen", Type.INT8, Type.INT16), _convert("narrow", Type.INT16, Type.INT8)
@@ -268,32 +277,27 @@ def _scale(b: Builder) -> Reg:
 
 
 def _quantize(name: str, to: Type) -> KernelProgram:
-    def describe(b: Builder) -> None:
+    def make(b: Builder) -> Callable[[Reg], Reg]:
         scale = _scale(b)
         (zero,) = b.parameters("zero_out")
 
-        def make(x: Reg) -> Reg:
+        def quantized(x: Reg) -> Reg:
             steps = b.compute("nearest", INT32, b.compute("divide", Type.FLOAT32, x, scale))
             return b.clamp(b.compute("add", INT32, steps, zero), _range(to), to)
 
-        _mapped(b, Type.FLOAT32, to, make)
+        return quantized
 
-    return kernel("y = saturate(round(x / scale) + zero_out)", name)(describe)
+    return mapped(name, "y = saturate(round(x / scale) + zero_out)", make, Type.FLOAT32, to)
 
 
 def _dequantize(name: str, source: Type) -> KernelProgram:
-    """Describe DEQUANTIZE. TFLM multiplies in double, which is exact; rounding a float product gives the same."""
+    """Describe DEQUANTIZE. TFLM multiplies in double, which is exact; a rounded float product has the same bits."""
 
-    def describe(b: Builder) -> None:
+    def make(b: Builder) -> Callable[[Reg], Reg]:
         scale = _scale(b)
+        return lambda x: b.compute("mul", Type.FLOAT32, scale, b.compute("copy", Type.FLOAT32, _centred(b, x, "x")))
 
-        def make(x: Reg) -> Reg:
-            steps = b.compute("copy", Type.FLOAT32, _centred(b, x, "x"))
-            return b.compute("mul", Type.FLOAT32, scale, steps)
-
-        _mapped(b, source, Type.FLOAT32, make)
-
-    return kernel("y = scale * (x - zero_x)", name)(describe)
+    return mapped(name, "y = scale * (x - zero_x)", make, source, Type.FLOAT32)
 
 
 quantize, quantize_s16 = _quantize("quantize", Type.INT8), _quantize("quantize_s16", Type.INT16)

@@ -1,4 +1,4 @@
-"""Kernels of float32 and int32, which compute and round each value in the order of TFLM's reference kernels.
+"""Describes kernels of float32 and int32, which compute and round values in the order of TFLM's reference kernels.
 
 TFLM: Add, SubWithActivation, Mul, Div, FloorDiv, FloorMod, SquaredDifference, MaximumOp, MinimumOp,
 BroadcastPrelu4DSlowFloat, LeakyRelu, ReluFloat, Relu6Float, Logistic, Tanh, Elu, HardSwish, Softmax, LogSoftmax,
@@ -12,7 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
+from tflm_memopt.kernels.descriptions.elementwise import binary, mapped
+from tflm_memopt.kernels.language import Index, KernelProgram, Reg, Type
 
 FLOAT, INT32 = Type.FLOAT32, Type.INT32
 HIGHEST_SIGMOID, LOWEST_SIGMOID = 16.619047164916992188, -9.0
@@ -25,7 +26,7 @@ def number(b: Builder, value: float) -> Reg:
 
 
 class Clamp:
-    """Limits of a float32 output as parameters: the bits of one or two float32. A NaN is not clamped."""
+    """Limits a float32 output to a range, whose ends are parameters with the bits of float32. A NaN is not clamped."""
 
     def __init__(self, b: Builder, *, upper: bool = True) -> None:
         self.b = b
@@ -35,34 +36,6 @@ class Clamp:
     def apply(self, value: Reg) -> Reg:
         raised = self.b.compute("max", FLOAT, value, self.low)
         return self.b.compute("min", FLOAT, raised, *self.high) if self.high else raised
-
-
-def _binary(
-    name: str,
-    about: str,
-    combine: Callable[[Builder, Reg, Reg], Reg],
-    *,
-    limited: bool,
-    of: Type = FLOAT,
-    to: Type | None = None,
-) -> KernelProgram:
-    """Describe an operation on two operands, either of which may be broadcast (elementwise.py). to: type of the output,
-    by default that of the operands.
-    """
-
-    def describe(b: Builder) -> None:
-        pixels, channels = b.extents("pixels", "channels")
-        limits = Clamp(b) if limited else None
-
-        def operand(name: str) -> Array:
-            return b.ram(name, of, pixels, channels, strides=b.parameters(f"{name}_pixel", f"{name}_channel"))
-
-        x, other, y = operand("x"), operand("other"), b.output("y", to or of, pixels, channels)
-        with b.loop("p", pixels) as p, b.loop("c", channels) as c:
-            value = combine(b, b.ram_load(x, p, c), b.ram_load(other, p, c))
-            b.ram_store(y, limits.apply(value) if limits else value, p, c)
-
-    return kernel(about, name)(describe)
 
 
 def _square_of_difference(b: Builder, x: Reg, other: Reg) -> Reg:
@@ -80,26 +53,27 @@ def _leaking(b: Builder, x: Reg, other: Reg) -> Reg:
     return b.compute("select", FLOAT, b.compute("less", INT32, number(b, 0), x), x, product)
 
 
-add = _binary("add_f32", "y = clamp(x + other)", lambda b, x, z: b.compute("add", FLOAT, x, z), limited=True)
-subtract = _binary("subtract_f32", "y = clamp(x - other)", lambda b, x, z: b.compute("sub", FLOAT, x, z), limited=True)
-multiply = _binary("multiply_f32", "y = clamp(x * other)", lambda b, x, z: b.compute("mul", FLOAT, x, z), limited=True)
-maximum = _binary(
-    "maximum_f32", "y = x if x > other, otherwise other", lambda b, x, z: b.compute("max", FLOAT, z, x), limited=False
-)
-minimum = _binary(
-    "minimum_f32", "y = x if x < other, otherwise other", lambda b, x, z: b.compute("min", FLOAT, z, x), limited=False
-)
-square_difference = _binary("square_difference_f32", "y = (x - other)^2", _square_of_difference, limited=False)
-prelu = _binary("prelu_f32", "y = x if x >= 0, otherwise x * other", _sloped, limited=False)
-leaky_relu = _binary("leaky_relu_f32", "y = x if x > 0, otherwise x * other", _leaking, limited=False)
-divide = _binary("divide_f32", "y = clamp(x / other)", lambda b, x, z: b.compute("divide", FLOAT, x, z), limited=True)
+def _limited(name: str, about: str, op: str) -> KernelProgram:
+    return binary(name, about, lambda b, x, z: b.compute(op, FLOAT, x, z), FLOAT, finish=lambda b: Clamp(b).apply)
 
 
 def _directly(name: str, about: str, op: str, of: Type = FLOAT) -> KernelProgram:
-    """Describe a binary operation that consists of one op."""
-    return _binary(name, about, lambda b, x, z: b.compute(op, of, x, z), limited=False, of=of)
+    return binary(name, about, lambda b, x, z: b.compute(op, of, x, z), of)
 
 
+def _backward(name: str, about: str, op: str) -> KernelProgram:
+    return binary(name, about, lambda b, x, z: b.compute(op, FLOAT, z, x), FLOAT)
+
+
+add = _limited("add_f32", "y = clamp(x + other)", "add")
+subtract = _limited("subtract_f32", "y = clamp(x - other)", "sub")
+multiply = _limited("multiply_f32", "y = clamp(x * other)", "mul")
+divide = _limited("divide_f32", "y = clamp(x / other)", "divide")
+maximum = _backward("maximum_f32", "y = x if x > other, otherwise other", "max")
+minimum = _backward("minimum_f32", "y = x if x < other, otherwise other", "min")
+square_difference = binary("square_difference_f32", "y = (x - other)^2", _square_of_difference, FLOAT)
+prelu = binary("prelu_f32", "y = x if x >= 0, otherwise x * other", _sloped, FLOAT)
+leaky_relu = binary("leaky_relu_f32", "y = x if x > 0, otherwise x * other", _leaking, FLOAT)
 sums = _directly("sum_f32", "y = x + other", "add")
 differences = _directly("difference_f32", "y = x - other", "sub")
 products = _directly("product_f32", "y = x * other", "mul")
@@ -112,62 +86,41 @@ maximum_s32 = _directly("maximum_s32", "y = the greater of x and other", "max", 
 minimum_s32 = _directly("minimum_s32", "y = the smaller of x and other", "min", INT32)
 
 
-def _compared(name: str, about: str, compare: Callable[[Builder, Reg, Reg], Reg], of: Type) -> KernelProgram:
-    """Describe a comparison, whose output is a byte with 1 for true and 0 for false."""
-    suffix = "f32" if of is FLOAT else "s32"
-    return _binary(f"{name}_{suffix}", about, compare, limited=False, of=of, to=Type.INT8)
+def _different(b: Builder, x: Reg, other: Reg) -> Reg:
+    return b.compute("sub", Type.INT8, Index.of(1), b.compute("equal", INT32, x, other))
 
 
 def _comparisons(of: Type) -> tuple[KernelProgram, ...]:
-    """Return the comparisons of a type. With NaN, only the comparison "not equal" is true."""
+    """Return the comparisons of a type, whose outputs are bytes. With NaN, only the comparison "not equal" is true."""
 
-    def equal(b: Builder, x: Reg, other: Reg) -> Reg:
-        return b.compute("equal", Type.INT8, x, other)
-
-    def different(b: Builder, x: Reg, other: Reg) -> Reg:
-        return b.compute("sub", Type.INT8, Index.of(1), b.compute("equal", INT32, x, other))
+    def compared(name: str, sign: str, compare: Callable[[Builder, Reg, Reg], Reg]) -> KernelProgram:
+        return binary(f"{name}_{'f32' if of is FLOAT else 's32'}", f"y = x {sign} other", compare, of, Type.INT8)
 
     return (
-        _compared("equal", "y = x == other", equal, of),
-        _compared("not_equal", "y = x != other", different, of),
-        _compared("less", "y = x < other", lambda b, x, z: b.compute("less", Type.INT8, x, z), of),
-        _compared("less_equal", "y = x <= other", lambda b, x, z: b.compute("less_equal", Type.INT8, x, z), of),
+        compared("equal", "==", lambda b, x, z: b.compute("equal", Type.INT8, x, z)),
+        compared("not_equal", "!=", _different),
+        compared("less", "<", lambda b, x, z: b.compute("less", Type.INT8, x, z)),
+        compared("less_equal", "<=", lambda b, x, z: b.compute("less_equal", Type.INT8, x, z)),
     )
 
 
 comparisons_f32, comparisons_s32 = _comparisons(FLOAT), _comparisons(INT32)
 
 
-def _mapped(
-    name: str, about: str, make: Callable[[Builder], Callable[[Reg], Reg]], of: Type = FLOAT, to: Type = FLOAT
-) -> KernelProgram:
-    """Describe a function of one operand. `make` declares values of the function that do not depend on the operand."""
-
-    def describe(b: Builder) -> None:
-        (n,) = b.extents("n")
-        x, y = b.ram("x", of, n), b.output("y", to, n)
-        function = make(b)
-        with b.loop("i", n) as i:
-            b.ram_store(y, function(b.ram_load(x, i)), i)
-            b.ram_free(x, i)
-
-    return kernel(about, name)(describe)
-
-
-clamp = _mapped("clamp_f32", "y = clamp(x)", lambda b: Clamp(b).apply)
-raised = _mapped("raised_f32", "y = x if x >= low, otherwise low", lambda b: Clamp(b, upper=False).apply)
-tanh = _mapped("tanh_f32", "y = tanh(x)", lambda b: lambda x: b.compute("tanh", FLOAT, x))
-absolute = _mapped("abs_f32", "y = |x|", lambda b: lambda x: b.compute("magnitude", FLOAT, x))
-negative = _mapped("negative_f32", "y = -x", lambda b: lambda x: b.compute("negative", FLOAT, x))
-square = _mapped("square_f32", "y = x^2", lambda b: lambda x: b.compute("mul", FLOAT, x, x))
-root = _mapped("root_f32", "y = the square root of x", lambda b: lambda x: b.compute("root", FLOAT, x))
-exponential = _mapped("exponential_f32", "y = e^x", lambda b: lambda x: b.compute("exp", FLOAT, x))
-logarithm = _mapped("logarithm_f32", "y = ln(x)", lambda b: lambda x: b.compute("log", FLOAT, x))
-floor = _mapped("floor_f32", "y = floor(x)", lambda b: lambda x: b.compute("floor", FLOAT, x))
-ceiling = _mapped("ceiling_f32", "y = ceil(x)", lambda b: lambda x: b.compute("ceil", FLOAT, x))
-rounded = _mapped("rounded_f32", "y = round(x), halves to even", lambda b: lambda x: b.compute("round", FLOAT, x))
-from_s32 = _mapped("from_s32", "y = x as float32", lambda b: lambda x: b.compute("copy", FLOAT, x), of=INT32)
-to_s32 = _mapped("to_s32", "y = x without its fraction", lambda b: lambda x: b.compute("whole", INT32, x), to=INT32)
+clamp = mapped("clamp_f32", "y = clamp(x)", lambda b: Clamp(b).apply)
+raised = mapped("raised_f32", "y = x if x >= low, otherwise low", lambda b: Clamp(b, upper=False).apply)
+tanh = mapped("tanh_f32", "y = tanh(x)", lambda b: lambda x: b.compute("tanh", FLOAT, x))
+absolute = mapped("abs_f32", "y = |x|", lambda b: lambda x: b.compute("magnitude", FLOAT, x))
+negative = mapped("negative_f32", "y = -x", lambda b: lambda x: b.compute("negative", FLOAT, x))
+square = mapped("square_f32", "y = x^2", lambda b: lambda x: b.compute("mul", FLOAT, x, x))
+root = mapped("root_f32", "y = the square root of x", lambda b: lambda x: b.compute("root", FLOAT, x))
+exponential = mapped("exponential_f32", "y = e^x", lambda b: lambda x: b.compute("exp", FLOAT, x))
+logarithm = mapped("logarithm_f32", "y = ln(x)", lambda b: lambda x: b.compute("log", FLOAT, x))
+floor = mapped("floor_f32", "y = floor(x)", lambda b: lambda x: b.compute("floor", FLOAT, x))
+ceiling = mapped("ceiling_f32", "y = ceil(x)", lambda b: lambda x: b.compute("ceil", FLOAT, x))
+rounded = mapped("rounded_f32", "y = round(x), halves to even", lambda b: lambda x: b.compute("round", FLOAT, x))
+from_s32 = mapped("from_s32", "y = x as float32", lambda b: lambda x: b.compute("copy", FLOAT, x), of=INT32)
+to_s32 = mapped("to_s32", "y = x without its fraction", lambda b: lambda x: b.compute("whole", INT32, x), to=INT32)
 
 
 def _reciprocal_root(b: Builder) -> Callable[[Reg], Reg]:
@@ -175,7 +128,7 @@ def _reciprocal_root(b: Builder) -> Callable[[Reg], Reg]:
     return lambda x: b.compute("divide", FLOAT, one, b.compute("root", FLOAT, x))
 
 
-reciprocal_root = _mapped("reciprocal_root_f32", "y = 1 / the square root of x", _reciprocal_root)
+reciprocal_root = mapped("reciprocal_root_f32", "y = 1 / the square root of x", _reciprocal_root)
 
 
 def _sigmoid(b: Builder) -> Callable[[Reg], Reg]:
@@ -203,9 +156,9 @@ def _hard_swish(b: Builder) -> Callable[[Reg], Reg]:
     return function
 
 
-logistic = _mapped("logistic_f32", "y = 1 / (1 + e^-x)", _sigmoid)
-elu = _mapped("elu_f32", "y = x if x >= 0, otherwise e^x - 1", lambda b: lambda x: b.compute("elu", FLOAT, x))
-hard_swish = _mapped("hard_swish_f32", "y = x * min(6, max(0, x + 3)) / 6", _hard_swish)
+logistic = mapped("logistic_f32", "y = 1 / (1 + e^-x)", _sigmoid)
+elu = mapped("elu_f32", "y = x if x >= 0, otherwise e^x - 1", lambda b: lambda x: b.compute("elu", FLOAT, x))
+hard_swish = mapped("hard_swish_f32", "y = x * min(6, max(0, x + 3)) / 6", _hard_swish)
 
 
 @kernel("y[m, k] = e^(beta * (x[m, k] - max)) / sum over k of e^(beta * (x[m, k] - max))", "softmax_f32")

@@ -1,4 +1,4 @@
-"""Kernels that compute each pixel of a row without a window.
+"""Describes kernels that compute each pixel of a row without a window.
 
 TFLM: ArgMinMax (arg_min_max.h), BatchMatMul (batch_matmul.h), ResizeBilinearInteger (resize_bilinear.h) of
 kernels/internal/reference; Gather, micro/kernels/gather.cc.

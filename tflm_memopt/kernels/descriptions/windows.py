@@ -1,5 +1,6 @@
-"""Kernels over windows: vMCU, Figure 5, with strides and padding. TFLM: ConvPerChannel, DepthwiseConvPerChannel,
-TransposeConv, MaxPool, AveragePool (kernels/internal/reference/integer_ops).
+"""Describes kernels over windows (vMCU, Figure 5), with strides and padding.
+
+TFLM: ConvPerChannel, DepthwiseConvPerChannel, TransposeConv, MaxPool, AveragePool (kernels/internal/reference).
 """
 
 from __future__ import annotations
