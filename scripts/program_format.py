@@ -1,5 +1,5 @@
-"""Generates everything that follows from the description of the program's format: the C header, the rows of kinds, the
-checks of the structs' layout, and for the site the records of docs/program-format.md.
+"""Generates the C header of the program's format, the table of kinds and the checks of the structs' layout. For the
+site, it also generates the records of docs/program-format.md.
 
 python scripts/program_format.py
 """
@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[1]
 LIBRARY = ROOT / "custom_ops"
 PAGE = ROOT / "docs/program-format.md"
 COLUMNS = 150
-"""Maximum length of a line of C."""
+"""A line of C has at most this many columns."""
 LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */"
 C_TYPES = {"u1": "uint8_t", "i1": "int8_t", "<u2": "uint16_t", "<i2": "int16_t", "<u4": "uint32_t", "<i4": "int32_t"}
 CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
@@ -48,11 +48,11 @@ CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
     "SHARDING": Sharding, "RANGE": FloatRange, "FUNCTION": FloatFunction, "RESIZE": ResizeForm, "SELECT": SelectForm,
     "PART": Part,
 }  # fmt: skip
-"""Enumerations by the middle part of their names in C."""
+"""The enumerations, by the middle part of their names in C."""
 GLUE = "\0"
-"""A space at which lines are not broken."""
+"""This character stands for a space at which lines are not broken."""
 WORD, BYTE = 4, 9
-"""Bytes in a line of a drawing, and minimum number of columns for each byte."""
+"""A line of a drawing has WORD bytes, each of which takes at least BYTE columns."""
 NO_KERNEL = "TMO_NO_KERNEL"
 ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.CONV: ("filter", "tmo_conv_row_s8", "tmo_conv_pixel_s8"),
@@ -125,25 +125,23 @@ ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.RECEIVE: ("link",),
     Kind.OWN: ("own", "tmo_own_s8"),
 }
-"""The data of a kind that only C uses: its family in the validator, the kernel for whole rows, and the kernel for one
-pixel if it differs.
-"""
+"""Each kind has a family in the validator and a kernel for whole rows. Some have another kernel for one pixel."""
 WRITTEN = "Written by scripts/program_format.py."
 HEADER = f"""\
-The program, which the converter writes and tmo_run() executes in place, from flash. {WRITTEN}
+This header describes programs, which the converter writes and tmo_run() executes in place. {WRITTEN}
 
-Little-endian, 16-byte aligned: a header, then tables of tensors, operators and groups, then constants. Offsets of
-tables and constants count bytes from the start of the program; 0 means none. docs/program-format.md draws the records,
-and says what each kind of operator computes."""
+A program is little-endian and begins at a multiple of 16. It has a header, then tables of tensors, operators and
+groups, and then constants. Offsets of tables and constants count bytes from the start of the program, and 0 means that
+there is none. docs/program-format.md draws the records and says what each kind of operator computes."""
 KINDS_HEAD = f"""\
-The table of operator kinds for executor and validator. {WRITTEN} The macro KIND receives `with` as first argument.
+This table has a row for each kind of operator, for the executor and the validator. {WRITTEN}
 
-value: number of the kind in programs. reads, writes: bytes of an input and an output element. operands: number of
-operands, or TMO_ANY_NUMBER. scales: number of multipliers and shifts, or TMO_PER_CHANNEL for one or one per output
-channel. family: name of the kinds that tmo_check_kind.c checks equally. channels: input channels from which an output
-channel is computed, which are OWN (the same channel), FILTERED (one channel, by a depthwise filter), SUMMED (a weighted
-sum of all channels) or ANY (the kind has no channel groups). row kernel: kernel for whole rows. pixel kernel: kernel
-for one pixel, if that is another one."""
+The macro KIND receives `with` as first argument. value is the number of the kind in programs. reads and writes are the
+bytes of an input and an output element. operands is the number of operands, or TMO_ANY_NUMBER. scales is the number of
+multipliers and shifts, or TMO_PER_CHANNEL for one or one per output channel. tmo_check_kind.c has a function for each
+family. channels says which input channels an output channel needs: OWN (the same channel), FILTERED (one channel, by a
+depthwise filter), SUMMED (a weighted sum of all channels) or ANY (the kind has no channel groups). row kernel computes
+whole rows. pixel kernel computes one pixel, if that is another kernel."""
 KIND_TITLES = (
     "name", "value", "reads", "writes", "operands", "scales", "family", "channels", "row kernel", "pixel kernel"
 )  # fmt: skip
@@ -174,7 +172,7 @@ def comment(text: str) -> str:
 
 
 def with_comments(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield lines of C, with a comment after the line, or before it if the line would be too long."""
+    """Yield lines of C. A comment follows its line, or precedes it if the line would be too long."""
     for code, text in lines:
         if not text:
             yield code
@@ -218,7 +216,9 @@ def enumeration(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> I
 
 
 def c_fields(record: type) -> Iterator[tuple[str, str]]:
-    """Fields that share bytes are in a union; fields without comments share a line. Bytes of alignment are fields, too,
+    """Yield the fields with their comments.
+
+    Fields that share bytes are in a union. Fields without comments share a line. Gaps for alignment are fields, too,
     since some compilers align nothing.
     """
     layout, end = layout_of(record), 0

@@ -1,4 +1,6 @@
-"""Named values of a program's fields: TMO_* of custom_ops/include/tmo/program.h."""
+"""This module names the values of a program's fields. C has the same names as TMO_* in
+custom_ops/include/tmo/program.h.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import enum
 
 
 class InputPlace(enum.IntEnum):
-    """Location of a program's input 0. Tensors with base 1 then read a streamed or external input."""
+    """These codes say where input 0 of a program is. If it is streamed or external, tensors with base 1 read it."""
 
     ARENA = 0
     """Input 0 is whole in its buffer, like the other inputs."""
@@ -15,24 +17,28 @@ class InputPlace(enum.IntEnum):
     EXTERNAL = 2
     """Input 0 is external: io[0] is a tmo_source that points to the pixels."""
     LINK = 3
-    """Input 0 is whole in its buffer, if it has one. tmo_run_linked() also receives tensors from other devices."""
+    """The program exchanges rows with other devices through a tmo_crosser. Input 0 is whole in its buffer, if it has
+    one.
+    """
 
 
 class RowLayout(enum.IntEnum):
-    """Order of a tensor's rows in memory. A reversed group counts rows from the last row."""
+    """These codes give the order of a tensor's rows in memory. A reversed group computes rows from the last to the
+    first, and counts them in this order.
+    """
 
     HWC = 0
     """Row y is stored as row y."""
     ROWS_REVERSED = 1
     """Row y is stored as row height - 1 - y."""
     PIXELS_REVERSED = 2
-    """Rows are reversed, and pixel x is stored as pixel width - 1 - x, which only tiled groups do."""
+    """Row y is stored as row height - 1 - y, and pixel x as pixel width - 1 - x. Only tiled groups use this layout."""
     STATE = 16
-    """TMO_LAYOUT_STATE + i is like HWC, with the rows in rolling buffer i of the state."""
+    """With the layout TMO_LAYOUT_STATE + i, rows are stored in rolling buffer i of the state."""
 
 
 class Flags(enum.IntFlag):
-    """Properties of an operator."""
+    """Each flag is a property of an operator."""
 
     ITERATIVE = 1
     """Each iteration adds one input row or tile to int32 accumulators, and the last iteration writes the output row."""
@@ -43,30 +49,30 @@ class Flags(enum.IntFlag):
     SWAPPED = 8
     """In the operator's formula, the second of two operands is the left one."""
     NIBBLES = 16
-    """Weights of CONV and DEPTHWISE have four bits each, of which the first of two is in a byte's lower half."""
+    """Weights of CONV and DEPTHWISE have four bits each. The lower half of a byte has the first of two weights."""
     COPIES = 32
     """Weights of CONV are copied into the workspace when the group begins."""
 
 
 class FloatRange(enum.IntEnum):
-    """Limits of the output of float32 operators, in bits 0 to 3 of `float_form`."""
+    """Bits 0 to 3 of `float_form` limit the output of a float32 operator."""
 
     FINITE = 0
-    """From the lowest to the highest finite value, as TFLM's fused activation NONE. No range changes a NaN."""
+    """Outputs are limited to finite values, as TFLM's fused activation NONE does. A NaN stays a NaN in all ranges."""
     RELU = 1
-    """From 0 to the highest finite value."""
+    """Outputs are limited to values from 0 to the highest finite value."""
     RELU_N1_TO_1 = 2
     RELU6 = 3
     ALL = 4
-    """No limits."""
+    """Outputs are not limited."""
     POSITIVE = 5
-    """From 0 to infinity."""
+    """Outputs are limited to values from 0 to infinity."""
 
 
 class FloatFunction(enum.IntEnum):
-    """Function of a float32 operator, in bits 4 and above of `float_form`. ARITHMETIC_F32 has ADD to LEAKY_RELU,
-    CURVE_F32 has LOGISTIC to TO_INTEGER, BINARY_32 has DIV to MINIMUM_S32, and COMPARE_32 has EQUAL to LESS_EQUAL_S32.
-    Functions whose names end in _S32 take int32 operands.
+    """Bits 4 and above of `float_form` name the function of a float32 operator. ARITHMETIC_F32 has the functions ADD to
+    LEAKY_RELU. CURVE_F32 has LOGISTIC to TO_INTEGER. BINARY_32 has DIV to MINIMUM_S32. COMPARE_32 has EQUAL to
+    LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands.
     """
 
     ADD = 0
@@ -77,7 +83,7 @@ class FloatFunction(enum.IntEnum):
     SQUARED_DIFFERENCE = 5
     PRELU = 6
     LEAKY_RELU = 7
-    """Operand 1 of LEAKY_RELU is alpha."""
+    """LEAKY_RELU multiplies negative values by its operand 1, alpha."""
     LOGISTIC = 8
     TANH = 9
     ELU = 10
@@ -93,9 +99,9 @@ class FloatFunction(enum.IntEnum):
     CEIL = 20
     ROUND = 21
     TO_FLOAT = 22
-    """From int32."""
+    """TO_FLOAT converts int32 to float32."""
     TO_INTEGER = 23
-    """To int32."""
+    """TO_INTEGER converts float32 to int32."""
     DIV = 24
     FLOOR_DIV = 25
     FLOOR_MOD = 26
@@ -115,7 +121,7 @@ class FloatFunction(enum.IntEnum):
 
 
 class ResizeForm(enum.IntEnum):
-    """Methods by which RESIZE_BILINEAR_F32 maps an output coordinate to the input."""
+    """These codes say how RESIZE_BILINEAR_F32 maps an output coordinate to the input."""
 
     PLAIN = 0
     CENTERS = 1
@@ -125,53 +131,58 @@ class ResizeForm(enum.IntEnum):
 
 
 class SelectForm(enum.IntFlag):
-    """Bits that determine how SELECT reads an operand, after the number of the operand's row in bits 0 and 1."""
+    """Four bits of `select_form` describe an operand of SELECT. The lower two bits are the number of the operand's row,
+    and the upper two bits are these.
+    """
 
     ONE_COLUMN = 4
-    """The only column of the operand is repeated."""
+    """The operand has one column, which is repeated."""
     ONE_CHANNEL = 8
-    """The only channel of the operand is repeated."""
+    """The operand has one channel, which is repeated."""
 
 
 class LoopCode(enum.IntEnum):
-    """Codes of a group's loops. Each loop code runs an operator, or opens or closes a loop. A loop code n < NEAR runs
+    """Each loop code of a group runs an operator, or opens or closes a loop. A loop code n < TMO_LOOP_NEAR runs
     operator n of the group. Numbers in loop codes are little-endian.
     """
 
     NEAR = 0xFC
     FAR = 0xFC
-    """Run an operator. The operator's number follows the code as uint16_t op."""
+    """This code runs an operator, whose number follows as a uint16_t."""
     SKIP = 0xFD
-    """Skip the current stripe of the operator and stripes - 1 more, then run it. uint16_t op and stripes follow."""
+    """This code skips some stripes of an operator, and then runs it. The operator's number and the number of stripes
+    follow as two uint16_t.
+    """
     REPEAT = 0xFE
-    """Run the codes up to the matching END, at least once: uint16_t times follows."""
+    """This code repeats all codes up to the matching END. The number of repetitions, at least 1, follows as a uint16_t.
+    """
     END = 0xFF
-    """End a loop, or the group."""
+    """This code ends a loop, or the group."""
 
 
 class Sharding(enum.IntEnum):
-    """Ways to share an operator's iterations between two cores."""
+    """These codes say how two cores share an operator's iterations."""
 
     CORE_0 = 0
     """Core 0 computes all iterations."""
     CORE_1 = 1
     """Core 1 computes all iterations."""
     COLUMNS = 2
-    """Core 0 computes columns [0, cut) of the output row, and core 1 all other columns."""
+    """Core 0 computes columns [0, cut) of the output row, and core 1 computes all other columns."""
     CHANNELS = 3
-    """Core 0 computes channels [0, cut), and core 1 all other channels. Channels can be shared if the operator is an
-    int8 CONV, or a DEPTHWISE with equally many input and output channels. Packed operators are split at a multiple of 4
-    channels, dense ones at a multiple of 6.
+    """Core 0 computes channels [0, cut), and core 1 computes all other channels. Only int8 CONV, and DEPTHWISE with
+    equally many input and output channels, can be shared by channels. Packed operators are split at a multiple of 4
+    channels, and operators with TMO_PACKING_DSP_DENSE at a multiple of 6.
     """
 
 
 class Part(enum.IntEnum):
-    """Optional parts of the library, numbered by their bits in `parts`. lower/parts.py determines the parts that a
-    program needs. Parts named DSP_* are packed kernels for the DSP extension.
+    """These are the optional parts of the library, numbered by their bits in `parts`. lower/parts.py determines the
+    parts that a program needs. Parts named DSP_* are packed kernels for the DSP extension.
     """
 
     TILES = 0
-    """Tiled groups."""
+    """This part runs tiled groups."""
     CHANNEL_GROUPS = 1
     ITERATIVE = 2
     """TMO_FLAG_ITERATIVE."""
@@ -180,48 +191,55 @@ class Part(enum.IntEnum):
     EXTERNAL = 4
     """TMO_INPUT_EXTERNAL."""
     REVERSED = 5
-    """Layouts of tensors other than TMO_LAYOUT_HWC."""
+    """This part supports tensors whose rows or pixels are reversed."""
     TAPS = 6
-    """Depthwise convolutions for Helium that tmo_mve_has_nine() does not cover."""
+    """This part runs depthwise convolutions for Helium for which tmo_mve_has_nine() is false."""
     STATE = 7
-    """A state, which holds rows that outlive a run."""
+    """This part supports a state, which holds rows that outlive a run."""
     LINK = 8
     """TMO_INPUT_LINK."""
     NIBBLES = 9
     """TMO_FLAG_NIBBLES."""
     PIXELS = 10
-    """Faster execution of iterations of a single pixel, in place of general code."""
+    """This part computes single pixels faster than the general code."""
     CONV_SUMS = 11
-    """CONV with windows that the DSP extension neither reads in place nor gathers. Cores without it have this code."""
+    """On the DSP extension, this part runs CONV with windows that are neither read in place nor gathered. Other cores
+    always have this code.
+    """
     CONV_STEPS = 12
-    """CONV with windows of scattered bytes that the DSP extension neither reads in place nor gathers."""
+    """On the DSP extension, this part runs CONV with windows of scattered bytes that are neither read in place nor
+    gathered.
+    """
     DEPTHWISE_SUMS = 13
-    """DEPTHWISE that needs more than one pass on the DSP extension. Cores without it always have this code."""
+    """On the DSP extension, this part runs DEPTHWISE that needs more than one pass. Other cores always have this code.
+    """
     DEPTHWISE_REPEATED = 14
-    """DEPTHWISE with several output channels for each input channel."""
+    """This part runs DEPTHWISE with several output channels for each input channel."""
     DSP_PAIRS_1 = 15
-    """Convolutions that compute one pixel at a time."""
+    """This part runs convolutions that compute one pixel at a time."""
     DSP_PAIRS_2 = 16
     DSP_PAIRS_3 = 17
     DSP_PAIRS_4 = 18
     DSP_DIRECT = 19
-    """Convolutions of a single pixel that is read in place."""
+    """This part runs convolutions that read a single pixel in place."""
     DSP_CLIPPED = 20
-    """Convolutions of four windows, some of which extend beyond the input."""
+    """This part computes four windows at once if some of them extend beyond the input."""
     DSP_GATHER = 21
-    """Convolutions with long window rows that extend beyond the input, or in tiled groups."""
+    """This part runs convolutions in tiled groups, and convolutions whose windows have long rows and extend beyond the
+    input.
+    """
     DSP_3X3 = 22
-    """Depthwise rows with blocks of 3x3 taps."""
+    """This part runs depthwise convolutions with windows of 3x3 pixels in blocks of six output pixels."""
     DSP_NINE = 23
-    """Depthwise rows with nine taps in shapes other than 3x3."""
+    """This part runs depthwise convolutions with windows of nine pixels that are not 3x3."""
     DSP_TAPS = 24
-    """All depthwise convolutions that no other part covers."""
+    """This part runs all depthwise convolutions that no other part runs."""
     COPIES = 25
     """TMO_FLAG_COPIES."""
     DSP_PAIRS_5 = 26
     AT_ONCE = 27
-    """Consecutive iterations of one pixel each that a kernel computes at once."""
+    """This part computes consecutive iterations of one pixel each in one call of a kernel."""
     TWO_ROWS = 28
-    """Two consecutive rows that a kernel computes at once."""
+    """This part computes two consecutive rows in one call of a kernel."""
     FEW_PIXELS = 29
-    """Faster execution of tiles of several pixels on the DSP extension, in place of general code."""
+    """On the DSP extension, this part computes tiles of several pixels faster than the general code."""

@@ -1,8 +1,8 @@
-"""The records of a program, as the C executor reads them: tensors, operators and groups of a region.
+"""This module has the records of a program, which the C executor reads.
 
-The annotation of a stored field is its type in C (format/fields.py); lower/codec.py encodes and decodes the records.
-The C header and the tables of docs/program-format.md are generated from these classes and contain their docstrings, so
-run scripts/program_format.py after a change.
+The annotation of a stored field is its type in C (format/fields.py). lower/codec.py encodes and decodes the records.
+Run scripts/program_format.py after a change: it writes the C header and the tables of docs/program-format.md from these
+classes and their docstrings.
 """
 
 from __future__ import annotations
@@ -45,27 +45,27 @@ from tflm_memopt.plan.loops import Loops
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first bytes of a program."""
+    """A program begins with this header."""
 
     magic: U32
     version: U16
     target: U16
-    """Family of cores that the program is for, as TMO_TARGET_*."""
+    """The field `target` names the family of cores that the program is for, as TMO_TARGET_*."""
     size: U32
-    """Bytes of the whole program."""
+    """The whole program has `size` bytes."""
     iterations: U32
-    """Exact number of iterations of a run of the program, after which the executor stops."""
+    """A run of the program has exactly this number of iterations."""
     workspace: U32
-    """Bytes of the workspace."""
+    """The workspace has this many bytes."""
     n_inputs: U16
     n_outputs: U16
     n_tensors: U16
     n_ops: U16
     n_groups: U16
     input: U8
-    """Place of input 0, as TMO_INPUT_*."""
+    """The field `input` says where input 0 is, as TMO_INPUT_*."""
     pools: U8
-    """Number of tmo_pool records after the header: 0 or 1."""
+    """This number of tmo_pool records, which is 0 or 1, follows the header."""
     tensors: U32
     """tmo_tensor[n_tensors]"""
     ops: U32
@@ -73,73 +73,86 @@ class Header:
     groups: U32
     """tmo_group[n_groups]"""
     cores: U32 = 0
-    """Offset of a tmo_cores, or 0 if the program is for one core."""
+    """This is the offset of a tmo_cores, or 0 if the program is for one core."""
     state: U32 = 0
-    """Bytes of the state, which outlives a run, or 0 if the program has no state."""
+    """The state, which outlives a run, has this many bytes. A program without a state has 0."""
     rolling_buffers: U32 = 0
-    """Offset of a tmo_rolling_buffer[] that ends with a buffer of depth 0, or 0 if the program has no state."""
+    """This is the offset of a tmo_rolling_buffer[] whose last buffer has the depth 0, or 0 if the program has no state.
+    """
     parts: U32 = 0
-    """A bit for each TMO_PART_* that the program needs."""
+    """A bit is set for each TMO_PART_* that the program needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolRecord:
-    """A memory besides the workspace for whole tensors, which follows the state in io and has at least `bytes`."""
+    """A program with slow memory has this record. Slow memory holds whole tensors and has at least `bytes` bytes. Its
+    address follows the state in io.
+    """
 
     bytes: U32
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnWindowRecord:
-    """A column window: consecutive rows of each stripe, in a rolling buffer of pixels."""
+    """A column window holds some consecutive rows of each stripe in a rolling buffer of pixels."""
 
     offset: U32
-    """Offset from the tensor's base in bytes."""
+    """The column window begins this many bytes after the tensor's base."""
     depth: U32
-    """Number of pixels in the rolling buffer."""
+    """The rolling buffer has this number of pixels."""
     rows: U16
-    """Number of rows of each stripe in the column window."""
+    """The column window holds this number of rows of each stripe."""
 
 
 @dataclass(frozen=True, slots=True)
 class NestRecord:
-    """When a tiled group makes rows: after stripe m, those below m * advance + end, clamped to the tensor, exist."""
+    """This record says when a tiled group computes rows. After stripe m, all rows below m * advance + end exist,
+    clamped to the tensor.
+    """
 
     advance: U16
-    """In a tiled group, number of rows from one stripe to the next."""
+    """In a tiled group, each stripe begins this number of rows after the stripe before it."""
     end: I16
-    """In a tiled group, number of rows that exist after the first stripe, before clamping."""
+    """In a tiled group, this number of rows exists after the first stripe, before clamping."""
     rows: U16
-    """In a tiled group, number of rows of a stripe; above `advance`, stripes compute some rows again."""
+    """In a tiled group, a stripe has this number of rows. If it is above `advance`, stripes compute some rows again."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramTensor:
-    """A view of a tensor: row y is at base + offset + (y % depth) * width * channels, or in column windows."""
+    """This record describes the place of a tensor. Row y is at base + offset + (y % depth) * width * channels, or in
+    column windows.
+    """
 
     offset: U32
-    """Offset of the tensor from its base in bytes; unused with column windows."""
+    """The tensor begins this many bytes after its base. A tensor in column windows does not use this field."""
     height: U16
-    """Number of rows of the whole tensor."""
+    """The whole tensor has this number of rows."""
     width: U16
     channels: U32
-    """Bytes of a pixel, including all channel groups."""
-    depth: Annotated[int, Number("<u2"), Also({"phase": "With column windows: -end mod advance."})]
-    """Number of rows of the rolling buffer, which equals `height` for a whole tensor."""
+    """A pixel has this many bytes, including all channel groups."""
+    depth: Annotated[int, Number("<u2"), Also({"phase": "For a tensor in column windows, this is -end mod advance."})]
+    """The rolling buffer has this number of rows. It equals `height` for a whole tensor."""
     base: U8 = 0
-    """Place: 0 workspace; 1 to n_inputs inputs; then outputs, state, slow memory; TMO_PROGRAM_BASE; TMO_LINK_BASE."""
+    """The base is 0 for the workspace and 1 to n_inputs for inputs. Outputs, state and slow memory have the next
+    numbers. Other values are TMO_PROGRAM_BASE and TMO_LINK_BASE.
+    """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
-    """Offset of tmo_column_window[n_column_windows], beginning with the first rows of a stripe, or 0 without them."""
+    """This is the offset of tmo_column_window[n_column_windows], whose first element has the first rows of a stripe, or
+    0 without column windows.
+    """
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
-    """Stripes of a tiled group's outputs and of its iterative operators' inputs, or None for other tensors."""
+    """Outputs in a tiled group, and inputs of its iterative operators, have stripes. Other tensors have None."""
     pushed: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """Number of rows per push of a streamed input, of which `depth` older rows are at `offset` in the workspace."""
+    """A push of a streamed input has this number of rows. The workspace has `depth` older rows at `offset`."""
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """For a tensor in a rolling buffer of the state, number of rows before row 0."""
+    """For a tensor in a rolling buffer of the state, this number of rows precedes row 0."""
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
-    """For a tensor with TMO_PROGRAM_BASE, its size in bytes."""
+    """A tensor with TMO_PROGRAM_BASE begins at this offset in the program."""
     layout: U8 = RowLayout.HWC
-    """Order of the tensor's rows in memory, as TMO_LAYOUT_*; always HWC for rolling buffers and column windows."""
+    """The field `layout` gives the order of the tensor's rows in memory, as TMO_LAYOUT_*. Rolling buffers and column
+    windows always have HWC.
+    """
 
     C_ORDER: ClassVar[str] = "offset channels width height depth base layout column_windows n_column_windows"
     DERIVED: ClassVar[Mapping[str, Type]] = {"n_column_windows": Number("<u2")}
@@ -151,14 +164,16 @@ class ProgramTensor:
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """`count` runs of `bytes` bytes that a COPY moves. Run i goes to byte target + i * target_step of output row y,
-    from byte source + (y + shift) % period * phase_step + i * source_step of an input row. In an iterative operator, y
-    is the input row, the output has one row, and the term with phase_step is added to the target instead of the
-    source.
+    """This record moves `count` runs of `bytes` bytes for a COPY. Run i goes to byte target + i * target_step of output
+    row y. It comes from byte source + (y + shift) % period * phase_step + i * source_step of an input row. In an
+    iterative operator, y is the input row, and the output has one row. The term with phase_step is then added to the
+    target instead of the source.
     """
 
     row: U16
-    """Number of the input row among all rows that the iteration reads, operand 0 first; a missing row moves nothing."""
+    """The move reads this one of all rows that the iteration reads, counted from the rows of operand 0. A missing row
+    moves nothing.
+    """
     count: U16
     bytes: U32
     source: U32
@@ -172,11 +187,11 @@ class MoveRecord:
 
 @dataclass(frozen=True, slots=True)
 class CopyRecord:
-    """The moves that make the output row of a COPY, followed by n_moves records of tmo_move."""
+    """This record describes how a COPY makes an output row. It is followed by n_moves records of tmo_move."""
 
     moves: Annotated[tuple[MoveRecord, ...], Follows(MoveRecord)]
     fills: Annotated[bool, Number("u1")]
-    """Whether the output row is filled before the moves."""
+    """If this is 1, the output row is filled with `fill` before the moves."""
     fill: I8
 
     C_ORDER: ClassVar[str] = "n_moves"
@@ -188,102 +203,110 @@ class CopyRecord:
 
 
 PARAMETERS: Mapping[str, str] = {
-    "left_shift": "ADD, SUB, SQUARED_DIFFERENCE: left shift of both operands.",
-    "wanted": "COMPARE: sum of 1, 2 and 4: true if operand 0 is less, equal or greater.",
-    "smallest": "MAX_POOL, ARG_MAX: 1: use the smallest value instead of the greatest.",
-    "least_difference": "SOFTMAX, LOG_SOFTMAX: differences from the greatest channel below this count as 0.",
-    "sum_bytes": "SUMS: bytes of a sum.",
-    "operand_bytes": "ADD_SUMS: sizes of sums in bytes: bits [4k, 4k + 4) for operand k, [16, 20) for the output.",
-    "range_s16": "int16 sums: 65536 * maximum of the output + (minimum mod 65536).",
-    "cell_range": "LSTM: range of the cells, encoded like range_s16.",
-    "table_rows": "GATHER: rows of the table.",
-    "half_pixel_centers": "RESIZE_BILINEAR: 0 or 1.",
-    "resize_form": "RESIZE_BILINEAR_F32: TMO_RESIZE_*.",
-    "select_form": "SELECT: bits [4n, 4n + 4): TMO_SELECT_* of operand n; bits 12 and above: bytes of an element.",
-    "transposed": "BATCH_MATMUL: 1: operand 1 is [out][depth], 0: [depth][out].",
-    "tangent": "CURVE_S16: 1: hyperbolic tangent, 0: sigmoid.",
-    "float_form": "float32: TMO_RANGE_* + 16 * TMO_FUNCTION_*; both are 0 where they mean nothing.",
-    "beta_bits": "SOFTMAX_F32: bits of the float32 beta.",
-    "scale_bits": "QUANTIZE, QUANTIZE_S16, DEQUANTIZE, DEQUANTIZE_S16: bits of the float32 scale.",
-    "identity": "OWN: identity of the application's kernel.",
-    "at_once": "TMO_PACKING_DSP_*: pixels or rows to compute at once; 1: the scratch holds wide tiles.",
+    "left_shift": "ADD, SUB and SQUARED_DIFFERENCE shift both operands left by this many bits.",
+    "wanted": "COMPARE is true if operand 0 is less (bit 0), equal (bit 1) or greater (bit 2).",
+    "smallest": "MAX_POOL and ARG_MAX use the smallest value if this is 1, and otherwise the greatest.",
+    "least_difference": "SOFTMAX and LOG_SOFTMAX compute e^(x - max), as 0 if x - max is less than this.",
+    "sum_bytes": "A sum of SUMS has this many bytes.",
+    "operand_bytes": "ADD_SUMS has the bytes of a sum: of operand k in bits [4k, 4k + 4), of the output in [16, 20).",
+    "range_s16": "Kinds with int16 sums have 65536 * maximum of the output + (minimum mod 65536).",
+    "cell_range": "LSTM has the range of its cells, encoded like range_s16.",
+    "table_rows": "The table of GATHER has this number of rows.",
+    "half_pixel_centers": "RESIZE_BILINEAR has 1 if it uses half-pixel centers, and otherwise 0.",
+    "resize_form": "RESIZE_BILINEAR_F32 has a TMO_RESIZE_*.",
+    "select_form": "SELECT has TMO_SELECT_* of operand n in bits [4n, 4n + 4), and the bytes of an element above.",
+    "transposed": "Operand 1 of BATCH_MATMUL is [out][depth] if this is 1, and [depth][out] if this is 0.",
+    "tangent": "CURVE_S16 is a hyperbolic tangent if this is 1, and a sigmoid if this is 0.",
+    "float_form": "float32 kinds have TMO_RANGE_* + 16 * TMO_FUNCTION_*. A part that a kind does not use is 0.",
+    "beta_bits": "SOFTMAX_F32 has the bits of the float32 beta.",
+    "scale_bits": "QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale.",
+    "identity": "OWN has the identity of the application's kernel.",
+    "at_once": "TMO_PACKING_DSP_* computes this number of pixels or rows at once. 1: the scratch holds wide tiles.",
 }
-"""Name and meaning of `param` in some kinds."""
-TABLE = {"table": "LOOKUP: int8_t[TMO_TABLE_BYTES]. GATHER: int8_t[table_rows][channels]."}
-CURVE = {"curve": "LSTM: uint16_t[256], then int32_t[channels][8] biases."}
-SCRATCH = {"scratch": "Packed: 4-aligned offset in the workspace."}
+"""The field `param` has these names and meanings in some kinds."""
+TABLE = {"table": "LOOKUP has the offset of an int8_t[TMO_TABLE_BYTES], and GATHER of an int8_t[table_rows][channels]."}
+CURVE = {"curve": "LSTM has the offset of a uint16_t[256], which the biases follow as int32_t[channels][8]."}
+SCRATCH = {"scratch": "The scratch of a packed operator has this offset in the workspace, a multiple of 4."}
 
 
 @dataclass(frozen=True, slots=True)
 class CopiedWeights:
-    """Weights that are copied into the workspace when their group begins, on two cores by core 0."""
+    """These weights are copied into the workspace when their group begins. On two cores, core 0 copies them."""
 
     weights: Annotated[NDArray[np.int8], ArrayOffset("i1")] = field(compare=False)
-    """Offset of the weights in the program."""
+    """The weights have this offset in the program."""
     place: U32
-    """Offset of the copied weights in the workspace, a multiple of 16."""
+    """The copied weights have this offset in the workspace, a multiple of 16."""
 
     C_ORDER: ClassVar[str] = "weights bytes place"
     DERIVED: ClassVar[Mapping[str, Type]] = {"bytes": Number("<u4")}
 
     @property
     def bytes(self) -> int:
-        """Number of bytes of the weights."""
+        """The weights have this many bytes."""
         return self.weights.nbytes
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramOp:
-    """One operator. The operator's kind determines the content of its arrays (docs/program-format.md)."""
+    """This record describes an operator. The operator's kind determines the content of its arrays
+    (docs/program-format.md).
+    """
 
     kind: Annotated[Kind, Number("u1")]
     """tmo_op_kind"""
     inputs: Annotated[tuple[int, ...], Number("<u2", MAX_INPUTS, "input")]
-    """Indices of the operands' tensors."""
+    """These are the indices of the operands' tensors."""
     output: U16
-    """Index of the output's tensor."""
+    """This is the index of the output's tensor."""
     input_zero_points: Annotated[tuple[int, ...], Number("i1", MAX_INPUTS, "input_zero_point")]
     output_zero_point: I8
     window: Annotated[Window, Inline(Window)] = UNIT
     activation: Annotated[tuple[int, int], Named("i1", ("act_min", "act_max"))] = (-128, 127)
-    """Minimum and maximum of the output's values."""
+    """Values of the output are limited to the range from act_min to act_max."""
     iterative: Annotated[bool, Flag("flags", 0)] = False
     """TMO_FLAG_*"""
     sums: Annotated[bool, Flag("flags", 2)] = False
     swapped: Annotated[bool, Flag("flags", 3)] = False
     nibbles: Annotated[bool, Flag("flags", 4)] = False
     tile: U16 = 0
-    """Number of columns of an iteration in a tiled group, or 0 for a whole row."""
+    """An iteration in a tiled group computes this number of columns, or a whole row if it is 0."""
     packing: Annotated[Packing, Number("<u2")] = Packing.NONE
     """TMO_PACKING_*"""
     param: Annotated[int, Number("<i4"), Cases(PARAMETERS)] = 0
-    """Parameter that depends on the kind."""
+    """The meaning of this parameter depends on the kind."""
     weights: Annotated[NDArray[np.int8] | None, ArrayOffset("i1"), Also(TABLE)] = field(default=None, compare=False)
-    """Offset of the weights: int8_t[], or float[] for float32 kinds."""
+    """The weights begin at this offset. They are int8_t[], or float[] for float32 kinds."""
     message: Annotated[Message | None, TableOffset(Message), Over("weights")] = None
-    """For SEND and RECEIVE, offset of a tmo_message."""
+    """SEND and RECEIVE have the offset of a tmo_message."""
     copy: Annotated[CopyRecord | None, TableOffset(CopyRecord), Over("weights")] = None
-    """For COPY, offset of a tmo_copy."""
+    """COPY has the offset of a tmo_copy."""
     copied: Annotated[CopiedWeights | None, TableOffset(CopiedWeights), Over("weights")] = None
-    """With TMO_FLAG_COPIES, offset of a tmo_copied."""
+    """Operators with TMO_FLAG_COPIES have the offset of a tmo_copied."""
     bias: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Also(CURVE)] = field(default=None, compare=False)
-    """Offset of int32_t[channels] (int16: int64_t[channels / 2], float32: float[channels / 4]), or 0 without biases."""
+    """This is the offset of the biases, or 0 without biases. They are int32_t[channels], for int16 int64_t[channels /
+    2], and for float32 float[channels / 4].
+    """
     scales: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Over("bias")] = field(default=None, compare=False)
-    """For packed operators, offset of biases and scales in the packing's layout, unless they are among the weights."""
+    """Packed operators have the offset of biases and scales in the packing's layout, unless these are among the
+    weights.
+    """
     multipliers: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4")] = field(default=None, compare=False)
-    """int32_t[]. ADD and similar kinds have the multipliers of the inputs in order, followed by that of the output."""
+    """This is the offset of the multipliers, an int32_t[]. ADD and similar kinds have the inputs' multipliers in order,
+    and then the output's multiplier.
+    """
     shifts: Annotated[NDArray[np.int8] | None, ArrayOffset("i1")] = field(default=None, compare=False)
-    """int8_t[]. Positive shifts shift left."""
+    """This is the offset of the shifts, an int8_t[]. Positive shifts shift left."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH)] = 0
-    """For an iterative operator, offset of int32_t[width * channels] in the workspace, a multiple of 4. If the operator
-    sums channel groups, the accumulator has as many int32 for each row of the highest stripe.
+    """An iterative operator has an int32_t[width * channels] at this offset in the workspace, a multiple of 4. An
+    operator that sums channel groups has an int32_t[width * channels] for each row of the highest stripe.
     """
     channel_groups: U16 = 0
-    """Number of channel groups in a tiled group; 0 or 1 means none."""
+    """The operator has this number of channel groups in a tiled group. 0 and 1 mean that it has none."""
     group_channels: U16 = 0
-    """Number of channels of each channel group; the last group may have fewer."""
+    """Each channel group has this number of channels, except the last one, which may have fewer."""
     access: Annotated[tuple[Access, ...], TableOffset(Access)] = ()
-    """Offset of tmo_access[n_inputs], or 0 if a window determines the rows that are read."""
+    """This is the offset of a tmo_access[n_inputs], or 0 if a window determines the rows that are read."""
 
     C_ORDER: ClassVar[str] = (
         "kind flags input_zero_point output_zero_point act_min act_max n_inputs input output tile kernel_h kernel_w "
@@ -306,7 +329,7 @@ class ProgramOp:
 
     @property
     def stored_weights(self) -> NDArray[np.int8] | None:
-        """Weights in the program, whether the program copies them or not."""
+        """Return the weights in the program, whether the program copies them or not."""
         return self.copied.weights if self.copied else self.weights
 
     @property
@@ -316,7 +339,7 @@ class ProgramOp:
 
     @property
     def device(self) -> int | None:
-        """Number of the device that runs the program, if rows cross links."""
+        """Return the number of the device that runs the program, or None if the operator exchanges no rows."""
         if self.message is None:
             return None
         return self.message.sender if self.kind is Kind.SEND else self.message.receiver
@@ -324,51 +347,56 @@ class ProgramOp:
 
 @dataclass(frozen=True, slots=True)
 class ProgramRollingBuffer:
-    """A rolling buffer of the state, which outlives a run.
+    """This record describes a rolling buffer of the state, which outlives a run.
 
-    The state is io[n_inputs + n_outputs], 4-aligned, and setting all its bytes to 0 resets it. The state begins with a
-    uint16_t for each rolling buffer: 0, or the buffer's key + the slot of the oldest row. Row y, counted from the
-    oldest row, is in slot (oldest + y) % depth. A run that finds 0 in a buffer's uint16_t sets all its rows to `fill`.
-    A successful run advances the slot of the oldest row by `advance`.
+    The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0
+    resets it. The state begins with a uint16_t for each rolling buffer, which is 0 or the buffer's key + the slot of
+    the oldest row. Row y, counted from the oldest row, is in slot (oldest + y) % depth. A run that finds 0 in a
+    buffer's uint16_t sets all rows of the buffer to `fill`. A successful run advances the slot of the oldest row by
+    `advance`.
     """
 
     offset: U32
-    """Offset from the state's start to the buffer's first slot in bytes."""
+    """The buffer's first slot begins this many bytes after the start of the state."""
     row: U32
-    """Bytes of a slot of the rolling buffer."""
-    depth: Annotated[int, Number("<u2"), Also({"runs": "Window: number of runs until it is full."})]
-    """Number of slots of the rolling buffer."""
+    """A slot of the rolling buffer has this many bytes."""
+    depth: Annotated[int, Number("<u2"), Also({"runs": "A sliding window is full after this number of runs."})]
+    """The rolling buffer has this number of slots."""
     advance: U16
-    """Number of rows that each run keeps."""
+    """Each run moves the slot of the oldest row on by this number of rows."""
     fill: U8
-    """Value of all bytes of the rolling buffer after a reset."""
+    """All bytes of the rolling buffer have this value after a reset."""
     window: U8 = 0
-    """1 for a counter of runs, which has no rows. A run that ends before the window is full returns TMO_WAIT."""
+    """If this is 1, the record counts runs of a sliding window and has no rows. A run that ends before the sliding
+    window is full returns TMO_WAIT.
+    """
     key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
-    """A number of at least 1, derived from the program, so that the state of another program is rejected."""
+    """The key is a number of at least 1 that is derived from the program. It lets a run reject the state of another
+    program.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramGroup:
-    """Operators [first_op, first_op + n_ops), whose iterations the group's loops interleave."""
+    """The loops of a group interleave the iterations of operators [first_op, first_op + n_ops)."""
 
     first_op: U16
     n_ops: U16
     counters: U32
-    """Offset in the workspace, a multiple of 2, of the counters of the operators' next units: uint16_t[n_ops], or
-    tmo_unit[n_ops] in a tiled group.
+    """The counters are at this offset in the workspace, a multiple of 2. They are a uint16_t[n_ops] with the next row
+    of each operator, or in a tiled group a tmo_unit[n_ops].
     """
     loops: Annotated[Loops, ArrayOffset("u1", loop_codes, loops_at)]
-    """Offset of the codes of the loops: TMO_LOOP_*."""
+    """This is the offset of the codes of the loops, as TMO_LOOP_*."""
     stripes: U16 = 0
-    """Number of stripes, or 0 for a group that runs row by row."""
+    """The group has this number of stripes, or 0 if it runs row by row."""
 
     C_ORDER: ClassVar[str] = "first_op n_ops counters stripes loops"
 
 
 @dataclass(frozen=True, slots=True)
 class UnitRecord:
-    """The next unit of an operator in a tiled group."""
+    """This record says which part of the output an operator in a tiled group computes next."""
 
     stripe: U16
     channel_group: U16
@@ -377,16 +405,16 @@ class UnitRecord:
 
 
 Iterations = tuple[int, ...]
-"""Numbers of those iterations of a run that are selected."""
+"""The numbers of the selected iterations of a run, counted from 0."""
 
 
 def iteration_bits(iterations: Iterations, count: int) -> bytes:
-    """Encode one bit for each of `count` iterations, padded by at least one bit."""
+    """Encode one bit for each of `count` iterations, and at least one more bit."""
     return np.packbits(np.isin(np.arange(count // 8 * 8 + 8), iterations), bitorder="little").tobytes()
 
 
 def some_iteration_bits(iterations: Iterations, count: int) -> bytes:
-    """Encode one bit for each iteration, or return nothing if no iteration is selected."""
+    """Encode one bit for each iteration, or return no bytes if no iteration is selected."""
     return iteration_bits(iterations, count) if iterations else b""
 
 
@@ -398,70 +426,72 @@ def iterations_at(data: bytes, at: int, header: Header) -> Iterations:
     return tuple(np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist())
 
 
-SCRATCH_OF_CORE_1 = {"scratch": "tmo_op.scratch for core 1."}
+SCRATCH_OF_CORE_1 = {"scratch": "Core 1 uses this offset in place of tmo_op.scratch."}
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramShare:
-    """The shares of two cores in the iterations of an operator."""
+    """This record says how two cores share the iterations of an operator."""
 
     how: U16
-    """How the iterations are shared, as TMO_SHARDING_*."""
+    """The field `how` says how the cores share iterations, as TMO_SHARDING_*."""
     cut: U16
-    """Number of columns or channels that core 0 computes."""
+    """Core 0 computes this number of columns or channels."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH_OF_CORE_1)]
-    """Value of tmo_op.accumulator for core 1."""
+    """Core 1 uses this offset in place of tmo_op.accumulator."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramCores:
-    """Shares of two cores in a run. Both cores step through all iterations with their own counters, and each core
-    computes its share of every iteration. The two cores wait for each other at barriers. Between two barriers, neither
-    core accesses bytes that the other one writes, as the converter's checker proves. The program must have only row
-    groups, no state, and input 0 in the arena.
+    """This record says how two cores share a run. Both cores step through all iterations with their own counters, and
+    each core computes its part of every iteration. The two cores wait for each other at barriers. Between two barriers,
+    neither core accesses bytes that the other core writes, which the converter's checker proves. The program must have
+    only row groups, no state, and input 0 in the arena.
     """
 
     shares: Annotated[tuple[ProgramShare, ...], TableOffset(ProgramShare)]
     """tmo_share[n_ops]"""
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
-    """A bit for each iteration of the run (bit i % 8 of byte i / 8), set if a barrier precedes the iteration."""
+    """Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run."""
     alone: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """A bit for each iteration, set if core 0 computes all of it whatever the operator's share, or 0 for none."""
+    """This is the offset of a bit for each iteration, which is set if core 0 computes the whole iteration. It is 0 if
+    no bit is set.
+    """
     counters: U32
-    """Bytes from core 0's counters to core 1's."""
+    """The counters of core 1 begin this many bytes after those of core 0."""
 
     C_ORDER: ClassVar[str] = "shares barriers n_barriers alone counters"
     DERIVED: ClassVar[Mapping[str, Type]] = {"n_barriers": Number("<u4")}
 
     @property
     def n_barriers(self) -> int:
-        """Number of barriers."""
+        """The run has this number of barriers."""
         return len(self.barriers)
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The data that tmo_run() needs."""
+    """A program has the data that tmo_run() needs."""
 
     n_inputs: int
     n_outputs: int
     workspace: int
-    """Bytes of the program's workspace."""
+    """The workspace has this many bytes."""
     iterations: int
-    """Exact number of iterations of a run."""
+    """A run has exactly this number of iterations."""
     tensors: tuple[ProgramTensor, ...]
     ops: tuple[ProgramOp, ...]
     groups: tuple[ProgramGroup, ...]
     target: int = Family.GENERIC
     input: int = InputPlace.ARENA
     state: int = 0
-    """Bytes of the state, which outlives a run."""
+    """The state, which outlives a run, has this many bytes."""
     rolling_buffers: tuple[ProgramRollingBuffer, ...] = ()
-    """Rolling buffers of the state."""
+    """The state has these rolling buffers."""
     cores: ProgramCores | None = None
-    """Shares of two cores, or None if the program is for one core."""
+    """How two cores share a run, or None if the program is for one core."""
     slow: int = 0
-    """Bytes of slow memory, or 0 if all tensors are in the workspace, the inputs or the outputs."""
+    """Slow memory has this many bytes. 0 means that all tensors are in the workspace, the inputs or the outputs."""
 
 
 RECORDS: Mapping[str, type] = {
@@ -481,7 +511,7 @@ RECORDS: Mapping[str, type] = {
     "tmo_share": ProgramShare,
     "tmo_cores": ProgramCores,
 }
-"""Types of records by their name in C."""
+"""The Python type of each record, by the record's name in C."""
 HEADER, POOL, TENSOR, OP, GROUP, ROLLING_BUFFER = (
     layout_of(record).dtype
     for record in (Header, PoolRecord, ProgramTensor, ProgramOp, ProgramGroup, ProgramRollingBuffer)

@@ -20,21 +20,21 @@ from tflm_memopt.format.limits import (
 
 
 class Packing(enum.IntEnum):
-    """Layouts of an operator's constants, with the values of TMO_PACKING_* in C."""
+    """A packing is a layout of an operator's constants. Its C name is TMO_PACKING_*."""
 
     NONE = 0
     DSP_CONV = 1
-    """Pairs of output channels for SMLAD, as int16 256 * B + A."""
+    """An int16 256 * B + A holds the weights of two output channels A and B, for the instruction SMLAD."""
     DSP_DEPTHWISE = 2
-    """Groups of four channels, with all constants in one stream."""
+    """All constants of four channels are adjacent, in the order in which the kernel reads them."""
     MVE_CONV = 3
-    """Four output channels, 16 values at a time, for VMLADAVA."""
+    """Blocks of 16 weights alternate between four output channels, for the instruction VMLADAVA."""
     MVE_DEPTHWISE = 4
-    """Sixteen channels at a time, with all constants in one stream."""
+    """All constants of sixteen channels are adjacent, in the order in which the kernel reads them."""
     DSP_ADD = 5
-    """ADD whose three scales are prepared for the kernel."""
+    """ADD has its three scales in the form that the kernel needs."""
     DSP_DENSE = 6
-    """Three pairs of output channels at once, for a layer with a single pixel."""
+    """The weights of three pairs of output channels alternate, for a layer with a single pixel."""
     RVV_CONV = 7
     """For each input value, the weights of all output channels are adjacent."""
     RVV_DEPTHWISE = 8
@@ -46,18 +46,18 @@ class Packing(enum.IntEnum):
 
 
 class Family(enum.IntEnum):
-    """Families of cores that run the same packed programs, with the values of TMO_TARGET_* in C."""
+    """All cores of a family run the same packed programs. The C name of a family is TMO_TARGET_*."""
 
     GENERIC = 0
-    """Any core: no operator is packed."""
+    """Programs of this family run on any core, because no operator is packed."""
     DSP = 1
-    """Armv7E-M and Armv8-M with the DSP extension."""
+    """This family has the cores with Armv7E-M, and those with Armv8-M and the DSP extension."""
     MVE = 2
-    """Helium, which also runs programs that are packed for DSP."""
+    """This family has the cores with Helium, which also run programs that are packed for DSP."""
     RVV = 3
-    """RISC-V with vectors, Zve32x or more."""
+    """This family has the RISC-V cores with vectors, Zve32x or more."""
     ESP = 4
-    """Espressif's chips, with ESP-NN's vector kernels on ESP32-S3 and P4."""
+    """This family has Espressif's chips, of which ESP32-S3 and P4 run ESP-NN's vector kernels."""
 
     @property
     def runs(self) -> tuple[Family, ...]:

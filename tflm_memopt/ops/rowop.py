@@ -50,13 +50,13 @@ class Rows:
 
 
 STRIDE_H = {
-    "scale_h": "RESIZE_BILINEAR: height_scale_10, in 1/1024 of a row.",
-    "new_rows": "SLIDING_SUM: rows that are new in each run.",
-    "rows_in": "RESIZE_BILINEAR_F32: rows of the input.",
+    "scale_h": "RESIZE_BILINEAR has TFLM's height_scale_10, in 1/1024 of a row.",
+    "new_rows": "SLIDING_SUM reads this number of new rows in each run.",
+    "rows_in": "The input of RESIZE_BILINEAR_F32 has this number of rows.",
 }
 STRIDE_W = {
-    "scale_w": "RESIZE_BILINEAR: width_scale_10, in 1/1024 of a pixel.",
-    "rows_out": "RESIZE_BILINEAR_F32: rows of the output.",
+    "scale_w": "RESIZE_BILINEAR has TFLM's width_scale_10, in 1/1024 of a pixel.",
+    "rows_out": "The output of RESIZE_BILINEAR_F32 has this number of rows.",
 }
 """Meanings of stride fields in kinds that have no stride."""
 
@@ -125,8 +125,8 @@ NO_ROW = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Rows of one operand that iteration y reads, for operators without a window: [first, first + extent), clipped to
-    the operand. first = floor((y * mul + add) / div), or table[y].
+    """This record says which rows of an operand an operator without a window reads. Iteration y reads rows [first,
+    first + extent), clipped to the operand. first is floor((y * mul + add) / div), or table[y] if there is a table.
     """
 
     add: I32 = 0
@@ -134,7 +134,9 @@ class Access:
     div: U16 = 1
     extent: U16 = 1
     table: Annotated[tuple[int, ...] | None, ArrayOffset("<u2")] = None
-    """A uint16_t for each output row, with TMO_NONE for iterations that read no row; 0 if there is no table."""
+    """This is the offset of a uint16_t for each output row, or 0 if there is no table. TMO_NONE stands for iterations
+    that read no row.
+    """
 
     def first(self, y: Ints, height: int) -> Ints:
         """Return the first row that iteration y reads, or `height` if it reads none."""
@@ -216,12 +218,12 @@ class StateRollingBuffer:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A tensor that one device sends to another."""
+    """This record names a tensor that one device sends to another."""
 
     identity: U32
-    """Number that all programs of the same split model have, and no others."""
+    """All programs of one split model have the same identity, and other programs have other identities."""
     step: U16
-    """Number of the tensor among all tensors that devices send."""
+    """This is the number of the tensor among all tensors that devices send."""
     sender: Annotated[int, Number("u1", 1, "from")]
     receiver: Annotated[int, Number("u1", 1, "to")]
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program, which the converter writes and tmo_run() executes in place, from flash. Written by scripts/program_format.py.
+/* This header describes programs, which the converter writes and tmo_run() executes in place. Written by scripts/program_format.py.
  *
- * Little-endian, 16-byte aligned: a header, then tables of tensors, operators and groups, then constants. Offsets of tables and constants count bytes
- * from the start of the program; 0 means none. docs/program-format.md draws the records, and says what each kind of operator computes. */
+ * A program is little-endian and begins at a multiple of 16. It has a header, then tables of tensors, operators and groups, and then constants.
+ * Offsets of tables and constants count bytes from the start of the program, and 0 means that there is none. docs/program-format.md draws the records
+ * and says what each kind of operator computes. */
 #ifndef TMO_PROGRAM_H_
 #define TMO_PROGRAM_H_
 
@@ -10,130 +11,133 @@
 
 #include "tmo/kinds.def"
 
-#define TMO_MAGIC 0x314F4D54u /* The first four bytes of a program, which are "TMO1". */
+#define TMO_MAGIC 0x314F4D54u /* A program begins with the four bytes "TMO1", which are this number. */
 #define TMO_VERSION 3
-#define TMO_NONE 0xFFFFu /* Table entry for an iteration that reads no row of the operand. */
-#define TMO_MAX_INPUTS 4 /* Maximum number of operands that an operator reads row by row. */
-#define TMO_MAX_IO 16 /* Maximum number of inputs and outputs of a program together. */
-#define TMO_MAX_KERNEL_H 64 /* Maximum number of rows that an iteration reads of all operands together. */
-#define TMO_MAX_TAPS 64 /* Maximum number of pixels of a window in a tiled group. */
-#define TMO_MAX_EXTENT 1073741824u /* Maximum extent of a window and of all stripes together, so that coordinates fit int32. */
-#define TMO_MAX_POOL_AREA 8388608u /* Maximum number of pixels of a pooling window, so that its sums fit int32. */
-#define TMO_MAX_SOFTMAX_CHANNELS 4095 /* Maximum number of channels of SOFTMAX, so that the sum of the exponentials is below 2^31. */
-#define TMO_MAX_ADD_SHIFT 22 /* Maximum left shift of ADD's operands, so that shifted values of 9 bits fit int32. */
-#define TMO_MAX_SHIFT 30 /* Maximum left shift of a rescaled int32 sum. */
-#define TMO_MAX_S16_SHIFT 7 /* Maximum left shift of a rescaled int64 sum, which loses 15 - shift bits. */
-#define TMO_MAX_SUM_BYTES 4 /* Maximum size of a sum of SUMS and ADD_SUMS, in bytes. */
-#define TMO_INDEX_BYTES 4 /* Bytes of an int32 index, which is stored as a pixel with this many one-byte channels. */
-#define TMO_TABLE_BYTES 256 /* Bytes of LOOKUP's table, which has one byte for each int8 value. */
-#define TMO_CURVE_WORDS 128 /* Number of 32-bit words of the curve of an LSTM, which is a uint16_t[256]. */
-#define TMO_LSTM_SCALES 12 /* Number of multipliers of an LSTM, and of its shifts. */
-#define TMO_PROGRAM_BASE 255 /* Value of tmo_tensor.base for a constant tensor in the program. */
-#define TMO_LINK_BASE 254 /* Value of tmo_tensor.base for a tensor whose rows are sent to another device or received from one. */
-#define TMO_LOOP_DEPTH 4 /* Maximum nesting depth of loops. */
-#define TMO_PACKED_PIXELS 4 /* Maximum number of output pixels that a packed convolution computes at once. */
-#define TMO_FIVE_PIXELS 5 /* Number of last output pixels of a row that TMO_PACKING_DSP_CONV may compute at once. */
-/* Maximum number of values per pixel if TMO_PACKING_DSP_CONV computes the last pixels of a row at once, so that caches hold the weights of a pair of
- * channels. */
+#define TMO_NONE 0xFFFFu /* This entry of a table says that an iteration reads no row of the operand. */
+#define TMO_MAX_INPUTS 4 /* An operator reads at most this many operands row by row. */
+#define TMO_MAX_IO 16 /* A program has at most this many inputs and outputs together. */
+#define TMO_MAX_KERNEL_H 64 /* An iteration reads at most this many rows of all operands together. */
+#define TMO_MAX_TAPS 64 /* A window in a tiled group has at most this many pixels. */
+#define TMO_MAX_EXTENT 1073741824u /* A window, and all stripes of a tensor together, have at most this extent, so that coordinates fit int32. */
+#define TMO_MAX_POOL_AREA 8388608u /* A pooling window has at most this many pixels, so that its sums fit int32. */
+#define TMO_MAX_SOFTMAX_CHANNELS 4095 /* SOFTMAX has at most this many channels, so that the sum of the exponentials is below 2^31. */
+#define TMO_MAX_ADD_SHIFT 22 /* ADD shifts its operands left by at most this many bits, so that shifted values of 9 bits fit int32. */
+#define TMO_MAX_SHIFT 30 /* An int32 sum is shifted left by at most this many bits. */
+#define TMO_MAX_S16_SHIFT 7 /* An int64 sum is shifted left by at most this many bits. Rescaling it drops the lowest 15 - shift bits. */
+#define TMO_MAX_SUM_BYTES 4 /* A sum of SUMS or ADD_SUMS has at most this many bytes. */
+#define TMO_INDEX_BYTES 4 /* An int32 index has this many bytes. It is stored as a pixel with this many one-byte channels. */
+#define TMO_TABLE_BYTES 256 /* The table of LOOKUP has this many bytes: one for each int8 value. */
+#define TMO_CURVE_WORDS 128 /* The curve of an LSTM is a uint16_t[256], which takes this many 32-bit words. */
+#define TMO_LSTM_SCALES 12 /* An LSTM has this many multipliers, and equally many shifts. */
+#define TMO_PROGRAM_BASE 255 /* A tmo_tensor.base with this value means that the tensor is a constant in the program. */
+#define TMO_LINK_BASE 254 /* A tmo_tensor.base with this value means that the tensor's rows are sent to another device or received from one. */
+#define TMO_LOOP_DEPTH 4 /* Loops are nested at most this deep. */
+#define TMO_PACKED_PIXELS 4 /* A packed convolution computes at most this many output pixels at once. */
+#define TMO_FIVE_PIXELS 5 /* A convolution with TMO_PACKING_DSP_CONV may compute this many last output pixels of a row at once. */
+/* TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. Caches then hold the weights of a pair
+ * of channels. */
 #define TMO_FIVE_VALUES 96
-#define TMO_PACKED_TILE 2304 /* Maximum number of int16 inputs of all pixels that a packed convolution computes at once. */
-#define TMO_MVE_PIXELS 2 /* Maximum number of output pixels that a packed convolution for Helium computes at once. */
-#define TMO_MVE_TILE 4608 /* Maximum number of input bytes of the pixels that a convolution for Helium, RISC-V or ESP-NN computes at once. */
-#define TMO_ESP_TILE 2048 /* Maximum scratch of a depthwise convolution in ESP-NN, in bytes, if a call computes more than one pixel. */
-#define TMO_PACKED_TAPS 51 /* Maximum number of taps of a packed depthwise convolution. */
-#define TMO_PACKED_SCALES 8 /* Number of int32 values for each pair of channels of a packed convolution. */
-#define TMO_PACKED_SHIFT 22 /* Maximum right shift of a packed operator. */
-#define TMO_SHORT_ROW 16 /* Maximum number of bytes of a window row, in whole words, that TMO_PACKING_DSP_CONV gathers with its padding. */
-#define TMO_BLOCK_PIXELS 6 /* Number of adjacent output pixels that TMO_PACKING_DSP_DEPTHWISE computes at once from 3x3 taps. */
-#define TMO_GATHERED_BYTES 200 /* Maximum number of bytes of a window that CONV gathers on cores with the DSP extension. */
-#define TMO_GATHERED_ROWS_BYTES 144 /* Maximum number of bytes of a window in whole rows that CONV gathers on cores with the DSP extension. */
-#define TMO_FEW_BYTES 80 /* Maximum number of bytes of a window that CONV gathers on all cores, for any number of output channels. */
-#define TMO_SOME_CHANNELS 8 /* Minimum number of output channels for which CONV gathers larger windows. */
-#define TMO_MANY_CHANNELS 16 /* Minimum number of output channels for which CONV gathers larger windows in whole rows. */
-#define TMO_ALIGNMENT 16 /* Alignment of a program's first byte. */
+#define TMO_PACKED_TILE 2304 /* The pixels that a packed convolution computes at once have at most this many int16 inputs together. */
+#define TMO_MVE_PIXELS 2 /* A packed convolution for Helium computes at most this many output pixels at once. */
+#define TMO_MVE_TILE 4608 /* The pixels that a convolution for Helium, RISC-V or ESP-NN computes at once have at most this many input bytes. */
+#define TMO_ESP_TILE 2048 /* A call of ESP-NN that computes several pixels of a depthwise convolution takes at most this many bytes of scratch. */
+#define TMO_PACKED_TAPS 51 /* A packed depthwise convolution has at most this many taps. */
+#define TMO_PACKED_SCALES 8 /* A packed convolution has this many int32 values for each pair of channels. */
+#define TMO_PACKED_SHIFT 22 /* A packed operator shifts right by at most this many bits. */
+#define TMO_SHORT_ROW 16 /* TMO_PACKING_DSP_CONV gathers a row of a window with its padding if the row has at most this many bytes in whole words. */
+#define TMO_BLOCK_PIXELS 6 /* TMO_PACKING_DSP_DEPTHWISE computes this many adjacent output pixels at once from windows of 3x3 pixels. */
+#define TMO_GATHERED_BYTES 200 /* On cores with the DSP extension, CONV gathers windows of at most this many bytes. */
+#define TMO_GATHERED_ROWS_BYTES 144 /* On cores with the DSP extension, CONV gathers windows of whole rows with at most this many bytes. */
+#define TMO_FEW_BYTES 80 /* On all cores, CONV gathers windows of at most this many bytes, whatever the number of output channels is. */
+#define TMO_SOME_CHANNELS 8 /* CONV gathers larger windows only if it has at least this many output channels. */
+#define TMO_MANY_CHANNELS 16 /* CONV gathers larger windows of whole rows only if it has at least this many output channels. */
+#define TMO_ALIGNMENT 16 /* The address of a program is a multiple of this number. */
 
-/* Families of cores that run the same packed programs, with the values of TMO_TARGET_* in C. */
+/* All cores of a family run the same packed programs. The C name of a family is TMO_TARGET_*. */
 enum {
-  TMO_TARGET_GENERIC = 0, /* Any core: no operator is packed. */
-  TMO_TARGET_DSP = 1, /* Armv7E-M and Armv8-M with the DSP extension. */
-  TMO_TARGET_MVE = 2, /* Helium, which also runs programs that are packed for DSP. */
-  TMO_TARGET_RVV = 3, /* RISC-V with vectors, Zve32x or more. */
-  TMO_TARGET_ESP = 4, /* Espressif's chips, with ESP-NN's vector kernels on ESP32-S3 and P4. */
+  TMO_TARGET_GENERIC = 0, /* Programs of this family run on any core, because no operator is packed. */
+  TMO_TARGET_DSP = 1, /* This family has the cores with Armv7E-M, and those with Armv8-M and the DSP extension. */
+  TMO_TARGET_MVE = 2, /* This family has the cores with Helium, which also run programs that are packed for DSP. */
+  TMO_TARGET_RVV = 3, /* This family has the RISC-V cores with vectors, Zve32x or more. */
+  TMO_TARGET_ESP = 4, /* This family has Espressif's chips, of which ESP32-S3 and P4 run ESP-NN's vector kernels. */
 };
 
-/* Layouts of an operator's constants, with the values of TMO_PACKING_* in C. */
+/* A packing is a layout of an operator's constants. Its C name is TMO_PACKING_*. */
 enum {
   TMO_PACKING_NONE = 0,
-  TMO_PACKING_DSP_CONV = 1, /* Pairs of output channels for SMLAD, as int16 256 * B + A. */
-  TMO_PACKING_DSP_DEPTHWISE = 2, /* Groups of four channels, with all constants in one stream. */
-  TMO_PACKING_MVE_CONV = 3, /* Four output channels, 16 values at a time, for VMLADAVA. */
-  TMO_PACKING_MVE_DEPTHWISE = 4, /* Sixteen channels at a time, with all constants in one stream. */
-  TMO_PACKING_DSP_ADD = 5, /* ADD whose three scales are prepared for the kernel. */
-  TMO_PACKING_DSP_DENSE = 6, /* Three pairs of output channels at once, for a layer with a single pixel. */
+  TMO_PACKING_DSP_CONV = 1, /* An int16 256 * B + A holds the weights of two output channels A and B, for the instruction SMLAD. */
+  TMO_PACKING_DSP_DEPTHWISE = 2, /* All constants of four channels are adjacent, in the order in which the kernel reads them. */
+  TMO_PACKING_MVE_CONV = 3, /* Blocks of 16 weights alternate between four output channels, for the instruction VMLADAVA. */
+  TMO_PACKING_MVE_DEPTHWISE = 4, /* All constants of sixteen channels are adjacent, in the order in which the kernel reads them. */
+  TMO_PACKING_DSP_ADD = 5, /* ADD has its three scales in the form that the kernel needs. */
+  TMO_PACKING_DSP_DENSE = 6, /* The weights of three pairs of output channels alternate, for a layer with a single pixel. */
   TMO_PACKING_RVV_CONV = 7, /* For each input value, the weights of all output channels are adjacent. */
   TMO_PACKING_RVV_DEPTHWISE = 8, /* For each tap, the weights of all channels are adjacent. */
   TMO_PACKING_ESP_CONV = 9, /* The weights of an output channel, padded to a multiple of 16, for a dot product of ESP-NN. */
   TMO_PACKING_ESP_DEPTHWISE = 10, /* For each tap, the weights of all channels are adjacent, in the form that ESP-NN reads. */
 };
 
-/* Order of a tensor's rows in memory. A reversed group counts rows from the last row. */
+/* These codes give the order of a tensor's rows in memory. A reversed group computes rows from the last to the first, and counts them in this order.
+ * */
 enum {
   TMO_LAYOUT_HWC = 0, /* Row y is stored as row y. */
   TMO_LAYOUT_ROWS_REVERSED = 1, /* Row y is stored as row height - 1 - y. */
-  TMO_LAYOUT_PIXELS_REVERSED = 2, /* Rows are reversed, and pixel x is stored as pixel width - 1 - x, which only tiled groups do. */
-  TMO_LAYOUT_STATE = 16, /* TMO_LAYOUT_STATE + i is like HWC, with the rows in rolling buffer i of the state. */
+  TMO_LAYOUT_PIXELS_REVERSED = 2, /* Row y is stored as row height - 1 - y, and pixel x as pixel width - 1 - x. Only tiled groups use this layout. */
+  TMO_LAYOUT_STATE = 16, /* With the layout TMO_LAYOUT_STATE + i, rows are stored in rolling buffer i of the state. */
 };
 
-/* Location of a program's input 0. Tensors with base 1 then read a streamed or external input. */
+/* These codes say where input 0 of a program is. If it is streamed or external, tensors with base 1 read it. */
 enum {
   TMO_INPUT_ARENA = 0, /* Input 0 is whole in its buffer, like the other inputs. */
   TMO_INPUT_STREAM = 1, /* Input 0 is streamed a few rows at a time with tmo_push(). */
   TMO_INPUT_EXTERNAL = 2, /* Input 0 is external: io[0] is a tmo_source that points to the pixels. */
-  TMO_INPUT_LINK = 3, /* Input 0 is whole in its buffer, if it has one. tmo_run_linked() also receives tensors from other devices. */
+  TMO_INPUT_LINK = 3, /* The program exchanges rows with other devices through a tmo_crosser. Input 0 is whole in its buffer, if it has one. */
 };
 
-/* Properties of an operator. */
+/* Each flag is a property of an operator. */
 enum {
   TMO_FLAG_ITERATIVE = 1, /* Each iteration adds one input row or tile to int32 accumulators, and the last iteration writes the output row. */
   TMO_FLAG_PER_CHANNEL = 2, /* Each output channel has its own multiplier and shift. */
   TMO_FLAG_SUMS = 4, /* Channel groups are summed in int32 accumulators, and an additional pass writes the output. */
   TMO_FLAG_SWAPPED = 8, /* In the operator's formula, the second of two operands is the left one. */
-  TMO_FLAG_NIBBLES = 16, /* Weights of CONV and DEPTHWISE have four bits each, of which the first of two is in a byte's lower half. */
+  TMO_FLAG_NIBBLES = 16, /* Weights of CONV and DEPTHWISE have four bits each. The lower half of a byte has the first of two weights. */
   TMO_FLAG_COPIES = 32, /* Weights of CONV are copied into the workspace when the group begins. */
 };
 
-/* Codes of a group's loops. Each loop code runs an operator, or opens or closes a loop. A loop code n < NEAR runs operator n of the group. Numbers in
- * loop codes are little-endian. */
+/* Each loop code of a group runs an operator, or opens or closes a loop. A loop code n < TMO_LOOP_NEAR runs operator n of the group. Numbers in loop
+ * codes are little-endian. */
 enum {
   TMO_LOOP_NEAR = 0xfc,
-  TMO_LOOP_FAR = 0xfc, /* Run an operator. The operator's number follows the code as uint16_t op. */
-  TMO_LOOP_SKIP = 0xfd, /* Skip the current stripe of the operator and stripes - 1 more, then run it. uint16_t op and stripes follow. */
-  TMO_LOOP_REPEAT = 0xfe, /* Run the codes up to the matching END, at least once: uint16_t times follows. */
-  TMO_LOOP_END = 0xff, /* End a loop, or the group. */
+  TMO_LOOP_FAR = 0xfc, /* This code runs an operator, whose number follows as a uint16_t. */
+  /* This code skips some stripes of an operator, and then runs it. The operator's number and the number of stripes follow as two uint16_t. */
+  TMO_LOOP_SKIP = 0xfd,
+  TMO_LOOP_REPEAT = 0xfe, /* This code repeats all codes up to the matching END. The number of repetitions, at least 1, follows as a uint16_t. */
+  TMO_LOOP_END = 0xff, /* This code ends a loop, or the group. */
 };
 
-/* Ways to share an operator's iterations between two cores. */
+/* These codes say how two cores share an operator's iterations. */
 enum {
   TMO_SHARDING_CORE_0 = 0, /* Core 0 computes all iterations. */
   TMO_SHARDING_CORE_1 = 1, /* Core 1 computes all iterations. */
-  TMO_SHARDING_COLUMNS = 2, /* Core 0 computes columns [0, cut) of the output row, and core 1 all other columns. */
-  /* Core 0 computes channels [0, cut), and core 1 all other channels. Channels can be shared if the operator is an int8 CONV, or a DEPTHWISE with
-   * equally many input and output channels. Packed operators are split at a multiple of 4 channels, dense ones at a multiple of 6. */
+  TMO_SHARDING_COLUMNS = 2, /* Core 0 computes columns [0, cut) of the output row, and core 1 computes all other columns. */
+  /* Core 0 computes channels [0, cut), and core 1 computes all other channels. Only int8 CONV, and DEPTHWISE with equally many input and output
+   * channels, can be shared by channels. Packed operators are split at a multiple of 4 channels, and operators with TMO_PACKING_DSP_DENSE at a
+   * multiple of 6. */
   TMO_SHARDING_CHANNELS = 3,
 };
 
-/* Limits of the output of float32 operators, in bits 0 to 3 of float_form. */
+/* Bits 0 to 3 of float_form limit the output of a float32 operator. */
 enum {
-  TMO_RANGE_FINITE = 0, /* From the lowest to the highest finite value, as TFLM's fused activation NONE. No range changes a NaN. */
-  TMO_RANGE_RELU = 1, /* From 0 to the highest finite value. */
+  TMO_RANGE_FINITE = 0, /* Outputs are limited to finite values, as TFLM's fused activation NONE does. A NaN stays a NaN in all ranges. */
+  TMO_RANGE_RELU = 1, /* Outputs are limited to values from 0 to the highest finite value. */
   TMO_RANGE_RELU_N1_TO_1 = 2,
   TMO_RANGE_RELU6 = 3,
-  TMO_RANGE_ALL = 4, /* No limits. */
-  TMO_RANGE_POSITIVE = 5, /* From 0 to infinity. */
+  TMO_RANGE_ALL = 4, /* Outputs are not limited. */
+  TMO_RANGE_POSITIVE = 5, /* Outputs are limited to values from 0 to infinity. */
 };
 
-/* Function of a float32 operator, in bits 4 and above of float_form. ARITHMETIC_F32 has ADD to LEAKY_RELU, CURVE_F32 has LOGISTIC to TO_INTEGER,
- * BINARY_32 has DIV to MINIMUM_S32, and COMPARE_32 has EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands. */
+/* Bits 4 and above of float_form name the function of a float32 operator. ARITHMETIC_F32 has the functions ADD to LEAKY_RELU. CURVE_F32 has LOGISTIC
+ * to TO_INTEGER. BINARY_32 has DIV to MINIMUM_S32. COMPARE_32 has EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands. */
 enum {
   TMO_FUNCTION_ADD = 0,
   TMO_FUNCTION_SUB = 1,
@@ -142,7 +146,7 @@ enum {
   TMO_FUNCTION_MINIMUM = 4,
   TMO_FUNCTION_SQUARED_DIFFERENCE = 5,
   TMO_FUNCTION_PRELU = 6,
-  TMO_FUNCTION_LEAKY_RELU = 7, /* Operand 1 of LEAKY_RELU is alpha. */
+  TMO_FUNCTION_LEAKY_RELU = 7, /* LEAKY_RELU multiplies negative values by its operand 1, alpha. */
   TMO_FUNCTION_LOGISTIC = 8,
   TMO_FUNCTION_TANH = 9,
   TMO_FUNCTION_ELU = 10,
@@ -157,8 +161,8 @@ enum {
   TMO_FUNCTION_FLOOR = 19,
   TMO_FUNCTION_CEIL = 20,
   TMO_FUNCTION_ROUND = 21,
-  TMO_FUNCTION_TO_FLOAT = 22, /* From int32. */
-  TMO_FUNCTION_TO_INTEGER = 23, /* To int32. */
+  TMO_FUNCTION_TO_FLOAT = 22, /* TO_FLOAT converts int32 to float32. */
+  TMO_FUNCTION_TO_INTEGER = 23, /* TO_INTEGER converts float32 to int32. */
   TMO_FUNCTION_DIV = 24,
   TMO_FUNCTION_FLOOR_DIV = 25,
   TMO_FUNCTION_FLOOR_MOD = 26,
@@ -177,52 +181,56 @@ enum {
   TMO_FUNCTION_LESS_EQUAL_S32 = 39,
 };
 
-/* Methods by which RESIZE_BILINEAR_F32 maps an output coordinate to the input. */
+/* These codes say how RESIZE_BILINEAR_F32 maps an output coordinate to the input. */
 enum {
   TMO_RESIZE_PLAIN = 0,
   TMO_RESIZE_CENTERS = 1, /* half_pixel_centers */
   TMO_RESIZE_CORNERS = 2, /* align_corners */
 };
 
-/* Bits that determine how SELECT reads an operand, after the number of the operand's row in bits 0 and 1. */
+/* Four bits of select_form describe an operand of SELECT. The lower two bits are the number of the operand's row, and the upper two bits are these.
+ * */
 enum {
-  TMO_SELECT_ONE_COLUMN = 4, /* The only column of the operand is repeated. */
-  TMO_SELECT_ONE_CHANNEL = 8, /* The only channel of the operand is repeated. */
+  TMO_SELECT_ONE_COLUMN = 4, /* The operand has one column, which is repeated. */
+  TMO_SELECT_ONE_CHANNEL = 8, /* The operand has one channel, which is repeated. */
 };
 
-/* Optional parts of the library, numbered by their bits in parts. lower/parts.py determines the parts that a program needs. Parts named DSP_* are
- * packed kernels for the DSP extension. */
+/* These are the optional parts of the library, numbered by their bits in parts. lower/parts.py determines the parts that a program needs. Parts named
+ * DSP_* are packed kernels for the DSP extension. */
 enum {
-  TMO_PART_TILES = 0, /* Tiled groups. */
+  TMO_PART_TILES = 0, /* This part runs tiled groups. */
   TMO_PART_CHANNEL_GROUPS = 1,
   TMO_PART_ITERATIVE = 2, /* TMO_FLAG_ITERATIVE. */
   TMO_PART_STREAM = 3, /* TMO_INPUT_STREAM. */
   TMO_PART_EXTERNAL = 4, /* TMO_INPUT_EXTERNAL. */
-  TMO_PART_REVERSED = 5, /* Layouts of tensors other than TMO_LAYOUT_HWC. */
-  TMO_PART_TAPS = 6, /* Depthwise convolutions for Helium that tmo_mve_has_nine() does not cover. */
-  TMO_PART_STATE = 7, /* A state, which holds rows that outlive a run. */
+  TMO_PART_REVERSED = 5, /* This part supports tensors whose rows or pixels are reversed. */
+  TMO_PART_TAPS = 6, /* This part runs depthwise convolutions for Helium for which tmo_mve_has_nine() is false. */
+  TMO_PART_STATE = 7, /* This part supports a state, which holds rows that outlive a run. */
   TMO_PART_LINK = 8, /* TMO_INPUT_LINK. */
   TMO_PART_NIBBLES = 9, /* TMO_FLAG_NIBBLES. */
-  TMO_PART_PIXELS = 10, /* Faster execution of iterations of a single pixel, in place of general code. */
-  TMO_PART_CONV_SUMS = 11, /* CONV with windows that the DSP extension neither reads in place nor gathers. Cores without it have this code. */
-  TMO_PART_CONV_STEPS = 12, /* CONV with windows of scattered bytes that the DSP extension neither reads in place nor gathers. */
-  TMO_PART_DEPTHWISE_SUMS = 13, /* DEPTHWISE that needs more than one pass on the DSP extension. Cores without it always have this code. */
-  TMO_PART_DEPTHWISE_REPEATED = 14, /* DEPTHWISE with several output channels for each input channel. */
-  TMO_PART_DSP_PAIRS_1 = 15, /* Convolutions that compute one pixel at a time. */
+  TMO_PART_PIXELS = 10, /* This part computes single pixels faster than the general code. */
+  /* On the DSP extension, this part runs CONV with windows that are neither read in place nor gathered. Other cores always have this code. */
+  TMO_PART_CONV_SUMS = 11,
+  /* On the DSP extension, this part runs CONV with windows of scattered bytes that are neither read in place nor gathered. */
+  TMO_PART_CONV_STEPS = 12,
+  TMO_PART_DEPTHWISE_SUMS = 13, /* On the DSP extension, this part runs DEPTHWISE that needs more than one pass. Other cores always have this code. */
+  TMO_PART_DEPTHWISE_REPEATED = 14, /* This part runs DEPTHWISE with several output channels for each input channel. */
+  TMO_PART_DSP_PAIRS_1 = 15, /* This part runs convolutions that compute one pixel at a time. */
   TMO_PART_DSP_PAIRS_2 = 16,
   TMO_PART_DSP_PAIRS_3 = 17,
   TMO_PART_DSP_PAIRS_4 = 18,
-  TMO_PART_DSP_DIRECT = 19, /* Convolutions of a single pixel that is read in place. */
-  TMO_PART_DSP_CLIPPED = 20, /* Convolutions of four windows, some of which extend beyond the input. */
-  TMO_PART_DSP_GATHER = 21, /* Convolutions with long window rows that extend beyond the input, or in tiled groups. */
-  TMO_PART_DSP_3X3 = 22, /* Depthwise rows with blocks of 3x3 taps. */
-  TMO_PART_DSP_NINE = 23, /* Depthwise rows with nine taps in shapes other than 3x3. */
-  TMO_PART_DSP_TAPS = 24, /* All depthwise convolutions that no other part covers. */
+  TMO_PART_DSP_DIRECT = 19, /* This part runs convolutions that read a single pixel in place. */
+  TMO_PART_DSP_CLIPPED = 20, /* This part computes four windows at once if some of them extend beyond the input. */
+  /* This part runs convolutions in tiled groups, and convolutions whose windows have long rows and extend beyond the input. */
+  TMO_PART_DSP_GATHER = 21,
+  TMO_PART_DSP_3X3 = 22, /* This part runs depthwise convolutions with windows of 3x3 pixels in blocks of six output pixels. */
+  TMO_PART_DSP_NINE = 23, /* This part runs depthwise convolutions with windows of nine pixels that are not 3x3. */
+  TMO_PART_DSP_TAPS = 24, /* This part runs all depthwise convolutions that no other part runs. */
   TMO_PART_COPIES = 25, /* TMO_FLAG_COPIES. */
   TMO_PART_DSP_PAIRS_5 = 26,
-  TMO_PART_AT_ONCE = 27, /* Consecutive iterations of one pixel each that a kernel computes at once. */
-  TMO_PART_TWO_ROWS = 28, /* Two consecutive rows that a kernel computes at once. */
-  TMO_PART_FEW_PIXELS = 29, /* Faster execution of tiles of several pixels on the DSP extension, in place of general code. */
+  TMO_PART_AT_ONCE = 27, /* This part computes consecutive iterations of one pixel each in one call of a kernel. */
+  TMO_PART_TWO_ROWS = 28, /* This part computes two consecutive rows in one call of a kernel. */
+  TMO_PART_FEW_PIXELS = 29, /* On the DSP extension, this part computes tiles of several pixels faster than the general code. */
 };
 
 typedef enum {
@@ -231,111 +239,118 @@ typedef enum {
 #undef TMO_ENUMERATOR
 } tmo_op_kind;
 
-/* The first bytes of a program. */
+/* A program begins with this header. */
 typedef struct {
   uint32_t magic;
   uint16_t version;
-  uint16_t target; /* Family of cores that the program is for, as TMO_TARGET_*. */
-  uint32_t size; /* Bytes of the whole program. */
-  uint32_t iterations; /* Exact number of iterations of a run of the program, after which the executor stops. */
-  uint32_t workspace; /* Bytes of the workspace. */
+  uint16_t target; /* The field target names the family of cores that the program is for, as TMO_TARGET_*. */
+  uint32_t size; /* The whole program has size bytes. */
+  uint32_t iterations; /* A run of the program has exactly this number of iterations. */
+  uint32_t workspace; /* The workspace has this many bytes. */
   uint16_t n_inputs, n_outputs, n_tensors, n_ops, n_groups;
-  uint8_t input; /* Place of input 0, as TMO_INPUT_*. */
-  uint8_t pools; /* Number of tmo_pool records after the header: 0 or 1. */
+  uint8_t input; /* The field input says where input 0 is, as TMO_INPUT_*. */
+  uint8_t pools; /* This number of tmo_pool records, which is 0 or 1, follows the header. */
   uint32_t tensors; /* tmo_tensor[n_tensors] */
   uint32_t ops; /* tmo_op[n_ops] */
   uint32_t groups; /* tmo_group[n_groups] */
-  uint32_t cores; /* Offset of a tmo_cores, or 0 if the program is for one core. */
-  uint32_t state; /* Bytes of the state, which outlives a run, or 0 if the program has no state. */
-  uint32_t rolling_buffers; /* Offset of a tmo_rolling_buffer[] that ends with a buffer of depth 0, or 0 if the program has no state. */
-  uint32_t parts; /* A bit for each TMO_PART_* that the program needs. */
+  uint32_t cores; /* This is the offset of a tmo_cores, or 0 if the program is for one core. */
+  uint32_t state; /* The state, which outlives a run, has this many bytes. A program without a state has 0. */
+  uint32_t rolling_buffers; /* This is the offset of a tmo_rolling_buffer[] whose last buffer has the depth 0, or 0 if the program has no state. */
+  uint32_t parts; /* A bit is set for each TMO_PART_* that the program needs. */
 } tmo_header;
 
-/* A memory besides the workspace for whole tensors, which follows the state in io and has at least bytes. */
+/* A program with slow memory has this record. Slow memory holds whole tensors and has at least bytes bytes. Its address follows the state in io. */
 typedef struct {
   uint32_t bytes;
 } tmo_pool;
 
-/* A rolling buffer of the state, which outlives a run.
+/* This record describes a rolling buffer of the state, which outlives a run.
  *
- * The state is io[n_inputs + n_outputs], 4-aligned, and setting all its bytes to 0 resets it. The state begins with a uint16_t for each rolling
- * buffer: 0, or the buffer's key + the slot of the oldest row. Row y, counted from the oldest row, is in slot (oldest + y) % depth. A run that finds
- * 0 in a buffer's uint16_t sets all its rows to fill. A successful run advances the slot of the oldest row by advance. */
+ * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0 resets it. The state begins with a
+ * uint16_t for each rolling buffer, which is 0 or the buffer's key + the slot of the oldest row. Row y, counted from the oldest row, is in slot
+ * (oldest + y) % depth. A run that finds 0 in a buffer's uint16_t sets all rows of the buffer to fill. A successful run advances the slot of the
+ * oldest row by advance. */
 typedef struct {
-  uint32_t offset; /* Offset from the state's start to the buffer's first slot in bytes. */
-  uint32_t row; /* Bytes of a slot of the rolling buffer. */
+  uint32_t offset; /* The buffer's first slot begins this many bytes after the start of the state. */
+  uint32_t row; /* A slot of the rolling buffer has this many bytes. */
   union {
-    uint16_t depth; /* Number of slots of the rolling buffer. */
-    uint16_t runs; /* Window: number of runs until it is full. */
+    uint16_t depth; /* The rolling buffer has this number of slots. */
+    uint16_t runs; /* A sliding window is full after this number of runs. */
   };
-  uint16_t advance; /* Number of rows that each run keeps. */
-  uint8_t fill; /* Value of all bytes of the rolling buffer after a reset. */
-  uint8_t window; /* 1 for a counter of runs, which has no rows. A run that ends before the window is full returns TMO_WAIT. */
-  uint16_t key; /* A number of at least 1, derived from the program, so that the state of another program is rejected. */
+  uint16_t advance; /* Each run moves the slot of the oldest row on by this number of rows. */
+  uint8_t fill; /* All bytes of the rolling buffer have this value after a reset. */
+  /* If this is 1, the record counts runs of a sliding window and has no rows. A run that ends before the sliding window is full returns TMO_WAIT. */
+  uint8_t window;
+  uint16_t key; /* The key is a number of at least 1 that is derived from the program. It lets a run reject the state of another program. */
 } tmo_rolling_buffer;
 
-/* A view of a tensor: row y is at base + offset + (y % depth) * width * channels, or in column windows. */
+/* This record describes the place of a tensor. Row y is at base + offset + (y % depth) * width * channels, or in column windows. */
 typedef struct {
   union {
-    uint32_t offset; /* Offset of the tensor from its base in bytes; unused with column windows. */
-    uint32_t constant; /* For a tensor with TMO_PROGRAM_BASE, its size in bytes. */
+    uint32_t offset; /* The tensor begins this many bytes after its base. A tensor in column windows does not use this field. */
+    uint32_t constant; /* A tensor with TMO_PROGRAM_BASE begins at this offset in the program. */
   };
-  uint32_t channels; /* Bytes of a pixel, including all channel groups. */
+  uint32_t channels; /* A pixel has this many bytes, including all channel groups. */
   uint16_t width;
-  uint16_t height; /* Number of rows of the whole tensor. */
+  uint16_t height; /* The whole tensor has this number of rows. */
   union {
-    uint16_t depth; /* Number of rows of the rolling buffer, which equals height for a whole tensor. */
-    uint16_t phase; /* With column windows: -end mod advance. */
+    uint16_t depth; /* The rolling buffer has this number of rows. It equals height for a whole tensor. */
+    uint16_t phase; /* For a tensor in column windows, this is -end mod advance. */
   };
-  uint8_t base; /* Place: 0 workspace; 1 to n_inputs inputs; then outputs, state, slow memory; TMO_PROGRAM_BASE; TMO_LINK_BASE. */
-  uint8_t layout; /* Order of the tensor's rows in memory, as TMO_LAYOUT_*; always HWC for rolling buffers and column windows. */
-  uint32_t column_windows; /* Offset of tmo_column_window[n_column_windows], beginning with the first rows of a stripe, or 0 without them. */
+  /* The base is 0 for the workspace and 1 to n_inputs for inputs. Outputs, state and slow memory have the next numbers. Other values are
+   * TMO_PROGRAM_BASE and TMO_LINK_BASE. */
+  uint8_t base;
+  /* The field layout gives the order of the tensor's rows in memory, as TMO_LAYOUT_*. Rolling buffers and column windows always have HWC. */
+  uint8_t layout;
+  /* This is the offset of tmo_column_window[n_column_windows], whose first element has the first rows of a stripe, or 0 without column windows. */
+  uint32_t column_windows;
   uint16_t n_column_windows;
-  uint16_t advance; /* In a tiled group, number of rows from one stripe to the next. */
-  int16_t end; /* In a tiled group, number of rows that exist after the first stripe, before clamping. */
+  uint16_t advance; /* In a tiled group, each stripe begins this number of rows after the stripe before it. */
+  int16_t end; /* In a tiled group, this number of rows exists after the first stripe, before clamping. */
   union {
-    uint16_t rows; /* In a tiled group, number of rows of a stripe; above advance, stripes compute some rows again. */
-    uint16_t pushed; /* Number of rows per push of a streamed input, of which depth older rows are at offset in the workspace. */
-    uint16_t older; /* For a tensor in a rolling buffer of the state, number of rows before row 0. */
+    uint16_t rows; /* In a tiled group, a stripe has this number of rows. If it is above advance, stripes compute some rows again. */
+    uint16_t pushed; /* A push of a streamed input has this number of rows. The workspace has depth older rows at offset. */
+    uint16_t older; /* For a tensor in a rolling buffer of the state, this number of rows precedes row 0. */
   };
 } tmo_tensor;
 
-/* A column window: consecutive rows of each stripe, in a rolling buffer of pixels. */
+/* A column window holds some consecutive rows of each stripe in a rolling buffer of pixels. */
 typedef struct {
-  uint32_t offset; /* Offset from the tensor's base in bytes. */
-  uint32_t depth; /* Number of pixels in the rolling buffer. */
-  uint16_t rows; /* Number of rows of each stripe in the column window. */
+  uint32_t offset; /* The column window begins this many bytes after the tensor's base. */
+  uint32_t depth; /* The rolling buffer has this number of pixels. */
+  uint16_t rows; /* The column window holds this number of rows of each stripe. */
   uint8_t reserved_10[2];
 } tmo_column_window;
 
-/* Rows of one operand that iteration y reads, for operators without a window: [first, first + extent), clipped to the operand. first = floor((y * mul
- * + add) / div), or table[y]. */
+/* This record says which rows of an operand an operator without a window reads. Iteration y reads rows [first, first + extent), clipped to the
+ * operand. first is floor((y * mul + add) / div), or table[y] if there is a table. */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
   uint8_t reserved_10[2];
-  uint32_t table; /* A uint16_t for each output row, with TMO_NONE for iterations that read no row; 0 if there is no table. */
+  /* This is the offset of a uint16_t for each output row, or 0 if there is no table. TMO_NONE stands for iterations that read no row. */
+  uint32_t table;
 } tmo_access;
 
-/* A tensor that one device sends to another. */
+/* This record names a tensor that one device sends to another. */
 typedef struct {
-  uint32_t identity; /* Number that all programs of the same split model have, and no others. */
-  uint16_t step; /* Number of the tensor among all tensors that devices send. */
+  uint32_t identity; /* All programs of one split model have the same identity, and other programs have other identities. */
+  uint16_t step; /* This is the number of the tensor among all tensors that devices send. */
   uint8_t from, to;
 } tmo_message;
 
-/* The moves that make the output row of a COPY, followed by n_moves records of tmo_move. */
+/* This record describes how a COPY makes an output row. It is followed by n_moves records of tmo_move. */
 typedef struct {
   uint16_t n_moves;
-  uint8_t fills; /* Whether the output row is filled before the moves. */
+  uint8_t fills; /* If this is 1, the output row is filled with fill before the moves. */
   int8_t fill;
 } tmo_copy;
 
-/* count runs of bytes bytes that a COPY moves. Run i goes to byte target + i * target_step of output row y, from byte source + (y + shift) % period *
- * phase_step + i * source_step of an input row. In an iterative operator, y is the input row, the output has one row, and the term with phase_step is
- * added to the target instead of the source. */
+/* This record moves count runs of bytes bytes for a COPY. Run i goes to byte target + i * target_step of output row y. It comes from byte source + (y
+ * + shift) % period * phase_step + i * source_step of an input row. In an iterative operator, y is the input row, and the output has one row. The
+ * term with phase_step is then added to the target instead of the source. */
 typedef struct {
-  uint16_t row; /* Number of the input row among all rows that the iteration reads, operand 0 first; a missing row moves nothing. */
+  uint16_t row; /* The move reads this one of all rows that the iteration reads, counted from the rows of operand 0. A missing row moves nothing. */
   uint16_t count;
   uint32_t bytes, source;
   int32_t source_step, phase_step;
@@ -343,118 +358,123 @@ typedef struct {
   uint16_t period, shift;
 } tmo_move;
 
-/* Weights that are copied into the workspace when their group begins, on two cores by core 0. */
+/* These weights are copied into the workspace when their group begins. On two cores, core 0 copies them. */
 typedef struct {
-  uint32_t weights; /* Offset of the weights in the program. */
-  uint32_t bytes; /* Number of bytes of the weights. */
-  uint32_t place; /* Offset of the copied weights in the workspace, a multiple of 16. */
+  uint32_t weights; /* The weights have this offset in the program. */
+  uint32_t bytes; /* The weights have this many bytes. */
+  uint32_t place; /* The copied weights have this offset in the workspace, a multiple of 16. */
 } tmo_copied;
 
-/* One operator. The operator's kind determines the content of its arrays (docs/program-format.md). */
+/* This record describes an operator. The operator's kind determines the content of its arrays (docs/program-format.md). */
 typedef struct {
   uint8_t kind; /* tmo_op_kind */
   uint8_t flags; /* TMO_FLAG_* */
   int8_t input_zero_point[4], output_zero_point;
-  int8_t act_min; /* Minimum and maximum of the output's values. */
-  int8_t act_max; /* Minimum and maximum of the output's values. */
+  int8_t act_min; /* Values of the output are limited to the range from act_min to act_max. */
+  int8_t act_max; /* Values of the output are limited to the range from act_min to act_max. */
   uint8_t n_inputs;
-  uint16_t input[4]; /* Indices of the operands' tensors. */
-  uint16_t output; /* Index of the output's tensor. */
-  uint16_t tile; /* Number of columns of an iteration in a tiled group, or 0 for a whole row. */
+  uint16_t input[4]; /* These are the indices of the operands' tensors. */
+  uint16_t output; /* This is the index of the output's tensor. */
+  uint16_t tile; /* An iteration in a tiled group computes this number of columns, or a whole row if it is 0. */
   uint16_t kernel_h, kernel_w;
   union {
     uint16_t stride_h;
-    uint16_t scale_h; /* RESIZE_BILINEAR: height_scale_10, in 1/1024 of a row. */
-    uint16_t new_rows; /* SLIDING_SUM: rows that are new in each run. */
-    uint16_t rows_in; /* RESIZE_BILINEAR_F32: rows of the input. */
+    uint16_t scale_h; /* RESIZE_BILINEAR has TFLM's height_scale_10, in 1/1024 of a row. */
+    uint16_t new_rows; /* SLIDING_SUM reads this number of new rows in each run. */
+    uint16_t rows_in; /* The input of RESIZE_BILINEAR_F32 has this number of rows. */
   };
   union {
     uint16_t stride_w;
-    uint16_t scale_w; /* RESIZE_BILINEAR: width_scale_10, in 1/1024 of a pixel. */
-    uint16_t rows_out; /* RESIZE_BILINEAR_F32: rows of the output. */
+    uint16_t scale_w; /* RESIZE_BILINEAR has TFLM's width_scale_10, in 1/1024 of a pixel. */
+    uint16_t rows_out; /* The output of RESIZE_BILINEAR_F32 has this number of rows. */
   };
   uint16_t dilation_h, dilation_w, pad_top, pad_left;
   uint16_t packing; /* TMO_PACKING_* */
   union {
-    int32_t left_shift; /* ADD, SUB, SQUARED_DIFFERENCE: left shift of both operands. */
-    int32_t wanted; /* COMPARE: sum of 1, 2 and 4: true if operand 0 is less, equal or greater. */
-    int32_t smallest; /* MAX_POOL, ARG_MAX: 1: use the smallest value instead of the greatest. */
-    int32_t least_difference; /* SOFTMAX, LOG_SOFTMAX: differences from the greatest channel below this count as 0. */
-    int32_t sum_bytes; /* SUMS: bytes of a sum. */
-    int32_t operand_bytes; /* ADD_SUMS: sizes of sums in bytes: bits [4k, 4k + 4) for operand k, [16, 20) for the output. */
-    int32_t range_s16; /* int16 sums: 65536 * maximum of the output + (minimum mod 65536). */
-    int32_t cell_range; /* LSTM: range of the cells, encoded like range_s16. */
-    int32_t table_rows; /* GATHER: rows of the table. */
-    int32_t half_pixel_centers; /* RESIZE_BILINEAR: 0 or 1. */
-    int32_t resize_form; /* RESIZE_BILINEAR_F32: TMO_RESIZE_*. */
-    int32_t select_form; /* SELECT: bits [4n, 4n + 4): TMO_SELECT_* of operand n; bits 12 and above: bytes of an element. */
-    int32_t transposed; /* BATCH_MATMUL: 1: operand 1 is [out][depth], 0: [depth][out]. */
-    int32_t tangent; /* CURVE_S16: 1: hyperbolic tangent, 0: sigmoid. */
-    int32_t float_form; /* float32: TMO_RANGE_* + 16 * TMO_FUNCTION_*; both are 0 where they mean nothing. */
-    int32_t beta_bits; /* SOFTMAX_F32: bits of the float32 beta. */
-    int32_t scale_bits; /* QUANTIZE, QUANTIZE_S16, DEQUANTIZE, DEQUANTIZE_S16: bits of the float32 scale. */
-    int32_t identity; /* OWN: identity of the application's kernel. */
-    int32_t at_once; /* TMO_PACKING_DSP_*: pixels or rows to compute at once; 1: the scratch holds wide tiles. */
+    int32_t left_shift; /* ADD, SUB and SQUARED_DIFFERENCE shift both operands left by this many bits. */
+    int32_t wanted; /* COMPARE is true if operand 0 is less (bit 0), equal (bit 1) or greater (bit 2). */
+    int32_t smallest; /* MAX_POOL and ARG_MAX use the smallest value if this is 1, and otherwise the greatest. */
+    int32_t least_difference; /* SOFTMAX and LOG_SOFTMAX compute e^(x - max), as 0 if x - max is less than this. */
+    int32_t sum_bytes; /* A sum of SUMS has this many bytes. */
+    int32_t operand_bytes; /* ADD_SUMS has the bytes of a sum: of operand k in bits [4k, 4k + 4), of the output in [16, 20). */
+    int32_t range_s16; /* Kinds with int16 sums have 65536 * maximum of the output + (minimum mod 65536). */
+    int32_t cell_range; /* LSTM has the range of its cells, encoded like range_s16. */
+    int32_t table_rows; /* The table of GATHER has this number of rows. */
+    int32_t half_pixel_centers; /* RESIZE_BILINEAR has 1 if it uses half-pixel centers, and otherwise 0. */
+    int32_t resize_form; /* RESIZE_BILINEAR_F32 has a TMO_RESIZE_*. */
+    int32_t select_form; /* SELECT has TMO_SELECT_* of operand n in bits [4n, 4n + 4), and the bytes of an element above. */
+    int32_t transposed; /* Operand 1 of BATCH_MATMUL is [out][depth] if this is 1, and [depth][out] if this is 0. */
+    int32_t tangent; /* CURVE_S16 is a hyperbolic tangent if this is 1, and a sigmoid if this is 0. */
+    int32_t float_form; /* float32 kinds have TMO_RANGE_* + 16 * TMO_FUNCTION_*. A part that a kind does not use is 0. */
+    int32_t beta_bits; /* SOFTMAX_F32 has the bits of the float32 beta. */
+    int32_t scale_bits; /* QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale. */
+    int32_t identity; /* OWN has the identity of the application's kernel. */
+    int32_t at_once; /* TMO_PACKING_DSP_* computes this number of pixels or rows at once. 1: the scratch holds wide tiles. */
   };
   union {
-    uint32_t weights; /* Offset of the weights: int8_t[], or float[] for float32 kinds. */
-    uint32_t table; /* LOOKUP: int8_t[TMO_TABLE_BYTES]. GATHER: int8_t[table_rows][channels]. */
-    uint32_t message; /* For SEND and RECEIVE, offset of a tmo_message. */
-    uint32_t copy; /* For COPY, offset of a tmo_copy. */
-    uint32_t copied; /* With TMO_FLAG_COPIES, offset of a tmo_copied. */
+    uint32_t weights; /* The weights begin at this offset. They are int8_t[], or float[] for float32 kinds. */
+    uint32_t table; /* LOOKUP has the offset of an int8_t[TMO_TABLE_BYTES], and GATHER of an int8_t[table_rows][channels]. */
+    uint32_t message; /* SEND and RECEIVE have the offset of a tmo_message. */
+    uint32_t copy; /* COPY has the offset of a tmo_copy. */
+    uint32_t copied; /* Operators with TMO_FLAG_COPIES have the offset of a tmo_copied. */
   };
   union {
-    uint32_t bias; /* Offset of int32_t[channels] (int16: int64_t[channels / 2], float32: float[channels / 4]), or 0 without biases. */
-    uint32_t curve; /* LSTM: uint16_t[256], then int32_t[channels][8] biases. */
-    uint32_t scales; /* For packed operators, offset of biases and scales in the packing's layout, unless they are among the weights. */
+    /* This is the offset of the biases, or 0 without biases. They are int32_t[channels], for int16 int64_t[channels / 2], and for float32
+     * float[channels / 4]. */
+    uint32_t bias;
+    uint32_t curve; /* LSTM has the offset of a uint16_t[256], which the biases follow as int32_t[channels][8]. */
+    uint32_t scales; /* Packed operators have the offset of biases and scales in the packing's layout, unless these are among the weights. */
   };
-  uint32_t multipliers; /* int32_t[]. ADD and similar kinds have the multipliers of the inputs in order, followed by that of the output. */
-  uint32_t shifts; /* int8_t[]. Positive shifts shift left. */
+  /* This is the offset of the multipliers, an int32_t[]. ADD and similar kinds have the inputs' multipliers in order, and then the output's
+   * multiplier. */
+  uint32_t multipliers;
+  uint32_t shifts; /* This is the offset of the shifts, an int8_t[]. Positive shifts shift left. */
   union {
-    /* For an iterative operator, offset of int32_t[width * channels] in the workspace, a multiple of 4. If the operator sums channel groups, the
-     * accumulator has as many int32 for each row of the highest stripe. */
+    /* An iterative operator has an int32_t[width * channels] at this offset in the workspace, a multiple of 4. An operator that sums channel groups
+     * has an int32_t[width * channels] for each row of the highest stripe. */
     uint32_t accumulator;
-    uint32_t scratch; /* Packed: 4-aligned offset in the workspace. */
+    uint32_t scratch; /* The scratch of a packed operator has this offset in the workspace, a multiple of 4. */
   };
-  uint16_t channel_groups; /* Number of channel groups in a tiled group; 0 or 1 means none. */
-  uint16_t group_channels; /* Number of channels of each channel group; the last group may have fewer. */
-  uint32_t access; /* Offset of tmo_access[n_inputs], or 0 if a window determines the rows that are read. */
+  uint16_t channel_groups; /* The operator has this number of channel groups in a tiled group. 0 and 1 mean that it has none. */
+  uint16_t group_channels; /* Each channel group has this number of channels, except the last one, which may have fewer. */
+  uint32_t access; /* This is the offset of a tmo_access[n_inputs], or 0 if a window determines the rows that are read. */
 } tmo_op;
 
-/* Operators [first_op, first_op + n_ops), whose iterations the group's loops interleave. */
+/* The loops of a group interleave the iterations of operators [first_op, first_op + n_ops). */
 typedef struct {
   uint16_t first_op, n_ops;
-  /* Offset in the workspace, a multiple of 2, of the counters of the operators' next units: uint16_t[n_ops], or tmo_unit[n_ops] in a tiled group. */
+  /* The counters are at this offset in the workspace, a multiple of 2. They are a uint16_t[n_ops] with the next row of each operator, or in a tiled
+   * group a tmo_unit[n_ops]. */
   uint32_t counters;
-  uint16_t stripes; /* Number of stripes, or 0 for a group that runs row by row. */
+  uint16_t stripes; /* The group has this number of stripes, or 0 if it runs row by row. */
   uint8_t reserved_10[2];
-  uint32_t loops; /* Offset of the codes of the loops: TMO_LOOP_*. */
+  uint32_t loops; /* This is the offset of the codes of the loops, as TMO_LOOP_*. */
 } tmo_group;
 
-/* The next unit of an operator in a tiled group. */
+/* This record says which part of the output an operator in a tiled group computes next. */
 typedef struct {
   uint16_t stripe, channel_group, tile, row;
 } tmo_unit;
 
-/* The shares of two cores in the iterations of an operator. */
+/* This record says how two cores share the iterations of an operator. */
 typedef struct {
-  uint16_t how; /* How the iterations are shared, as TMO_SHARDING_*. */
-  uint16_t cut; /* Number of columns or channels that core 0 computes. */
+  uint16_t how; /* The field how says how the cores share iterations, as TMO_SHARDING_*. */
+  uint16_t cut; /* Core 0 computes this number of columns or channels. */
   union {
-    uint32_t accumulator; /* Value of tmo_op.accumulator for core 1. */
-    uint32_t scratch; /* tmo_op.scratch for core 1. */
+    uint32_t accumulator; /* Core 1 uses this offset in place of tmo_op.accumulator. */
+    uint32_t scratch; /* Core 1 uses this offset in place of tmo_op.scratch. */
   };
 } tmo_share;
 
-/* Shares of two cores in a run. Both cores step through all iterations with their own counters, and each core computes its share of every iteration.
- * The two cores wait for each other at barriers. Between two barriers, neither core accesses bytes that the other one writes, as the converter's
- * checker proves. The program must have only row groups, no state, and input 0 in the arena. */
+/* This record says how two cores share a run. Both cores step through all iterations with their own counters, and each core computes its part of
+ * every iteration. The two cores wait for each other at barriers. Between two barriers, neither core accesses bytes that the other core writes, which
+ * the converter's checker proves. The program must have only row groups, no state, and input 0 in the arena. */
 typedef struct {
   uint32_t shares; /* tmo_share[n_ops] */
-  uint32_t barriers; /* A bit for each iteration of the run (bit i % 8 of byte i / 8), set if a barrier precedes the iteration. */
-  uint32_t n_barriers; /* Number of barriers. */
-  uint32_t alone; /* A bit for each iteration, set if core 0 computes all of it whatever the operator's share, or 0 for none. */
-  uint32_t counters; /* Bytes from core 0's counters to core 1's. */
+  uint32_t barriers; /* Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run. */
+  uint32_t n_barriers; /* The run has this number of barriers. */
+  uint32_t alone; /* This is the offset of a bit for each iteration, which is set if core 0 computes the whole iteration. It is 0 if no bit is set. */
+  uint32_t counters; /* The counters of core 1 begin this many bytes after those of core 0. */
 } tmo_cores;
 
 #endif /* TMO_PROGRAM_H_ */
