@@ -9,7 +9,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import thinned
 from models import Net
-from moving import concatenation, constant, resize, strided_slice, tile
+from moving import concatenation, constant, integers, resize, strided_slice, tile
 from typed import Base, bases, retyped, runs
 from unit.analysis.arena_zoo import ZOO
 
@@ -133,6 +133,14 @@ def refused_forms() -> Iterator[tuple[str, bytes]]:
 def test_limits(says: str, data: bytes) -> None:
     assert says in refusals(read(data))[0].what
     assert not runs(data)
+
+
+def test_arithmetic_of_a_free_shape_has_a_hint() -> None:
+    """With a free batch size, the converter writes integer operators that TFLM lacks to compute the shape."""
+    net = Net()
+    shape = net.op("SHAPE", [net.input((1, 4, 4, 2))], [integers(net, (4,))], schema.ShapeOptionsT(outType=2))
+    data = net.model(net.op("GATHER", [shape, constant(net, [0, 1])], [integers(net, (2,))], schema.GatherOptionsT()))
+    assert "batch_size=1" in refusals(read(data))[0].hint
 
 
 def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:

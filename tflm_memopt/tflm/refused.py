@@ -17,6 +17,7 @@ from tflm_memopt.model.recurrent import UNROLL
 from tflm_memopt.rewrite.parts import MOST_JOINED
 from tflm_memopt.tflm.accepted import FORMS, accepts
 from tflm_memopt.tflm.builtin_memory import Node, node_of
+from tflm_memopt.tflm.shapes import FIX_BATCH
 
 FULL_INT8 = (
     "full int8: converter.representative_dataset = EXAMPLES, and "
@@ -146,10 +147,15 @@ def _refused(graph: Graph, op: Op) -> Iterator[tuple[str, str]]:
         forms = "; ".join(form.readable for form in FORMS[op.type])
         yield (
             f"its {op.type} does not take {_types(inputs)} -> {_types(outputs)}; it takes {forms}",
-            _types_hint(op, node),
+            FIX_BATCH if _reads_shape(graph, op) else _types_hint(op, node),
         )
     elif limit := _limit(op, node):
         yield f"its {op.type} {limit}", OTHERS
+
+
+def _reads_shape(graph: Graph, op: Op) -> bool:
+    """Return whether an operator reads a shape. Converters write such operators where the batch size is free."""
+    return any(maker is not None and maker.type == "SHAPE" for maker in map(graph.producer, op.inputs))
 
 
 def _types(names: Sequence[str]) -> str:
