@@ -1,1 +1,1 @@
-"""Lowers a plan to bytes: the program and the rewritten model."""
+"""Turns a plan into bytes: the program that the C library runs, and the rewritten model."""

@@ -1,4 +1,4 @@
-"""Writes the operators of a plan that stay builtin: whole operators of the original, and parts of operators."""
+"""Writes the operators that stay builtin into the rewritten model, whole or in parts."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ _OPTIONS: Mapping[str, Callable[[Op], Any]] = {
     "PAD": lambda op: schema.PadOptionsT(),
     "SLICE": lambda op: schema.SliceOptionsT(),
 }
-"""Options of operators that correspond to no operator of the original model."""
+"""Options of operators that have no counterpart in the original model."""
 
 
 def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
-    """Return the builtin operators for the file. A view that stays builtin reads its shape from a constant, and is a
-    RESHAPE if the original has no such view. Raises PlanError if an operator that is no view would read other operands
-    than in the original model.
+    """Return the builtin operators that stand for an operator of the plan. A view (an operator that only changes a
+    shape) reads its shape from a constant, and becomes a RESHAPE if the original model has no such view. Raises
+    PlanError for another operator whose inputs are not those of the original model.
     """
     if PART in op.options:
         return [_part(tree, op, originals)]
     kept = [originals[i] for i in op.stands_for]
     if op.type == VIEW:
-        same = [view for view in kept if _ends(view) == (op.inputs[0], op.outputs[0]) and _type(tree, view) in VIEWS]
+        same = [view for view in kept if _ends(view) == (op.inputs[0], op.outputs[0]) and _is_view(tree, view)]
         if not same:
             return [writer.operator(writer.add_opcode(tree, "RESHAPE"), op.inputs, op.outputs)]
         same[0].inputs = np.array([op.inputs[0], *op.options[OPERANDS]], np.int32)
         return same[:1]
     if not any(np.array_equal(one.inputs, op.inputs) for one in kept):
-        raise PlanError(f"operator {op.index} {op.type} stays builtin, but it no longer reads its own operands")
+        raise PlanError(f"operator {op.index} {op.type} stays builtin, but the plan changed its inputs")
     return kept
 
 
@@ -46,16 +46,15 @@ VIEWS = tuple(getattr(schema.BuiltinOperator, kind) for kind in ("RESHAPE", "SQU
 
 
 def _ends(operator: Any) -> tuple[int, int]:
-    """Return the first operand and the first output of an operator."""
     return int(operator.inputs[0]), int(operator.outputs[0])
 
 
-def _type(tree: Any, operator: Any) -> int:
-    return int(tree.operatorCodes[operator.opcodeIndex].builtinCode)
+def _is_view(tree: Any, operator: Any) -> bool:
+    return int(tree.operatorCodes[operator.opcodeIndex].builtinCode) in VIEWS
 
 
 def _part(tree: Any, op: Op, originals: Sequence[Any]) -> Any:
-    """Return an operator that tiling created, which computes a part of an original operator or copies bytes."""
+    """Return an operator that computes a part of an original operator, or that copies bytes."""
     if op.type == CUSTOM:
         opcode = writer.add_opcode(tree, CUSTOM, custom_code=op.options["custom_code"])
         return writer.operator(opcode, op.inputs, op.outputs, op.options["custom_options"])

@@ -1,4 +1,4 @@
-"""Encodes and decodes records by the types of their fields (format/fields.py)."""
+"""Encodes records as bytes and decodes them, by the types of their fields (format/fields.py)."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True, slots=True)
 class RecordWriter:
-    """Writes records, and adds the arrays of records to the constants."""
+    """Writes records, and puts their arrays among the program's constants."""
 
     constants: ConstantPool
     where: str
-    """Name of the record being written, for messages."""
+    """Name of the record, for messages."""
     context: Any = None
-    """Context that is passed to the encoders of arrays."""
+    """Data that is passed to the encoders of arrays."""
 
     def record(self, record: Any) -> bytes:
-        """Return the bytes of a record, followed by the records that are stored directly after it."""
+        """Return the bytes of a record, and of the records that are stored directly after it."""
         kind: Any = type(record)
         raw = np.zeros((), layout_of(kind).dtype)
         behind = self._fields(record, raw)
@@ -85,38 +85,36 @@ class RecordWriter:
         least, most = _limits(raw.dtype[name])
         numbers = value if isinstance(value, tuple) else (value,)
         if min(numbers) < least or max(numbers) > most:
-            message = f"{name} is {value}, a program holds {least}..{most}"
-            raise PlanError(message, where=self.where)
+            raise PlanError(f"{name} is {value}, but a program can only hold {least} to {most}", where=self.where)
         raw[name] = value
 
 
 @cache
 def _limits(kind: np.dtype[Any]) -> tuple[int, int]:
-    """Return the minimum and maximum of a field, or of each of its numbers."""
     limits = np.iinfo(kind.base)
     return int(limits.min), int(limits.max)
 
 
 Shapes = Mapping[str, tuple[Any, ...]]
-"""The data that decoding one record takes from elsewhere: the shape of each array, the number of records and the
-context of each table, and an entry for each used field among fields that share bytes.
+"""What the decoder must know from elsewhere to read one record: the shape of each array, the number of records of each
+table, and the name of each used field among fields that share bytes.
 """
 Shaper = Callable[[np.void, Any], Shapes]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordReader:
-    """Reads records that `RecordWriter` has written. Raises ValueError or IndexError if the data ends too early."""
+    """Reads the records that `RecordWriter` has written. Raises ValueError or IndexError if the data ends too early."""
 
     data: bytes
     shapers: Mapping[type, Shaper]
-    """For each record type whose fields depend on other data, a function from (numbers, context) to shapes."""
+    """By record type, a function from (numbers, context) to the sizes of the record's arrays."""
 
     def record(self, kind: type[Record], at: int, context: Any = None) -> Record:
         return self.table(kind, 1, at, context)[0]
 
     def table(self, kind: type[Record], count: int, at: int, context: Any = None) -> tuple[Record, ...]:
-        """Read consecutive records, the first of which is at `at`."""
+        """Read consecutive records, the first one at byte `at`."""
         layout = layout_of(cast(Any, kind))
         raw = np.frombuffer(self.data, layout.dtype, count, at)
         return tuple(self._built(kind, r, at + (i + 1) * layout.nbytes, context) for i, r in enumerate(raw))
@@ -155,7 +153,7 @@ class RecordReader:
 
 
 def _is_there(f: Stored, raw: np.void, shapes: Shapes) -> bool:
-    """Return whether the record stores this field; if not, the field has its default."""
+    """Return whether the record stores this field. A field that is not stored has its default."""
     if f.base is None:
         return False
     if isinstance(f.type, ArrayOffset | TableOffset) and not getattr(f.type, "decode", None):

@@ -1,4 +1,4 @@
-"""The constants after the tables of a program: weights, biases, scales, moves. Equal constants are stored once."""
+"""Stores the constants of a program after its tables: weights, biases, scales and moves."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ SHARED = 256
 
 
 class ConstantPool:
-    """Aligned constants. Equal constants are stored once, and so is a constant that is a part of another constant."""
+    """Aligned constants. Equal constants are stored once, and so is a constant that is a part of another one."""
 
     def __init__(self, start: int, expected: Iterable[bytes] = (), *, alignment: int = ALIGN) -> None:
-        """start: offset of the first constant. expected: constants that the caller will add later."""
+        """start: offset of the first constant. expected: constants that will be added later."""
         self.alignment = alignment
         self.start = start
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
         self._longest = {raw[:SHARED]: raw for raw in sorted(expected, key=len) if len(raw) >= SHARED}
-        """The longest expected constant by its first bytes, which is stored as soon as a beginning of it is added."""
+        """The longest expected constant by its first bytes. It is stored as soon as its beginning is added."""
 
     @property
     def end(self) -> int:

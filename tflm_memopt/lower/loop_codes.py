@@ -1,4 +1,4 @@
-"""Encodes the loops of a group as the codes that a program stores."""
+"""Encodes the order of a group's iterations as the loop codes of a program, and decodes it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def loop_codes(loops: Loops, _: Any = None) -> bytes:
 
 def _code(code: LoopCode, *numbers: int) -> bytes:
     if any(not 0 <= number <= MAX_TIMES for number in numbers):
-        raise PlanError(f"a loop has the number {max(numbers)}, a program holds 0..{MAX_TIMES}")
+        raise PlanError(f"a loop contains the number {max(numbers)}, but a program can only hold 0 to {MAX_TIMES}")
     return struct.pack(f"<B{len(numbers)}H", code, *numbers)
 
 
 def loops_at(data: bytes, at: int, _: Any = None) -> Loops:
-    """Decode the loops whose codes begin at `at`: the inverse of `loop_codes`."""
+    """Decode the loops whose codes begin at byte `at`, as the inverse of `loop_codes`."""
     return _loops_from(data, at)[0]
 
 

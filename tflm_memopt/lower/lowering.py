@@ -1,9 +1,10 @@
-"""Lowers groups of a plan to a program: offsets in the workspace, views of tensors, operands in order of demand."""
+"""Turns groups of a plan into a program: workspace offsets, views of tensors, and operands in their order of use."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -33,13 +34,13 @@ from tflm_memopt.plan.iteration.planned import PlannedGroup
 from tflm_memopt.plan.iteration.reversal import as_counted
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.nest import BY_ROWS, LoopNest
-from tflm_memopt.plan.plan import WINDOW, Buffer, Group, PlacedState, Plan, Role, Stage
+from tflm_memopt.plan.plan import WINDOW, Buffer, Group, Plan, Role, Stage
 from tflm_memopt.rowgraph.graph import InputSource
 
 
 @dataclass(frozen=True, slots=True)
 class CustomOp:
-    """A custom operator of the rewritten model: its groups, and the TFLM tensors that these groups read and write."""
+    """A custom operator of the rewritten model: its groups, and the TFLM tensors that they read and write."""
 
     name: str
     groups: tuple[PlannedGroup, ...]
@@ -57,14 +58,14 @@ class CustomOp:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The part of the arena that a custom operator uses in addition to its inputs and outputs."""
+    """The part of the arena that a custom operator uses besides its inputs and outputs."""
 
     offset: int
     nbytes: int
 
 
 def workspace(custom: CustomOp) -> Workspace:
-    """Return the byte range of the operator's own buffers, inside which other buffers may be, as planned."""
+    """Return the byte range of the operator's own buffers. Other buffers may lie in this range, as planned."""
     plan = custom.plan
     own = {op.output for op in custom.ops if not op.leaves} - {*custom.inputs, *custom.outputs}
     placed = [found for t in own if (found := plan.find(Role.TENSOR, t))]
@@ -85,23 +86,21 @@ class _Lowering:
         graph, read = custom.groups[0].graph, {t for op in custom.ops for t in op.inputs}
         self.plan, self.custom, self.ops = custom.plan, custom, graph.ops
         self.source = graph.source if graph.source and graph.source.tensor in read else None
-        """The streamed or external input, if the custom operator reads it."""
+        """The streamed or external input, if the custom operator reads one."""
         self.inputs = custom.inputs
-        """Inputs of the program being built. An external input has no TFLM tensor."""
+        """Inputs of the program. An external input has no TFLM tensor."""
         if self.source:
             self.inputs = (self.source.tensor, *(t for t in custom.inputs if t != self.source.tensor))
         self.workspace = workspace(custom)
         self.slow = {slow.tensor: slow for slow in self.plan.slow}
         self.tensors: dict[ProgramTensor, int] = {}
         self.step = -1
-        """The step of the plan whose operators are being lowered."""
+        """The plan step that is being turned into records."""
         self.layout: int = RowLayout.HWC
-        """Layout of whole tensors in the step that is being lowered."""
+        """Order of the rows of whole tensors in this plan step."""
         kept = {rolling_buffer.tensor for op in custom.ops for rolling_buffer in op.rolling_buffers}
-        before = (
-            None,
-            *(s.tensor for s in self.plan.states),
-        )  # the counter of a sliding window follows its last rolling buffer
+        # the counter of a sliding input follows its last rolling buffer
+        before = (None, *(s.tensor for s in self.plan.states))
         own = [
             state
             for state, rolling_buffer in zip(self.plan.states, before, strict=False)
@@ -133,7 +132,10 @@ class _Lowering:
             ops=tuple(table),
             groups=tuple(groups),
             state=max((state.offset + state.nbytes for _, state in self.states.values()), default=0),
-            rolling_buffers=tuple(_rolling_buffer(state) for _, state in self.states.values()),
+            rolling_buffers=tuple(
+                ProgramRollingBuffer(s.offset, s.row_bytes, s.depth, s.advance, s.fill % 256, int(s.tensor == WINDOW))
+                for _, s in self.states.values()
+            ),
             cores=self._cores(table),
             input=self._input(),
             slow=self.plan.slow_bytes,
@@ -165,7 +167,7 @@ class _Lowering:
         return InputPlace.LINK if any(op.message for op in self.custom.ops) else InputPlace.ARENA
 
     def _op(self, stage: Stage, group: Group, made: Set[TensorId], nests: Mapping[TensorId, LoopNest]) -> ProgramOp:
-        """Lower one operator. made: tensors that the operator's group makes."""
+        """Return the record of one operator. made: tensors that the group makes."""
         op = self.ops[stage.op]
         flat = op.inputs[0] not in made and not self._is_source(op.inputs[0]) and _reads_flat(op, stage)
         op = _flat(op) if flat else as_counted(op, group)
@@ -179,11 +181,11 @@ class _Lowering:
         place = self._offset(Role.ACCUMULATOR, op.output) if sums else 0
         if packed and scratch:
             place = scratch[1] - self.workspace.offset
-        # the loop nest of an iterative operator counts its input, even after an operator that makes whole rows
+        # the loops of an operator that adds up its input count input rows, also if its input has whole rows
         counts = stage.iterative and group.stripes and nests.get(op.inputs[0], BY_ROWS) == BY_ROWS
         seen = {**nests, op.inputs[0]: stage.nest} if counts else nests
         constant = operands.constant(op)
-        constants = () if constant is None else (self.tensors.setdefault(constant, len(self.tensors)),)
+        constants = () if constant is None else (self._number(constant),)
         return ProgramOp(
             kind=op.kind,
             inputs=(*(self._operand(op, k, seen) for k in stage.operands), *constants),
@@ -207,7 +209,7 @@ class _Lowering:
 
     def _copied(self, op: RowOp, weights: NDArray[np.int8] | None) -> CopiedWeights | None:
         """Return the record of weights that the program copies to the workspace, or None. Raises PlanError for an
-        operator whose weights cannot be copied, and for a buffer of the wrong size.
+        operator whose weights cannot be copied, and for a copy of the wrong size.
         """
         found = self.plan.find(Role.WEIGHTS, op.output)
         if found is None:
@@ -224,14 +226,12 @@ class _Lowering:
         return self._tensor(op.output, op.writes, nests)
 
     def _on_link(self, rows: Rows, nest: LoopNest | None = None) -> int:
-        """Return the record of a tensor whose rows a link sends or receives, so that the tensor has no memory here."""
-        record = ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, LINK_BASE)
-        if nest:
-            record = replace(record, nest=NestRecord(nest.advance, nest.end, nest.rows))
-        return self.tensors.setdefault(record, len(self.tensors))
+        """Return the record of a tensor whose rows another device sends or receives, which takes no memory."""
+        stripes = NestRecord(nest.advance, nest.end, nest.rows) if nest else None
+        return self._number(ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, LINK_BASE, nest=stripes))
 
     def _operand(self, op: RowOp, k: int, nests: Mapping[TensorId, LoopNest]) -> int:
-        """Return the record of an input tensor, whose older rows may be in a rolling buffer of the state."""
+        """Return the record of an input tensor. Its older rows may be in the state."""
         if op.receives:
             return self._on_link(op.reads[0])
         if op.inputs[k] in self.states:
@@ -240,19 +240,19 @@ class _Lowering:
         if op.older is None:
             return number
         rolling_buffer, state = self.states[op.older]
-        record = replace([*self.tensors][number], layout=RowLayout.STATE + rolling_buffer, older=state.depth)
-        return self.tensors.setdefault(record, len(self.tensors))
+        return self._number(
+            replace([*self.tensors][number], layout=RowLayout.STATE + rolling_buffer, older=state.depth)
+        )
 
     def _in_state(self, tensor: TensorId, rows: Rows) -> int:
-        """Return the record of a tensor in the state; if each run replaces all rows, row y is always in slot y."""
+        """Return the record of a tensor in the state."""
         number, state = self.states[tensor]
         layout = RowLayout.STATE + number if state.advance % state.depth else RowLayout.HWC
         base = 1 + len(self.inputs) + len(self.custom.outputs)
-        record = ProgramTensor(state.offset, rows.h, rows.w, rows.c, rows.h, base, layout=layout)
-        return self.tensors.setdefault(record, len(self.tensors))
+        return self._number(ProgramTensor(state.offset, rows.h, rows.w, rows.c, rows.h, base, layout=layout))
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
-        """Return the record of a tensor as an operator sees it. nests: loop nests of the tiled group's tensors."""
+        """Return the record of a tensor as an operator sees it. nests: loop nests of the tensors' producers."""
         if self.source and self._is_source(tensor):
             return self._from_outside(self.source, rows)
         handed = (*self.inputs, *self.custom.outputs)
@@ -260,7 +260,7 @@ class _Lowering:
         base, offset = self._place(tensor, handed, Role.ROLLING_BUFFER if rolling_buffer else Role.TENSOR)
         depth = rolling_buffer[0].depth if rolling_buffer and not rolling_buffer[0].column_windows else rows.h
         if not (base or rolling_buffer or nest or self.plan.find(Role.TENSOR, tensor)):
-            depth = 1  # an operator that never runs has no buffer, but its record must name a place in the workspace
+            depth = 1  # an operator that never runs has no buffer, but its record must name a place
         layout = RowLayout.HWC if rolling_buffer or rows.h * rows.w == 1 else self.layout
         record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, base, layout=layout)
         if nest:
@@ -269,27 +269,29 @@ class _Lowering:
             record = replace(
                 record, depth=depth, column_windows=column_windows, nest=NestRecord(nest.advance, nest.end, nest.rows)
             )
+        return self._number(record)
+
+    def _number(self, record: ProgramTensor) -> int:
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _place(self, tensor: TensorId, handed: Sequence[TensorId], role: Role) -> tuple[int, int]:
-        """Return the base and the offset of a tensor."""
+        """Return where a tensor is, as the number of its memory (ProgramTensor.base) and its offset."""
         if tensor in handed:
             return 1 + handed.index(tensor), 0
         if tensor in self.slow:
             return 1 + len(handed) + bool(self.states), self.slow[tensor].offset
-        # an operator whose rows are never read has no buffer, since it never runs
+        # an operator that never runs has no buffer
         return 0, 0 if self.plan.find(role, tensor) is None else self._offset(role, tensor)
 
     def _is_source(self, tensor: TensorId) -> bool:
         return self.source is not None and tensor == self.source.tensor
 
     def _from_outside(self, source: InputSource, rows: Rows) -> int:
-        """Return the record of an outside input: its rolling buffer, or where its pixels are converted to int8."""
+        """Return the record of an input outside the arena, with its rolling buffer or the place for int8 pixels."""
         streamed = Role.ROLLING_BUFFER, source.tensor
         kept = self.plan.find(*(streamed if source.pushed else (Role.SCRATCH, self.step)))
         depth, offset = (kept[0].depth, kept[1] - self.workspace.offset) if kept else (0, 0)
-        record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, 1, pushed=source.pushed)
-        return self.tensors.setdefault(record, len(self.tensors))
+        return self._number(ProgramTensor(offset, rows.h, rows.w, rows.c, depth, 1, pushed=source.pushed))
 
     def _offset(self, role: Role, key: int) -> int:
         found = self.plan.find(role, key)
@@ -298,31 +300,23 @@ class _Lowering:
         return found[1] - self.workspace.offset
 
 
-def _rolling_buffer(state: PlacedState) -> ProgramRollingBuffer:
-    window = int(state.tensor == WINDOW)
-    return ProgramRollingBuffer(state.offset, state.row_bytes, state.depth, state.advance, state.fill % 256, window)
-
-
 def _layout(group: Group) -> int:
-    """Return the order in which a group counts the rows of whole tensors, as a value of TMO_LAYOUT_*."""
+    """Return the order in which a group numbers the rows of whole tensors, as TMO_LAYOUT_*."""
     if not group.is_reversed:
         return RowLayout.HWC
     return RowLayout.PIXELS_REVERSED if group.stripes else RowLayout.ROWS_REVERSED
 
 
 def _output_nest(stage: Stage, group: Group) -> LoopNest:
-    """Return the stripes in which an output becomes complete: the last one for an iterative operator's sums."""
+    """Return the stripes in which an output becomes complete. Sums are complete in the last stripe."""
     return LoopNest(1, 2 - group.stripes, 1) if stage.iterative else stage.nest
 
 
 def _column_windows(rolling_buffer: Buffer, offset: int, rows: Rows, nest: LoopNest) -> tuple[ColumnWindowRecord, ...]:
-    """Return the column windows of a rolling buffer in the order of their bytes."""
     pixel = -(-rows.c // nest.channel_groups) if nest.splits else rows.c
-    result = []
-    for column_window in rolling_buffer.column_windows:
-        result.append(ColumnWindowRecord(offset, column_window.depth, column_window.rows))
-        offset += column_window.depth * pixel
-    return tuple(result)
+    windows = rolling_buffer.column_windows
+    starts = accumulate((window.depth * pixel for window in windows), initial=offset)
+    return tuple(ColumnWindowRecord(at, window.depth, window.rows) for at, window in zip(starts, windows, strict=False))
 
 
 def _tiles(op: RowOp, stage: Stage, nests: Mapping[TensorId, LoopNest]) -> Mapping[str, Any]:
@@ -338,7 +332,7 @@ def _tiles(op: RowOp, stage: Stage, nests: Mapping[TensorId, LoopNest]) -> Mappi
 
 
 def _reads_flat(op: RowOp, stage: Stage) -> bool:
-    """Whether a dense layer reads its input as one pixel, which must be complete before the layer's group."""
+    """Return whether a dense layer reads its input as one pixel. Its input must be complete before the group runs."""
     return op.is_convolution and op.reducible and not stage.iterative and op.reads[0].h * op.reads[0].w > 1
 
 

@@ -1,7 +1,6 @@
-"""The numbers with which operators of the original and of a program compute: weights, biases, multipliers, shifts,
-tables, zero points, the activation and the parameter.
+"""Collects the numbers with which operators compute, to compare a program with the original model.
 
-Numbers of original operators are packed in the same way as those of the program.
+The numbers of an original operator are packed in the same way as those of the program.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from tflm_memopt.ops.select import without_rows
 
 Array = NDArray[Any]
 Numbers = Mapping[str, Array]
-"""Numbers of an operator by name. A name is missing if the operator lacks such numbers or if all of them are 0."""
+"""Numbers of an operator by name. Names without numbers, or with zeros only, are missing."""
 CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
-"""Names of numbers that a program stores for a single operator."""
+"""Names of the numbers that a program stores for a single operator."""
 SUMMED = Kind.SUMS
 """Kind of the operators whose products several devices add up."""
 NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.ADD_SUMS})
-"""Kinds of operators without constants, and parts of operators that several devices share."""
+"""Kinds of operators that have no constants, or that several devices share."""
 
 
 class ConstantForm(NamedTuple):
@@ -41,10 +40,10 @@ class ConstantForm(NamedTuple):
     kind: Kind
     packing: Packing
     swapped: bool
-    """Whether the operands of a packed operator are in another order than in the original model."""
+    """Whether an operator with packed weights has its operands in another order than in the original model."""
     nibbles: bool
     kernel: tuple[int, int, int]
-    """Numbers of rows, columns and channels of a packed convolution's filters."""
+    """Height, width and channels of the filters of a convolution with packed weights."""
 
 
 def form_of(op: ProgramOp, program: Program) -> ConstantForm:
@@ -54,7 +53,7 @@ def form_of(op: ProgramOp, program: Program) -> ConstantForm:
 
 
 def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
-    """Return the numbers of an original operator in a form for a family of cores, or None without such a form."""
+    """Return the numbers of an original operator in the given form, or None if the core family has no such form."""
     if form.packing is Packing.NONE:
         weights = in_nibbles(op.weights) if form.nibbles and op.weights is not None else op.weights
         return _numbers(
@@ -66,7 +65,7 @@ def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
     wanted = replace(op, packing=form.packing)
     if form.swapped and op.multipliers is not None and op.shifts is not None:
         wanted = replace(wanted, multipliers=op.multipliers[[1, 0, 2]], shifts=op.shifts[[1, 0, 2]])
-    if op.weights is not None and op.is_convolution:  # a dense layer may read its input as a single pixel
+    if op.weights is not None and op.is_convolution:  # a dense layer may read its input as one pixel
         if op.weights[0].size != math.prod(form.kernel):
             return None
         wanted = replace(wanted, weights=op.weights.reshape(len(op.weights), *form.kernel))
@@ -75,7 +74,7 @@ def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
 
 
 def of_program(op: ProgramOp, program: Program) -> Numbers:
-    """Return the numbers of a program's operator, with its operands in the original's order."""
+    """Return the numbers of a program's operator, with its operands in the original order."""
     order = [1, 0] if op.swapped else [0, 1]
     zeros = op.input_zero_points
     multipliers: Array | None = op.multipliers
@@ -124,18 +123,14 @@ def _ranges(op: RowOp | ProgramOp) -> dict[str, Any]:
 
 
 def _parameter(op: RowOp | ProgramOp) -> int:
-    """Return the parameter without those bits that depend on the order of operands or on the packing."""
+    """Return the parameter without the bits that depend on the order of operands or on the packing."""
     if op.kind is Kind.SELECT:
         return without_rows(op.param)
     return 0 if op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE) else op.param
 
 
 def _numbers(**named: Any) -> Numbers:
-    """Return the numbers as flat arrays: weights as int8, and all others as int64."""
-    types = {"weights": np.int8}
-    arrays = {
-        name: np.asarray(values, types.get(name, np.int64)).reshape(-1)
-        for name, values in named.items()
-        if values is not None
-    }
+    """Return the numbers as flat arrays, of int8 for weights and of int64 otherwise."""
+    found = {name: values for name, values in named.items() if values is not None}
+    arrays = {k: np.asarray(v, np.int8 if k == "weights" else np.int64).reshape(-1) for k, v in found.items()}
     return {name: values for name, values in arrays.items() if values.any() or name == "weights"}

@@ -1,4 +1,4 @@
-"""The operands of a row operator in the order in which its program demands them, with constants last."""
+"""Puts the operands of an operator in the order in which its program requests their rows, constants last."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def constant(op: RowOp) -> ProgramTensor | None:
 
 def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Mapping[str, Any]:
     """Return the fields of a ProgramOp that depend on the order of operands. demanded: numbers of the inputs in this
-    order. packed: whether the operator is packed, so that its weights contain the scales.
+    order. packed: whether the weights contain the scales.
     """
     order = _order(op, demanded)
     scales = dict.fromkeys(("multipliers", "shifts")) if packed else scales_in_order(op, demanded)
@@ -83,21 +83,12 @@ def _access(op: RowOp, order: Sequence[int]) -> tuple[Access, ...]:
 
 
 def copy_record(copied: Moves, access: Sequence[Access], order: Sequence[int]) -> CopyRecord:
-    """Return the record of a COPY, whose operand k is the operator's `order[k]`, read through access[k]."""
+    """Return the record of a COPY. Its operand k is the operator's `order[k]`, with the rows in access[k]."""
     first = dict(zip(order, itertools.accumulate((a.extent for a in access), initial=0), strict=False))
     moves = tuple(
         MoveRecord(
-            first[m.operand] + m.tap,
-            m.count,
-            m.nbytes,
-            m.source,
-            m.source_step,
-            m.phase_step,
-            m.target,
-            m.target_step,
-            m.period,
-            m.shift,
-        )
-        for m in copied.moves
-    )
+            first[m.operand] + m.tap, m.count, m.nbytes, m.source, m.source_step, m.phase_step, m.target,
+            m.target_step, m.period, m.shift,
+        ) for m in copied.moves
+    )  # fmt: skip
     return CopyRecord(moves, copied.fill is not None, copied.fill or 0)

@@ -1,4 +1,4 @@
-"""Packs constants for the layouts TMO_PACKING_* of custom_ops/include/tmo/program.h."""
+"""Rearranges weights and scales for fast kernels, in the layouts TMO_PACKING_* of custom_ops/include/tmo/program.h."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from tflm_memopt.ops.packings import filters, folded_bias
 from tflm_memopt.ops.rowop import RowOp
 
 MVE_ORDER = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
-"""Order of sixteen channels in a vector: even channels before odd channels, and each half again even before odd."""
+"""Order of sixteen channels in a vector: even channels before odd ones, and each half again even before odd."""
 TURN = 3
 """The number of taps of a packed depthwise convolution is padded to a multiple of this number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """The constants of a packed operator."""
+    """The constants of an operator as its fast kernel reads them."""
 
     packing: Packing
     weights: NDArray[np.int8] | None
     scales: NDArray[np.int32] | None
-    """Scales of a packed operator that are stored separately from its weights."""
+    """Scales that are stored separately from the weights."""
 
 
 def pack(op: RowOp) -> Packed:
-    """Pack the constants of an operator that ops/packings.py allows to pack."""
+    """Return the constants of an operator for its fast kernel, which ops/packings.py has selected."""
     if op.packing is Packing.DSP_ADD:
         return Packed(op.packing, None, add_scales(op))
     weights = np.where(_dead(op)[:, None, None, None], 0, filters(op))
@@ -55,14 +55,14 @@ def pack(op: RowOp) -> Packed:
 
 
 def _dead(op: RowOp) -> NDArray[np.bool_]:
-    """Return which channels have the multiplier 0, so that the sums of these channels are not computed."""
+    """Return the channels with multiplier 0, whose sums are not computed."""
     return np.broadcast_to(op.own_scales[0] == 0, op.writes.c)
 
 
 def constant_sizes(
     packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int
 ) -> tuple[int | None, int | None]:
-    """Return the number of weight bytes and of int32 scales of a packed operator."""
+    """Return the number of weight bytes and of int32 scales of an operator with packed weights."""
     if packing is Packing.DSP_ADD:
         return None, 11
     taps = kernel[0] * kernel[1]
@@ -117,9 +117,10 @@ def dsp_scales(op: RowOp) -> NDArray[np.int32]:
 
 
 def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
-    """Convert weights [channel][kernel_h][kernel_w][1] and _scales() to bytes. Each group of four channels consists of
-    its biases, its taps and its scales m2, c, e. Three taps at a time are stored as int16: two taps of channels 0 to 3,
-    then one tap of channels 0, 2, 1, 3. The last group of channels may overlap the group before it.
+    """Convert weights [channel][kernel_h][kernel_w][1] and _scales() to bytes.
+
+    Each group of four channels has its biases, its taps and its scales m2, c, e. Three taps at a time are stored as
+    int16: two taps of channels 0 to 3, then one tap of channels 0, 2, 1, 3. The last group may overlap the one before.
     """
     n, taps = len(filters), filters[0].size
     padded = np.zeros((n, -(-taps // TURN) * TURN), np.int16)
@@ -154,7 +155,7 @@ def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def mve_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return biases, multipliers and shifts by four channels; missing channels get multiplier 0 and shift -1."""
+    """Return biases, multipliers and shifts by four channels. Missing channels get multiplier 0 and shift -1."""
     scales = _mve_scales(op)
     padded = np.zeros((-(-len(scales) // QUAD) * QUAD, 3), np.int64)
     padded[:, 2] = -1
@@ -165,9 +166,8 @@ def mve_scales(op: RowOp) -> NDArray[np.int32]:
 def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
     """Convert weights [channel][kernel_h][kernel_w][1] and _mve_scales() to bytes.
 
-    Each group of sixteen channels consists of its biases, each tap, its multipliers and its shifts. The last group of
-    channels may overlap the group before it. An operator of fewer than sixteen channels has one group, in which its
-    channels are repeated.
+    Each group of sixteen channels has its biases, its taps, its multipliers and its shifts. The last group may overlap
+    the one before. Fewer than sixteen channels are repeated to fill one group.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
     filters, scales = filters[again], scales[again]
@@ -187,7 +187,7 @@ def rvv_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def rvv_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return biases, multipliers, and right shifts as int16, padded to an even number."""
+    """Return biases, multipliers, and right shifts. Two right shifts share an int32."""
     bias, multipliers, shifts = _mve_scales(op).T
     rights = np.zeros(len(shifts) + len(shifts) % 2, "<i2")
     rights[: len(shifts)] = -shifts
@@ -203,20 +203,20 @@ def esp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def esp_scales(op: RowOp, more: int = 0) -> NDArray[np.int32]:
-    """Return biases, multipliers and shifts, followed by `more` channels whose outputs are not used."""
+    """Return biases, multipliers and shifts, followed by `more` unused channels."""
     scales = np.pad(_mve_scales(op), ((0, more), (0, 0)))
     scales[len(scales) - more :, 2] = -1
     return _int32(scales.T)
 
 
 def _mve_scales(op: RowOp) -> NDArray[np.int64]:
-    """Return for each channel [bias, m, -e]."""
+    """Return [bias, multiplier, shift] of each channel."""
     bias, doubled, _, shifts = _scales(op).T
     return np.stack((bias, doubled // 2, -shifts), axis=1)
 
 
 def _scales(op: RowOp) -> NDArray[np.int64]:
-    """Return for each channel [bias, m2, c, e]. The sum of a channel with multiplier 0 counts as 0."""
+    """Return [bias, m2, c, e] of each channel. The sum of a channel with multiplier 0 counts as 0."""
     multipliers, lefts = (np.broadcast_to(values, op.writes.c).astype(np.int64) for values in op.own_scales)
     shifts = np.where(_dead(op), 1, -lefts)
     rounding = (2 * op.output_zero_point + 1) * 2**shifts // 2
@@ -229,7 +229,7 @@ def _int32(values: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 def plain_weights(op: RowOp) -> NDArray[np.int8] | None:
-    """Return the weights of an unpacked operator in the form in which its program stores them."""
+    """Return the weights as a program stores them for a kernel without packed weights."""
     return in_nibbles(op.weights) if op.nibbles and op.weights is not None else op.weights
 
 

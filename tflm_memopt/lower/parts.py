@@ -1,7 +1,7 @@
 """Determines which optional parts of the C library a program needs (TMO_PART_*).
 
-The header of a program lists the parts that it needs. The library rejects programs that need parts it lacks, and
-emitted builds of the library have only those parts that their programs list.
+The header of a program lists these parts. A library that lacks one of them rejects the program, and emitted builds of
+the library contain only what their programs list.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from tflm_memopt.ops.packing import QUAD, Packing, is_direct, packed_pixels, pac
 
 PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4, Part.DSP_PAIRS_5)
 KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
-"""Parts whose need depends on the sizes of operators, which change when two cores share an operator."""
+"""Parts that depend on the sizes of operators. These sizes change when two cores share an operator."""
 
 
 def parts(program: Program) -> int:
     """Return a bit for each part of the library that the program needs."""
     found = {*_of_tables(program), *(KERNELS if program.cores else ())}
     for op in program.ops:
-        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # no other part fits a valid program
+        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # other operators fit no valid program
             found.update(_of_operator(op, program.tensors))
     return sum(1 << part for part in found)
 
@@ -82,12 +82,11 @@ def _at_once(op: ProgramOp) -> int:
 
 
 def _two_rows(op: ProgramOp) -> bool:
-    """Return whether a kernel computes two rows at once."""
     return op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE) and op.tile == 0 and op.param > 1
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return whether tmo_iterate_pixel() runs the operator, which a packed operator of one iteration does not need."""
+    """Return whether tmo_iterate_pixel() runs the operator. A packed operator of one iteration does not need it."""
     whole = not op.access and not op.iterative and op.channel_groups <= 1
     single = kernel_choice.makes_single_pixels(op.kind, op.packing, op.tile, made.width, whole=whole)
     return single and (op.packing is Packing.NONE or op.tile == 1 or made.height > 1)
@@ -117,7 +116,7 @@ def _of_dsp_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> I
 
 
 def _pixels_at_once(op: ProgramOp, values: int, width: int) -> set[int]:
-    """Return the numbers of pixels that a packed convolution computes at once."""
+    """Return the numbers of pixels that a convolution with packed weights computes at once."""
     wide = op.param == 1 or _two_rows(op)
     if _at_once(op) > 1:
         return set(range(1, op.param + 1))

@@ -1,4 +1,4 @@
-"""Builds the rewritten model: custom operators in place of regions, their programs, and the offline memory plan."""
+"""Builds the rewritten model: custom operators with their programs, and TFLM's offline memory plan."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tflm_memopt.rowgraph.graph import RowGraph, Space
 from tflm_memopt.rowgraph.regions import region_of, tensor_use
 
 STREAM_STATE = (2,)
-"""Shape of the int32 variable in which a streamed input's operator keeps a tmo_stream between calls of Invoke."""
+"""Shape of the int32 variable in which a streamed input's operator keeps a tmo_stream between calls of Invoke()."""
 
 
 def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool) -> bytes:
-    """Return the rewritten model. tree: the original as objects of the schema, with `changes` already applied, which
-    this function modifies.
+    """Return the rewritten model. tree: the original model as schema objects, with `changes` already applied. The
+    function modifies it.
     """
     graph, plan, main = planned.graph, planned.plan, tree.subgraphs[0]
     originals = list(main.operators)
@@ -42,7 +42,7 @@ def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool
     offsets: dict[TensorId, int] = {b.key: o for b, o in plan.placed() if b.role is Role.TENSOR}
     offsets |= {t: offsets[part.storage] + part.first for t, part in graph.parts.items()}
     if not any(called(op) for op in graph.model.ops):
-        # other subgraphs only initialised the states; without them, damaged signatures of them are gone, too
+        # other subgraphs only initialise states, and damaged signatures of them must go
         del tree.subgraphs[1:]
     main.operators = []
     ops = {op.index: op for op in graph.model.ops}
@@ -65,7 +65,7 @@ def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool
 
 
 def sequence(planned: Planned, *, op_per_group: bool) -> Iterator[CustomOp | Builtin]:
-    """Return the rewritten model's operators in execution order."""
+    """Yield the rewritten model's operators in execution order."""
     graph, plan, groups = planned.graph, planned.plan, planned.groups
     calls = {call[0]: call for call in plan.calls()}
     use = tensor_use(graph.model, graph.ops, graph.builtins, graph.outside)
@@ -73,7 +73,7 @@ def sequence(planned: Planned, *, op_per_group: bool) -> Iterator[CustomOp | Bui
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):
             yield step
-        elif op_per_group and step.region not in stateful:  # operators that share a state stay together
+        elif op_per_group and step.region not in stateful:  # operators with a common state stay together
             yield _alone(groups[number])
         elif number in calls:
             region = region_of(plan.operators(calls[number]), graph.ops, use)
@@ -90,7 +90,7 @@ def _alone(group: PlannedGroup) -> CustomOp:
 
 
 def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], position: int) -> Any:
-    """Add the program and the workspace of a custom operator to the tree, and the workspace's offset to `offsets`."""
+    """Add a custom operator with its program and its workspace to the tree, and the workspace to `offsets`."""
     program, pauses = lower(custom), custom.plan.pauses
     data = pack(program)
     constant = _bytes_tensor(tree, f"tmo/program_{position}", len(data), writer.add_buffer(tree, data))
@@ -100,7 +100,7 @@ def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], 
         offsets[outputs[-1]] = space.offset
     opcode = writer.add_opcode(tree, "CUSTOM", custom_code=custom.name)
     inputs = [*custom.inputs]
-    # a reset zeroes the variable, and a new input begins then
+    # a reset sets the variable to 0, and the next input begins
     if program.input in (InputPlace.STREAM, InputPlace.LINK):
         inputs.append(writer.add_tensor(tree, f"tmo/stream_{position}", STREAM_STATE, "INT32", variable=True))
     if program.state:
@@ -124,7 +124,7 @@ def _place_input(tree: Any, graph: RowGraph) -> None:
 
 
 def add_tensor(tree: Any, tensor: Tensor) -> None:
-    """Add a tensor that canonicalisation created, which may become a TFLM tensor between groups."""
+    """Add a tensor that the original model lacks, since TFLM may allocate it between groups."""
     q = tensor.quantization or Quantization((), ())
     buffer = 0 if tensor.data is None else writer.add_buffer(tree, tensor.data.tobytes())
     index = writer.add_tensor(
@@ -141,7 +141,7 @@ def _bytes_tensor(tree: Any, name: str, nbytes: int, buffer: int) -> int:
 
 
 def _narrow(tensors: Sequence[Any], ops: Mapping[int, RowOp]) -> None:
-    """Set the shapes of those tensors between groups that lost channels and that TFLM still places."""
+    """Set the shapes of tensors that lost channels and that TFLM still allocates."""
     for op in ops.values():
         entry, item = tensors[op.output], ITEM_BYTES[TENSOR_TYPES[tensors[op.output].type]]
         if item * math.prod(map(int, entry.shape)) != op.writes.nbytes:
@@ -159,11 +159,11 @@ def programs(rewritten: Graph) -> Sequence[bytes]:
 
 
 MOST_LINES = 32
-"""Maximum number of groups that a custom operator describes as text."""
+"""Maximum number of groups that a custom operator describes as text, since text takes flash."""
 
 
 def _options(custom: CustomOp) -> bytes:
-    """Return a FlexBuffer map with a line of text for each group. The text is limited, since it takes flash."""
+    """Return a FlexBuffer map with a line of text for each group."""
     words = {f"group {n}": _described(group) for n, group in enumerate(custom.groups[:MOST_LINES])}
     if len(custom.groups) > MOST_LINES:
         words["more"] = f"{len(custom.groups) - MOST_LINES} groups"
@@ -171,7 +171,7 @@ def _options(custom: CustomOp) -> bytes:
 
 
 def _described(group: PlannedGroup) -> str:
-    """Describe one group: its operators' indices in the original model, and the rows in its rolling buffers."""
+    """Return a group's description: its operators in the original model, and the rows in its rolling buffers."""
     plan, stripes = group.plan, group.step.stripes
     makers = {op.output: f"op {op.sources[0]}" for op in group.ops}
     chain = ", ".join(f"{op.sources[0]} {op.name}" for op in group.ops)

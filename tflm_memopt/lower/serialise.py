@@ -1,6 +1,7 @@
 """Encodes a program as bytes and decodes it.
 
-`pack` writes header, tables and constants of a program. `unpack` reads a packed program, for tests and for inspection.
+`pack` writes the header, the tables and the constants of a program. `unpack` reads a program, for tests and for
+inspection.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ def pack(program: Program) -> bytes:
     known = ConstantPool(start, alignment=alignment)
     identity = crc32(b"".join((*_tables(program, known), bytes(known.data))))
     constants = ConstantPool(start, known.stored, alignment=alignment)
-    cores, rolling_buffers = _cores(program, constants), _rolling_buffers(program, identity, constants)
+    # the shares of two cores
+    cores = RecordWriter(constants, "shares", program.iterations).table((program.cores,)) if program.cores else 0
+    rolling_buffers = _rolling_buffers(program, identity, constants)
     data = b"".join(_tables(program, constants))
     header = Header(
         MAGIC, VERSION, program.target, constants.end, program.iterations, program.workspace, program.n_inputs,
@@ -67,7 +70,7 @@ def pack(program: Program) -> bytes:
 
 
 def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, bytes]:
-    """Encode the records of tensors, operators and groups, and add their constants to the pool, loops first."""
+    """Return the records of tensors, operators and groups, after adding their constants to the pool."""
     groups, tensors, ops = (
         b"".join(RecordWriter(constants, f"{what} {i}").record(record) for i, record in enumerate(records))
         for what, records in (("group", program.groups), ("tensor", program.tensors), ("operator", program.ops))
@@ -75,24 +78,11 @@ def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, by
     return tensors, ops, groups
 
 
-def _cores(program: Program, constants: ConstantPool) -> int:
-    """Add the record of two cores' shares, and return its offset, or 0 for one core."""
-    return RecordWriter(constants, "shares", program.iterations).table((program.cores,)) if program.cores else 0
-
-
 def _rolling_buffers(program: Program, identity: int, constants: ConstantPool) -> int:
-    """Add the state's rolling buffers and an empty buffer as their end, and return their offset. identity: number from
-    which the buffers' keys are derived.
-    """
-    rolling_buffers = [
-        replace(rolling_buffer, key=1 + identity % (KEYS - rolling_buffer.depth))
-        for rolling_buffer in program.rolling_buffers
-    ]
-    return (
-        RecordWriter(constants, "rolling_buffers").table((*rolling_buffers, ProgramRollingBuffer(0, 0, 0, 0, 0)))
-        if rolling_buffers
-        else 0
-    )
+    """Add the rolling buffers of the state, and return their offset. identity: number that their keys contain."""
+    buffers = [replace(buffer, key=1 + identity % (KEYS - buffer.depth)) for buffer in program.rolling_buffers]
+    end = ProgramRollingBuffer(0, 0, 0, 0, 0)  # a buffer without rows ends the table
+    return RecordWriter(constants, "rolling_buffers").table((*buffers, end)) if buffers else 0
 
 
 def unpack(data: bytes) -> Program:
@@ -102,7 +92,7 @@ def unpack(data: bytes) -> Program:
         header = reader.record(Header, 0)
         if header.magic != MAGIC or header.version != VERSION or header.size > len(data):
             raise ModelError(
-                "not a program of this version, or not all of it",
+                "the program is incomplete or of another version",
                 code="damaged_program",
                 hint="convert the model again",
             )
@@ -118,9 +108,7 @@ def unpack(data: bytes) -> Program:
             target=header.target,
             input=header.input,
             state=header.state,
-            rolling_buffers=tuple(_unpacked_rolling_buffers(reader, header.rolling_buffers))
-            if header.rolling_buffers
-            else (),
+            rolling_buffers=tuple(_unpacked_rolling_buffers(reader, header.rolling_buffers)),
             cores=reader.record(ProgramCores, header.cores, header) if header.cores else None,
             slow=reader.record(PoolRecord, layout_of(Header).nbytes).bytes if header.pools else 0,
         )
@@ -131,11 +119,9 @@ def unpack(data: bytes) -> Program:
 
 
 def _unpacked_rolling_buffers(reader: RecordReader, at: int) -> Iterator[ProgramRollingBuffer]:
-    for here in itertools.count(at, ROLLING_BUFFER.itemsize):
-        rolling_buffer = reader.record(ProgramRollingBuffer, here)
-        if not rolling_buffer.depth:
-            return
-        yield rolling_buffer
+    while at and (buffer := reader.record(ProgramRollingBuffer, at)).depth:
+        yield buffer
+        at += ROLLING_BUFFER.itemsize
 
 
 def _tensor_shapes(r: np.void, _: Any) -> Shapes:

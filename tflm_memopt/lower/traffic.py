@@ -1,7 +1,7 @@
-"""Counts the bytes per inference that a plan reads and writes in slow memory, and the bytes of constants that it reads.
-plan/iteration/traffic.py defines what an iteration reads and writes. In addition, an iteration reads the weights,
-biases and scales of its operator or of its channel group once. Weights that a program copies to the arena are read
-once. tests/counted_traffic.py counts the same bytes while a program runs.
+"""Counts the bytes per inference that a plan moves from and to slow memory, and the constants that it reads. The module
+plan/iteration/traffic.py defines what an iteration reads and writes. In addition, an iteration reads the constants of
+its operator, or of its channel group, once. Weights that a program copies to the arena count once. The test
+tests/counted_traffic.py counts the same bytes while a program runs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class BytesMoved:
 
 
 def traffic(planned: Planned) -> BytesMoved:
-    """Return the predicted traffic of a plan."""
+    """Return the bytes that a plan moves."""
     slow = {tensor.tensor for tensor in planned.plan.slow}
     total = BytesMoved()
     for group in planned.groups.values():
@@ -54,9 +54,9 @@ def traffic(planned: Planned) -> BytesMoved:
 
 
 def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
-    """Return the bytes of constants that these iterations read from flash. copied: bytes of weights that are copied."""
+    """Return the bytes of constants that these iterations read. copied: bytes of weights that are copied first."""
     op, nest = member.op, member.nest
-    if op.traits.constants is Constants.ROWS:  # each iteration reads one row of the constant table
+    if op.traits.constants is Constants.ROWS:  # an iteration reads one row of the table
         return len(iterations) * op.writes.row_bytes
     arrays, groups = constants_of(op, packed=member.stage.runs_packed(op)), nest.channel_groups - nest.sums
     nbytes = sum(array.nbytes for array in arrays if array is not None) - copied
@@ -67,9 +67,10 @@ def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
 
 
 def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:
-    """Return the bytes of constants that iterations of these channel groups read. nbytes: bytes of all constants.
-    split: number of channels. each: number of channels of a group. The last channel group may have fewer channels, and
-    the pass after the last group reads no constants.
+    """Return the bytes of constants that iterations of these channel groups read.
+
+    nbytes: bytes of all constants. split: number of all channels. each: number of channels of a group. The last group
+    may have fewer channels, and the pass after it reads no constants.
     """
     channels = np.clip(split - channel_groups * each, 0, each)
     return int((nbytes * channels // split).sum())
