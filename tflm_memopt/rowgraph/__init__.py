@@ -1,1 +1,1 @@
-"""The graph of row operators on which the planner works."""
+"""Builds the graph on which the planner works: operators that run row by row, and builtin operators."""

@@ -1,13 +1,13 @@
-"""Recomputes the rows of a sliding window that depend on padding.
+"""Recomputes the rows near the edges of a sliding input, which depend on padding.
 
-Rows of the previous window that do not depend on padding stay valid when the window slides. A layer with padding in
-time makes edge rows at the top and bottom that depend on padding. Edge rows are computed from padding or from other
-edge rows, so the edges grow from layer to layer. The last rows are recomputed layer by layer from the previous layer's
-last rows, its new rows, and rows in its rolling buffer. The first rows are recomputed from the first rows of the
-window, which are kept, by an inference on these rows only, with the padding above. A reader of all rows gets the first
-rows, the kept and new rows, and the last rows, joined. Where branches with different edges meet, as in a residual
-group, more rows of the tensor with the smaller edges count as edge rows. So both branches have their new rows at the
-same position. The tensor with the smaller edges has computed these rows before, and a rolling buffer keeps them.
+When the input slides, all other rows of the previous inference stay valid. A layer with padding in time makes edge
+rows: its first and last rows depend on padding. Edge rows also depend on edge rows of the previous layer, so their
+number grows from layer to layer. The last rows of a layer are recomputed from the previous layer's last rows, its new
+rows, and its rolling buffer. The first rows are recomputed from the first rows of the input, which are kept, and from
+padding. A reader of all rows gets the first rows, the kept and new rows, and the last rows, joined. If two branches
+with different numbers of edge rows meet, as in a residual connection, more rows of one branch count as edge rows. Both
+branches then have their new rows at the same position. These rows were computed before, and a rolling buffer keeps
+them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ JOIN = "CONCATENATION"
 
 
 class Impossible(Exception):
-    """Rows of this window that depend on padding cannot be recomputed."""
+    """Raised if rows that depend on padding cannot be recomputed."""
 
 
 class Slid(NamedTuple):
@@ -39,9 +39,9 @@ class Slid(NamedTuple):
     new: int
     """Number of rows that an inference computes."""
     top: int = 0
-    """Number of rows at the top of a tensor that depend on padding."""
+    """Number of rows at the top that depend on padding."""
     bottom: int = 0
-    """Number of rows at the bottom of a tensor that depend on padding."""
+    """Number of rows at the bottom that depend on padding."""
 
     @property
     def older(self) -> int:
@@ -57,7 +57,7 @@ class Slid(NamedTuple):
 
 
 class Edges(GraphWork):
-    """A graph with sliding tensors, and with operators that compute their first and last rows."""
+    """A graph of tensors that slide, with operators that compute their first and last rows."""
 
     def __init__(self, annotated: AnnotatedGraph, tensor: TensorId) -> None:
         """tensor: the model's input."""
@@ -67,34 +67,34 @@ class Edges(GraphWork):
         self.depth: dict[TensorId, int] = {}
         """Number of older rows that operators read, by tensor."""
         self.rolling_buffers: dict[TensorId, TensorId] = {}
-        """States by the tensor whose rows they keep."""
+        """The state that keeps rows of each tensor."""
         self._original = {op.output: op for op in self.rows()}
         """Producer of each tensor in the original graph."""
         self._aligned = dict(self._original)
-        """Producers after the edges of their inputs were aligned."""
+        """Producers, after their inputs were given the same number of edge rows."""
         self._rows_of: dict[tuple[object, ...], TensorId] = {}
         """Tensors of joined rows, by the tensors that they join and the range of rows that is kept."""
         self._made_first: dict[TensorId, TensorId] = {}
         """The tensor with the first rows of each tensor."""
         self._made_last: dict[TensorId, TensorId] = {}
         self._made_below: dict[tuple[TensorId, tuple[int, int]], TensorId] = {}
-        """Tensors whose edges were enlarged, by the original tensor and its new edges."""
+        """Tensors that were given more edge rows, by the original tensor and the new numbers."""
 
     def rolling_buffer(self, tensor: TensorId) -> TensorId:
-        """Return the state that keeps rows of a tensor."""
+        """Return the state that keeps rows of a tensor, which is created if needed."""
         if tensor not in self.rolling_buffers:
             self.rolling_buffers[tensor] = self.add_tensor(tensor, name=f"{self.tensors[tensor].name}/older")
         return self.rolling_buffers[tensor]
 
     def older_rows(self, tensor: TensorId) -> TensorId:
-        """Return the state that keeps all valid rows of a tensor except its new rows."""
+        """Return the state that keeps all valid rows of a tensor, apart from its new rows."""
         self.depth[tensor] = self.slid[tensor].older
         return self.rolling_buffer(tensor)
 
     def rows_of(
         self, like: TensorId, parts: Sequence[tuple[TensorId, int]], before: int, taken: slice = slice(None)
     ) -> TensorId:
-        """Return a tensor of the rows `taken` of several joined ones. parts: tensors and their numbers of rows."""
+        """Return a tensor of the rows `taken` of several joined tensors. parts: these tensors, with numbers of rows."""
         asked = (*parts, taken.start, taken.stop)
         if asked not in self._rows_of:
             sources, inputs = self.support_of(before).sources, tuple(t for t, _ in parts)
@@ -111,18 +111,20 @@ class Edges(GraphWork):
         self.add_op(op, self.order.index(before))
 
     def first(self, tensor: TensorId, count: int, before: int) -> TensorId:
-        """Return a tensor's first rows, after computing as many first rows as needed of each tensor before it."""
+        """Return a tensor's first rows. As many first rows as needed are computed of each earlier tensor."""
         needs = {tensor: count}
         for op in reversed(self._original.values()):
-            made, w = needs.get(op.output, 0), op.window
-            rows = max(1, w.reach_h(made) - w.pad_top) if op.has_window else made
-            for t in op.inputs if made else ():
+            wanted, w = needs.get(op.output, 0), op.window
+            rows = max(1, w.reach_h(wanted) - w.pad_top) if op.has_window else wanted
+            for t in op.inputs if wanted else ():
                 needs[t] = max(needs.get(t, 0), min(rows, self.slid[t].whole.h))
         if self._first_rows(self.input) < needs[self.input]:
             self._made_first[self.input] = self._first_of_input(needs[self.input], before)
         for op in self._original.values():
             if self._first_rows(op.output) < needs.get(op.output, 0):
-                self._made_first[op.output] = self._first_again(op, needs[op.output], before)
+                needed = needs[op.output]
+                made = (self._made_first[t] if op.has_window else self._of_first(t, needed, before) for t in op.inputs)
+                self._made_first[op.output] = self._again(op, tuple(made), op.window.pad_top, needed, None, before)
         return self._of_first(tensor, count, before)
 
     def _first_rows(self, tensor: TensorId) -> int:
@@ -138,11 +140,6 @@ class Edges(GraphWork):
         if count > older:
             raise Impossible
         return self.rows_of(self.input, [(self.older_rows(self.input), older)], before, slice(count))
-
-    def _first_again(self, op: RowOp, count: int, before: int) -> TensorId:
-        """Recompute the first rows of an operator's output, with its window limited to the rows that they need."""
-        made = (self._made_first[t] if op.has_window else self._of_first(t, count, before) for t in op.inputs)
-        return self._again(op, tuple(made), op.window.pad_top, count, None, before)
 
     def last(self, tensor: TensorId, before: int) -> TensorId:
         """Return the last rows of a tensor that depend on padding."""
@@ -175,14 +172,12 @@ class Edges(GraphWork):
         )
 
     def aligned(self, op: RowOp, key: int, edges: tuple[int, int]) -> RowOp:
-        """Return a row-wise operator whose inputs have the same edges as its output."""
+        """Return an element-wise operator whose inputs have as many edge rows as its output."""
         self._aligned[op.output] = replace(op, inputs=tuple(self._with_edges(t, edges, key) for t in op.inputs))
         return self._aligned[op.output]
 
     def _with_edges(self, tensor: TensorId, edges: tuple[int, int], before: int) -> TensorId:
-        """Return the tensor with larger edges, of which more of the last rows count as edge rows, so that its new rows
-        are further up.
-        """
+        """Return the tensor with more edge rows, so that its new rows are further up."""
         slid = self.slid[tensor]
         if slid.edges == edges:
             return tensor

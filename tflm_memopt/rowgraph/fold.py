@@ -1,11 +1,11 @@
-"""Removes dead channels, which cannot influence any output, whatever the input.
+"""Removes dead channels, which cannot influence any output, whatever the input is.
 
 A channel that always holds its zero point adds nothing to a convolution's sums, and neither does padding. A channel
-with another constant value adds the same number to every sum unless windows meet padding, so the bias can absorb it. A
-channel that no operator reads need not be computed. The channels that remain keep their values exactly.
+with another constant value adds the same number to every sum, unless windows meet padding. The bias can include this
+number. A channel that no operator reads need not be computed. All other channels keep their values exactly.
 
-Only tensors inside a region lose channels, since TFLM sees all other tensors. Channel-wise operators keep the same
-channels of input and output. The input and output channels of a convolution are independent.
+Only tensors inside a region lose channels, since TFLM sees all other tensors. Operators that work channel by channel
+keep the same channels of input and output. A convolution may lose any of its input and output channels.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from tflm_memopt.rowgraph.graph import Region, RowGraph
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 ChannelMasks = Mapping[TensorId, Bools]
-"""For each tensor that may lose channels, a mask of the channels that remain."""
+"""By tensor, a mask of the channels that remain."""
 
 
 def without_dead_channels(graph: RowGraph) -> RowGraph:
-    """Return the graph without dead channels; each tensor keeps at least one."""
+    """Return the graph without dead channels. Each tensor keeps at least one channel."""
     order = [i for node in graph.nodes if isinstance(node, Region) for i in node.ops]
     ops = [graph.ops[i] for i in order]
     known = ranges(ops)
@@ -39,7 +39,7 @@ def without_dead_channels(graph: RowGraph) -> RowGraph:
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """An operator with the relation between its input channels and its output channels."""
+    """An operator, and how its output channels depend on its input channels."""
 
     op: RowOp
     seen: tuple[Range, ...]
@@ -59,26 +59,26 @@ class _Link:
         """Return the output channels that must stay if these input channels stay."""
         if self.op.is_convolution:
             return np.zeros(self.op.writes.c, dtype=np.bool_)
-        # each input channel has equally many output channels, and a single input channel may have any number
+        # each input channel has equally many outputs, and a single input channel any number
         if self.op.is_depthwise:
             return np.repeat(read & (len(read) > 1), self.op.writes.c // len(read))
         return read
 
     def _absorbed(self) -> Bools:
-        """Return the channels of a convolution's input whose contribution to every sum is constant."""
+        """Return the input channels of a convolution that add the same number to every sum."""
         (x,) = self.seen
         at_zero_point = np.equal(x.low, self.op.input_zero_points[0])
         return x.constant & (at_zero_point | (not meets_padding(self.op)))
 
 
 def _inner(graph: RowGraph, ops: Iterable[RowOp]) -> dict[TensorId, int]:
-    """Return the channels that may be removed of each tensor inside a region: the same for all its readers."""
+    """Return the number of channels of each tensor that may lose some. All its readers see the same channels."""
     channels = {op.output: op.writes.c for op in ops}
     whole = {t for node in graph.nodes for t in (*node.inputs, *node.outputs)}
     for op in ops:
         if not (op.is_convolution or op.is_depthwise or op.is_channelwise):
             whole |= {*op.inputs, op.output}
-        if op.is_binary:  # the operand is one channel that is broadcast to all
+        if op.is_binary:  # the operand is one channel that is broadcast
             whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != op.writes.c}
         whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != channels.get(t)}
     return {t: c for t, c in channels.items() if t not in whole}
@@ -96,7 +96,7 @@ def _masks(links: Sequence[_Link], inner: Mapping[TensorId, int]) -> ChannelMask
 
 
 def _spread(links: Sequence[_Link], masks: ChannelMasks) -> None:
-    """Extend `masks` by all channels that the masked channels require, until no channel is missing."""
+    """Add to `masks` all channels that the masked channels need, until none is missing."""
     before = -1
     while before != (before := sum(int(mask.sum()) for mask in masks.values())):
         for link in reversed(links):
@@ -114,7 +114,7 @@ def _mask(masks: ChannelMasks, tensor: TensorId, channels: int) -> Bools:
 
 
 def _cut(link: _Link, masks: ChannelMasks) -> RowOp:
-    """Return the operator on its remaining channels, with a bias that absorbs the dropped input channels."""
+    """Return the operator without dead channels. Its bias includes what the dead input channels added."""
     op = link.op
     read = [_mask(masks, t, rows.c) for t, rows in zip(op.inputs, op.reads, strict=True)]
     written = _mask(masks, op.output, op.writes.c)
@@ -124,7 +124,7 @@ def _cut(link: _Link, masks: ChannelMasks) -> RowOp:
 
 
 def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.int32] | None) -> RowOp:
-    """Return the operator on some channels of its inputs and output. `bias` still has the biases of all channels."""
+    """Return the operator on some channels of its inputs and output. bias: biases of all channels."""
     cut = replace(
         op,
         constant=_without(op.constant, written),
@@ -145,7 +145,7 @@ def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.
 
 
 def _without(constant: Constant | None, mask: Bools) -> Constant | None:
-    """Return a constant operand with its remaining channels, or unchanged if it is broadcast."""
+    """Return a constant operand with its remaining channels. An operand that is broadcast is unchanged."""
     if constant is None or constant.rows.c != len(mask):
         return constant
     rows, values = replace(constant.rows, c=int(mask.sum())), np.ascontiguousarray(constant.values[..., mask])
@@ -153,7 +153,7 @@ def _without(constant: Constant | None, mask: Bools) -> Constant | None:
 
 
 def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
-    """Return a convolution's bias plus the contribution of dropped constant channels, modulo 2**32 like all sums."""
+    """Return a convolution's bias plus what dropped constant channels added, modulo 2**32 like all sums."""
     op, (x,) = link.op, link.seen
     values = (x.low - op.input_zero_points[0])[dropped]
     added = op.own_weights.sum(axis=(1, 2), dtype=np.int64)[:, dropped] @ values
@@ -163,5 +163,5 @@ def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
 
 
 def _per_channel(values: NDArray[Scalar] | None, mask: Bools) -> NDArray[Scalar] | None:
-    """Select the values of the remaining channels; a single value for all channels stays."""
+    """Return the values of the remaining channels. A single value for all channels stays."""
     return values if values is None or values.size == 1 else values[mask]

@@ -1,6 +1,6 @@
-"""The row graph: operators as rows, grouped into regions, with builtin operators between them.
+"""Defines the row graph: operators that run row by row in regions, with builtin operators in between.
 
-The row graph is the input of planner, checker and lowering.
+Planner, checker and lowering all start from the row graph.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from tflm_memopt.ops.rowop import RowOp
 
 
 class Space(enum.Enum):
-    """Places where operators find the rows of a tensor outside the arena."""
+    """Places outside the arena where operators find the rows of a tensor."""
 
     STREAM = "stream"
-    """Streamed: the caller pushes rows in order. The arena has the last push, and older rows still needed."""
+    """The caller pushes rows in order. The arena holds the last push, and older rows that are still needed."""
     EXTERNAL = "external"
-    """External: the caller's buffer holds all rows and is only read."""
+    """The caller's buffer holds all rows and is only read."""
     STATE = "state"
-    """State: a rolling buffer that outlives the inference."""
+    """A rolling buffer that outlives the inference holds the rows."""
     LINK = "link"
-    """Link: another device sends the rows in order."""
+    """Another device sends the rows in order."""
     SLOW = "slow"
     """Slow memory besides the arena, for example PSRAM, holds all rows."""
 
@@ -42,7 +42,7 @@ class InputSource:
     pushed: int
     """Number of rows per push, or 0 if the input is in the caller's buffer."""
     shape: tuple[int, ...] = ()
-    """The input's shape in the model. A streamed input's tensor has only the rows of one push."""
+    """The input's shape in the model. The tensor of a streamed input has only the rows of one push."""
 
     @property
     def space(self) -> Space:
@@ -59,7 +59,7 @@ class SlidingWindow:
 
     @property
     def inferences(self) -> int:
-        """Number of inferences that fill the sliding window after a reset."""
+        """Number of inferences after a reset until all rows of the input are known."""
         return -(-self.rows // self.new)
 
 
@@ -68,25 +68,25 @@ class Rematerialisation:
     """Operators that run a second time for one reader of their result (rowgraph/rematerialisation.py)."""
 
     reader: int
-    """Key of the operator that reads the recomputed result."""
+    """Number of the operator that reads the recomputed result."""
     ops: tuple[int, ...]
-    """Keys of the operators that run twice, in execution order."""
+    """Numbers of the operators that run twice, in execution order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Row operators that become one custom operator."""
+    """Operators that become one custom operator."""
 
     ops: tuple[int, ...]
-    """Keys (Op.index) in schedule order."""
+    """Numbers of the operators (Op.index), in execution order."""
     views: tuple[int, ...]
-    """View operators that disappear in the region."""
+    """Numbers of operators that only change a shape, and that disappear in the region."""
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
 
     @property
     def number(self) -> int:
-        """The region's number: the smallest Op.index of its operators, which does not depend on their order."""
+        """The smallest Op.index of its operators, which does not depend on their order."""
         return min(self.ops)
 
     @property
@@ -97,19 +97,17 @@ class Region:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccessOrder:
-    """For each input byte, the kernel's step that reads it last, and for each output byte, the step that writes it
-    first. Each step reads before it writes.
-    """
+    """The order in which a kernel reads and writes bytes, in numbered steps. Each step reads before it writes."""
 
     last_read: NDArray[np.int64]
-    """For each byte of the input, the step that reads this byte last, or -1 if no step reads it."""
+    """For each byte of the input, the step that reads this byte last, or -1."""
     written: NDArray[np.int64]
     """For each byte of the output, the step that writes this byte first."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredIn:
-    """Location of a tensor whose bytes are part of another tensor, from that tensor's byte `first` on."""
+    """Place of a tensor whose bytes are part of another tensor, from byte `first` of that tensor on."""
 
     storage: TensorId
     first: int = 0
@@ -117,22 +115,21 @@ class StoredIn:
 
 @dataclass(frozen=True, slots=True)
 class BuiltinNode:
-    """An operator that stays builtin."""
+    """An operator that TFLM's own kernel runs."""
 
     op: int
     inputs: tuple[TensorId, ...]
-    """Inputs and outputs that are activations; variables keep their bytes between inferences and are in no plan."""
+    """Inputs and outputs without constants and variables, which are in no plan."""
     outputs: tuple[TensorId, ...]
     macs: int = 0
-    """Multiply-accumulates of the operator, counted only if all operators are builtin."""
+    """Number of multiply-accumulates, which counts only if all operators are builtin."""
     scratch: int = 0
     """Scratch bytes that the kernel requests from TFLM's planner."""
     orders: Mapping[TensorId, Callable[[], AccessOrder]] = field(default_factory=dict, compare=False)
-    """Access order of the kernel for each input that the output may overwrite; empty if the kernel has several
-    outputs.
+    """Access order of the kernel for each input that the output may overwrite. A kernel with several outputs has none.
     """
     copies: bool = False
-    """Whether the kernel only copies bytes, and leaves bytes that are already in place untouched."""
+    """Whether the kernel only copies bytes, and does nothing if the bytes are already in place."""
 
 
 Node = Region | BuiltinNode
@@ -143,29 +140,29 @@ class RowGraph:
     """The whole model as nodes in execution order."""
 
     model: Graph
-    """The model's operators in their original form, and all tensors of the rewritten model."""
+    """The operators in their original form, and all tensors of the rewritten model."""
     nodes: tuple[Node, ...]
     ops: Mapping[int, RowOp]
-    """The row operators of all regions by Op.index. The tensors of row operators are those of the rewritten model."""
+    """The operators of all regions by Op.index. Their tensors are those of the rewritten model."""
     source: InputSource | None = None
     """The model's input, if it is streamed or external."""
     window: SlidingWindow | None = None
-    """The model's input, if it is a sliding window."""
+    """The model's input, if it slides along an endless sequence."""
     passes: tuple[Rematerialisation, ...] = ()
-    """The rematerialisations that the graph contains (rowgraph/rematerialisation.py)."""
+    """Operators that run twice in the graph (rowgraph/rematerialisation.py)."""
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
-    """Tensors whose bytes are part of another tensor, to which nodes refer instead."""
+    """Tensors whose bytes are part of another tensor, which nodes name instead."""
     slow: frozenset[TensorId] = frozenset()
     """Tensors in slow memory (rowgraph/slow.py)."""
 
     @cached_property
     def macs(self) -> int:
-        """Multiply-accumulates of the graph if each output is computed once."""
+        """Number of multiply-accumulates if each output is computed once."""
         return sum(op.macs for op in self.ops.values()) + sum(node.macs for node in self.builtins)
 
     @cached_property
     def spaces(self) -> Mapping[TensorId, Space]:
-        """The spaces of the tensors that operators read outside the arena."""
+        """Where each tensor lives that operators read from outside the arena."""
         found = {state.tensor: Space.STATE for op in self.ops.values() for state in op.rolling_buffers}
         found |= {op.inputs[0]: Space.LINK for op in self.ops.values() if op.receives}
         found |= dict.fromkeys(self.slow, Space.SLOW)

@@ -1,4 +1,4 @@
-"""The place of the model's input: in the arena, streamed in pushes of a few rows, or in the caller's buffer."""
+"""Decides where the model's input lives: in the arena, streamed a few rows at a time, or in the caller's buffer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
 class InputMode:
     where: str = ARENA
     rows: int = 0
-    """Number of rows per push of a streamed input, or of new rows of a sliding window."""
+    """Number of rows per push of a streamed input, or number of new rows of a sliding input."""
     layers: int | None = None
-    """Maximum number of operators that slide with a window, or None for all that can."""
+    """Maximum number of operators that compute only new rows of a sliding input, or None for no limit."""
 
     def __str__(self) -> str:
         return f"{self.where}:{self.rows}" if self.rows else self.where
@@ -30,8 +30,8 @@ IN_ARENA = InputMode()
 
 
 def input_mode(text: str) -> InputMode:
-    """Parse the value of `--input`: `arena`, `external`, `stream` or `sliding`, the last two with an optional `:ROWS`.
-    Raises UsageError for another value.
+    """Return the meaning of an `--input` value: `arena`, `external`, `stream` or `sliding`. The last two accept
+    `:ROWS`. Raises UsageError for another value.
 
     >>> str(input_mode("stream")), str(input_mode("stream:4"))
     ('stream:1', 'stream:4')
@@ -50,10 +50,10 @@ def input_mode(text: str) -> InputMode:
 
 def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
     """Return the graph with the input in the requested place. Raises UsageError with an alternative if the input cannot
-    be there. The tensor of a streamed input has the rows of one push. An external input is no longer an input of the
-    model.
+    be there. The tensor of a streamed input has only the rows of one push. An external input is no longer an input of
+    the model.
     """
-    if mode.where in (ARENA, SLIDING):  # sliding.py sets up a sliding window before regions are formed
+    if mode.where in (ARENA, SLIDING):  # sliding.py changes the graph of a sliding input earlier
         return graph
     word = "streamed" if mode.where == STREAM else "external"
     if Space.STATE in graph.spaces.values():
@@ -105,7 +105,7 @@ def _rows(graph: RowGraph, tensor: Tensor, word: str) -> tuple[int, int]:
     seen = list(dict.fromkeys(rows for t, rows in reads if t == tensor.id))
     if len(seen) > 1:
         shapes = " and ".join(f"{rows.h}x{rows.w}x{rows.c}" for rows in seen)
-        raise _impossible(word, f"operators see input '{tensor.label}' in different ways, as {shapes}")
+        raise _impossible(word, f"operators read input '{tensor.label}' with different shapes: {shapes}")
     return seen[0].h, seen[0].row_bytes
 
 
@@ -117,7 +117,7 @@ def _first_and_only(graph: RowGraph, readers: list[Region | BuiltinNode], tensor
 
 
 def _impossible(word: str, why: str, hint: str = "") -> UsageError:
-    """Return the error for an input that cannot be in its place, with the best alternative as hint."""
+    """Return the error for an input that cannot be in its place, with the best alternative."""
     return UsageError(
         f"the input cannot be {word}: {why}",
         code="unsupported_input",

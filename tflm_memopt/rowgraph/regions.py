@@ -1,10 +1,9 @@
-"""Selects the operators that become custom operators: maximal convex regions of supported operators between builtin
-operators.
+"""Selects the regions: the largest sets of supported operators that can each become one custom operator.
 
-A region is convex if no path leaves it through a builtin operator and returns. If such a path existed, neither the
-region nor the builtin operator could run first. The level of an operator is the number of times that a path from the
-inputs enters supported operators. Operators of one level never depend on each other through a builtin operator, so
-connected operators of one level are a region.
+No path may leave a region through a builtin operator and return to it. With such a path, neither the region nor the
+builtin operator could run first. The level of an operator is the number of times that a path from the inputs enters
+supported operators. Operators of one level never depend on each other through a builtin operator. A region therefore
+consists of connected operators of one level.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 from tflm_memopt.rowgraph.supported import Support, View
 
 ANY: Variable = (b"*", b"*")
-"""Stands for all variables of which this graph has no handle."""
+"""Stands for all variables of which the graph has no handle."""
 
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
-    """Return the regions and builtin operators of a canonical graph."""
+    """Return the regions and the builtin operators of a graph in canonical form."""
     model, graph = graph, without_dead(graph, lambda op: _stays(op, support[op.index]))
     builtin_views: set[int] = set()
     while True:
@@ -43,7 +42,7 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
 
 
 def _stays(op: Op, support: Support) -> bool:
-    """Return whether an operator without readers stays, because it is builtin, keeps a state, or sends rows."""
+    """Return whether an operator without readers stays, since it is builtin, keeps a state, or sends rows."""
     crosses = isinstance(support, RowOp) and support.message is not None
     return isinstance(support, Unsupported) or op.type == KEEP or crosses
 
@@ -71,8 +70,8 @@ def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int
 def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Support]) -> list[list[int]]:
     """Return the connected operators of each level, in order.
 
-    Groups of operators that consist of views only are left out. Messages connect operators, since a custom operator
-    resumes where it waited for another device.
+    Sets of operators that only change shapes are left out. Messages connect operators, since a custom operator resumes
+    where it waited for another device.
     """
     links: dict[int, list[Hashable]] = {}
     for op in graph.ops:
@@ -89,7 +88,7 @@ def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Suppor
 
 
 def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
-    """Return the sets of operators that share a link, directly or through other operators, in the order of `links`.
+    """Return the sets of operators that share a link, directly or through others, in the order of `links`.
 
     >>> _connected({1: "a", 2: "b", 3: "ac", 4: "c"})
     [[1, 3, 4], [2]]
@@ -112,7 +111,7 @@ def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
 
 
 def builtin_with_devices(where: str) -> UsageError:
-    """Return the error for a builtin operator on one of several devices: TFLM would rerun it after each wait."""
+    """Return the error for a builtin operator on one of several devices, which TFLM would run again after each wait."""
     return UsageError(
         "several devices cannot run operators that stay builtin",
         code="unsupported_operator",
@@ -147,7 +146,7 @@ def _holders(
 def _assemble(
     graph: Graph, support: Mapping[int, Support], groups: Sequence[list[int]], holder: Mapping[TensorId, TensorId]
 ) -> tuple[tuple[Node, ...], Mapping[int, RowOp]]:
-    """Return nodes in execution order, and the row operators of all regions."""
+    """Return the nodes in execution order, and the operators of all regions."""
     position = {op.index: i for i, op in enumerate(graph.ops)}
     absorbed = {i for g in groups for i in g}
     ops = {i: _renamed(s, holder) for i in absorbed if isinstance(s := support[i], RowOp)}
@@ -166,7 +165,7 @@ def _assemble(
 
 
 def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[int]:
-    """Yield node numbers in topological order; of the nodes that are ready, the one with the smallest key comes first.
+    """Yield node numbers in topological order. Of the nodes that are ready, the one with the smallest key comes first.
 
     >>> list(_sorted([{2}, {}, {}], key=[0, 2, 1]))
     [2, 0, 1]
@@ -182,9 +181,9 @@ def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[i
 
 
 def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of operators, by Op.index, that must keep the given order because both use the same variable.
+    """Yield pairs of operators (Op.index) that must keep the given order, since both use the same variable.
 
-    An operator with one variable affects only that variable; an operator with any other number affects all variables.
+    An operator with one variable affects only this variable. Any other operator affects all variables.
     """
     ops = {op.index: op for op in graph.ops}
     named = handles(graph)
@@ -201,7 +200,7 @@ def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]
 @dataclass(frozen=True, slots=True)
 class TensorUse:
     by_rows: Mapping[TensorId, Sequence[int]]
-    """Keys of the row operators that read each tensor."""
+    """Numbers of the operators in regions that read each tensor."""
     by_others: Collection[TensorId]
     """Tensors that builtin operators or the model's caller read."""
     external: Collection[TensorId]
@@ -211,7 +210,7 @@ class TensorUse:
 def tensor_use(
     graph: Graph, ops: Mapping[int, RowOp], builtins: Iterable[BuiltinNode], external: Collection[TensorId] = ()
 ) -> TensorUse:
-    """Return the readers of the tensors of `graph`, with row operators `ops` and builtin operators `builtins`."""
+    """Return the readers of all tensors. ops: operators in regions. builtins: all other operators."""
     by_rows: dict[TensorId, list[int]] = {}
     for key, op in ops.items():
         for t in op.inputs:
@@ -220,7 +219,7 @@ def tensor_use(
 
 
 def regions_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) -> Iterator[Region]:
-    """Yield one region of these operators, or several in order if a custom operator cannot have all their tensors."""
+    """Yield one region of these operators, or several if a custom operator cannot have so many tensors."""
     piece: list[int] = []
     if region_of(group, ops, use).width > MAX_IO:
         for i in group:
@@ -253,7 +252,7 @@ def _renamed(op: RowOp, holder: Mapping[TensorId, TensorId]) -> RowOp:
 
 
 def _builtin(graph: Graph, op: Op, variables: Collection[TensorId]) -> BuiltinNode:
-    """Return the node of a builtin operator. variables: handles of variables, for which TFLM plans no bytes."""
+    """Return the node of a builtin operator. variables: handles of variables, for which TFLM allocates no bytes."""
 
     def activations(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
         there = (t for t in tensors if t >= 0 and t not in variables)

@@ -1,14 +1,14 @@
-"""Rematerialisations: operators run twice, so that a reduction over a tensor need not keep the tensor.
+"""Finds operators that should run twice (rematerialisation), so that a reduction over a tensor need not keep the
+tensor.
 
 A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. Either the whole tensor is
-kept until the vector is ready, or the tensor is recomputed from a smaller earlier tensor. The operators that recompute
-the tensor run twice: first they feed the reduction row by row, later they feed the late reader row by row. For planner,
-checker and lowering, the repeated operators are ordinary operators, whose weights are the same bytes in flash.
+kept until the vector is ready, or it is computed again from a smaller earlier tensor. In the second case the operators
+run twice: first for the reduction, and later for the multiplication. Planner, checker and lowering treat the copies as
+ordinary operators. Their weights are the same bytes in flash.
 
-More rematerialisations, and earlier starting points, save bytes and cost multiply-accumulates. For each gate, the
-tensors that are whole when the gate's late reader starts give a lower bound on the bytes. For each value of this bound
-there is a set of rematerialisations with the fewest multiply-accumulates. These Pareto-optimal sets of
-rematerialisations are tried (convert/frontier.py).
+More copies, and copies from an earlier tensor on, save bytes and cost multiply-accumulates. The tensors that are whole
+when the multiplication starts give a lower bound of the bytes. For each value of this bound, the copies with the fewest
+multiply-accumulates are tried (convert/frontier.py).
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Rematerialisation, Row
 from tflm_memopt.rowgraph.regions import regions_of, tensor_use
 
 MOST_OPS = 16
-"""Maximum number of operators of one rematerialisation."""
+"""Maximum number of operators that run twice for one reader."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     passes: tuple[Rematerialisation, ...]
     macs: int
-    """Multiply-accumulates of all operators, where operators that run twice count twice."""
+    """Number of multiply-accumulates. Operators that run twice count twice."""
     bound: int
-    """Maximum, over all late readers, of the bytes of whole tensors when the reader starts."""
+    """Maximum number of bytes of whole tensors when one of the late readers starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """An option for one late reader: a rematerialisation, or none."""
+    """An option for one reader of a whole tensor: operators that run twice, or none."""
 
     bound: int
-    """Bytes of whole tensors when the late reader starts."""
+    """Bytes of whole tensors when the reader starts."""
     macs: int
-    """Multiply-accumulates of the rematerialisation."""
+    """Number of multiply-accumulates that are added."""
     second: Rematerialisation | None = None
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return the sets of rematerialisations to plan by rising compute, first the empty one. sizes: tensors' bytes."""
+    """Return sets of operators that may run twice, by rising compute, first no operator. sizes: tensors' bytes."""
     seen = _Seen(graph, sizes)
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
     once = sum(op.macs for op in graph.ops.values())
@@ -65,8 +65,8 @@ def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...
 
 
 def with_passes(graph: RowGraph, passes: Sequence[Rematerialisation]) -> RowGraph:
-    """Return the graph with each rematerialisation's operators repeated before its late reader. Raises PlanError if the
-    operators cannot be repeated there.
+    """Return the graph with the given operators repeated just before their reader. Raises PlanError if they cannot be
+    repeated there.
     """
     for second in passes:
         graph = _with_pass(graph, second)
@@ -74,7 +74,7 @@ def with_passes(graph: RowGraph, passes: Sequence[Rematerialisation]) -> RowGrap
 
 
 def _cheapest(ways: Collection[_Choice], limit: int) -> _Choice:
-    """Return the option with the least compute below a bound, or the option with the lowest bound if there is none."""
+    """Return the option of least compute below a bound, or the option of lowest bound if there is none."""
     return min((w for w in ways if w.bound <= limit), key=lambda w: w.macs, default=min(ways, key=lambda w: w.bound))
 
 
@@ -92,12 +92,12 @@ class _Seen:
 
     @cached_property
     def keys(self) -> Mapping[TensorId, int]:
-        """Keys of the row operators by their output."""
+        """Number of the operator that writes each tensor."""
         return {op.output: key for key, op in self.graph.ops.items()}
 
     @cached_property
     def tensors(self) -> Sequence[TensorId]:
-        """Tensors in order of their creation; a set of tensors is an integer with bit i for the i-th tensor."""
+        """Tensors in order of their creation. A set of tensors is an integer with bit i for the i-th tensor."""
         there = dict.fromkeys(self.graph.model.inputs) | dict.fromkeys(self.graph.outside)
         for step in self.steps:
             there |= dict.fromkeys((*step.inputs, *_outputs(step)))
@@ -108,12 +108,11 @@ class _Seen:
         return {t: i for i, t in enumerate(self.tensors)}
 
     def of(self, tensors: Iterable[TensorId]) -> int:
-        """Return a set of tensors as an integer."""
         return functools.reduce(operator.or_, (1 << self.position[t] for t in tensors), 0)
 
     @cached_property
     def behind(self) -> Mapping[TensorId, int]:
-        """For each tensor, the set of tensors that it depends on directly or indirectly."""
+        """For each tensor, the set of tensors that it depends on, directly or indirectly."""
         found = dict.fromkeys(self.tensors, 0)
         for step in self.steps:
             above = self.of(step.inputs)
@@ -124,7 +123,7 @@ class _Seen:
 
     @cached_property
     def complete(self) -> Mapping[TensorId, int]:
-        """For each tensor, the dependencies that must be complete before the tensor's first row can be computed."""
+        """For each tensor, the set of tensors that must be complete before its first row can be computed."""
         found = dict.fromkeys(self.tensors, 0)
         for step in self.steps:
             early = 0
@@ -137,7 +136,7 @@ class _Seen:
 
     @cached_property
     def late_readers(self) -> tuple[tuple[int, int], ...]:
-        """Late readers, each with the number of an input on which another input of the reader depends as a whole."""
+        """Operators that need one input whole before they can read another, each with the other one's number."""
         return tuple(
             (self.keys[op.output], k)
             for op in self.steps
@@ -152,9 +151,7 @@ class _Seen:
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> int:
-        """Return the complete tensors that are still needed when a late reader starts, except `without`, which no other
-        operator reads.
-        """
+        """Return the complete tensors that are still needed when a late reader starts, apart from `without`."""
         wanted = self.of(t for t in (*self.graph.model.outputs, *reader.inputs) if t in self.position)
         wanted &= ~self.of([] if without is None or without in self.graph.model.outputs else [without])
         made = self.of([reader.output])
@@ -164,7 +161,7 @@ class _Seen:
         return self.complete[reader.output] & wanted
 
     def nbytes(self, tensors: int) -> int:
-        """Return the bytes of a set of tensors, of which constants and tensors outside the arena take none."""
+        """Return the bytes of a set of tensors in the arena."""
         there = (t for i, t in enumerate(self.tensors[: tensors.bit_length()]) if tensors >> i & 1)
         return sum(self.sizes.get(t, 0) for t in there if t not in self.graph.spaces)
 
@@ -174,7 +171,7 @@ def _outputs(step: RowOp | BuiltinNode) -> tuple[TensorId, ...]:
 
 
 def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
-    """Yield no rematerialisation, then rematerialisations with earlier and earlier starts that lower the bound."""
+    """Yield the option without repeated operators, and then options with more and more of them that lower the bound."""
     reader = seen.graph.ops[key]
     tensor = reader.inputs[k]
     best = seen.nbytes(seen.whole(reader))
@@ -187,9 +184,9 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
         ops = [seen.graph.ops[seen.keys[t]] for t in made]
         border = {t for op in ops for t in op.inputs}.difference(made)
         if any(seen.graph.spaces.get(t) is Space.STREAM for t in border):
-            return  # rows of the streamed input no longer exist when operators run a second time
+            return  # these rows of the streamed input no longer exist
         if any(op.stateful for op in ops):
-            return  # rows of a state may no longer exist when operators run a second time
+            return  # these rows of a state may no longer exist
         bound = seen.nbytes(others | seen.of(border))
         if bound < best:
             best = bound
@@ -225,7 +222,7 @@ def _with_pass(graph: RowGraph, second: Rematerialisation) -> RowGraph:
 
 
 def _nodes(graph: RowGraph, ops: Mapping[int, RowOp], reader: int, added: Sequence[int]) -> Iterator[Node]:
-    """Yield the nodes with updated regions, whose inputs and outputs may have changed."""
+    """Yield the nodes. The inputs and outputs of regions may have changed."""
     use = tensor_use(graph.model, ops, graph.builtins, graph.outside)
     for node in graph.nodes:
         if isinstance(node, BuiltinNode):

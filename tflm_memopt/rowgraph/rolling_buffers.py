@@ -1,11 +1,11 @@
 """Turns states that are read and kept whole into rolling buffers of rows. A streaming model joins its kept rows and the
 new rows, and keeps the last rows of the result. In a rolling buffer no row moves, since new rows replace the oldest
-rows. Readers of the joined rows then read the new rows, and find the kept rows in the state at negative row numbers. A
-reader of only some channels or fewer rows gets its own, smaller rolling buffer.
+rows. A reader of the joined rows then reads the new rows, and finds the kept rows in the state at negative row numbers.
+A reader of fewer rows or channels gets its own, smaller rolling buffer.
 
-The operator that writes a state must run after all readers of the state. So the outputs of the state's readers become
-operands of the operator that writes it. If there are too many readers, their outputs become operands of another
-operator, and its output of one byte becomes the operand.
+The operator that writes a state must run after all readers of the state. The outputs of the readers therefore become
+its operands. Of too many readers, the outputs first become operands of another operator, whose output of one byte
+stands for them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SPLIT = "SPLIT"
 
 
 def broken(annotated: AnnotatedGraph, graph: RowGraph) -> frozenset[int]:
-    """Return operators on variables that cannot be states, because not all users of the variable are in one region."""
+    """Return operators on variables that cannot be states, since not all users of the variable are in one region."""
     outside, found = wanted(annotated), set[int]()
     homes = {i: region.number for region in graph.regions for i in region.ops}
     for op in annotated.graph.ops:
@@ -54,7 +54,7 @@ def wanted(annotated: AnnotatedGraph) -> frozenset[TensorId]:
 
 
 def with_rolling_buffers(annotated: AnnotatedGraph) -> AnnotatedGraph:
-    """Return the graph with rolling buffers for suitable states, each of which is kept after all readers ran."""
+    """Return the graph with rolling buffers where possible. Each state is written after all its readers ran."""
     work = GraphWork(annotated)
     for key, writer, kept in work.state_writers():
         if (joined := work.joined(writer, kept)) is not None:
@@ -68,14 +68,14 @@ class _Joined(NamedTuple):
     """The rows of a state, followed by new rows."""
 
     key: int
-    """Key of the operator that joins the rows."""
+    """Number of the operator that joins the rows."""
     tensor: TensorId
     state: TensorId
     new: TensorId
     rows: Rows
-    """Layout of the new rows."""
+    """Size of the new rows."""
     old: int
-    """Number of the state's rows."""
+    """Number of rows in the state."""
 
 
 class _Slice(NamedTuple):
@@ -88,7 +88,7 @@ class _Slice(NamedTuple):
 
 
 class GraphWork:
-    """A graph during its rewrite, with operators both in the model's form and as rows."""
+    """A graph that is being changed. Each operator has its form in the model and its form as rows."""
 
     def __init__(self, annotated: AnnotatedGraph) -> None:
         graph = annotated.graph
@@ -100,14 +100,13 @@ class GraphWork:
         self.order = [op.index for op in graph.ops]
         self.states = {state.tensor: state for state in graph.states}
         self.parts: dict[tuple[TensorId, int, int], tuple[TensorId, TensorId]] = {}
-        """For (rows, first channel, number of channels): the tensor with these channels of the new rows, and
-        its state.
+        """For (rows, first channel, number of channels), the tensor with these channels of the new rows, and its state.
         """
         self.wanted = wanted(annotated)
         """Tensors that must exist as a whole."""
 
     def add_tensor(self, like: TensorId, rows: Rows | None = None, **changes: Any) -> TensorId:
-        """Add a tensor that differs from another one in its rows, if given, and in the given fields. Return its id."""
+        """Add a tensor that differs from another one in the given fields and, if given, its rows. Return its number."""
         tensor, old = max(self.tensors) + 1, self.tensors[like]
         if rows:
             changes["shape"] = 1, rows.h, rows.w, rows.c // ITEM_BYTES[old.dtype]
@@ -115,7 +114,7 @@ class GraphWork:
         return tensor
 
     def add_op(self, op: RowOp, place: int, kind: str = "", **options: Any) -> None:
-        """Add an operator at a position in the order. kind: its type in the model, if other than its name."""
+        """Add an operator at a position in the order. kind: its type in the model, if this is not its name."""
         key = max(self.stated) + 1
         self.support[key] = op
         self.stated[key] = Op(key, kind or op.name, op.inputs, (op.output,), options, op.sources)
@@ -129,7 +128,6 @@ class GraphWork:
         return AnnotatedGraph(graph, {i: self.support[i] for i in self.order})
 
     def _stated(self, op: Op, support: Support) -> Op:
-        """Return the operator with its new operands."""
         if not isinstance(support, RowOp) or support.inputs == self._read_before.get(op.index):
             return op
         others = (t for t in op.inputs if t < 0 or self.tensors[t].constant or self.tensors[t].variable)
@@ -146,7 +144,7 @@ class GraphWork:
         return support if isinstance(support, RowOp) else None
 
     def support_of(self, key: int) -> RowOp:
-        """Return the row operator with this key, or raise TypeError if the operator is builtin."""
+        """Return the operator with this number, or raise TypeError if it is builtin."""
         support = self.support[key]
         if not isinstance(support, RowOp):
             raise TypeError(f"operator {key} stays builtin")
@@ -159,13 +157,13 @@ class GraphWork:
         return next((i for i in self.order if (op := self.row_op(i)) and op.output == tensor), None)
 
     def state_writers(self) -> Iterator[tuple[int, RowOp, StateRollingBuffer]]:
-        """Yield the operators that keep rows in a state, by key, with their states."""
+        """Yield the operators that keep rows in a state, each with its number and the state."""
         for i in tuple(self.order):
             if (op := self.row_op(i)) and op.state_write:
                 yield i, op, op.state_write
 
     def readers_of_state(self, state: TensorId) -> list[RowOp]:
-        """Return the operators that read a state, as a whole tensor or as the rows before row 0."""
+        """Return the operators that read a state, as a whole tensor or as rows before row 0."""
         return [op for op in self.rows() if state in (op.older, *op.inputs)]
 
     def is_whole(self, tensor: TensorId) -> bool:
@@ -173,7 +171,7 @@ class GraphWork:
         return tensor in self.wanted
 
     def joined(self, writer: RowOp, kept: StateRollingBuffer) -> _Joined | None:
-        """Return the join of old and new rows whose last rows a KEEP stores, or None if it stores anything else."""
+        """Return how old and new rows are joined if the operator keeps the last joined rows, else None."""
         state, depth = kept.tensor, kept.rows.h
         piece = self.maker(writer.inputs[0])
         cut = self.slice(piece) if piece is not None else None
@@ -194,9 +192,7 @@ class GraphWork:
         return _Joined(maker, whole, state, join.inputs[1], new, depth)
 
     def slice(self, key: int) -> _Slice | None:
-        """Return the slice that a COPY takes of its input (its last rows, or some channels), or None for other
-        operators.
-        """
+        """Return the slice of its input that an operator copies, or None for any other operator."""
         op = self.row_op(key)
         if op is None or op.moves is None or len(op.inputs) != 1 or op.older is not None or op.state_write is not None:
             return None
@@ -213,7 +209,7 @@ class GraphWork:
         return _Slice(rows, first, made.row_bytes // seen.w) if (index.reshape(rows, -1) == wanted).all() else None
 
     def make_rolling_buffer(self, key: int, joined: _Joined) -> None:
-        """Keep new rows in a rolling buffer; readers of the joined rows then read the new rows and the buffer."""
+        """Keep new rows in a rolling buffer. Readers of the joined rows then read the new rows and the buffer."""
         writer, kept = self._state_writer(joined.state)
         self._read_rolling_buffer(joined, joined.tensor, _Slice(joined.old + joined.rows.h, 0, joined.rows.c))
         rolling_buffer = replace(kept, rows=replace(joined.rows, h=joined.old))
@@ -222,7 +218,7 @@ class GraphWork:
         )
 
     def _read_rolling_buffer(self, joined: _Joined, tensor: TensorId, seen: _Slice) -> None:
-        """Redirect all readers of the joined rows, or of a slice of the joined rows, that can read a rolling buffer."""
+        """Change all readers of the joined rows, or of a slice of them, that can read a rolling buffer instead."""
         for key in self.readers(tensor):
             op = self.row_op(key)
             if op and _is_window(op, joined, seen):
@@ -232,7 +228,7 @@ class GraphWork:
                 self._read_rolling_buffer(joined, op.output, _Slice(cut.rows, seen.first + cut.first, cut.channels))
 
     def _part(self, joined: _Joined, seen: _Slice, like: int) -> tuple[TensorId, TensorId]:
-        """Return the tensors of the new rows and of the state, with only the channels that the reader sees."""
+        """Return the tensors of the new rows and of the state, with the channels that the reader sees."""
         if seen.channels == joined.rows.c:
             return joined.new, joined.state
         part = joined.new, seen.first, seen.channels
@@ -259,7 +255,7 @@ class GraphWork:
         return next((op, kept) for _, op, kept in self.state_writers() if kept.tensor == state)
 
     def drop_unread(self) -> None:
-        """Remove operators that only moved rows of rolling buffers, unread states, and unread rows of states."""
+        """Remove states and rows of states that nothing reads, and operators that only moved them."""
         while unread := {i for i in self.order if self._is_unread(i)}:
             self.order = [i for i in self.order if i not in unread]
         for i, op, kept in self.state_writers():
@@ -303,7 +299,7 @@ class GraphWork:
 
     def _all_of(self, made: Mapping[TensorId, Rows], writer: int) -> Mapping[TensorId, Rows]:
         """Replace the first few tensors by one byte, which a new operator makes when they are complete. Return the
-        other tensors and that byte.
+        other tensors and the byte.
         """
         some = dict(list(made.items())[:MAX_INPUTS])
         token = self.add_tensor(self.support_of(writer).output, shape=(1, 1, 1, 1))
@@ -323,6 +319,6 @@ def _is_window(op: RowOp, joined: _Joined, seen: _Slice) -> bool:
 
 
 def _on_new_rows(op: RowOp, joined: _Joined, seen: _Slice, state: TensorId) -> RowOp:
-    """Return the window operator on the new rows only, with the rows before the new ones in a state."""
+    """Return the operator on the new rows only, with the rows before them in a state."""
     window = replace(op.window, pad_top=seen.rows - joined.rows.h)
     return replace(op, reads=(replace(joined.rows, c=seen.channels),), window=window, older=state)

@@ -1,16 +1,17 @@
-"""Sliding windows: the input is the last rows of an endless sequence, and each inference adds a few rows.
+"""Changes a model for a sliding input: the input is the last part of an endless sequence, and each inference adds a few
+rows.
 
-Time runs along the height. If an operator computes a row only from rows around it, without padding, the previous
-inference's rows stay valid after a shift. In a sliding window, only new rows are computed, and a rolling buffer keeps
-the rows that later windows need (rolling_buffers.py). Rows that depend on padding are recomputed (edges.py) if that
-needs fewer multiply-accumulates than not to slide. An operator that cannot slide reads all rows of its input, kept rows
-and new rows joined, and everything after it is computed whole. Once the sliding window is full, its outputs equal those
-of the original model on the last rows, byte for byte.
+Time runs along the height. A row that depends only on rows around it, and not on padding, stays valid when the input
+slides. Only new rows are therefore computed, and a rolling buffer keeps the rows that later inferences need
+(rolling_buffers.py). Rows that depend on padding are recomputed (edges.py) if this needs fewer multiply-accumulates
+than to compute everything. Some operators need all rows. They read the kept and the new rows, joined, and all later
+operators compute everything. When all rows of the input are known, the outputs equal those of the original model byte
+for byte.
 
 A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H' rows. The first a and last b
 input rows depend on padding, and so do the first a' and last b' output rows. n new input rows give m = n / s new output
-rows, at most all rows that do not depend on padding. The new output rows start at row (H' - b' - m) * s - p, so the
-operator reads (H - b - n) - (H' - b' - m) * s + p rows before the new input rows.
+rows, at most all rows that do not depend on padding. The new output rows start at row (H' - b' - m) * s - p of the
+input, so the operator reads (H - b - n) - (H' - b' - m) * s + p rows before the new input rows.
 """
 
 from __future__ import annotations
@@ -32,11 +33,10 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 
 
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
-    """Return the graph with an input of n new rows, and its sliding window.
+    """Return the graph with an input of n new rows, and the description of its sliding input.
 
-    layers: number of operators that may slide, or None for all. The operators that do not slide recompute a kept
-    window, which often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not
-    divide n.
+    layers: number of operators that may compute only new rows, or None for all. The others compute all rows, which
+    often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not divide n.
     """
     graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:
@@ -48,23 +48,23 @@ def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -
         least = next((m for m in range(1, error.height) if _divides(annotated, m, layers)), None)
         hint = "--input arena" if least is None else f"--input sliding:{least}"
         raise UsageError(
-            f"{error.rows} new rows come to operator {error.name}, which steps by {error.stride}",
+            f"operator {error.name} gets {error.rows} new rows, which its stride {error.stride} does not divide",
             code="unsupported_input",
             hint=hint,
         ) from error
 
 
 class _Strides(Exception):
-    """The number of new rows is not a multiple of a layer's stride."""
+    """Raised if the number of new rows is not a multiple of a layer's stride."""
 
     def __init__(self, rows: int, op: RowOp, height: int) -> None:
-        """height: height of the model's window."""
+        """height: number of rows of the model's input."""
         super().__init__()
         self.rows, self.name, self.stride, self.height = rows, op.name, op.window.stride_h, height
 
 
 def _divides(annotated: AnnotatedGraph, n: int, layers: int | None) -> bool:
-    """Return whether the number of new rows is a multiple of the product of strides up to each layer."""
+    """Return whether n new rows suit the strides of all layers."""
     try:
         _slid(annotated, n, layers)
     except _Strides:
@@ -73,7 +73,7 @@ def _divides(annotated: AnnotatedGraph, n: int, layers: int | None) -> bool:
 
 
 def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[AnnotatedGraph, SlidingWindow]:
-    """Let layers that pad slide only if that needs fewer multiply-accumulates. Raises _Strides."""
+    """Change layers with padding only if this saves multiply-accumulates. Raises _Strides."""
     (tensor,) = annotated.graph.inputs
     away = _Sliding(annotated, tensor, n, layers)
     found, window = away.run(), SlidingWindow(away.height, n)
@@ -82,28 +82,28 @@ def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[Annota
         return min(found, padded, key=lambda u: u.macs), window
     except Impossible:
         return found, window
-    except _Strides:  # the error suggests another number of new rows
+    except _Strides:  # the error suggests another number of rows
         if found.macs >= annotated.macs:
             raise
         return found, window
 
 
 class _Sliding(Edges):
-    """A graph whose operators are changed to slide, one after the other."""
+    """A graph whose operators are changed to compute only new rows, one after the other."""
 
     def __init__(
         self, annotated: AnnotatedGraph, tensor: TensorId, n: int, layers: int | None = None, *, padded: bool = False
     ) -> None:
-        """layers: see with_sliding(). padded: whether operators that pad in time slide, too."""
+        """layers: as for with_sliding(). padded: whether this includes layers that pad in time."""
         super().__init__(annotated, tensor)
         self.n, self.padded = n, padded
         self.may_slide = frozenset(self.order[:layers])
         self.joined_rows: dict[TensorId, TensorId] = {}
-        """For each sliding tensor, a tensor of all rows of the window."""
+        """For each tensor that slides, a tensor of all its rows."""
         rows = self._input_rows()
         if not 0 < n < rows.h:
             raise UsageError(
-                f"the input is a window of {rows.h} {'row' if rows.h == 1 else 'rows'}: it cannot slide by {n}",
+                f"the input has {rows.h} {'row' if rows.h == 1 else 'rows'}, so it cannot slide by {n}",
                 code="unsupported_input",
                 hint=f"--input sliding:ROWS with 1 to {rows.h - 1}" if rows.h > 1 else "--input arena",
             )
@@ -114,14 +114,14 @@ class _Sliding(Edges):
         seen = {rows for op in self.rows() for t, rows in zip(op.inputs, op.reads, strict=True) if t == self.input}
         if len(seen) != 1 or self.is_whole(self.input):
             raise UsageError(
-                "the input cannot slide: not all that read it run row by row, and see the same rows",
+                "the input cannot slide: its readers must all run row by row and see the same rows",
                 code="unsupported_input",
                 hint="--input arena",
             )
         return seen.pop()
 
     def run(self) -> AnnotatedGraph:
-        """Change all operators. Raises _Strides if strides do not fit, and Impossible if edges cannot be recomputed."""
+        """Change all operators. Raises _Strides if strides do not fit, or Impossible for edge rows."""
         for key in list(self.order):
             self.slide(key)
         self.keep()
@@ -129,7 +129,7 @@ class _Sliding(Edges):
         return self.annotated()
 
     def slide(self, key: int) -> None:
-        """Change an operator to process new rows or, if it cannot slide, all rows of the window."""
+        """Change an operator to process new rows or, if that is impossible, all rows."""
         op = self.row_op(key)
         if op is None or not self.slid.keys() & set(op.inputs):
             return
@@ -148,7 +148,7 @@ class _Sliding(Edges):
             self.becomes(op.output, Slid(op.writes, made.writes.h, *edges))
 
     def _edges(self, op: RowOp) -> tuple[int, int]:
-        """Return the numbers of top and bottom output rows that depend on padding of this or an earlier layer."""
+        """Return how many of the first and last output rows depend on padding of this or an earlier layer."""
         found, w = [self.slid[t] for t in op.inputs if t in self.slid], op.window
         if not found or not op.has_window:
             return max((s.top for s in found), default=0), max((s.bottom for s in found), default=0)
@@ -167,7 +167,7 @@ class _Sliding(Edges):
         return self._window(op, slid[0]) if len(slid) == 1 else None
 
     def _each_row(self, op: RowOp, slid: list[Slid]) -> RowOp | None:
-        """Return a row-wise operator on those new rows of its inputs that do not depend on padding in any input."""
+        """Return an element-wise operator on the new rows that do not depend on padding in any input."""
         away = slid[0].whole.h - sum(self._edges(op))
         (new, *others) = {min(s.new, away) for s in slid}
         same = all(self._row_by_row(op, k) for k in range(len(op.inputs)))
@@ -177,7 +177,7 @@ class _Sliding(Edges):
         return replace(op, reads=tuple(replace(s.whole, h=new) for s in slid), writes=replace(op.writes, h=new))
 
     def _running_sum(self, op: RowOp, key: int) -> RowOp | None:
-        """Return the operator as a running sum, or None if a running sum would not save additions."""
+        """Return the operator as a running sum, or None if that would save no additions."""
         slid = self.slid.get(op.inputs[0])
         if slid is None or not is_mean(op, slid.whole) or slid.new >= slid.older:
             return None
@@ -188,20 +188,21 @@ class _Sliding(Edges):
         sums = self.add_tensor(tensor, name=name, shape=(1, 1, rows.w, rows.c), dtype="INT8")
         self.states[sums] = StateTensor(sums, 0)
         older = Slid(slid.whole, slid.older)
-        parts = self._edge_rows(tensor, key)
+        above, below = self._edge_rows(tensor, key)
+        parts = above + below
         edges = [parts[0] if len(parts) == 1 else (self.rows_of(tensor, parts, key), sum(slid.edges))] if parts else []
         operands = [(tensor, slid.rows, slid.new), (self.older_rows(tensor), older.rows, slid.new)]
         operands += [(t, replace(slid.whole, h=h), h) for t, h in edges]
         return sliding_sum(op, [*operands, (sums, rows, 1)], StateRollingBuffer(sums, rows, 0))
 
-    def _edge_rows(self, tensor: TensorId, before: int) -> list[tuple[TensorId, int]]:
-        """Return tensors of the first and of the last rows, which depend on padding, with their numbers of rows."""
+    def _edge_rows(self, tensor: TensorId, before: int) -> tuple[list[tuple[TensorId, int]], ...]:
+        """Return tensors of the first and of the last rows that depend on padding, each with its number of rows."""
         slid = self.slid[tensor]
         above = [(self.first(tensor, slid.top, before), slid.top)] if slid.top else []
-        return above + ([(self.last(tensor, before), slid.bottom)] if slid.bottom else [])
+        return above, [(self.last(tensor, before), slid.bottom)] if slid.bottom else []
 
     def _window(self, op: RowOp, slid: Slid) -> RowOp | None:
-        """Return a window operator that reads new and older rows of its input."""
+        """Return an operator that reads new and older rows of its input through its window."""
         w, out, n = op.window, op.writes, slid.new
         top, bottom = self._edges(op)
         away = out.h - top - bottom
@@ -232,22 +233,19 @@ class _Sliding(Edges):
         return bool(steady and plain and (first == y).all() and (end == y + 1).all())
 
     def _joined(self, tensor: TensorId, before: int) -> TensorId:
-        """Return all rows of a tensor, kept rows and new rows, for an operator that cannot slide."""
+        """Return all rows of a tensor, for an operator that needs them."""
         if tensor in self.joined_rows:
             return self.joined_rows[tensor]
         if tensor not in self.slid:
             return tensor
         slid = self.slid[tensor]
-        parts = [(self.older_rows(tensor), slid.older), (tensor, slid.new)] if slid.older else [(tensor, slid.new)]
-        if slid.top:
-            parts.insert(0, (self.first(tensor, slid.top, before), slid.top))
-        if slid.bottom:
-            parts.append((self.last(tensor, before), slid.bottom))
-        self.joined_rows[tensor] = self.rows_of(tensor, parts, before)
+        older = [(self.older_rows(tensor), slid.older)] if slid.older else []
+        above, below = self._edge_rows(tensor, before)
+        self.joined_rows[tensor] = self.rows_of(tensor, [*above, *older, (tensor, slid.new), *below], before)
         return self.joined_rows[tensor]
 
     def keep(self) -> None:
-        """Add a rolling buffer for each tensor whose rows are read again in later inferences."""
+        """Add a rolling buffer for each tensor whose rows later inferences read again."""
         for tensor, depth in self.depth.items():
             slid, state = self.slid[tensor], self.rolling_buffer(tensor)
             rows = replace(slid.whole, h=depth)

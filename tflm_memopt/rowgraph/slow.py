@@ -1,4 +1,4 @@
-"""Tensors that may be in slow memory, and the graph with some tensors in slow memory."""
+"""Decides which tensors may be in slow memory, and moves tensors there."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tflm_memopt.rowgraph.graph import Region, RowGraph
 def may_be_slow(graph: RowGraph) -> frozenset[TensorId]:
     """Return the tensors that exactly one region reads and writes and that share no bytes with other tensors.
 
-    The model's inputs and outputs and the tensors of builtin operators belong to TFLM, whose arena is fast memory. A
-    tensor that one region passes to another stays in fast memory, too, because regions are run and verified separately.
+    TFLM allocates the model's inputs and outputs and the tensors of builtin operators, always in the arena. A tensor
+    that one region passes to another stays in fast memory, since regions are run and verified separately.
     """
     made = {op.output for op in graph.ops.values() if not op.leaves}
     known = {*graph.model.inputs, *graph.model.outputs, *(t for node in graph.nodes for t in node.inputs)}
@@ -23,7 +23,7 @@ def may_be_slow(graph: RowGraph) -> frozenset[TensorId]:
 
 
 def with_slow(graph: RowGraph, tensors: Collection[TensorId]) -> RowGraph:
-    """Return the graph with these tensors in slow memory, not between regions. Raises PlanError."""
+    """Return the graph with these tensors in slow memory. Raises PlanError for a tensor that cannot be there."""
     if not tensors:
         return graph
     slow = frozenset(tensors)

@@ -1,4 +1,4 @@
-"""Determines which operators run row by row, and why all other operators stay builtin."""
+"""Determines which operators run row by row, and why the others stay builtin."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ Support = RowOp | View | Unsupported
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotatedGraph:
-    """A model's graph in canonical form, with the support of each operator; it is equal only to itself."""
+    """A model's graph in canonical form, with the row form of each operator. It is equal only to itself."""
 
     graph: Graph
     support: Mapping[int, Support]
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of the operators that run row by row."""
+        """Number of multiply-accumulates of the operators that run row by row."""
         return sum(s.macs for s in self.support.values() if isinstance(s, RowOp))
 
 
 def to_row_ops(graph: Graph) -> Mapping[int, Support]:
-    """Return the RowOp, View or refusal of each operator, by Op.index. The function never raises for a graph from
-    read(). RowOp.inputs are the tensors that hold the bytes, not their views.
+    """By Op.index, return the row form of each operator, or the reason why it stays builtin. The function never raises
+    for a graph from read(). RowOp.inputs are the tensors that hold the bytes, not their views.
     """
     aliases = views(graph)
     written: dict[TensorId, Rows] = {}
@@ -61,7 +61,7 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
 
 
 def _own_form(context: OperatorContext, fills: Mapping[TensorId, int]) -> RowOp | None:
-    """Return the row form of an operator that only canonicalisation creates, or None for other operators."""
+    """Return the row form of an operator that only canonicalisation creates, or None."""
     op = context.op
     if op.type == FEATURES:
         return cells.svdf_features(context)

@@ -1,5 +1,5 @@
-"""Verifies a row graph with named rules after each step that changes it. Planner, checker and lowering rely on these
-rules. A graph that breaks a rule reveals a bug of the previous step, and is rejected here, where that step is known.
+"""Verifies the rules on which planner, checker and lowering rely, after each step that changes a row graph. A broken
+rule reveals a bug of the previous step, and is reported with its name.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.rowgraph.graph import BuiltinNode, Node, RowGraph
 
 Broken = Iterator[str]
-"""Function that describes the places that break a rule."""
+"""Descriptions of the places that break a rule."""
 
 
 def verify(graph: RowGraph, step: str) -> None:
@@ -75,9 +75,9 @@ def _handed_over(graph: RowGraph) -> Broken:
         inside = {op.output for op in ops}
         read = {t for op in ops for t in op.inputs} - inside - graph.outside
         if set(region.inputs) != read:
-            yield f"{_name(region)} has inputs {sorted(region.inputs)}, its operators read {sorted(read)}"
+            yield f"{_name(region)} has inputs {sorted(region.inputs)}, but its operators read {sorted(read)}"
         if set(region.outputs) != inside & wanted:
-            yield f"{_name(region)} has outputs {sorted(region.outputs)}, others read {sorted(inside & wanted)}"
+            yield f"{_name(region)} has outputs {sorted(region.outputs)}, but others read {sorted(inside & wanted)}"
 
 
 RULES: Mapping[str, Callable[[RowGraph], Broken]] = {
@@ -86,7 +86,7 @@ RULES: Mapping[str, Callable[[RowGraph], Broken]] = {
     "every tensor has one writer": _single_writer,
     "tensors are written before they are read": _written_first,
     "a reader sees as many bytes as the writer makes": _same_bytes,
-    "a region takes and leaves what its operators read and others want": _handed_over,
+    "a region's inputs are what its operators read, and its outputs are what others read": _handed_over,
 }
 
 

@@ -56,7 +56,9 @@ DAMAGES: dict[str, Damage] = {
     "every tensor has one writer": lambda g: last_op(g, output=g.model.inputs[0]),
     "tensors are written before they are read": lambda g: replace(g, nodes=g.nodes[::-1]),
     "a reader sees as many bytes as the writer makes": narrower_read,
-    "a region takes and leaves what its operators read and others want": lambda g: last_region(g, outputs=()),
+    "a region's inputs are what its operators read, and its outputs are what others read": lambda g: last_region(
+        g, outputs=()
+    ),
 }
 
 
