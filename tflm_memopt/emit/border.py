@@ -1,4 +1,4 @@
-"""A model's inputs and outputs as its C++ program sees them: types, shapes, scales, image or not."""
+"""Describes a model's inputs and outputs for its C++ program: types, shapes, scales, and images."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ SMALLEST_IMAGE, LARGEST_IMAGE = 16, 2048
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A model's inputs and outputs in the model's order, with the whole tensor of a streamed or external input."""
+    """A model's inputs and outputs in the model's order. A streamed or external input has its whole shape."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
 
 
 def border(rewritten: Model, original: Model | None = None) -> Border:
-    """Return a model's inputs and outputs. Without the original, the result consists of the rewritten model's tensors,
-    where an external input is missing and a streamed input has the rows of one push.
+    """Return a model's inputs and outputs. Without the original model, an external input is missing, and a streamed
+    input has only the rows of one push.
     """
     graph = rewritten.graph
     if original is not None:
@@ -47,7 +47,7 @@ def scales(c: str, of: Border) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A model's only input, as a camera fills it."""
+    """The only input of a model, which a camera can fill."""
 
     height: int
     width: int
@@ -65,7 +65,7 @@ class Image:
 
 
 def image_of(of: Border, pixels: tuple[float, float] | None) -> Image | None:
-    """Return the image input of a model, or None. pixels: mean and deviation from the metadata, if any."""
+    """Return a model's only input if it is an image. pixels: mean and standard deviation from the metadata."""
     if len(of.inputs) != 1 or len(of.inputs[0].shape) != 4:
         return None
     (tensor,) = of.inputs

@@ -1,7 +1,4 @@
-"""The files that `optimize` writes: the model, the plan, the report, and C++ or C sources; also the plans of `explore`.
-
-Functions of this module return bytes and write no files.
-"""
+"""Returns the contents of the files that `optimize` writes (model, plan, report and sources), and `explore`'s plans."""
 
 from __future__ import annotations
 
@@ -35,12 +32,12 @@ Sampler = Callable[[], Sample] | None
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """Data about a model that do not concern its rewrite."""
+    """Data about a model that only emitters use."""
 
     sample: Sampler = None
-    """Function that runs the model, for emitters that store the outputs of an example."""
+    """Function that runs the model on an example, whose outputs some emitters store."""
     original: bytes | None = None
-    """The original model, from which come the metadata and the scale of an external input."""
+    """The original model, which has the metadata and the scale of an external input."""
     labels: tuple[str, ...] = ()
     """Labels of output 0, instead of those in the original's metadata."""
     library: str = ""
@@ -76,7 +73,7 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extra
 
 
 def cpp(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
-    """Return the files of model, op resolver and library for TensorFlow Lite Micro."""
+    """Return the C++ files of the model, the op resolver and the library, for TensorFlow Lite Micro."""
     return {
         f"{stem}_model.h": model_header(stem, len(result.model)),
         f"{stem}_model.cpp": model_source(stem, result.model),
@@ -86,7 +83,6 @@ def cpp(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[s
 
 
 def _library(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
-    """Return NAME_library.c, which all emitters share, or nothing for a model without our operators."""
     return library(stem, regions(model), shared=bool(result.report.cores))
 
 
@@ -104,7 +100,7 @@ def c_module(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapp
 
 
 MODULE = "c"
-"""Emitters of programs without an interpreter."""
+"""Name of the emitter of C modules, which run without an interpreter."""
 ONE_CORE = (MODULE, "stm32cube")
 """Emitters whose programs use one core only."""
 
@@ -114,8 +110,6 @@ def _border(model: Model, extras: Extras) -> Border:
 
 
 def _project(kind: str, write: Callable[[Project], Mapping[str, str]]) -> Emitter:
-    """Return an emitter that writes a project into a folder named after its kind."""
-
     def emit(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
         project = of_model(subject(stem, model, result, extras), cpp(stem, model, result, extras), result)
         return below(kind, write(project))
@@ -148,9 +142,7 @@ EMITTERS: Mapping[str, Emitter] = {
     MODULE: c_module,
     **{kind: _project(kind, write) for kind, write in PROJECTS.items()},
 }
-"""Emitters by their name for `--emit`: the model alone; model and op resolver in C++ for TensorFlow Lite Micro; a C
-module without an interpreter; projects around the model.
-"""
+"""Emitters by their name for `--emit`."""
 
 
 def needs_interpreter(kinds: Collection[str]) -> bool:

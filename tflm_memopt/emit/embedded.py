@@ -1,4 +1,4 @@
-"""Writes NAME_library.c, the part of the C library that a model needs, without special flags (tmo/embed.h)."""
+"""Writes NAME_library.c, which compiles only the part of the C library that a model needs (tmo/embed.h)."""
 
 from __future__ import annotations
 
@@ -37,14 +37,13 @@ def file_name(name: str) -> str:
 
 
 def _entry(region: CustomOperator, *, shared: bool) -> str:
-    """Return the library entry that runs an operator."""
     if region.input in (InputPlace.STREAM, InputPlace.LINK):
         return "push"
     return "run_paused" if region.pauses else "run_shared" if shared else "run"
 
 
 def library(name: str, regions: Collection[CustomOperator], *, shared: bool = False) -> Mapping[str, str]:
-    """Return NAME_library.c by name, or nothing for a model without regions. shared: whether two cores run them."""
+    """Return NAME_library.c by name, or nothing for a model without regions. shared: whether two cores are used."""
     if not regions:
         return {}
     called = {_entry(region, shared=shared) for region in regions}
@@ -53,8 +52,8 @@ def library(name: str, regions: Collection[CustomOperator], *, shared: bool = Fa
 
 
 def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, OwnKernel]) -> str:
-    """Return the text of NAME_library.c for these needs of programs. called: entries of the table besides `check`. own:
-    the user's kernels by identity.
+    """Return the text of NAME_library.c. called: entries of the tmo_library besides `check`. own: the user's kernels by
+    identity.
     """
     table = symbol(name)
     points = ", ".join(f".{e} = {function}" for e, function in FUNCTIONS.items() if e == "check" or e in called)
@@ -69,7 +68,7 @@ def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, 
         )
     )
     return f"""\
-/* The part of tflm-memopt's library that {comment(name)} needs. Written by tflm-memopt.
+/* This file compiles the part of tflm-memopt's library that {comment(name)} needs. Written by tflm-memopt.
  *
  * Compile it as C11 with the library's folders include/ and src/ as include folders. {libm}It needs no flags.
  * -DTMO_SKIP_PROOF leaves out the validator, which checks at the start that the model's program is intact. */
@@ -82,7 +81,7 @@ const tmo_library {table} = {{{points}}};
 
 
 def kind_list(kinds: int) -> str:
-    """Return the body of TMO_KINDS for the kinds whose bits are set."""
+    """Return the value of the macro TMO_KINDS. kinds: a mask with a bit for each kind of operator."""
     return " ".join(f"KIND({kind.name})" for kind in Kind if kinds >> kind & 1)
 
 

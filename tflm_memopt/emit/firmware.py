@@ -1,4 +1,4 @@
-"""Flash that an original or rewritten model needs on a device (analysis/flash.py), and RAM of its C module."""
+"""Computes the flash that a model needs on a device (analysis/flash.py), and the RAM of a model's C module."""
 
 from __future__ import annotations
 
@@ -24,14 +24,12 @@ STREAM = 8
 
 
 def firmware(data: bytes, *, interpreter: bool = True) -> Firmware:
-    """Return the flash and RAM that a .tflite file needs or, if TFLM does not run it, that its C module needs."""
+    """Return the requirements of a .tflite file under TFLM or, without an interpreter, those of its C module."""
     return firmware_of(read(data), len(data)) if interpreter else module_firmware(read(data))
 
 
 def together(each: Sequence[Firmware]) -> Firmware:
-    """Return the requirements of one firmware that contains all models. Operators and library parts that several models
-    need count once.
-    """
+    """Return the requirements of a firmware that contains all models, which share operators and library parts."""
     operators = dict.fromkeys(name for one in each for name in one.operators)
     parts = dict.fromkeys(name for one in each for name in one.parts)
     rewritten = any(one.rewritten for one in each)
@@ -54,13 +52,13 @@ def firmware_of(model: Model, nbytes: int) -> Firmware:
 
 
 def is_module(model: Model) -> bool:
-    """Whether a C module can run the model, because all operators of the model are our regions."""
+    """Return whether a C module can run the model, because all its operators are our regions."""
     return bool(model.graph.ops) and all(is_region(op) for op in model.graph.ops)
 
 
 def module_firmware(model: Model) -> Firmware:
-    """Flash used by the C module of a model, without the stored sample, which only the self-test needs."""
-    from tflm_memopt.emit.module import module  # noqa: PLC0415 (slow to import, and only C modules need it)
+    """Return the requirements of a model's C module, without the stored sample of the self-test."""
+    from tflm_memopt.emit.module import module  # noqa: PLC0415
 
     whole = module("model", model)
     nbytes = sum(len(region.program) for region in whole.regions) + sum(map(len, whole.constants.values()))
@@ -68,14 +66,14 @@ def module_firmware(model: Model) -> Firmware:
 
 
 def module_arena(model: Model, abi: Abi) -> Arena:
-    """Static RAM of the C module of a model."""
-    from tflm_memopt.emit.module import module  # noqa: PLC0415 (see module_firmware)
+    """Return the static RAM of a model's C module."""
+    from tflm_memopt.emit.module import module  # noqa: PLC0415
 
     return modules_arena([module("model", model)], abi)
 
 
 def modules_arena(together: Sequence[Module], abi: Abi) -> Arena:
-    """Static RAM of C modules in one arena: the arena, and the state of a run for each streamed input."""
+    """Return the static RAM of C modules that share an arena. Each streamed input adds the state of its run."""
     streams = sum(any(region.input == InputPlace.STREAM for region in one.regions) for one in together)
     head, tail = together[0].arena, STREAM * streams
     return Arena(abi, head=head, tail=tail, total=head + tail, min=head + tail)
@@ -83,8 +81,8 @@ def modules_arena(together: Sequence[Module], abi: Abi) -> Arena:
 
 def _of_programs(programs: Sequence[bytes]) -> tuple[tuple[str, ...], frozenset[Family]]:
     """Return the names of the library parts that programs need, and the core families for which they are packed."""
-    from tflm_memopt.emit.kernels import needs  # noqa: PLC0415 (slow to import, and original models need no part)
-    from tflm_memopt.lower.program import HEADER  # noqa: PLC0415 (the same)
+    from tflm_memopt.emit.kernels import needs  # noqa: PLC0415
+    from tflm_memopt.lower.program import HEADER  # noqa: PLC0415
 
     needed = needs(programs)
     kinds = [kind.name for kind in Kind if needed.kinds >> kind & 1]

@@ -9,7 +9,7 @@ from tflm_memopt.emit.templates import rendered
 from tflm_memopt.results import SourceReport
 
 OTHER_MODULE = "not a module of this model"
-"""C code that does not compile if the module has other ports."""
+"""Message of the C compiler if the module has other inputs or outputs than the model."""
 GIVEN_UP = 2
 """Before the run with this number, the harness pushes half of another input and abandons it."""
 
@@ -17,14 +17,14 @@ GIVEN_UP = 2
 def harness(
     header: str, prefix: str, ports: Ports, source: SourceReport | None, *, stateful: bool, slow: bool = False
 ) -> str:
-    """Return main.c. The harness prints the result of the self-test, then performs N runs; its arguments are N, an
-    input file and an output file. For each run, the input file holds the bytes of each input, with all rows of a
-    streamed input. For an external input, the input file holds bytes, pitch, x, y and format of the frame (uint32
-    each), then the frame's data. The output file holds, for each run, the bytes of each output.
+    """Return main.c, which prints the result of the self-test and then performs N runs. Its arguments are N, an input
+    file and an output file. For each run, the input file holds the bytes of each input, with all rows of a streamed
+    input. For an external input, it holds bytes, pitch, x, y and format of the frame (uint32 each), then the frame's
+    data. The output file holds the bytes of each output for each run.
 
-    header: the module's header. ports, source: ports that the module must have to compile. stateful: whether the module
-    has a state. With a state, the data of each run begin with three uint32: whether to reset, whether the window is
-    still filling before the last inference, and the number of inferences. slow: whether the module needs slow memory.
+    ports, source: inputs and outputs that the module must have to compile. stateful: whether the module has a state.
+    With a state, the data of each run begin with three uint32: whether to reset, whether the window is still filling
+    before the last inference, and the number of inferences. slow: whether the module needs slow memory.
     """
     return rendered(
         "harness.c.jinja",

@@ -1,4 +1,4 @@
-"""The C library's sources for projects: unchanged, or in the single flat folder that Arduino requires."""
+"""Reads the C library's sources for projects, unchanged or in the single folder that Arduino requires."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def sources(*manifests: str) -> Mapping[str, str]:
 
 
 def arduino() -> Mapping[str, str]:
-    """Return the files of the Arduino library by path; Arduino compiles all of src/, the only include folder."""
+    """Return the files of the Arduino library by path. Arduino compiles all of src/, its only include folder."""
     manifest = folder().parent / "arduino/library.properties"
     files = {manifest.name: manifest.read_text(encoding="utf-8")}
     for path, text in sources().items():

@@ -18,9 +18,8 @@ def license_text() -> str:
 
 
 def marked(texts: Mapping[str, str]) -> dict[str, str]:
-    r"""Return the files with an SPDX line at the top of each C and C++ file that lacks one, and with the licence text
-    as NAME_library.LICENSE beside each NAME_library.c. Projects do not get it, because they have the text in the
-    library's folder.
+    r"""Add an SPDX line to each C and C++ file without one, and NAME_library.LICENSE beside each NAME_library.c.
+    Projects have the licence text in the library's folder instead.
 
     >>> marked({"net.c": "int x;", "net.json": "{}"})
     {'net.c': '// SPDX-License-Identifier: Apache-2.0\nint x;', 'net.json': '{}'}

@@ -8,7 +8,7 @@ from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError
 
 MICRO = "micro"
-"""Value of the manifest's key "type", and its section with the size of the arena."""
+"""Value of the manifest's key "type", and also the name of its section with the arena's size."""
 HINT = "the .json file that is published beside the model, version 2"
 
 

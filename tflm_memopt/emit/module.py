@@ -1,4 +1,4 @@
-"""A rewritten model as a C11 module that needs only custom_ops/src: its ports, programs and buffer offsets."""
+"""Collects the contents of a C11 module that runs a rewritten model: ports, programs and buffer offsets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tflm_memopt.runtime.regions import CustomOperator, addresses, regions
 
 @dataclass(frozen=True, slots=True)
 class InApp:
-    """The number and names of a model in the application whose arena it uses."""
+    """Names in the application whose arena a model uses."""
 
     header: str
     """Name of the application's header without its suffix."""
@@ -43,7 +43,7 @@ class Module:
     name: str
     prefix: str
     regions: tuple[CustomOperator, ...]
-    """The model's regions in execution order, with their tensors in the order of their own subgraph."""
+    """The model's regions in execution order."""
     workspaces: tuple[int, ...]
     """Bytes of each region's workspace."""
     sizes: Mapping[TensorId, int]
@@ -51,7 +51,7 @@ class Module:
     arena: int
     """Bytes of the arena."""
     at: Mapping[TensorId, int]
-    """Arena offsets of the regions' inputs and outputs, and of the model's inputs and outputs."""
+    """Arena offsets of the inputs and outputs of the model and of its regions."""
     ports: Ports
     """The model's inputs and outputs in its own order. The tensor of a streamed input has the rows of one push."""
     constants: Mapping[TensorId, bytes]
@@ -67,7 +67,7 @@ class Module:
 
     @property
     def macro(self) -> str:
-        """Return the prefix of the module's constants."""
+        """Prefix of the module's constants."""
         return self.prefix.upper()
 
     @property
@@ -102,9 +102,8 @@ class Module:
 def module(
     name: str, model: Model, source: SourceReport | None = None, left: str = "", window: WindowReport | None = None
 ) -> Module:
-    """Return the module of a rewritten model. Raises UsageError if the model has builtin operators. source: the
-    streamed or external input. window: the sliding window. left: text for the error, which names the builtin operators
-    or says why all operators are builtin.
+    """Return the module of a rewritten model. left: text for the error, which names the model's builtin operators or
+    says why all operators are builtin. Raises UsageError if the model has builtin operators.
     """
     found = tuple(regions(model))
     if not found or not all(is_region(op) for op in model.graph.ops):

@@ -30,7 +30,8 @@ def module_header(m: Module) -> str:
 
 def module_source(m: Module, sample: Sample) -> str:
     """Return the text of NAME.c. sample: the input of the self-test, with the expected outputs."""
-    inputs = [_whole_steps(m, data) for data in sample.inputs] if m.window else sample.inputs
+    step = m.ports.inputs[0].nbytes if m.window else 1
+    inputs = [bytes(-len(data) % step) + data for data in sample.inputs]  # zeros before a window fill its first step
     regions = [_region(m, k, region) for k, region in enumerate(m.regions)]
     return rendered(
         "module.c.jinja",
@@ -76,14 +77,12 @@ def _noted(m: Module) -> Iterator[tuple[Port, str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """The C code of one region."""
-
     n: str
     """Suffix of the C names that belong to the region."""
     places: list[str]
-    """C expressions for all elements of the region's io array except an external input and slow memory."""
+    """C expressions for the elements of the region's io array, without an external input and slow memory."""
     sizes: list[int]
-    """Bytes of the buffer of each element of io."""
+    """Bytes of the buffer of each element of the io array."""
     check: str
     run: str
     """C calls that check the region's program and run it."""
@@ -121,11 +120,3 @@ def _until_wrong(calls: Sequence[str]) -> str:
         f"{'  tmo_status status' if k == 0 else '  if (status == TMO_OK) status'} = {c};" for k, c in enumerate(first)
     ]
     return "\n".join([*before, *(["  if (status != TMO_OK) return status;"] if first else []), f"  return {last};"])
-
-
-def _whole_steps(m: Module, window: bytes) -> bytes:
-    """Return a stored window as the rows of whole steps, with zeros before the window if its rows do not fill the first
-    step.
-    """
-    (rows,) = m.ports.inputs
-    return bytes(-len(window) % rows.nbytes) + window

@@ -30,7 +30,6 @@ def comment(text: str) -> str:
 
 
 def _without(unwanted: Container[str], text: str) -> str:
-    """Return the text with '_' in place of unwanted and unprintable characters."""
     return "".join("_" if c in unwanted or c == "\ufffd" or not c.isprintable() else c for c in text)
 
 

@@ -1,4 +1,4 @@
-"""The user's custom kernels (ops/own.py) that a model needs."""
+"""Finds the user's custom kernels (ops/own.py) that a model needs."""
 
 from __future__ import annotations
 

@@ -11,18 +11,18 @@ DEFINITIONS = """\
 #include "tmo/fixed.h"
 #include "tmo/own.h"
 
-/* The application's custom kernels, generated from their descriptions (docs/own-operator.md). */
+/* These are the application's custom kernels, generated from their descriptions (docs/own-operator.md). */
 {functions}
 static const tmo_own_kernel kernels[] = {{
 {rows}
 }};
 """
 FILE = """\
-/* The application's custom kernels. Written by tflm-memopt (docs/own-operator.md). */
+/* This file has the application's custom kernels. Written by tflm-memopt (docs/own-operator.md). */
 {definitions}
 static tmo_own_table table = {{kernels, sizeof kernels / sizeof kernels[0], 0}};
 
-/* Call it before preparing a model. */
+/* Call this function before you prepare a model. */
 void {name}(void);
 void {name}(void) {{ tmo_own_use(&table); }}
 """

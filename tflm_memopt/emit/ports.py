@@ -1,4 +1,4 @@
-"""A model's inputs and outputs in a C module: functions, constants and types, in the model's order."""
+"""Describes a model's inputs and outputs in a C module, with functions, constants and types."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """All ports of a model, in the model's order of inputs and outputs. An external input has no port, since the caller
-    owns its memory.
-    """
+    """A model's inputs and outputs in the model's order, without an external input, which is in the caller's memory."""
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
@@ -41,7 +39,7 @@ class Ports:
 
 
 def ports(prefix: str, graph: Graph) -> Ports:
-    """Return a model's ports, with C names that begin with `prefix`. Raises UsageError without C type or bytes."""
+    """Return a model's ports. prefix: start of their C names. Raises UsageError for a type that C lacks or no bytes."""
     sides = (("input", graph.inputs), ("output", graph.outputs))
     found = (_side(prefix, side, [graph.tensors[t] for t in tensors]) for side, tensors in sides)
     return Ports(*found)

@@ -1,4 +1,4 @@
-"""Text and JSON as they are printed and written to files."""
+"""Formats text and JSON for the terminal and for files."""
 
 from __future__ import annotations
 

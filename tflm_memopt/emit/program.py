@@ -22,7 +22,7 @@ INVOKE = "interpreter->Invoke() == kTfLiteOk"
 ESP_SIZES = (("QQVGA", 160, 120), ("QVGA", 320, 240), ("VGA", 640, 480))
 """Frame sizes of esp32-camera, smallest first."""
 STATIC_MEMORY = """\
-/* Slow memory. The linker places the section .slow; move it to the memory that you want. */
+/* The model's slow memory is in the section .slow, which you can place in the memory that you want. */
 alignas(16) static uint8_t slow_bytes[BYTES] __attribute__((section(".slow")));
 
 static void *slow_memory() { return slow_bytes; }
@@ -31,7 +31,7 @@ static void *slow_memory() { return slow_bytes; }
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """Those parts of a program that depend on the platform."""
+    """The parts of a program that depend on the platform."""
 
     includes: tuple[str, ...]
     clock: str
@@ -69,24 +69,24 @@ class Subject:
 
     @property
     def builtin_only(self) -> bool:
-        """Return whether the model has builtin operators only, so that the project needs no C library."""
+        """Whether the model has builtin operators only, so that the project needs no C library."""
         return bool(self.report.planned_for)
 
     @property
     def slow(self) -> int:
-        """Return the bytes of slow memory that the model needs."""
+        """Bytes of slow memory that the model needs."""
         return self.report.memories.slow if self.report.memories else 0
 
     @property
     def image(self) -> Image | None:
-        """Return the image input that a camera can fill through the library's functions, or None."""
+        """The image input that a camera can fill through the library's functions, or None."""
         own = self.builtin_only or self.report.window  # a camera's picture cannot fill a sliding window
         return None if own else image_of(self.border, self.pixels)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """C code that prints the highest value of output 0, with its name and as a real number."""
+    """C code that prints the name of the highest value of output 0, and the value as a real number."""
 
     values: int
     type: str
@@ -134,8 +134,8 @@ def program(subject: Subject, platform: Platform) -> str:
 
 
 def inference(subject: Subject, platform: Platform, invoke: str, prefix: str = "") -> str:
-    """Return the code for one model: an inference, a self-test, and the printing of results. invoke: expression that
-    runs the interpreter and is true on success. prefix: printf format at the start of each printed line.
+    """Return the code that runs one model, tests it and prints its results. invoke: expression that runs the
+    interpreter and is true on success. prefix: printf format at the start of each printed line.
     """
     c, border = identifier(subject.name), subject.border
     return rendered(

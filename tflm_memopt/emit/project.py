@@ -1,8 +1,7 @@
 """Writes complete projects around a model, for Arduino, PlatformIO and ESP-IDF.
 
-The program first runs a self-test on a stored input, whose outputs must equal those of TFLM on a PC. The program then
-prints the model's results for camera pictures or for the stored input. Users add other sensors and actions to the
-program.
+The program first compares the outputs of a stored input with those of TFLM on a PC. Then it prints the results for
+camera pictures or for the stored input. Users add their own sensors and actions to the program.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _ON_FREERTOS = """\
 #ifdef CONFIG_FREERTOS_UNICORE
 static tmo_team *second_core() { return nullptr; }
 #else
-static TaskHandle_t core_task[2]; /* the task that calls Invoke(), and the helper on the other core */
+static TaskHandle_t core_task[2]; /* the task that calls Invoke(), and the task on the other core */
 
 static void wake_core(void *, int core) { xTaskNotifyGive(core_task[core]); }
 
@@ -62,7 +61,7 @@ static void help(void *) {
   for (;;) tmo_run_worker(&team);
 }
 
-/* Returns NULL if there is no memory for the task; then one core runs the model. */
+/* Returns the second core, or NULL if there is no memory for its task. Without it, one core runs the model. */
 static tmo_team *second_core() {
   if (core_task[1] != nullptr) return &team;
   core_task[0] = xTaskGetCurrentTaskHandle();
@@ -81,10 +80,10 @@ static tmo_team team = {{tmo_spin_wake, tmo_spin_wait, &spin, nullptr, nullptr, 
 
 static tmo_team *second_core() {{ return &team; }}
 
-void loop1() {{ tmo_run_worker(&team); }} /* arduino-pico calls it repeatedly on core 1 */
+void loop1() {{ tmo_run_worker(&team); }} /* arduino-pico calls loop1() repeatedly on core 1. */
 #elif defined(ARDUINO_ARCH_ESP32)
 {_ON_FREERTOS}#else
-static tmo_team *second_core() {{ return nullptr; }} /* one core runs the model */
+static tmo_team *second_core() {{ return nullptr; }} /* Only one core runs the model. */
 #endif
 """
 """C++ code for the second core of an ESP32, RP2040 or RP2350, if this core has no other task."""
@@ -101,7 +100,7 @@ EXTMEM alignas(16) static uint8_t slow_bytes[BYTES]; /* PSRAM chips that you hav
 
 static void *slow_memory() {{ return slow_bytes; }}
 #else
-alignas(16) static uint8_t slow_bytes[BYTES]; /* in RAM: place it in the memory that you want */
+alignas(16) static uint8_t slow_bytes[BYTES]; /* This memory is in RAM; you can place it in another memory. */
 
 static void *slow_memory() {{ return slow_bytes; }}
 #endif
@@ -159,7 +158,7 @@ _PROGRAM_BYTES = 512 << 10
 """Bytes of flash reserved for a program, without its models."""
 _FLASH_MEGABYTES = (4, 8, 16, 32, 64, 128)
 _SDKCONFIG_SLOW = """\
-# PSRAM for the large tensors
+# The large tensors are in PSRAM.
 CONFIG_SPIRAM=y
 """
 _OCTAL = "CONFIG_SPIRAM_MODE_OCT=y"
@@ -247,7 +246,6 @@ def arduino(project: Project) -> Texts:
 
 
 def _without_esp_nn(project: Project) -> str:
-    """Return a remark that the project is slow without ESP-NN, if its programs are packed for ESP-NN."""
     if Family.ESP not in project.packed:
         return ""
     return (
@@ -321,10 +319,7 @@ project({identifier(project.name)})
 
 
 def _flash(models: int) -> tuple[str, Texts]:
-    """Return settings for the size of flash, and a table of partitions if none of ESP-IDF's is large enough.
-
-    Raises UsageError if the models are larger than the largest flash.
-    """
+    """Return settings for the size of flash, and a partition table if none of ESP-IDF's tables is large enough."""
     kilobytes = -(-(models + _PROGRAM_BYTES) // (64 << 10)) * 64
     if kilobytes <= 1500:
         return _SINGLE_APP_LARGE, {}
@@ -352,15 +347,13 @@ def below(folder: str, files: Texts) -> Texts:
 
 
 def suited(fits: Collection[BoardFit]) -> tuple[str, ...]:
-    """Return the ids of the boards on which a model fits or, if there are none, of boards with the model's core and
-    enough slow memory.
-    """
+    """Return the ids of boards on which a model fits or, without any, of boards that only lack fast memory or flash."""
     fitting = tuple(one.board for one in fits if one.fits)
     return fitting or tuple(one.board for one in fits if one.runs and one.slow_left >= 0)
 
 
 def _environments(project: Project) -> str:
-    """Return platformio.ini. Raises UsageError for a board for which PlatformIO has no Arduino core."""
+    """Return platformio.ini. Raises UsageError if PlatformIO has no Arduino core for the requested board."""
     known = [board for board in boards().values() if board.platformio and board.arduino]
     chosen = [board for board in known if board.id in project.boards or board.id == project.board]
     environments = "\n".join(

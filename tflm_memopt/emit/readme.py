@@ -20,7 +20,7 @@ class About:
     arena: str
     """Size of the arena in bytes, as text."""
     real: bool
-    """Whether the stored inputs are the user's examples instead of random values."""
+    """Whether the stored inputs are the user's examples and not random values."""
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     """Sentences about the inputs and outputs, with the functions that convert their values."""
@@ -43,8 +43,8 @@ def _port(name: str, tensor: Tensor, function: str, side: str) -> str:
 
 
 def readme(told: About | None, kind: str, steps: str, main: str, *, library: bool) -> Texts:
-    """Return README.md by name, or nothing if it would be empty. kind: kind of the project. steps: text about how to
-    build and run the project. main: name of the program's file. library: whether the project contains the C library.
+    """Return README.md by name, or nothing without contents. kind: the project's build system. steps: text that says
+    how to build and run the project. main: the program's file. library: whether the project contains the C library.
     """
     if told is None:
         return {}

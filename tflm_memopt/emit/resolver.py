@@ -36,8 +36,8 @@ class Needed:
 
 
 def needed(model: Model, library: str, *, shared: bool = False) -> tuple[Needed, ...]:
-    """Return each operator of all subgraphs once, in execution order. library: name of the tmo_library with the code of
-    our operators (emit/embedded.py). shared: whether our operators run on two cores.
+    """Return each operator of all subgraphs once. library: name of the tmo_library with the code of our operators
+    (emit/embedded.py). shared: whether our operators run on two cores.
     """
     ops = (op for graph in model.graphs for op in graph.ops)
     names = dict.fromkeys(
@@ -58,19 +58,16 @@ def _needed(name: str, library: str, *, custom: bool, shared: bool) -> Needed:
 
 
 def arena_bytes(model: Model, report: Report) -> int:
-    """Return the bytes of arena to declare, a multiple of the arena's alignment, which are enough for every build of
-    TFLM with the report's pointer width.
-    """
+    """Return an arena size in bytes that is enough for every build of TFLM with the report's pointer width."""
     return _enough(builds(model, report))
 
 
 def _enough(arenas: Mapping[str, int]) -> int:
-    """Return the arena size that is enough for all builds of TFLM in `arenas`."""
     return -(-max(arenas.values()) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
 
 def builds(model: Model, report: Report) -> Mapping[str, int]:
-    """Return the arena of each build of TFLM, by a description of the build.
+    """Return the bytes of arena that each build of TFLM needs, by a description of the build.
 
     Arduino libraries and toolchains for RISC-V and Xtensa have larger structs than the Cortex-M build of the report.
     Libraries of early 2023 have other kernels.
@@ -86,8 +83,8 @@ def builds(model: Model, report: Report) -> Mapping[str, int]:
 
 
 def ops_header(name: str, model: Model, report: Report, ports: Border | None = None, library: str = "") -> str:
-    """Return the text of NAME_ops.h. ports: the inputs and outputs, if the model's graph does not contain all of them.
-    library: stem of the *_library.c with our operators' code, if it is not NAME.
+    """Return the text of NAME_ops.h. ports: inputs and outputs, if the model's graph lacks some of them. library: stem
+    of the *_library.c with our operators' code, if it is not NAME.
     """
     c, stem, shared = identifier(name), library or name, bool(report.cores)
     operators, arenas = needed(model, symbol(stem), shared=shared), builds(model, report)

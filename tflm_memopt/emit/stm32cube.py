@@ -1,7 +1,7 @@
 """Writes a project for STM32CubeIDE: a managed build for the chip of a board, without a HAL.
 
-Program, start-up code, clock and output use only the bare core, so the user need only add TensorFlow Lite Micro's
-sources. CubeIDE reads chip, sources, include paths and flags from .cproject.
+The program uses only the bare core, so the user needs to add nothing but TensorFlow Lite Micro's sources. CubeIDE reads
+chip, sources, include paths and flags from .cproject.
 """
 
 from __future__ import annotations

@@ -17,5 +17,5 @@ TEMPLATES = Environment(
 
 
 def rendered(template: str, **context: Any) -> str:
-    """Return a template of this folder, filled in."""
+    """Return the text of a template of this folder. context: values of the template's variables."""
     return TEMPLATES.get_template(template).render(**context)

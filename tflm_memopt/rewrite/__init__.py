@@ -1,1 +1,1 @@
-"""Rewrites of the graph that keep all outputs: canonicalisation, and int8 inputs and outputs."""
+"""Rewrites a model's graph without changing its outputs: rules for fewer forms of operators, tiles, int8 interfaces."""

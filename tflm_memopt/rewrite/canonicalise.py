@@ -1,7 +1,7 @@
-"""Rewrites a graph to an equivalent one with fewer forms, so that more operators run row by row.
+"""Rewrites a graph to an equivalent one with fewer kinds of operators, so that more operators run row by row.
 
-Each rule is a row of RULES with match and rewrite. A refusal names the place and the reason, and the matched operators
-stay unchanged. The bytes of the model's outputs never change.
+Each row of RULES is a rule. If a rule refuses to rewrite operators, the refusal names the place and the reason. The
+bytes of the model's outputs never change.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ SLIDING_RULES = tuple(columns.WITHIN if rule is columns.RULE else rule for rule 
 
 @dataclass(frozen=True, slots=True)
 class LeftAlone:
-    """A match that was not rewritten."""
+    """Operators that a rule matched but did not rewrite."""
 
     rule: str
     where: str
@@ -70,7 +70,7 @@ class LeftAlone:
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """The rewritten graph, and the matches that were not rewritten."""
+    """The rewritten graph, and the operators that rules refused to rewrite."""
 
     graph: Graph
     refusals: tuple[LeftAlone, ...] = ()

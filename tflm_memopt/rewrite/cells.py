@@ -1,8 +1,8 @@
 """Splits operators that have their own variables into computation, and states that persist between inferences.
 
 Before the first inference and after a reset, TFLM sets an int8 variable to its zero point and variables of other types
-to 0 (ResetVariableTensors, micro/micro_interpreter_graph.cc). An SVDF becomes a dense layer, a KEEP of the layer's
-output, and a filter along time that reads this output and the kept outputs.
+to 0 (ResetVariableTensors, micro/micro_interpreter_graph.cc). An SVDF becomes three operators: a dense layer, a KEEP of
+the layer's output, and a filter along time that reads the new output and the kept outputs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ def with_cells(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def _states(graph: Graph, op: Op) -> tuple[StateTensor, ...]:
-    """Return the variables of an operator as states, even if they are invalid."""
     tensors = (graph.tensors.get(op.inputs[k]) for k in VARIABLES[op.type] if k < len(op.inputs))
     return tuple(StateTensor(t.id, _fill(t)) for t in tensors if t)
 

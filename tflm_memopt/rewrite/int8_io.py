@@ -1,7 +1,7 @@
 """`--int8-io`: replaces the model's inputs and outputs by the int8 tensors after QUANTIZE and before DEQUANTIZE.
 
-After `--int8-io`, the caller converts values by q = round(x / scale) + zero_point and x = (q - zero_point) * scale. A
-uint8 interface becomes int8 by q = u - 128.
+The caller then converts values by q = round(x / scale) + zero_point and x = (q - zero_point) * scale, or a uint8 value
+by q = u - 128.
 """
 
 from __future__ import annotations
@@ -69,9 +69,7 @@ _Find = Callable[[Graph, int, Tensor], "_Border | str"]
 def _borders(
     graph: Graph, tensors: Sequence[TensorId], find: _Find, others: Sequence[_Border]
 ) -> tuple[list[_Border], list[LeftAlone]]:
-    """Return the conversions at these inputs or outputs. others: conversions that were already found and whose tensors
-    must not be replaced again.
-    """
+    """Return the removable conversions at these inputs or outputs. others: conversions that were already found."""
     found: list[_Border] = []
     refusals = []
     for index, tensor in enumerate(tensors):
@@ -106,7 +104,6 @@ def _output_border(graph: Graph, index: int, outer: Tensor) -> _Border | str:
 
 
 def _first(graph: Graph, tensors: Sequence[TensorId]) -> Tensor | None:
-    """Return an operator's first tensor, or None for a damaged operator without tensors."""
     return graph.tensors.get(tensors[0]) if tensors else None
 
 
@@ -126,7 +123,6 @@ def _reason(graph: Graph, border: _Border, taken: Sequence[_Border]) -> str | No
 
 
 def _without(graph: Graph, border: _Border) -> Graph:
-    """Return the graph with the int8 tensor in place of the model's tensor."""
     old, new = border.outer, border.inner
     tensors = {
         **graph.tensors,

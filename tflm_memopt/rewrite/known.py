@@ -1,6 +1,6 @@
-"""Evaluates integers that are known before run time: shapes, and values computed from shapes and constants. Where the
-batch size was unknown, converters write SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE. With fixed shapes, the results of
-SHAPE and the operators after it are constant.
+"""Evaluates integers that are known before run time: shapes, and values computed from shapes and constants. For an
+unknown batch size, converters write SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE, whose results are known once all shapes
+are fixed.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ MOST = 1024
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
     """Return the graph with known values as constants, and without the operators that only computed them.
 
-    The operators in `left_alone`, and the operators that compute known values, keep their operands. A new constant gets
-    a new tensor, so that builtin operators that read it differ from those that read the file's own constants.
+    Operators `left_alone` keep their operands. A known value gets a new tensor, so that builtin operators that read it
+    differ from those that read the file's own constants.
     """
     values, makers = _evaluated(graph)
     if not makers:
@@ -55,7 +55,6 @@ def _evaluated(graph: Graph) -> tuple[Mapping[TensorId, Values], Collection[int]
 
 
 def _value(graph: Graph, op: Op, known: Mapping[TensorId, Values]) -> Values | None:
-    """Return the result of an operator, or None if the result is unknown before run time."""
     if op.type not in EVALUATED or len(op.outputs) != 1 or not op.inputs or ABSENT in op.inputs:
         return None
     target = graph.tensors[op.outputs[0]]
@@ -102,7 +101,7 @@ def _reshaped(context: OperatorContext, x: Sequence[Values]) -> Values:
 
 
 def _plain(compute: Callable[[Values, Values], Values]) -> Evaluate:
-    """Return an element-wise function whose result is unknown if it does not fit its type."""
+    """Return an element-wise function that raises ValueError for numbers that do not fit an int32."""
 
     def evaluate(context: OperatorContext, x: Sequence[Values]) -> Values:
         a, b = x

@@ -17,10 +17,10 @@ NEAREST = 3
 
 
 def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
-    """Return the models of a pipeline: the first has the operators before starts[0], the last those from starts[-1] on.
+    """Return the models of a pipeline. starts: index of the first operator of each model after the first model.
 
-    Each model has one input and one output per cut. Raises UsageError if the models would feed each other in a cycle,
-    if several tensors cross a cut, and for a model of several subgraphs.
+    Raises UsageError if the models would feed each other in a cycle, if several tensors cross a cut, and for a model of
+    several subgraphs.
     """
     graph = model.graph
     last = len(graph.ops) - 1
@@ -51,7 +51,6 @@ def message(graph: Graph, start: int) -> list[TensorId]:
 
 
 def _border(graph: Graph, start: int) -> TensorId:
-    """Return the tensor that crosses a cut."""
     found = message(graph, start)
     if len(found) != 1:
         names = ", ".join(f"'{graph.tensors[t].label}'" for t in found)
@@ -68,7 +67,7 @@ def _border(graph: Graph, start: int) -> TensorId:
 
 
 def _part(model: Model, ops: tuple[int, int], inputs: Sequence[TensorId], outputs: Sequence[TensorId]) -> bytes:
-    """Return the model of some operators, without signatures, since these would name missing inputs and outputs."""
+    """Return the model of some operators, without signatures, which would name missing inputs and outputs."""
     tree = edit(model)
     graph = tree.subgraphs[0]
     graph.operators = graph.operators[slice(*ops)]

@@ -28,7 +28,7 @@ def data_of(graph: Graph, tensor: TensorId) -> Any:
 
 @dataclass
 class Parts:
-    """The operators and tensors that have been created so far."""
+    """A graph, with the operators and tensors that were created for it so far."""
 
     graph: Graph
     tensors: dict[TensorId, Tensor] = field(init=False)
@@ -40,7 +40,7 @@ class Parts:
         self._last = max(self.tensors, default=-1)
 
     def slice_of(self, x: TensorId, axis: int, first: int, end: int) -> TensorId:
-        """Return elements [first, end) of a tensor along an axis, or the tensor itself if it has no other elements."""
+        """Return elements [first, end) of a tensor along an axis."""
         return self.cut_of(x, {axis: (first, end)})
 
     def cut_of(self, x: TensorId, ranges: Mapping[int, Range]) -> TensorId:
@@ -70,7 +70,6 @@ class Parts:
         return self.add("CONCATENATION", pieces, output, {"axis": axis, "fusedActivationFunction": "NONE"})
 
     def _total(self, pieces: Sequence[TensorId], axis: int) -> TensorId:
-        """Return a new tensor with room for the concatenated pieces."""
         whole = self.tensors[pieces[0]]
         size = sum(self.tensors[t].shape[axis] for t in pieces)
         return self.like(whole, (*whole.shape[:axis], size, *whole.shape[axis + 1 :]))

@@ -1,12 +1,11 @@
 """Turns resource variables into tensors that persist between inferences.
 
 A variable that each inference reads before assigning it once is a state: READ_VARIABLE's output becomes a tensor
-without producer, and ASSIGN_VARIABLE's operand is kept for the next inference. The handles of such a variable are
-removed. If the subgraph of a CALL_ONCE only fills such a variable with its initial value, this subgraph is removed,
-too. All variables that are not states stay builtin.
+without producer, and ASSIGN_VARIABLE's operand is kept for the next inference. The variable's handles are removed, and
+so is a CALL_ONCE that only fills states with their initial values. Variables that are not states stay builtin.
 
-Before anything is assigned to a variable, and after a reset, TFLM fills it bytewise with the zero point of the tensor
-that the first subgraph assigns to it (micro_resource_variable.cc).
+Before the first assignment and after a reset, TFLM fills a variable bytewise with the zero point of the tensor that the
+first subgraph assigns to it (micro_resource_variable.cc).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from tflm_memopt.model.variables import ASSIGN, HANDLE, ONCE, READ, Variable, ha
 
 @dataclass(slots=True)
 class _Uses:
-    """The uses of a variable: the operators of the first subgraph in order, and assignments by other subgraphs."""
+    """The uses of a variable. `ops` are the operators of the first subgraph that use it, in order."""
 
     ops: list[Op] = field(default_factory=list)
     assigned: list[Tensor] = field(default_factory=list)
@@ -47,8 +46,8 @@ def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping[int, str]:
-    """Return, by operator index, why operators on variables that are not states stay builtin. A variable that could be
-    a state also stays builtin if the subgraph that fills it also fills other variables or does something else.
+    """Return, by operator index, why operators that use variables stay builtin. A variable that could be a state stays
+    builtin if the subgraph that fills it does anything else.
     """
     names, uses = handles(graph), _uses(graph)
     why = {key: _state(graph, use, left_alone) for key, use in uses.items()}
@@ -59,7 +58,7 @@ def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping
 
 
 def reads_unassigned(graph: Graph) -> bool:
-    """Return whether the graph reads a variable that no subgraph assigns, of which TFLM copies no bytes."""
+    """Return whether the graph reads a variable that no subgraph assigns. TFLM copies no bytes from such a variable."""
     return any(
         any(op.type == READ for op in use.ops) and not (use.assigned or any(op.type == ASSIGN for op in use.ops))
         for use in _uses(graph).values()
@@ -78,7 +77,7 @@ def is_setup(graph: Graph) -> bool:
 
 
 def _uses(graph: Graph) -> Mapping[Variable, _Uses]:
-    """Return the uses of every variable of which the first subgraph has a handle."""
+    """Return the uses of every variable for which the first subgraph has a handle."""
     names = handles(graph)
     uses = {key: _Uses() for key in names.values()}
     for op in graph.ops:
@@ -96,7 +95,6 @@ def _uses(graph: Graph) -> Mapping[Variable, _Uses]:
 
 
 def _look_into(other: Graph, uses: Mapping[Variable, _Uses]) -> None:
-    """Record the uses of the first subgraph's variables in another subgraph."""
     names = handles(other)
     for op in other.ops:
         for t in (t for t in op.inputs if names.get(t) in uses):
@@ -108,7 +106,7 @@ def _look_into(other: Graph, uses: Mapping[Variable, _Uses]) -> None:
 
 
 def _state(graph: Graph, use: _Uses, left_alone: Collection[int]) -> Op | str:
-    """Return the operator that assigns a variable if the variable is a state, or the reason why it is not a state."""
+    """Return the operator that assigns a variable, or the reason why the variable is not a state."""
     assigns = [op for op in use.ops if op.type == ASSIGN]
     if use.elsewhere:
         return "another subgraph does more than assign it, or its handle is passed on"
@@ -141,7 +139,7 @@ def _fill(value: Tensor) -> int:
 
 
 def _setup(graph: Graph) -> dict[int, set[Variable]]:
-    """By operator index, return the variables that each CALL_ONCE fills, if it does nothing else."""
+    """Return the variables that each CALL_ONCE fills, by operator index. A CALL_ONCE that does more is left out."""
     return {op.index: set(_filled(graph, op.index)) for op in graph.ops if op.type == ONCE and _only_fills(graph, op)}
 
 
@@ -165,7 +163,7 @@ def _filled(graph: Graph, once: int) -> Iterator[Variable]:
 def _with_tensors(
     graph: Graph, uses: Mapping[Variable, _Uses], states: Mapping[Variable, Op], setup: Collection[int]
 ) -> Graph:
-    """Return the graph with these variables as states, and without CALL_ONCE operators that fill nothing else."""
+    """Return the graph with these variables as states. setup: indices of CALL_ONCE operators to remove."""
     tensors, same = dict(graph.tensors), dict[TensorId, TensorId]()
     kept: dict[int, Op] = {}
     names = handles(graph)

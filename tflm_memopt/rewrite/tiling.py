@@ -1,9 +1,8 @@
-"""Tiles chains of builtin operators. The parts, which run one after the other, are tiles of rows and columns, or groups
-of channels. Tiles are fused tiling of feature maps (FFMT), where each tile recomputes the pixels that its windows share
-with previous tiles. Channel groups are the fan-out of fused depthwise tiling (FDT), which recomputes nothing. Fan-in is
-not used, since it would add rounded partial sums, which changes int8 results. No byte of an output changes: a
-convolution with padding equals a convolution without padding on a map that PAD enlarged, since PAD fills in the zero
-point.
+"""Splits chains of builtin operators into parts that run one after the other: tiles of rows and columns, or groups of
+channels. Tiles are fused tiling of feature maps (FFMT): each tile recomputes the pixels that it shares with previous
+tiles. Channel groups are the fan-out of fused depthwise tiling (FDT), which recomputes nothing. Fan-in is not used,
+since it would add rounded partial sums, which changes int8 results. PAD adds the padding of a convolution in advance,
+which changes no byte, since PAD fills in the zero point.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """Types that TFLM's SLICE, PAD and CONCATENATION all support."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""Operators with constants per output channel: the axis of the channels for each constant operand."""
+"""For operators with constants per output channel, the axis of the channels in each constant operand."""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""Operators whose output channels read one input channel: the channels' axis for each constant operand."""
+"""For operators whose output channels read one input channel, the channels' axis in each constant operand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class Tiling:
     """A chain of operators that runs once for each tile or channel group of its last output."""
 
     ops: tuple[int, ...]
-    """Op.index of the chain's operators, of which each is the only reader of the output before it."""
+    """Indices of the chain's operators. Each of them is the only reader of the previous one's output."""
     rows: int = 1
     """Number of tiles along the height."""
     columns: int = 1
@@ -152,8 +151,6 @@ def can_tile(graph: Graph, op: Op) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _ChainInput:
-    """The input of a chain that runs in tiles."""
-
     tensor: TensorId
     padded: bool = False
     """Whether this input contains the first operator's padding."""
@@ -162,7 +159,6 @@ class _ChainInput:
 
 
 def _ranges(size: int, parts: int) -> Iterator[Range]:
-    """Yield ranges that divide `size` elements evenly."""
     return pairwise(size * n // parts for n in range(parts + 1))
 
 
@@ -194,8 +190,6 @@ class Tiles(Parts):
 
 @dataclass
 class _Tiler(Tiles):
-    """Builds the tiled graph for one chain."""
-
     tiling: Tiling
 
     def __post_init__(self) -> None:
@@ -253,7 +247,7 @@ class _Tiler(Tiles):
         return x
 
     def _padded_source(self) -> _ChainInput:
-        """Return the chain's input, for stripes with the padding, since slices of whole rows need no copy."""
+        """Return the chain's input. If tiling.padded, PAD adds the first operator's padding to it."""
         first = self.chain[0]
         down, across = along(self.graph, first)
         margins = (down.before, down.after), (across.before, across.after)

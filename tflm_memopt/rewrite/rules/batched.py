@@ -1,8 +1,7 @@
 """Splits operators on a batch of images into one operator per image, which can then run row by row.
 
-Convolutions and similar operators compute each image separately. Consecutive operators of this kind pass on single
-images. A CONCATENATION joins the images only if another operator reads the whole batch, or if the batch is an output of
-the model.
+Convolutions and similar operators compute each image separately, and pass on single images to each other. A
+CONCATENATION joins the images only if another operator reads the whole batch, or if the model outputs the batch.
 """
 
 from __future__ import annotations
@@ -58,12 +57,11 @@ def _joins(graph: Graph, images: int) -> dict[TensorId, Op]:
 
 
 def _fits(tensor: Tensor, images: int) -> bool:
-    """Return whether an operand is a constant for all images, or a batch of equally many images."""
     return tensor.constant or (len(tensor.shape) > 1 and tensor.shape[0] == images)
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """The operators of an image run right after each other: one image is done before the next begins."""
+    """Give each image its own operators, which come before those of the next image."""
     (op,) = ops
     if op.type in REDUCTIONS:
         rank = len(graph.tensors[op.inputs[0]].shape)
@@ -99,7 +97,7 @@ def _varies(graph: Graph, op: Op, operand: TensorId) -> bool:
 
 
 def _each(graph: Graph, op: Op) -> tuple[Graph, list[Ops], Op]:
-    """Return the graph with each image's tensors, each image's operators, and the operator that joins the results."""
+    """Return the graph with the images' tensors, the operators of each image, and the operator that joins them."""
     made, each, images = NewOps(graph, op), list[Ops](), graph.tensors[op.outputs[0]].shape[0]
     joins = _joins(graph, images)
 

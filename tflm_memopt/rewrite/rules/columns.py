@@ -1,8 +1,7 @@
-"""Exchanges rows and columns where a network reduces whole columns and combines the results with them, as BC-ResNet.
+"""Exchanges rows and columns if a network reduces columns and combines the results with the columns, as BC-ResNet does.
 
-Such a reduction reads all rows of a map before its readers make their first row, so that whole maps must be kept until
-then. If columns become rows, only a single row must be kept. Sums of integers do not depend on their order, so that the
-bytes stay the same.
+A reduction of columns needs all rows of a map before its result can be used, so whole maps must be kept. If columns
+become rows, only a single row must be kept. Sums of integers do not depend on their order, so the bytes stay the same.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ ELEMENTWISE = frozenset(
 )
 """Operators whose pixels depend only on the same pixels of their operands."""
 ALONG_CHANNELS = frozenset({"LOG_SOFTMAX", "SOFTMAX"})
-"""Operators that work element by element on pixels, but not on channels."""
+"""Operators that compute each pixel alone, but from all its channels."""
 SUMS = WINDOWS | REDUCTIONS | SIZED
 """Operators that add values in an order that depends on rows and columns, so that float32 sums would change."""
 DIMENSIONS: Mapping[str, tuple[int, ...]] = {
     "BROADCAST_TO": (1,), "MIRROR_PAD": (1,), "PAD": (1,), "PADV2": (1,), "SLICE": (1, 2), "STRIDED_SLICE": (1, 2, 3),
 }  # fmt: skip
-"""Numbers of the operands that have a row for each dimension."""
+"""Numbers of the operands that have a value or a pair of values for each dimension."""
 PAIRS = ("strideH", "strideW"), ("dilationHFactor", "dilationWFactor"), ("filterHeight", "filterWidth")
 MASKS, OTHER_MASKS = ("beginMask", "endMask"), ("ellipsisMask", "newAxisMask", "shrinkAxisMask")
 MOVES = frozenset({"RESHAPE", "TRANSPOSE"})
@@ -90,7 +89,6 @@ def rewrite(graph: Graph, ops: Ops, worth: float = WORTH) -> Graph | str:
 
 
 def _part(graph: Graph, anchor: Op) -> Ops:
-    """Return the operators that are connected with `anchor` by maps and can be exchanged."""
     found = {op.index for op in connected(graph, anchor, _maps, EXCHANGED)}
     return anchor, *(op for op in graph.ops if op.index in found and op is not anchor)
 
@@ -127,8 +125,8 @@ def _maps(graph: Graph, op: Op) -> list[TensorId]:
 
 
 def rearranged(graph: Graph, op: Op, order: Sequence[int]) -> tuple[Constants, dict[str, Any]] | None:
-    """Return the operator for maps whose axes are in another order, or None if that is impossible: the constants that
-    change, by the number of their operand, and all options.
+    """Return what an operator needs for maps whose axes are in another order: its changed constants, by operand number,
+    and its options. Return None if the operator cannot have that order.
     """
     operands = [None if t == ABSENT else graph.tensors[t] for t in op.inputs]
     computed = [t for t in operands if t is not None and not t.constant]
@@ -173,7 +171,7 @@ def rearranged(graph: Graph, op: Op, order: Sequence[int]) -> tuple[Constants, d
 def add_rearranged(
     made: NewOps, op: Op, order: Sequence[int], maps: Mapping[TensorId, TensorId], sources: Sequence[int]
 ) -> None:
-    """Add an operator that can be rearranged. maps: tensors in the new order of axes by that in the old order."""
+    """Add an operator that can be rearranged. maps: for each tensor, the tensor with its axes in the new order."""
     constants, options = rearranged(made.graph, op, order) or ({}, {})
     inputs = tuple(
         made.put(made.tensors[t], constants[k].shape, data=constants[k]) if k in constants else maps.get(t, t)
@@ -184,7 +182,6 @@ def add_rearranged(
 
 
 def _in_four(data: NDArray[Any]) -> NDArray[Any]:
-    """Return the array with four dimensions."""
     return data.reshape((1,) * (len(EXCHANGED) - data.ndim) + data.shape)
 
 
@@ -226,4 +223,4 @@ def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, dict[int, Ops]]:
 
 
 RULE, WITHIN = Rule("columns", match, rewrite), Rule("columns", match, partial(rewrite, worth=math.inf))
-"""If a window slides, no map at the border may be transposed, so that new rows stay rows."""
+"""The rule WITHIN, for sliding windows, transposes no map at the model's border, so that new rows stay rows."""

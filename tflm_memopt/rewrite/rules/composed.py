@@ -29,7 +29,7 @@ def is_plain_select(graph: Graph, op: Op) -> bool:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """If a new operator stays builtin, annotate() keeps the original operator."""
+    """Replace the operator. If a new operator stays builtin, annotate() restores the original operator."""
     (op,) = ops
     made = NewOps(graph, op)
     FLOATS.get(op.type, _chosen)(made)

@@ -55,7 +55,6 @@ def _apart(made: NewOps) -> None:
 
 
 def _part(made: NewOps, constant: Tensor, n: int, groups: int) -> TensorId:
-    """Return one group's part of a filter or bias, with its scales."""
     data = np.split(np.asarray(constant.data), groups)[n]
     q = constant.quantization
     if q is not None and len(q.scale) > 1:

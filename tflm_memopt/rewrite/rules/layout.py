@@ -1,8 +1,7 @@
-"""Gives operators between transpositions the layout of the convolutions, for models from PyTorch (channels first).
+"""Removes transpositions from models of PyTorch, whose channels come first.
 
-Each TRANSPOSE of such a model reads a whole map. Operators that compute each pixel alone, and operators that pad, join,
-cut or reduce, also run in the layout of the convolutions. In the layout of the convolutions, no transpositions are
-needed before and after these operators.
+A TRANSPOSE reads a whole map before it writes a row. Operators that compute each pixel alone, or that pad, join, cut or
+reduce, can also run in the layout of the convolutions, where they need no transpositions around them.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ Order = tuple[int, ...]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a TRANSPOSE, the operators before or after it that can have the layout of its other side, and the
-    transpositions around these operators. If there is no such operator, match two transpositions that undo each other.
+    """Match two transpositions that undo each other. Otherwise, match a TRANSPOSE, the operators on one side of it that
+    can have the layout of its other side, and the transpositions around these operators.
     """
     order, before = _order(graph, op), graph.producer(op.inputs[0])
     if order is None or graph.producer(op.outputs[0]) is not op:
@@ -71,8 +70,9 @@ class _Turned:
     there: dict[TensorId, TensorId] = field(default_factory=dict)
     """Tensors in the new layout, by the tensor in the old layout."""
     spared: int = 0
+    """Number of bytes that no longer need to be transposed."""
     added: int = 0
-    """Number of bytes that need not be transposed any more, and of bytes that must be."""
+    """Number of bytes that must be transposed additionally."""
 
     def add(self, op: Op) -> None:
         """Add the operator in the new layout, after its operands."""

@@ -23,7 +23,6 @@ def _is_long(right: Tensor) -> bool:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Transpose the matrices."""
     (op,) = ops
     made = NewOps(graph, op)
     (left, right), options = op.inputs[:2], dict(op.options)

@@ -2,13 +2,13 @@
 
 A window along one axis reads `kernel` samples for each output, and its next output reads `stride` samples further on.
 The rewrite stores `outputs * stride` samples in a row. In the rewritten form, a window has fewer rows and a stride of
-one, and yields `outputs` outputs. Each output of such a window has a filter of its own, which is shifted by `stride`
-samples from the previous filter. Samples that a filter does not reach have a weight of zero. CONV_2D sees the samples
-of a row as channels, DEPTHWISE_CONV_2D as pixels.
+one, and yields `outputs` outputs. Each output of a window has its own filter, which is shifted by `stride` samples from
+the previous filter. Samples that a filter does not reach have a weight of zero. The samples of a row are channels for
+CONV_2D, and pixels for DEPTHWISE_CONV_2D.
 
 A pool has no weights, and a weight of zero does not remove an infinite float32 sample. So the rows of a pool are chosen
-such that windows consist of whole rows. If no size of rows does that, GATHER copies all samples of a few windows to one
-row, along which the new operator slides.
+such that windows consist of whole rows. If that is impossible, GATHER copies all samples of a few windows to one row,
+along which the new operator slides.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class LongWindow:
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a window along one axis that is too long for rows. Global pools need no other form."""
+    """Match a window along one axis that is too long for rows, except a pool over the whole axis."""
     long = long_window(graph, op)
     if long is None or long.kernel <= MAX_KERNEL_H or (op.type in POOLS and long.kernel == long.samples):
         return None
@@ -101,7 +101,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _rewritten(graph: Graph, op: Op) -> NewOps | None:
-    """Return the operators that replace the original operator, on rows of several samples, or None."""
+    """Return operators on rows of several samples, which replace the original operator, or None if there are none."""
     long = long_window(graph, op)
     if long is None or ((long.along.before or long.along.after) and not _ignores_zeros(graph, op)):
         return None
@@ -162,7 +162,6 @@ def _ended(made: NewOps, long: LongWindow, y: TensorId, count: int) -> NewOps:
 
 
 def _in_new_rows(graph: Graph, op: Op, long: LongWindow, form: _Form) -> NewOps:
-    """Return the operators that replace the original operator, on rows of several samples, or None."""
     made = NewOps(graph, op)
     target, outputs, summed = graph.tensors[op.outputs[0]], form.outputs, op.type == "CONV_2D"
     count = -(-long.along.output // outputs)
@@ -183,7 +182,7 @@ def _in_new_rows(graph: Graph, op: Op, long: LongWindow, form: _Form) -> NewOps:
 
 
 def _in_rows(graph: Graph, made: NewOps, long: LongWindow, form: _Form, rows: int) -> TensorId:
-    """Return the samples as rows, without samples after the last window and with those of the padding."""
+    """Return the samples as rows, with the padding and without samples after the last window."""
     x, step, c = made.op.inputs[0], form.samples, long.channels
     before, missing = long.along.before, rows * step - long.samples - long.along.before
     if graph.tensors[x].shape[1] != long.samples:

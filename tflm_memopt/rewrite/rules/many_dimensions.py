@@ -21,7 +21,7 @@ MAPPED = frozenset(
         "QUANTIZE", "RELU", "RELU6", "RSQRT", "SQRT", "SQUARE", "TANH",
     }
 )  # fmt: skip
-"""Operators that map each element."""
+"""Operators with one operand that compute each element alone."""
 BROADCAST = frozenset(
     {
         "ADD", "DIV", "LOGICAL_AND", "LOGICAL_OR", "MAXIMUM", "MINIMUM", "MUL", "PRELU", "SELECT_V2",
@@ -33,14 +33,13 @@ Whole = tuple[bool, ...]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match an operator of more than four dimensions of which all operands exist."""
+    """Match an operator with more than four dimensions and no missing operand."""
     if op.type not in MAPPED | BROADCAST or len(op.outputs) != 1 or ABSENT in op.inputs:
         return None
     return (op,) if len(graph.tensors[op.outputs[0]].shape) > 4 else None
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Join dimensions."""
     (op,) = ops
     if (shapes := _shapes(graph, op)) is None:
         return "its dimensions alternate between operands, or the shapes do not fit"
@@ -62,9 +61,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _shapes(graph: Graph, op: Op) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]] | None:
-    """Return the shape to which each operand is first broadcast, and the shapes of the operands and the output with
-    joined dimensions.
-    """
+    """Return the shapes to which the operands are first broadcast, and the joined shapes of operands and output."""
     out = graph.tensors[op.outputs[0]].shape
     padded = [(1,) * (len(out) - len(s)) + s for s in (graph.tensors[t].shape for t in op.inputs)]
     if any(len(s) != len(out) or any(d not in (1, o) for d, o in zip(s, out, strict=True)) for s in padded):

@@ -15,9 +15,7 @@ from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops, sole_readers
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match an operator and the chain of operators after it, of which each is the only reader of the previous
-    operator's output. Flat views at the end of the chain stay views, since rows are made in order.
-    """
+    """Match a chain of operators, each the only reader of the one before it. Flat views at the end stay views."""
     if not _moves(graph, op) or graph.producer(op.outputs[0]) is not op:
         return None
     types = (VIEW,) if op.type == "PAD" else (*(t for t in STEP if t != "PAD"), VIEW)
@@ -50,7 +48,6 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _as_one(ops: Ops) -> Op:
-    """Return the combined operator, which has the type of the last data movement."""
     last = [op for op in ops if op.type in STEP][-1]
     return replace(
         last,

@@ -19,7 +19,6 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Fold the padding into every reader."""
     pad, *readers = ops
     source, padded = graph.tensors[pad.inputs[0]], graph.tensors[pad.outputs[0]]
     amounts = integers_of(graph, pad, 1) or []
@@ -44,7 +43,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _padded(graph: Graph, pad: Op, op: Op) -> Op:
-    """Return the convolution with the PAD folded in; SAME padding of the padded input is added to it."""
+    """Return the convolution with the PAD folded in. The convolution's own padding is added to that of the PAD."""
     _, _, top, bottom, left, right, _, _ = integers_of(graph, pad, 1) or (0,) * 8
     vertical, horizontal = OperatorContext(graph, op).spans()
     padding = (top + vertical.before, bottom + vertical.after, left + horizontal.before, right + horizontal.after)

@@ -17,7 +17,7 @@ Ops = tuple[Op, ...]
 
 
 class Rule(NamedTuple):
-    """A rewrite rule. `match` finds operators, the anchor first; `rewrite` returns the new graph or a reason."""
+    """A rewrite rule. `match` returns operators to rewrite, or None. `rewrite` returns the new graph, or why not."""
 
     name: str
     match: Callable[[Graph, Op], Ops | None]
@@ -43,11 +43,8 @@ class NewOps:
         return replace(self.graph, tensors=self.tensors)
 
     def in_place(self, kinds: Collection[str] | None = None, who: str = "it") -> Graph | str:
-        """Return the graph with the new operators in place of the old one, or why one of the new operators would stay
-        builtin.
-
-        The last operator gets the index of the replaced one. kinds: operators that must not stay builtin, or None for
-        all.
+        """Return the graph with the new operators in place of the old one, whose index the last new operator gets.
+        Return the reason if an operator of one of the `kinds`, or of any kind for None, would stay builtin.
         """
         ops = (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))
         checked = (op for op in ops if kinds is None or op.type in kinds)

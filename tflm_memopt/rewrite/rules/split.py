@@ -34,7 +34,6 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _pieces(graph: Graph, op: Op, parts: Sequence[tuple[int, int, int]]) -> Ops:
-    """Return the slices, of which the first gets the operator's index and all others new indices."""
     new = max(o.index for o in graph.ops) + 1
     source = op.inputs[int(op.type == "SPLIT")]
     return tuple(

@@ -31,7 +31,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Apply the same MEANs on NHWC. The tensor between two MEANs is kept, so that its scale rounds as before."""
+    """Apply the MEANs to the NHWC tensor. A tensor between two MEANs keeps its scale, and therefore its rounding."""
     transpose, *means = ops
     if not same_numbers(graph.tensors[transpose.inputs[0]], graph.tensors[transpose.outputs[0]]):
         return "it changes scale or zero point"

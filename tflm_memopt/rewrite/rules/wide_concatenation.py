@@ -38,7 +38,6 @@ def _fault(graph: Graph, op: Op) -> str | None:
 
 
 def _chained(graph: Graph, op: Op) -> NewOps:
-    """Return the chain, with tensors for intermediate results."""
     made = NewOps(graph, op)
     inputs, axis = op.inputs, int(op.options.get("axis", 0))
     if op.type == "PACK":
@@ -60,7 +59,6 @@ def _chained(graph: Graph, op: Op) -> NewOps:
 
 
 def _thick(made: NewOps, tensor: TensorId, axis: int) -> TensorId:
-    """Return the tensor with a new dimension of 1."""
     old = made.tensors[tensor]
     shape = (*old.shape[:axis], 1, *old.shape[axis:])
     if old.data is None:
