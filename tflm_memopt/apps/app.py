@@ -31,17 +31,16 @@ class AppModel:
     retain: bool | Collection[int | str] = False
     """Numbers or names of outputs that stay valid until the model runs again, or True for all outputs."""
     fps: float | None = None
-    """Number of inferences per second. All models together must not need more than the core's whole time."""
+    """Number of inferences per second. All models together may take at most the whole time of the core."""
     ms: float | None = None
     """Time limit of one inference, in milliseconds."""
     ms_measured: float | None = None
-    """Measured time of one inference of the rewritten model, in milliseconds, with the plan that computes nothing
-    twice. Times of other plans are assumed to be proportional to their instructions.
+    """Measured time of one inference of the rewritten model without recompute, in milliseconds. Times of other plans
+    are assumed to be proportional to their instructions.
     """
     pipeline: Sequence[int | str] = ()
     """Operators at which further partitions of the model start, by number or by the name of their output. The
-    partitions NAME_1, NAME_2 and so on run at the same time, on consecutive frames. Without such operators, the model
-    runs as a whole.
+    partitions NAME_1, NAME_2 and so on may run at the same time. An empty sequence keeps the model whole.
     """
 
     @property
@@ -57,10 +56,10 @@ class App:
     models: Mapping[str, AppModel]
     """Models by name. Files and C identifiers contain the name."""
     concurrent: Sequence[Collection[str]] = ()
-    """Groups of models, of which all may run at the same time."""
+    """Groups of models. All models of a group may run at the same time."""
     yields: float | None = None
-    """Maximum time between two pauses, in milliseconds. If two models may run at the same time, the longer one pauses
-    for the shorter one. If this time is None, no model pauses, and two such models share no bytes.
+    """Maximum time between two pauses, in milliseconds, or None if no model pauses. Of two models that may run at the
+    same time, the model that takes longer pauses for the other. Without pauses, both models share no bytes.
     """
     ram: int | None = None
     """Limit of the shared arena, in bytes."""

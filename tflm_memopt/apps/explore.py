@@ -1,4 +1,4 @@
-"""Explore an application: an exact search chooses one point of each model's frontier (plan/layout/choice.py)."""
+"""Explores an application. An exact search chooses one point of each model's frontier (plan/layout/choice.py)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class AppChoices:
-    """The points of all models, with the data that all choices share."""
+    """The points of all models, and the search that chooses one point for each model."""
 
     app: App
     members: Sequence[AppMember]
@@ -35,7 +35,7 @@ class AppChoices:
     """Longest time of an inference for each point, in milliseconds, or None."""
     choices: Choices
     kept: Sequence[Sequence[int]]
-    """By model, the indices of the points that keep its limits, which alone have numbers in `choices`."""
+    """Indices of the points that keep the limits of their model, by model. Only these points are in `choices`."""
 
     def chosen(self, choice: Selection) -> dict[str, int]:
         """Return the index of each model's point, or 0 for a model that is not rewritten."""
@@ -52,7 +52,10 @@ class AppChoices:
 
 
 def explore_app(app: App, progress: Progress) -> AppExploration:
-    """Return the frontier of an application: the least RAM at every load. Raises the errors of space()."""
+    """Return the frontier of an application: the least RAM at every load.
+
+    Raises UsageError for a rate without a clock, and DoesNotFit for a rate that no point keeps.
+    """
     started = time.monotonic()
     app = expanded(app)
     found = space(app, members_of(app, progress), progress)
@@ -138,7 +141,7 @@ def _in_less_memory(member: AppMember, conversion: Conversion) -> Iterator[Coste
             "the time of bytes in slow memory is unknown",
             code="time_unknown",
             where=f"models.{member.name}",
-            hint="a board with external_ram_cycles, or no fps, ms and yield",
+            hint="use a board with external_ram_cycles, or omit fps, ms and yield",
         )
     yield from by_instructions.in_less_memory(conversion, slow, member.asked.table)
 
@@ -197,7 +200,7 @@ def _waits(member: AppMember, point: Costed) -> float:
 def _taken(
     member: AppMember, entry: AppModel, points: Sequence[Costed], milliseconds: Sequence[float | None], number: int
 ) -> Point:
-    """Return the RAM and the core time that a point takes."""
+    """Return the RAM and the time of a core that a point takes."""
     arena: Arena = points[number].converted.arena if points else member.original.arena
     instructions = points[number].instructions * _waits(member, points[number]) if points else member.original.macs
     ms = milliseconds[number]

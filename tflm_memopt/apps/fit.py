@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.emit.firmware import firmware, together
 from tflm_memopt.results import BoardReport, Fits, Flash
@@ -16,15 +15,20 @@ from tflm_memopt.tflm.libraries import library
 
 
 def fit_app(optimized: AppOptimized, names: Collection[str] = (), on: Mapping[str, AppOptimized] | None = None) -> Fits:
-    """Return the fits on the named boards, or on all boards. Before the rewrite, all models use one allocator of TFLM
-    in turn. on: the same application optimized for single boards, by board id. Raises UsageError for an unknown board.
+    """Return the fits on the named boards, or on all boards. Raises UsageError for an unknown board.
+
+    Before the rewrite, the models are assumed to run in turn with one allocator of TFLM. on: the application optimized
+    for single boards, by board id.
     """
     report, each = optimized.report, list(optimized.models.values())
     originals = [done.original for done in each]
     kernels = [library(done.report.arena.kernels) for done in each]
     today = predict_together(originals, report.arena.abi, libraries=kernels)
     before = together([firmware(data) for data in originals])
-    after = {id(done): _firmware(done) for done in (optimized, *(on or {}).values())}
+    after = {
+        id(done): together([firmware(m.model, interpreter=done.report.interpreter) for m in done.models.values()])
+        for done in (optimized, *(on or {}).values())
+    }
     rows = []
     for board in [board_named(name) for name in names] or list(boards().values()):
         there = (on or {}).get(board.id, optimized)
@@ -32,8 +36,3 @@ def fit_app(optimized: AppOptimized, names: Collection[str] = (), on: Mapping[st
         rows.append(BoardReport(board, board_fit(board, today, before), rewritten))
     flash = Flash(sum(map(len, originals)), sum(len(done.model) for done in each))
     return Fits(report.app, each[0].report.conventions, today, report.arena, flash, tuple(rows))
-
-
-def _firmware(made: AppOptimized) -> Firmware:
-    """Return the flash that all rewritten models need together."""
-    return together([firmware(done.model, interpreter=made.report.interpreter) for done in made.models.values()])

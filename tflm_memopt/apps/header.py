@@ -1,4 +1,7 @@
-"""Writes APP_app.h, the header for firmware with several models in one arena: arena size, op resolver and turns."""
+"""Writes APP_app.h, the header for firmware with several models in one arena.
+
+The header has the size of the arena, the op resolver, and the turns of the models.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from tflm_memopt.tflm.structs import Abi
 
 
 def arena_bytes(abi: Abi, models: Sequence[Optimized], libraries: Sequence[Library], arena: Arena) -> int:
-    """Return the arena bytes to declare, in whole alignments, which are enough for any TFLM with this pointer width."""
+    """Return the bytes to declare for the arena, which are enough for any TFLM with the pointer width of `abi`."""
     full: Abi = "ilp32-full" if abi.startswith("ilp32") else "lp64-full"
     data = [done.model for done in models]
     others = [
@@ -57,8 +60,10 @@ def _operators(result: AppOptimized) -> Iterator[Needed]:
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
-    """Return two lists with a bit mask for each model: the models that must not be running when the model starts, and
-    those that must not be paused then.
+    """Return two lists with a bit mask of other models for each model.
+
+    When a model starts, the models of its mask in the first list must not run, and those in the second list must not be
+    paused.
     """
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}

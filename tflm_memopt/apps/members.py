@@ -1,4 +1,4 @@
-"""The models of an application, each of which has its options and, after the choice, its plan."""
+"""The models of an application, with their options and the plans that were chosen for them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class AppMember:
 
     @property
     def chosen(self) -> Converted | None:
-        """The chosen plan, or None if the model is not rewritten. TFLM places all tensors of an unchanged model."""
+        """The chosen plan, or None if the model is not rewritten."""
         return self.made.chosen
 
     @property
@@ -70,8 +70,8 @@ def members_of(app: App, progress: Progress) -> list[AppMember]:
         weights = given.get("weights", "auto")
         if weights == "ram" and entry.most is not None:
             what = f"'{name}' has a time limit, which cannot be combined with weights = \"ram\""
-            raise bad_config(what, f"models.{name}.weights", 'weights = "flash", or no fps and ms')
-        # copies that only save time would take bytes of other models
+            raise bad_config(what, f"models.{name}.weights", 'set weights = "flash", or omit fps and ms')
+        # copies of weights that only save time would take bytes of other models
         asked = request({**given, "weights": "flash" if weights == "auto" else weights})
         conversion = asked.conversion(data)
         original = inspection(

@@ -34,11 +34,16 @@ def files(result: AppOptimized, samples: Mapping[str, Sample]) -> Mapping[str, s
 def modules(result: AppOptimized) -> Mapping[str, Module]:
     """Return the models' modules in their shared arena."""
     placed = in_one_arena(result.models)
-    return {name: replace(m, shared=_sharing(result, name)) for name, m in placed.items()}
+    app, c = file_stem(result.app.name), identifier(result.app.name)
+    shared = {}
+    for name, m in placed.items():
+        plan = result.models[name].plan
+        shared[name] = replace(m, shared=InApp(app, c, f"{c}_{identifier(name)}", plan.pauses if plan else ()))
+    return shared
 
 
 def in_one_arena(models: Mapping[str, Optimized]) -> Mapping[str, Module]:
-    """Place the models' modules in one arena: first the heads in the common layout, then the state of each model."""
+    """Place the models' modules in one arena. The heads come first, in their common layout, then the states."""
     alone = {name: _alone(name, done) for name, done in models.items()}
     head, at = 0, dict[str, dict[TensorId, int]]()
     for name, done in models.items():
@@ -58,9 +63,10 @@ def _alone(name: str, done: Optimized) -> Module:
 
 
 def _in_head(model: Model, m: Module) -> tuple[dict[TensorId, int], int]:
-    """Return the offsets of a model's buffers except its states, and the end of the last buffer. Buffers that TFLM
-    would place go above all other buffers. A model with buffers placed by TFLM excludes all other models and retains
-    nothing.
+    """Return the offsets of a model's buffers except its states, and the end of the last buffer.
+
+    Buffers that TFLM would place come after all other buffers. A model with buffers that TFLM places excludes all other
+    models and retains nothing.
     """
     at = planned(model, m.at)
     end = max((offset + model.graph.tensors[t].nbytes for t, offset in at.items()), default=0)
@@ -68,11 +74,6 @@ def _in_head(model: Model, m: Module) -> tuple[dict[TensorId, int], int]:
         at[t] = -(-end // ALIGNMENT) * ALIGNMENT
         end = at[t] + model.graph.tensors[t].nbytes
     return at, end
-
-
-def _sharing(result: AppOptimized, name: str) -> InApp:
-    c, plan = identifier(result.app.name), result.models[name].plan
-    return InApp(file_stem(result.app.name), c, f"{c}_{identifier(name)}", plan.pauses if plan else ())
 
 
 def _header(result: AppOptimized, found: Mapping[str, Module]) -> str:

@@ -1,4 +1,4 @@
-"""Convert an application: each model is converted alone, then all are placed in one arena and checked."""
+"""Converts an application. Each model is converted alone, then all models are placed in one arena and checked."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 SLOW_TRIES = 8
 """Number of layouts to try in which single models have less and less fast memory."""
 HASTE = 2.0
-"""Effort (plan/effort.py) for each point of the curve of the head by the time between pauses."""
+"""Effort (plan/effort.py) for each time between pauses whose head the report states."""
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
 
 
@@ -49,13 +49,13 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
     """Rewrite all models of an application so that they share an arena.
 
     Raises the errors of optimize() for each model, UsageError for models that cannot share the arena as required, and
-    DoesNotFit when they need more RAM or flash together than the application has.
+    DoesNotFit if all models together need more RAM or flash than the application has.
     """
     started = time.monotonic()
     app = expanded(app)
     members = members_of(app, progress)
     if len({member.asked.abi for member in members}) > 1:
-        raise bad_config("models of one arena are for one ABI", "abi", "abi for the whole application")
+        raise bad_config("models in one arena need the same ABI", "abi", "set abi once, for the whole application")
     if any(entry.most is not None for entry in app.models.values()):
         found = _chosen(app, members, progress)
     else:
@@ -109,15 +109,10 @@ def _laid_out(app: App, members: Sequence[AppMember], progress: Progress) -> Lai
 def _slow_offsets(app: App, members: Sequence[AppMember]) -> dict[str, int]:
     """Return the offset of each model's slow memory. Models that never run in each other's inferences share bytes."""
     sizes = tuple(member.slow for member in members)
-    apart = {pair: sizes[pair[0]] for pair in _within_inference(app, members)}
+    pushed = {(i, j) for i, one in enumerate(members) for j in range(len(members)) if one.is_pushed and i != j}
+    apart = {pair: sizes[pair[0]] for i, j in pairs(app) | pushed for pair in ((i, j), (j, i))}
     placed = layout.place(layout.LayoutProblem(sizes, (TFLM_ALIGN,) * len(sizes), apart, 0), seconds=0)
     return {member.name: at for member, at in zip(members, placed.offsets, strict=True) if member.slow}
-
-
-def _within_inference(app: App, members: Sequence[AppMember]) -> set[tuple[int, int]]:
-    """Return the pairs of models, in both orders, in which the second may run during an inference of the first."""
-    pushed = {(i, j) for i, one in enumerate(members) for j in range(len(members)) if one.is_pushed and i != j}
-    return {pair for i, j in pairs(app) | pushed for pair in ((i, j), (j, i))}
 
 
 def _excess(app: App, found: LaidOut) -> int:
@@ -129,7 +124,7 @@ def _excess(app: App, found: LaidOut) -> int:
 def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progress: Progress) -> LaidOut | None:
     """Give the model with the largest arena less fast memory until all models fit together.
 
-    members: the models with the plans that each model gets alone, which exceed the limit together by `excess` bytes.
+    members: models with the plans that they would get alone. excess: bytes by which these plans exceed the limit.
     Returns None if a model cannot run with less fast memory.
     """
     members = list(members)
@@ -151,7 +146,10 @@ def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progre
 
 
 def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """Choose a point per frontier: the least load within the RAM limit, or else the least RAM that keeps all rates."""
+    """Choose a point of each model's frontier for the least load within the RAM limit.
+
+    If no points are within the limit, the points with the least RAM that keep all rates are chosen.
+    """
     found = space(app, members, progress)
     progress("choosing points", 0, 0)
     limit = _limit(app, members)
@@ -195,7 +193,7 @@ def _decided(member: AppMember, progress: Progress) -> AppMember:
 
 
 def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
-    """Return the model with a plan that places all of its bytes, if other models must not use some of these bytes.
+    """Return the model with a plan for all of its bytes, if other models may run during its inferences.
 
     Raises UsageError if TFLM would place some of the bytes.
     """
@@ -212,7 +210,7 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
             f"'{member.name}' leaves the place of {online:,} B to TFLM, whose planner ignores other models",
             code="memory_unknown",
             where=f"models.{member.name}",
-            hint="models in turn, without concurrent, retain and streamed inputs; inspect says what stays builtin",
+            hint="omit concurrent, retain and streamed inputs; inspect lists the operators that stay builtin",
         )
     return member
 
@@ -220,7 +218,7 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
 def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     """Place all models that have plans in one arena, and lower them again.
 
-    For a model that pauses, the plan with few live bytes at every moment is used if it leads to a lower head.
+    A model that pauses gets a plan with few live bytes at every moment, if the head becomes lower.
     """
     layouts, best = _best(app, members)
     for one in layouts.pausing:
@@ -234,9 +232,8 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     for i, moved in zip(layouts.planned, best.shared.plans, strict=True):
         made, plan = members[i].made, replace(moved, pauses=best.pauses.get(i, ()))
         if made.chosen and plan != made.chosen.planned.plan:
-            chosen = members[i].conversion.of(
-                replace(plan, sharing=())
-            )  # buffers overlap differently, so barriers differ, too
+            # other buffers overlap now, so the cores need other barriers
+            chosen = members[i].conversion.of(replace(plan, sharing=()))
             found[i] = replace(members[i], made=replace(made, chosen=chosen))
     told = tuple(
         Pausing(
@@ -260,7 +257,7 @@ def _low(member: AppMember) -> AppMember:
 
 
 def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout]:
-    """Return the layouts of these plans, and the layout with the lowest head."""
+    """Return the layouts of all plans, and the layout with the lowest head."""
     planned = [i for i, m in enumerate(members) if m.chosen]
     pausing = yielding(app, members)
     effort = max((m.asked.options.effort for m in members), default=1.0)
@@ -284,7 +281,7 @@ class PausedLayout:
 
 @dataclass(frozen=True, slots=True)
 class Layouts:
-    """Find layouts of all plans in one arena for a given time between pauses."""
+    """Finds layouts of all plans in one arena for a given time between pauses."""
 
     app: App
     members: Sequence[AppMember]
@@ -294,7 +291,7 @@ class Layouts:
     seconds: float
 
     def at(self, apart: float | None, limits: Sequence[int], budget: Budget) -> PausedLayout:
-        """Return the layout for one time between pauses. limits: maximum of live bytes at a pause, by pausing model."""
+        """Return the layout for a time between pauses. limits: maximum of live bytes at a pause, by pausing model."""
         tenants, pauses, gaps = list(self.tenants), dict[int, tuple[int, ...]](), dict[int, float]()
         yields: set[tuple[int, int]] = set()
         for one, limit in zip(self.pausing, limits, strict=False):
@@ -320,8 +317,9 @@ class Layouts:
         return min(tried, key=lambda found: found.shared.head)
 
     def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
-        """Return points of (time between pauses in milliseconds, bytes of the head), up to no pauses. Times other than
-        `apart` are planned with less effort.
+        """Return pairs of a time between pauses, in milliseconds, and the bytes of the head.
+
+        The longest time needs no pauses. Times other than `apart` are planned with less effort.
         """
         longest = max(one.moments.total for one in self.pausing)
         wanted, found = [apart / 4, apart / 2, apart], []
@@ -337,7 +335,7 @@ class Layouts:
 
 
 def zip_longest_last(each: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """Return the first items of all sequences, then the second ones, and so on; a sequence that ends repeats its last.
+    """Return the first items of all sequences, then the second items, and so on. The last item of a sequence repeats.
 
     >>> zip_longest_last([[1, 2, 3], [7]])
     [(1, 7), (2, 7), (3, 7)]
@@ -438,7 +436,7 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
     in_turn = report.arena.total - report.arena.head + max(heads.values())
     if len(group) > 1 and in_turn < report.arena.total:
         seldom = next((f'yield = "{ms:g}ms" takes {n:,} B; ' for ms, n in report.curve if n <= limit), "")
-        # bytes that a model keeps stay occupied even if the models run in turn
+        # bytes that a model keeps between its inferences stay occupied even if the models run in turn
         reserved = {r.model for r in report.reserved}.intersection(group)
         apart = "" if reserved else f"in turn they take {in_turn:,} B; "
         raise DoesNotFit(
@@ -449,7 +447,7 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
     raise DoesNotFit(
         what,
         where=f"the largest head: {at}; the interpreters: {report.arena.tail:,} B",
-        hint=f"ram = {report.arena.total}, or max_macs above 1 for the largest model, or its input streamed",
+        hint=f'set ram = {report.arena.total}, or max_macs above 1 or input = "stream" for the largest model',
     )
 
 
@@ -459,8 +457,8 @@ def _fits_slow(members: Sequence[AppMember], slow: int) -> None:
     if slow > limit:
         raise DoesNotFit(
             f"the models need {slow:,} B of slow memory together, limit is {limit:,} B",
-            where="models that run at the same time or wait for rows have their own bytes",
-            hint=f'memory = "fast=SIZE,slow={slow}", or all models in turn',
+            where="models that run at the same time or wait for rows share no slow memory",
+            hint=f'set memory = "fast=SIZE,slow={slow}", or run all models in turn',
         )
 
 
@@ -469,4 +467,4 @@ def _fits_flash(members: Sequence[AppMember], models: Collection[Optimized], *, 
     needs = together([firmware(done.model, interpreter=interpreter) for done in models])
     for limits in (member.asked.limits for member in members):
         if limits.flash_missing(needs):
-            raise too_little_flash(limits, needs, "a board with more flash, or fewer or smaller models")
+            raise too_little_flash(limits, needs, "use a board with more flash, or fewer or smaller models")

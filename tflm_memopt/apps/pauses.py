@@ -1,4 +1,4 @@
-"""Finds the models of an application that pause for other models, and the moments of their pauses."""
+"""Finds the models of an application that pause for other models, and when they pause."""
 
 from __future__ import annotations
 
@@ -25,13 +25,16 @@ class Yielding:
 
     number: int
     shorter: tuple[int, ...]
-    """Models that may run while this model pauses."""
+    """Models that may run while the model pauses."""
     moments: Moments
     """Moments of the model's pauses, with times in milliseconds."""
 
 
 def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
-    """Return the longer model of each pair that may run at the same time. Raises UsageError if it cannot pause."""
+    """Return the models that pause. Of two models that may run at the same time, the model that takes longer pauses.
+
+    Raises UsageError if such a model cannot pause.
+    """
     if app.yields is None:
         return []
     involved = {i for pair in pairs(app) for i in pair}
@@ -68,10 +71,10 @@ def _may_pause(member: AppMember) -> None:
 
 def _cannot_pause(member: AppMember) -> UsageError:
     return UsageError(
-        f"'{member.name}' takes longest and cannot pause",
+        f"'{member.name}' cannot pause for other models",
         code="cannot_share",
         where=f"models.{member.name}",
-        hint="one that is a single operator, without a state and without a streamed input; or no yield",
+        hint="omit yield, or use a model that becomes a single operator without state and streamed input",
     )
 
 

@@ -1,7 +1,7 @@
 """Cuts models of an application into partitions, each of which becomes a model.
 
-The tensor between two partitions exists twice: as the output of the first partition, which retains it until it runs
-again, and as the input of the second partition, which may run at the same time.
+The tensor between two partitions exists twice: as the output of the first partition and as the input of the second one.
+The first partition retains its output until it runs again, so that both partitions may run at the same time.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ from tflm_memopt.rewrite.partitions import partitions
 
 
 def expanded(app: App) -> App:
-    """Return the application with each pipeline NAME as models NAME_1, NAME_2, and so on, which may run at the same
-    time. Raises UsageError for partitions that do not form a pipeline, and for names that other models have.
+    """Return the application in which each pipeline NAME becomes the models NAME_1, NAME_2, and so on.
+
+    These models may run at the same time. Raises UsageError for partitions that do not form a pipeline, and for names
+    that other models have.
     """
     if not any(entry.pipeline for entry in app.models.values()):
         return app
     parts = {name: dict(_parts(name, entry)) for name, entry in app.models.items()}
     models = {part: entry for each in parts.values() for part, entry in each.items()}
     if len(models) < sum(map(len, parts.values())):
-        hint = "other names: the partitions of NAME are NAME_1, NAME_2"
-        raise bad_config("a partition and another model have one name", "models", hint)
+        hint = "use other names: the partitions of NAME are called NAME_1, NAME_2 and so on"
+        raise bad_config("a partition has the name of another model", "models", hint)
     groups = [tuple(part for name in group for part in parts[name]) for group in app.concurrent]
     groups += [tuple(each) for each in parts.values() if len(each) > 1]
     return replace(app, models=models, concurrent=tuple(groups))
@@ -41,7 +43,7 @@ def _parts(name: str, entry: AppModel) -> Iterator[tuple[str, AppModel]]:
     where = f"models.{name}.pipeline"
     if entry.ms is not None or entry.ms_measured is not None:
         what = "ms and ms_measured are for models that run as a whole"
-        raise bad_config(what, where, "fps, which each partition keeps")
+        raise bad_config(what, where, "use fps, which each partition must keep")
     model = read(loaded(entry.model, name).data)
     try:
         made = partitions(model, [_operator(model.graph, start) for start in entry.pipeline])

@@ -1,4 +1,4 @@
-"""The program of a project with several models that share an arena and run in turn (emit/project.py)."""
+"""Writes the program of a project with several models that share an arena (emit/project.py)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tflm_memopt.runtime.telling import keeps_state
 def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts, boards: Collection[str]) -> Project:
     """Return the project of an application.
 
-    subjects: a subject for each model. models: the models' files. boards: as for Project, for all models together.
+    subjects: the data for the program by model. models: files of the models. boards: boards on which all models fit.
     """
     name, each = file_stem(result.app.name), list(result.models.values())
     inputs = {file: text for subject in subjects.values() for file, text in stored(subject).items()}

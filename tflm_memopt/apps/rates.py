@@ -1,7 +1,6 @@
-"""Times of an application's models in milliseconds, from which rates and pauses follow.
+"""Estimates the times of an application's models, which limit their rates and pauses.
 
-The times are derived from a measured inference, from modelled cycles, or from an assumed range of cycles per
-instruction.
+The times follow from a measured inference, from modelled cycles, or from an assumed range of cycles per instruction.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from tflm_memopt.convert import speed
 from tflm_memopt.errors import UsageError
 
 ASSUMED: Span = (0.5, 3.0)
-"""Range of cycles per instruction for cores whose cycles are not modelled: two instructions per cycle as on Cortex-M7
-at best, and two wait states for each instruction at worst. Limits of time are checked with the upper bound.
+"""Range of cycles per instruction for cores whose cycles are not modelled. At best, a core runs two instructions per
+cycle, as Cortex-M7 does. At worst, it waits two cycles for each instruction. Limits of time use the upper bound.
 """
 MEASURED, MODELLED = "measured", "modelled"
 RANGE = f"assumed, {ASSUMED[0]:g} to {ASSUMED[1]:g} cycles per instruction"
@@ -37,8 +36,9 @@ class Timer:
     """Milliseconds per instruction, used without a cycle model."""
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
-        """Return the longest time of some work, or None if it is unknown. moved: bytes of slow memory that the work
-        reads and writes.
+        """Return the longest time of some operators, or None if it is unknown.
+
+        work: work of the operators. moved: bytes of slow memory that they read and write.
         """
         if self.clock is None:
             inside = self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)
@@ -48,9 +48,9 @@ class Timer:
 
 
 def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
-    """Return the times of a model's plans. plan: work of the plan to which a measured time belongs.
+    """Return the timer of a model. Raises UsageError if nothing is known about the model's time.
 
-    Raises UsageError if nothing is known about the model's time.
+    plan: work of the plan without recompute, to which a measured time refers.
     """
     table, clock = member.asked.table, member.asked.clock
     instructions = table.instructions(plan)
@@ -72,15 +72,15 @@ def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
 
 def _hint(member: AppMember, entry: AppModel) -> str:
     """Return a hint how to make the model's run time known, or how to do without it."""
-    without = "leave out fps, ms and yield: inspect says which of its operators stay builtin"
+    without = "omit fps, ms and yield: inspect lists the operators that stay builtin"
     if entry.ms_measured is not None:  # the plan has no operators whose instructions could be compared
         return without
     known = "set board, or clock and core, in app.toml" if member.asked.clock is None else without
-    return f"{known}, or ms_measured, the milliseconds of an inference that you measured"
+    return f"{known}, or set ms_measured to the milliseconds of an inference that you measured"
 
 
 def bases(app: App, plans: Mapping[str, Sequence[Work]], members: Sequence[AppMember]) -> dict[str, str]:
-    """Return the basis of each model's times, for models whose time matters."""
+    """Return the source of the times of each model that has a rate, a time limit or pauses."""
     found = {}
     paused = {name for group in app.concurrent for name in group} if app.yields is not None else set()
     for member in members:

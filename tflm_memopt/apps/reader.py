@@ -15,12 +15,10 @@ from tflm_memopt.targets import own_board
 
 SUFFIX = ".toml"
 NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile", "interpreter"})
-"""Options that a model of an application cannot have: `ram` limits all models together, --emit sets the rest."""
+"""Options of optimize() that a model of an application cannot have. The key `ram` limits all models together."""
 KEYS = tuple(name for name in OPTIONS if name not in NOT_HERE)
 OF_APP = ("models", "concurrent", "ram", "yield", "model_cores")
 OF_MODEL = ("file", "retain", "fps", "ms", "ms_measured", "pipeline")
-
-
 MOST_CORES = 8
 
 
@@ -91,7 +89,7 @@ def _options(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _starts(value: Any, where: str) -> tuple[int | str, ...]:
-    """Read a list of operators, each given by number or name."""
+    """Read a list of operators, which are given by number or name."""
     hint = 'pipeline = [12], or ["NAME"]'
     return tuple(_of_type(start, (int, str), where, hint) for start in _of_type(value, list, where, hint))
 

@@ -1,4 +1,4 @@
-"""Report the results for an application on the terminal and as a page."""
+"""Reports the results for an application on the terminal and as a page."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> Rende
 
 
 def exploration(result: AppExploration, files: Sequence[str]) -> RenderableType:
-    """Return the answer of `explore` for an application: a line for each choice, with the least load first."""
+    """Return the answer of `explore` for an application, with a line for each choice of points, least load first."""
     rated = any(point.busy is not None for point in result.points)
     names, load = list(result.models), [f"instructions, {result.core}", *(["of the core"] if rated else [])]
     columns = ("choice", *map(printable, names), *load, "head", "tail", "total")
@@ -85,7 +85,7 @@ def frontier(result: AppExploration, width: float) -> Drawing:
 def verified(models: Mapping[str, Verification]) -> RenderableType:
     """Return the answer of `verify` for an application."""
     parts = [Group(Text(printable(name), "bold"), text.verification(one)) for name, one in models.items()]
-    return Group(*parts, Text("No model overwrites data of another one, in any order: all plans were replayed."))
+    return Group(*parts, Text("All plans were replayed: in no order of runs does a model overwrite another's data."))
 
 
 def _times(times: Mapping[str, str]) -> list[str]:
@@ -100,7 +100,7 @@ def _cores(cores: Sequence[CoreLoad]) -> list[str]:
 
 
 def _percent(busy: Iterable[float]) -> str:
-    """Return the use of each core."""
+    """Return the use of each core in percent."""
     return ", ".join(f"{100 * load:.1f} %" for load in busy)
 
 

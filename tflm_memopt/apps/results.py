@@ -1,4 +1,4 @@
-"""Results of optimize() and explore() for an application: plain data, computed once."""
+"""Results of optimize() and explore() for an application, as plain data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """Bytes [first, end) of the arena that other models must not use while this model is idle, with the reason."""
+    """Bytes [first, end) of the arena that a model keeps while it does not run, and the reason."""
 
     model: str
     tensor: str
@@ -42,7 +42,7 @@ class Pausing:
 
 @dataclass(frozen=True, slots=True)
 class CoreLoad:
-    """How much of a core's time the models use at the given rates."""
+    """The models of a core, and how much of its time they use at the given rates."""
 
     models: tuple[str, ...]
     """Models that run on the core."""
@@ -56,19 +56,17 @@ class AppReport:
 
     app: str
     arena: Arena
-    """Arena of all models, whose interpreters share one MicroAllocator, or of their C modules."""
+    """Arena of all models together. Their interpreters share one MicroAllocator, unless they are C modules."""
     arena_size: int | None
-    """Bytes to declare for the arena, enough for any build of TFLM with this pointer width. The size is None for C
-    modules.
-    """
+    """Bytes to declare for the arena, enough for any build of TFLM with this pointer width, or None for C modules."""
     apart: int
     """Bytes of the original models with a separate arena for each."""
     shared: int
-    """Bytes of the original models if they run in turn and share one MicroAllocator, as TFLM supports it."""
+    """Bytes of the original models if they run in turn and share one MicroAllocator, which TFLM supports."""
     alone: int
     """Bytes of the rewritten models with a separate arena for each."""
     stacked: int
-    """Bytes of the head if whole heads of concurrent models were side by side, with reserved bytes above them."""
+    """Bytes of the head if concurrent models shared no bytes and all reserved bytes came after their heads."""
     lower_bound_head: int
     proven: bool
     """Whether it is proved that no layout of these plans has a lower head."""
@@ -80,7 +78,7 @@ class AppReport:
     ram_limit: int | None
     seconds: float
     interpreter: bool = True
-    """Whether TFLM runs the models, which otherwise are C modules."""
+    """Whether TFLM runs the models. If not, they are C modules."""
     slow: int = 0
     """Bytes of the slow memory that the models share."""
     slow_offsets: Mapping[str, int] = field(default_factory=dict)
@@ -93,7 +91,7 @@ class AppReport:
 
 @dataclass(frozen=True, slots=True)
 class AppOptimized:
-    """An application whose models share an arena, with the result of each model and the report of all models."""
+    """The result for an application whose models share an arena: a result for each model, and a report for all."""
 
     app: App
     models: Mapping[str, Optimized]
@@ -108,11 +106,11 @@ class AppOptimized:
         return plain(self.report) | {"models": each}
 
     def files(self, emit: str | Collection[str] = "cpp", labels: Sequence[str] = ()) -> Mapping[str, bytes]:
-        """Return the files that optimize writes, by name: the files of each model, the common header and the report."""
+        """Return the content of each file that optimize writes, by name."""
         return generic.files(self, emit, labels)
 
     def save(self, folder: str | PathLike[str], emit: str | Collection[str] = "cpp") -> list[Path]:
-        """Write files() into a folder, all or none, and return their paths."""
+        """Write all files into a folder and return their paths. If one cannot be written, none is written."""
         return generic.save(self, Path(folder), emit, ())
 
 
@@ -123,18 +121,18 @@ class AppPoint:
     points: Mapping[str, int]
     """Index of the chosen point of each model."""
     arena: int
-    """Bytes of all models together, if models that may run at the same time have their whole heads side by side."""
+    """Bytes of all models together if models that may run at the same time share no bytes of their heads."""
     head: int
     tail: int
     instructions: int
-    """Instructions of all models together: per second at the given rates, or for one inference of each model."""
+    """Instructions of all models together, per second at the given rates or, without rates, per inference."""
     busy: tuple[float, ...] | None
     """Fraction of each core's time that models use at the given rates, or None without rates."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppExploration:
-    """Result of explore() for an application: the frontier of each model, and of all together, least load first."""
+    """Result of explore() for an application: the frontier of each model, and the joint frontier, least load first."""
 
     app: str
     convention: str
@@ -142,7 +140,7 @@ class AppExploration:
     models: Mapping[str, Sequence[PointReport]]
     points: tuple[AppPoint, ...]
     proven: bool
-    """Whether the frontier is complete for these points."""
+    """Whether it is proved that the joint frontier is complete."""
     apart: int
     """Bytes of the original models with a separate arena for each."""
     seconds: float

@@ -1,4 +1,4 @@
-"""Files of an application, which the command `optimize` with app.toml and AppOptimized.save() write."""
+"""Makes the files of an application, which `optimize app.toml` and AppOptimized.save() write."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ HERE = ("cpp", C, "tflite", *bundle.PROJECTS)
 OWN_NAMES = frozenset(
     {"app", "arena", "arena_size", "init", "model", "op_resolver", "selftest", "set_slow", "slow_bytes", "turns"}
 )
-"""Suffixes that follow the application's name in its identifiers, which models may not have as names."""
+"""Names that a model cannot have, because the identifiers of the application end with them."""
 
 
 @generic.files.register
 def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[str] = ()) -> dict[str, bytes]:
-    """Return the content of each file by name: files of each model, the common header, projects, the report and its
-    page. Raises UsageError for a kind of file that is for one model only, and for duplicate names.
+    """Return the content of each file by name.
+
+    Raises UsageError for a kind of file that is for one model only, and for duplicate names.
     """
     wanted = bundle.kinds(kinds)
     if alone := [kind for kind in wanted if kind not in HERE]:
@@ -54,8 +55,8 @@ def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[s
     for name, done in result.models.items():
         own = bundle.files(done, name, own_kinds, bundle.Extras(original=done.original, library=stem))
         if (c := identifier(file_stem(name))) in taken | OWN_NAMES or own.keys() & made.keys():
-            what = f"files and identifiers of '{name}' would be of two models, or of the application"
-            raise UsageError(what, code="bad_config", where=f"models.{name}", hint="another name")
+            what = f"files or identifiers of '{name}' have the names of another model's, or of the application's"
+            raise UsageError(what, code="bad_config", where=f"models.{name}", hint="choose another name")
         taken.add(c)
         made |= own
     if "cpp" in wanted:
@@ -88,7 +89,7 @@ def _project(result: AppOptimized, samples: Mapping[str, Callable[[], Sample]]) 
 def save(
     result: AppOptimized, folder: str | os.PathLike[str], kinds: str | Collection[str], labels: Sequence[str] = ()
 ) -> list[Path]:
-    """Write the files, all or none; an original model is never overwritten."""
+    """Write all files and return their paths. If one cannot be written or is an original model, none is written."""
     contents = paths_below(Path(folder), files(result, kinds, labels))
     for entry in result.app.models.values():
         if isinstance(entry.model, (str, os.PathLike)):

@@ -1,4 +1,4 @@
-"""Verify an application: its rewritten models compute the same outputs and do not overwrite each other's bytes."""
+"""Verifies that the rewritten models of an application compute the same outputs and do not disturb each other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tflm_memopt.runtime.verification import Verification
 
 @dataclass(frozen=True, slots=True)
 class AppVerification:
-    """The result of `verify` for an application. If models overwrite each other's bytes, an error is raised instead."""
+    """The result of `verify` for an application, by model."""
 
     models: Mapping[str, Verification]
 
@@ -39,9 +39,9 @@ def verify_app(
     app: App, folder: Path, progress: Progress, *, runs: int | None = None, seed: int = 0
 ) -> AppVerification:
     """Run each model of an application and its rewritten model in `folder`, and compare every byte of their outputs.
-    All plans are replayed together in any order that the application allows.
 
-    Raises InterfaceError for models that were not rewritten for one arena, and the errors of verify() for each model.
+    All plans are replayed together in any order that the application allows. Raises InterfaceError if models overwrite
+    each other's bytes, and the errors of verify() for each model.
     """
     app = expanded(app)
     rewritten = {name: read_model(folder / f"{file_stem(name)}.tflite") for name in app.models}
@@ -55,10 +55,10 @@ def verify_app(
         check_app(members, app)
     except PlanError as error:
         raise InterfaceError(
-            "these models were not rewritten for one arena",
+            "the models overwrite each other's bytes: they were not rewritten for one arena",
             code="other_model",
             where=error.what,
-            hint="optimize app.toml: it reserves what a model holds while others run",
+            hint="optimize app.toml instead of single models",
         ) from error
     found = {}
     for member in members:
@@ -68,10 +68,9 @@ def verify_app(
 
 
 def _as_saved(member: AppMember, model: bytes, folder: Path, others: int) -> Converted | None:
-    """Return the model with its plan from the folder, or None if the model was not rewritten. others: bytes of other
-    models.
+    """Return the model with its plan from the folder, or None if the model was not rewritten.
 
-    Raises UsageError if the plan belongs to another model.
+    others: bytes of other models. Raises UsageError if the plan belongs to another model.
     """
     if model == member.data:
         return None
@@ -79,7 +78,7 @@ def _as_saved(member: AppMember, model: bytes, folder: Path, others: int) -> Con
     found: Converted = member.conversion.saved(document, others)
     if found.model != model:
         raise UsageError(
-            f"this is not the plan of {file_stem(member.name)}.tflite in its folder",
+            f"the plan is not that of {file_stem(member.name)}.tflite in the same folder",
             code="bad_plan",
             hint="optimize app.toml again, into a new folder",
         )

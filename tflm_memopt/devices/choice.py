@@ -1,16 +1,17 @@
-"""Choose how to split a network: the least memory, the least time within a limit, or all undominated splits.
+"""Chooses how to split a network: for the least memory, for the least time within a limit, or all undominated splits.
 
-Real plans of two families of splits are compared: stages of whole operators (stages.py), and layers that all devices
-share, first by rows, with or without exchange, then by channels. With a limit, more splits of shared layers are tried:
-any number of the first layers runs by rows or on the first device alone, and the last layers may also run on the first
-device alone (the switch to channels is then the one of least memory). These splits are first compared by three figures
-of their graphs: the weights and maps of the largest device, its multiply-accumulates, and the bytes sent. Only splits
-that are undominated in these figures are converted.
+Plans of two families of splits are compared. In the first family, each device runs whole operators (stages.py). In the
+second family, all devices share each layer: the first layers by rows, with or without exchange of rows, and later
+layers by channels. With a limit, more splits of the second family are tried: any number of the first layers runs by
+rows or on the first device alone, and the last layers may also run on the first device alone. Such splits are first
+compared by three figures of their graphs: the weights and feature maps of the largest device, the multiply-accumulates
+of the busiest device, and the bytes sent. Only splits that are undominated in these figures are converted.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -35,15 +36,17 @@ Memory = tuple[int, "int | None"]
 CLOSE = Fraction(2, 100)
 """Largest difference between devices that is ignored, as a fraction of the devices' mean."""
 FAIR = Fraction(108, 100)
+"""Most weights of a device if weights are moved to balance the devices, as a multiple of an even part."""
 Planning = Callable[[int, int], None]
 
 
 def choose(network: Network, devices: int, memory: Memory | None, planning: Planning) -> OptimizedDevices:
-    """Return the split with the smallest arena of the largest device, then the fewest bytes sent.
+    """Return the split with the smallest arena of the largest device. Of equal splits, the one that sends the fewest
+    bytes is returned.
 
-    Splits that need a larger arena than one device alone come last, after splits that hardly divide the weights. With a
-    memory limit, return the fastest split that fits or, without a link speed, the split that fits and sends the fewest
-    bytes. Raises DoesNotFit if no split fits.
+    Splits that hardly divide the weights are worse than other splits, and splits that need a larger arena than one
+    device alone are worst. With a memory limit, return the fastest split that fits. If the link speed is unknown,
+    return the split that fits and sends the fewest bytes. Raises DoesNotFit if no split fits.
     """
     if memory is None:
         return min(_compared(network, devices, planning), key=lambda one: _cost(network, one))
@@ -55,7 +58,7 @@ def choose(network: Network, devices: int, memory: Memory | None, planning: Plan
 
 
 def _compared(network: Network, devices: int, planning: Planning) -> list[OptimizedDevices]:
-    """Return the splits that are planned and compared. Raises the errors of a network that cannot be shared."""
+    """Return the converted splits of both families. Raises UsageError if the network cannot be shared."""
     switch = switch_of(network.graph, devices)
     fronts = (DeviceSharding.ROWS, DeviceSharding.OVERLAP) if switch else (DeviceSharding.ROWS,)
     shared = {front: shared_layers(network, devices, switch, front) for front in fronts}
@@ -78,8 +81,9 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
 def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
-    """Move the switch from rows to channels layer by layer, and yield each split while it costs less than the previous
-    split.
+    """Yield splits in which the switch from rows to channels is at a later or earlier layer, while costs fall.
+
+    step: 1 for later layers, -1 for earlier ones.
     """
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):
@@ -98,9 +102,10 @@ def _cost(network: Network, one: OptimizedDevices) -> SplitCost:
 def shared_layers(
     network: Network, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
 ) -> OptimizedDevices:
-    """Return the network with layers that all devices share: by rows before the switch, then by channels; the default
-    switch is the best by estimate. front: ROWS, or OVERLAP for rows without exchange. Partial sums are used where fewer
-    bytes are sent with them, unless they are switched off.
+    """Return the network with layers that all devices share, by rows before the operator `switch` and then by channels.
+
+    switch: position of an operator, by default the best one by estimate. front: ROWS, or OVERLAP for rows without
+    exchange. Layers use partial sums if they then send fewer bytes, unless these are switched off.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)
@@ -114,15 +119,15 @@ def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDe
 
 
 def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardings:
-    """Return `shardings` with partial sums for layers that send fewer bytes with them, unless they are switched off."""
+    """Return the splits with partial sums for layers that then send fewer bytes, unless these are switched off."""
     return shardings if "fan-in" in network.asked.without else with_fan_in(network.graph, shardings, devices)
 
 
 def _balanced(network: Network, shardings: Shardings, devices: int) -> OptimizedDevices:
-    """Give the first device fewer channels if it holds more than the others, because it has input, output and whole
-    operators.
+    """Give the first device fewer channels if it holds more bytes than the other devices.
 
-    No device gets more than FAIR times an even part of the weights.
+    The first device also has the input, the output and whole operators. No device gets more than FAIR times an even
+    part of the weights.
     """
     even = network.converted(shardings, devices)
     held = [d.arena.total + d.flash for d in even.report.devices]
@@ -158,8 +163,9 @@ def _diagnostics(network: Network, devices: int, memory: Memory, found: Sequence
 
 
 def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
-    """Yield a hint with a sufficient number of devices, if that is at most twice the given number. A number of devices
-    is tried with a plan per device, so the smallest sufficient number is found by bisection.
+    """Yield a hint with the smallest number of devices that is enough, if it is at most twice the given number.
+
+    Each number that is tried takes a plan per device, so the number is found by bisection.
     """
     least, most, best = devices + 1, devices, None
     while most < min(2 * devices, MOST_DEVICES) and network.is_enough_for(most + 1, _even(network, most + 1)):
@@ -179,13 +185,13 @@ def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
 
 
 def _even(network: Network, devices: int) -> Shardings:
-    """Return how this number of devices share layers: by rows up to the estimated best layer, then by channels."""
+    """Return the split of each layer: by rows up to the layer that is best by estimate, then by channels."""
     graph = network.graph
     return _with_fan_in(network, cut(graph, switch_of(graph, devices), len(graph.ops)), devices)
 
 
 def demand_board(made: OptimizedDevices, board: Board | None) -> None:
-    """Raise DoesNotFit if the arena, model and code of a device are more than a board has."""
+    """Raise DoesNotFit if the arena, model and code of a device do not fit on a board."""
     for number, found in enumerate(_left(made.models, board)):
         if not found.fits:
             raise DoesNotFit(
@@ -252,13 +258,11 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
     )
 
 
-# --- Ways
+# --- Splits
 
 
 def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
-    """Yield the conversions of all promising splits. Splits in which partial sums send fewer bytes are also converted
-    with partial sums.
-    """
+    """Yield the conversions of all promising splits, also with partial sums if they then send fewer bytes."""
     candidates = []
     for shardings in promising(network, devices):
         other = _with_fan_in(network, shardings, devices)
@@ -285,11 +289,11 @@ def promising(network: Network, devices: int) -> list[Shardings]:
             devices, shardings
         ):
             found.setdefault(_told(network, shardings, devices), shardings)
-    return [shardings for told, shardings in found.items() if not any(_beats(other, told) for other in found)]
-
-
-def _beats(a: Sequence[float], b: Sequence[float]) -> bool:
-    return a != b and all(x <= y for x, y in zip(a, b, strict=True))
+    return [
+        shardings
+        for figures, shardings in found.items()
+        if not any(other != figures and all(map(operator.le, other, figures)) for other in found)
+    ]
 
 
 def _told(network: Network, shardings: Shardings, devices: int) -> tuple[float, ...]:
@@ -307,6 +311,6 @@ def _told(network: Network, shardings: Shardings, devices: int) -> tuple[float, 
 
 
 def _macs(graph: Graph, number: int, weights: int) -> float:
-    """Estimate multiply-accumulates as the number of outputs times the number of values that each output reads."""
+    """Estimate the multiply-accumulates of an operator: its output values times the values that each of them reads."""
     output = graph.tensors[graph.ops[number].outputs[0]]
     return output.elements * max(1.0, weights / max(1, output.shape[-1] if output.shape else 1))

@@ -1,10 +1,10 @@
-"""Run one device of several as a process that has only its own model: `python -m tflm_memopt.devices.device`.
+"""Runs one of several devices as a process that has only its own model: `python -m tflm_memopt.devices.device`.
 
-The command line is one JSON object: the device number, the model's path, the number of inferences and the timeout in
+The argument is a JSON object with the device number, the model's path, the number of inferences and the timeout in
 milliseconds. The process listens on a loopback port and prints the port. The ports of all devices then arrive on
-standard input. The command line of device 0 has `inputs`, a file of arrays, and writes `results`. Each process ends
-with a line of JSON: bytes sent and received, and the status and time of every inference. The caller's side is in
-run.py.
+standard input. Device 0 also gets `inputs`, a file of arrays, and writes its outputs to the file `results`. Each
+process ends with a line of JSON: the bytes sent and received, and the status and time of each inference. run.py starts
+the processes.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from tflm_memopt.runtime import wheel, worker
 
 OK, ABORT, ERROR = 0, 15, 1
-"""Statuses of an invocation: kTfLiteOk, kTfLiteAbort and kTfLiteError."""
+"""Statuses of an inference: kTfLiteOk, kTfLiteAbort and kTfLiteError."""
 BACKLOG = 16
 
 
 def connect(listening: socket.socket, device: int, ports: Sequence[int]) -> list[socket.socket | None]:
-    """Open a stream to every other device; each device connects to the devices with lower numbers."""
+    """Open a stream to each other device. A device connects to the devices with lower numbers."""
     found: list[socket.socket | None] = [None] * len(ports)
     for other in range(device):
         made = socket.create_connection(("127.0.0.1", ports[other]))

@@ -1,7 +1,7 @@
-"""Estimate how long devices take to run one network together, with computation and waiting.
+"""Estimates how long several devices take to run one network together.
 
-Each device has a link to each other device. A link sends one message after another at a fixed rate, and each message
-arrives as a whole after a latency. A device continues while its messages are being sent.
+Each device has a link to each other device. A link sends one message after another at a fixed rate. A message arrives
+as a whole after a latency. A device continues to compute while its messages are being sent.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ class Exchange(NamedTuple):
 
 
 def done(exchanges: Sequence[Sequence[Exchange]], rest: Sequence[float], line: LinkSpeed) -> tuple[float, ...]:
-    """Return the time at which each device is done, in milliseconds. rest: computation after a device's last message.
+    """Return the time at which each device is done, in milliseconds.
 
-    exchanges: by device. check_devices() must have shown that they are free of deadlock.
+    exchanges: steps of each device. check_devices() must have shown that no devices wait for each other. rest:
+    milliseconds that each device computes after its last message.
 
     >>> first = [Exchange(2, (0, 1), True, 100), Exchange(0, (1, 0), False, 50)]
     >>> second = [Exchange(0, (0, 1), False, 100), Exchange(3, (1, 0), True, 50)]

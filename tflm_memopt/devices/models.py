@@ -1,4 +1,4 @@
-"""Writes the models of devices that run one network together. Each model contains the device's part of the original."""
+"""Writes the models of several devices that run one network together. Each model has a part of the original."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tflm_memopt.model.reader import Model
 
 
 def device_models(source: Model, shared: DeviceGraphs) -> tuple[bytes, ...]:
-    """Return the models by device, whose custom operators exchange rows with other devices (ops/message.py)."""
+    """Return the model of each device. Its custom operators exchange rows with other devices (ops/message.py)."""
     return tuple(_model(source, graph, shared) for graph in shared.graphs)
 
 
@@ -38,7 +38,7 @@ def _model(source: Model, graph: Graph, shared: DeviceGraphs) -> bytes:
 
 
 def _renamed(tree: Any, graph: Graph, outputs: Mapping[TensorId, TensorId]) -> dict[TensorId, TensorId]:
-    """Rename tensors so that the outputs keep their names."""
+    """Rename tensors so that the model's outputs keep their names, and return the new tensor of each output."""
     replaced = {old: new for old, new in outputs.items() if old != new}
     for old, new in replaced.items():
         name = graph.tensors[old].name

@@ -1,8 +1,8 @@
-"""Split one network among several devices: a model for each device, and a check that the models fit together.
+"""Splits one network among several devices: makes a model for each device, and checks that the models fit together.
 
-The first layers split their maps in stripes, later layers split their weights. An integer program (switch.py) chooses
-the layer at which the split changes from maps to weights, so that a device needs the fewest bytes. The model of each
-device is then converted like any other.
+The devices split the feature maps of the first layers in stripes, and the weights of later layers. switch.py chooses
+the layer at which the split changes, so that a device needs the fewest bytes. The model of each device is then
+converted like any other model.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ from tflm_memopt.tflm.refused import refuse
 
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 IMPOSSIBLE = ("cannot_share", "unsupported_operator", "too_slow")
-"""Codes of errors that concern one way to split a network."""
+"""Codes of errors after which another split of the network is tried."""
 KINDS = ("cpp", "tflite")
-"""Kinds of files for a device, without projects and C modules, which would have to contain the links."""
+"""Kinds of files that can be written for a device. Projects and C modules would have to contain the links."""
 
 
 def checked_count(devices: int, asked: Request) -> int:
-    """Raises UsageError for an invalid number or for options of a single device."""
+    """Return the number of devices. Raises UsageError for an invalid number, or for options of a single device."""
     if not 2 <= devices <= MOST_DEVICES:
         raise UsageError(f"{devices} devices cannot share a network", hint=f"--devices 2 to {MOST_DEVICES}")
     options = asked.options
@@ -75,21 +75,21 @@ def checked_count(devices: int, asked: Request) -> int:
         if wanted != alone:
             raise UsageError(f"--devices cannot be combined with {flag} {wanted}", hint=f"{flag} {alone}")
     for flag, given, hint in (
-        ("--cores 2", options.speeds, "no --cores"),
+        ("--cores 2", options.speeds, "omit --cores"),
         ("--ram-limit", asked.limits.total, "--memory RAM,FLASH"),
         ("--flash-limit", asked.limits.flash, "--memory RAM,FLASH"),
-        ("--time-limit", asked.limits.time, "--memory and --link, for the fastest split that fits"),
+        ("--time-limit", asked.limits.time, "use --memory and --link, which give the fastest split that fits"),
     ):
         if given:
             raise UsageError(f"--devices cannot be combined with {flag}", hint=hint)
     if asked.saved is not None:
-        raise UsageError("--plan cannot be combined with --devices", hint="no --plan")
+        raise UsageError("--plan cannot be combined with --devices", hint="omit --plan")
     return devices
 
 
 @contextmanager
 def where_possible() -> Iterator[None]:
-    """Leave out a split if a device cannot send a tensor, run an operator, or keep the limit of instructions."""
+    """Suppress the error of a split in which a device cannot send a tensor, run an operator, or keep a limit."""
     try:
         yield
     except (UsageError, DoesNotFit) as error:
@@ -106,14 +106,14 @@ class Alone(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """A model to be split, and everything that its conversions have in common."""
+    """A model that is to be split, and the data that all its splits share."""
 
     data: bytes
     name: str
     asked: Request
     optimize: Callable[[bytes, str, bool], tuple[Optimized, Planned | None]]
-    """Function that converts the model of one device, given its name and whether the limit of instructions applies. The
-    plan is None if the model is not rewritten.
+    """Function that converts the model of a device. Its arguments are the model, the model's name, and whether the
+    limit of instructions applies. The plan that it returns is None if the model is not rewritten.
     """
     line: LinkSpeed | None = None
     """Speed of the link between two devices. If the speed is None, times are not estimated."""
@@ -125,13 +125,14 @@ class Network:
         refuse(refused(source, annotate(source.graph, left_whole(source))))
         tensors, ops = source.graph.tensors.values(), source.graph.ops
         if any(t.variable for t in tensors) or any(op.type == HANDLE for op in ops):
-            raise UsageError("a model with variables runs on one device", code="cannot_share", hint="no --devices")
+            raise UsageError("a model with variables runs on one device", code="cannot_share", hint="omit --devices")
         return source
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph without computed shapes, which devices would have to send, and without dead operators, because a
-        device might get only such operators.
+        """The graph without computed shapes, which devices would have to send, and without dead operators.
+
+        Without dead operators, no device has only operators that influence no output.
         """
         return without_dead(with_known(self.source.graph))
 
@@ -170,10 +171,10 @@ class Network:
         portions: Sequence[Fraction] = (),
         at: Mapping[int, int] = ON_THE_FIRST,
     ) -> OptimizedDevices:
-        """Return the models of the devices, checked together.
+        """Return the models of the devices, which were checked together.
 
-        shardings, at: split and device of each operator, by Op.index. portions: shares of the channels, as for
-        bounds(). Raises the errors of conversions, and UsageError if the network cannot be split.
+        shardings, at: split and device of each operator, by Op.index. portions: channels of each device, as multiples
+        of an even part. Raises the errors of optimize(), and UsageError if the network cannot be split.
         """
         started = time.monotonic()
         shared = self.shared(shardings, devices, portions, at)
@@ -216,23 +217,21 @@ class Network:
 
 
 def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[StageOnDevice, ...]:
-    """Return the stages of whole operators, each with its device and first operator, or () if one device runs all of
-    them.
-    """
+    """Return the runs of whole operators on one device, or () if one device runs all whole operators."""
     each = [(i, at[i]) for i in sorted(at) if shardings[i] is DeviceSharding.WHOLE]
     begins = [StageOnDevice(d, i) for n, (i, d) in enumerate(each) if n == 0 or d != each[n - 1][1]]
     return tuple(begins) if len(begins) > 1 else ()
 
 
 def _demand_possible(shared: DeviceGraphs) -> None:
-    """Raise UsageError if a device has no operator, or has to send rows that are too long."""
+    """Raise UsageError if a device has no operator or has to send rows that are too long."""
     for tensor in shared.sent:
         if rows_of(tensor).row_bytes > MOST_ROW_BYTES:
             raise UsageError(
                 f"rows of {rows_of(tensor).row_bytes:,} B are too long to be sent",
                 code="cannot_share",
                 where=f"tensor {tensor.name!r}",
-                hint=f"another split; a row may have {MOST_ROW_BYTES:,} B",
+                hint=f"use another split: a row may have {MOST_ROW_BYTES:,} B",
             )
     devices, idle = len(shared.graphs), sum(not graph.ops for graph in shared.graphs)
     if idle:
@@ -241,16 +240,16 @@ def _demand_possible(shared: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Return upper bounds, in milliseconds, of a device's computation before each exchanged row and after the last row.
+    """Return the longest times that a device computes before each exchanged row and after the last one.
 
-    Raises UsageError if the time is unknown.
+    Times are in milliseconds. Raises UsageError if they are unknown.
     """
     clock = asked.clock
     if clock is None:
         raise UsageError(
             "the time of several devices needs a clock",
             code="time_unknown",
-            hint="--clock 64MHz, with the --target or --core that it is of",
+            hint="--clock 64MHz with --target or --core",
         )
     clock.within(1)
 
@@ -264,7 +263,10 @@ def computed(asked: Request, planned: Planned) -> list[float]:
 def together(
     line: LinkSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[RowCrosses]]
 ) -> DevicesTime:
-    """Return the time that all devices take together. computing: the result of computed() for each device."""
+    """Return the time that all devices take together.
+
+    computing: milliseconds of each device before each exchanged row and after the last one.
+    """
     exchanges = [
         [
             Exchange(spent, row.line, row.sends, HEAD_BYTES + row.nbytes)
@@ -277,7 +279,7 @@ def together(
 
 
 def switch_of(graph: Graph, devices: int) -> int:
-    """Return how many of the first operators to split by rows so that a device holds the fewest bytes by estimate.
+    """Return how many of the first operators to split by rows, so that a device holds the fewest bytes by estimate.
 
     Raises UsageError if no operator can be shared.
     """
@@ -285,16 +287,16 @@ def switch_of(graph: Graph, devices: int) -> int:
         raise UsageError(
             "no operator of the model can be shared by several devices",
             code="cannot_share",
-            hint="inspect says which operators run row by row; of float layers, convert them to int8",
+            hint="convert float layers to int8; inspect lists the operators that run row by row",
         )
     return min(in_rows(graph), least_memory([layer(graph, op) for op in graph.ops], devices))
 
 
 def with_fan_in(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: int) -> Mapping[int, DeviceSharding]:
-    """Return `shardings` with partial sums wherever the devices send fewer bytes with them, including message heads.
+    """Return the splits with partial sums for the layers with which the devices then send fewer bytes.
 
-    The outputs of a layer are stored on the device that computes their channels. So each tensor is decided separately:
-    either the devices exchange all of it, or they exchange the partial sums of the layers that read it.
+    The decision is made for each tensor that layers read: the devices exchange either the whole tensor, or the partial
+    sums of all layers that read it.
     """
     readers: dict[int, list[int]] = {}
     for op in graph.ops:
@@ -310,7 +312,7 @@ def with_fan_in(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: 
 
 
 def bytes_sent(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: int) -> float:
-    """Return the bytes of all messages, or infinity if one cannot be sent."""
+    """Return the bytes of all messages, or infinity if a message cannot be sent."""
     return sum(map(message_bytes, share(graph, shardings, devices, 0).sent), 0.0)
 
 
@@ -321,15 +323,16 @@ def message_bytes(tensor: Tensor) -> float:
 
 
 def pipeline(graph: Graph, cuts: Sequence[int], devices: int) -> Mapping[int, int]:
-    """Return the device of each operator, by Op.index, if a new device begins at each cut. Raises UsageError if the
-    number of cuts is not one less than the number of devices, or a device would have no operator.
+    """Return the device of each operator, by Op.index, if the next device begins at each cut.
+
+    Raises UsageError unless the cuts give each device at least one operator.
     """
     last = graph.ops[-1].index
     if len(cuts) != devices - 1 or any(a >= b for a, b in pairwise((0, *cuts, last + 1))):
         raise UsageError(
-            f"operators {', '.join(map(str, cuts))} do not cut the network in {devices}",
+            f"operators {', '.join(map(str, cuts))} do not cut the network into {devices} parts",
             code="cannot_share",
-            hint=f"--cut: {devices - 1} of the operators 1 to {last}, in order, as inspect counts them",
+            hint=f"--cut with {devices - 1} of the operators 1 to {last} in order, as inspect numbers them",
         )
     return {op.index: bisect_right(cuts, op.index) for op in graph.ops}
 
@@ -345,7 +348,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Return the split by `front` up to operator `switch`, by channels up to `end`, on one device after that."""
+    """Return the split of each operator: `front` up to position `switch`, channels up to `end`, then whole."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE
@@ -366,14 +369,14 @@ def filter_bytes(graph: Graph, op: Op) -> int:
 
 
 def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
-    """Return the bytes of all filters and biases. of: Op.index of the operators to count, or None for all operators."""
+    """Return the bytes of filters and biases. of: Op.index of the operators that count, or None for all operators."""
     return sum(filter_bytes(graph, op) for op in graph.ops if of is None or not set(of).isdisjoint(op.stands_for))
 
 
 def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
-    """Return the plan of a device whose operators all run in one region.
+    """Return the plan of a device. Raises UsageError unless all its operators run in one region.
 
-    Raises UsageError if builtin operators are left, because TFLM would run them again whenever it resumes after a wait.
+    Whenever a device resumes after a wait, TFLM would run builtin operators again.
     """
     if planned is None or planned.graph.builtins or len(planned.graph.regions) > 1:
         kept = one.report.kept_builtin
@@ -383,7 +386,7 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
 
 
 def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
-    """Return the computation before each exchanged row, in the order of check(), and after the last row.
+    """Return the cost of the iterations before each exchanged row and after the last one.
 
     cost: cost of all iterations of an operator in any unit, by the operator's key.
     """

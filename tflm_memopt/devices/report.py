@@ -1,4 +1,4 @@
-"""Report the results for several devices that run one network together."""
+"""Reports the results for several devices that run one network together."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def optimized(report: DevicesReport, folder: Path, files: Iterable[str]) -> Rend
         ways.pop("first device")
     how = [f"device {stage.device}: operators from {stage.first}" for stage in report.stages]
     how += [f"{name}: operators {', '.join(map(str, ops))}" for name, ops in ways.items()]
-    how.append(f"a line between two devices holds {report.room:,} B at the least, if senders wait for room")
-    how.append(f"without flow control it holds all messages of an inference, {report.room_for_all:,} B")
+    how.append(f"a link needs a buffer of {report.room:,} B if senders wait for room in it")
+    how.append(f"without flow control, a link needs a buffer of {report.room_for_all:,} B for all messages")
     if timed:
         how.append(f"an inference takes {timed.milliseconds:,.1f} ms at most, estimated, {_link(timed)}")
     return page(

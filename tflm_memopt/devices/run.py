@@ -1,4 +1,6 @@
-"""Run a network on several devices, each of which is a process with only its own model, linked over loopback."""
+"""Runs a network on several devices. Each device is a process with only its own model, and links are loopback
+streams.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from tflm_memopt.runtime.process import LOG_LINES, RecordedArena, environment, r
 PATIENCE = 10_000
 """Timeout for the arrival of a row, in milliseconds."""
 SLACK = 60
-"""Seconds after the timeouts of all its rows at which a process is killed."""
+"""Seconds after which a process is killed, in addition to the timeouts of all its inferences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +46,14 @@ class DevicesRun:
     """The result of all devices together."""
 
     outputs: tuple[NDArray[Any], ...]
-    """Outputs of all runs, stacked by output; those of a failed inference are undefined."""
+    """Values of each output in all inferences, stacked. The values of a failed inference are undefined."""
     devices: tuple[DeviceRun, ...]
     failure: str = ""
     """Reason why a process ended too early, or ""."""
 
 
 def run_devices(models: Sequence[Path], inputs: Sequence[NDArray[Any]], runs: int, outputs: int) -> DevicesRun:
-    """Run `runs` inferences with one process for each model. inputs[k][r]: value of input k of device 0 in run r."""
+    """Run `runs` inferences with a process for each model. inputs[k][r]: value of input k in inference r."""
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name, contextlib.ExitStack() as ending:
         folder = Path(name)
         worker.save(folder / worker.INPUTS, inputs)

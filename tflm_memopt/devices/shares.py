@@ -1,10 +1,8 @@
-"""Splits a graph over devices, each of which computes parts of operators' outputs and sends the parts that other
-devices read.
+"""Splits a graph over devices. Each device computes parts of operators' outputs.
 
-DeviceSharding lists the ways to split an operator. If a device reads elements that other devices made, these devices
-send them. Halos of stripes, gathers of channels, and the transfer of input and output all work in this way. All devices
-follow one global order of operators, so that no two devices can wait for each other. A tensor is sent when a device
-first reads it.
+DeviceSharding lists the ways to split an operator. If a device reads elements that another device has computed, the
+other device sends these elements when they are first read. Rows around stripes, channels, inputs and outputs are all
+sent in this way. All devices follow one global order of operators, so that no two devices can wait for each other.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ MOST_DEVICES = 16
 RUNNING = ("INT8", "INT16")
 """Types of activations that can be split; tensors of other types stay on the first device."""
 OUTPUTS_SPLIT = ("CONV_2D", "FULLY_CONNECTED")
-"""Operators whose output channels have separate weights, and each read all input channels."""
+"""Operators in which each output channel has weights of its own and reads all input channels."""
 WINDOWS = (*CONVOLUTIONS, *POOLS)
 STRIDES, DILATIONS = ("strideH", "strideW"), ("dilationHFactor", "dilationWFactor")
 LINK = Tensor(0, "link", (0,), "UINT8")
@@ -56,18 +54,18 @@ class DeviceSharding(enum.Enum):
     """The split of an operator over devices."""
 
     WHOLE = "whole"
-    """One device runs the whole operator: the first device, or another device that is given."""
+    """One device runs the whole operator. By default, this is the first device."""
     ROWS = "rows"
     """Each device computes some rows of the output, and gets missing input rows from its neighbours (FFMT)."""
     OVERLAP = "overlap"
-    """In a stack of such operators, each device computes all rows that its later operators read. The devices exchange
-    no rows inside the stack, so that several of them compute some of the rows (FTP).
+    """In a stack of operators, each device computes all rows that its later operators read (FTP). The devices exchange
+    no rows inside the stack, so several devices compute some rows.
     """
     CHANNELS = "channels"
     """Each device computes some output channels and has only the weights of these channels (FDT, fan-out)."""
     INPUTS = "inputs"
-    """Each device computes partial sums of all output channels from some input channels (FDT, fan-in). The partial sums
-    are added by every device for its own channels, or by the only device that runs all readers.
+    """Each device computes partial sums of all output channels from some input channels (FDT, fan-in). Each device adds
+    the partial sums of its own channels, unless one device runs all readers and adds all sums.
     """
 
 
@@ -85,7 +83,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Partial sums that the adding device holds."""
+    """Partial sums on the device that adds them."""
 
     tensor: TensorId
     nbytes: int
@@ -127,10 +125,10 @@ def share(
     portions: Sequence[Fraction] = (),
     at: Mapping[int, int] = ON_THE_FIRST,
 ) -> DeviceGraphs:
-    """Return the graphs of the devices. shardings: the split of each operator by Op.index. identity: Message.identity.
-    portions: as for bounds(). at: device of each WHOLE operator that does not run on the first one, by Op.index.
+    """Return the graphs of the devices. Raises UsageError for an operator that cannot be split in the given way.
 
-    Raises UsageError for an operator that cannot be split in the given way.
+    shardings: split of each operator by Op.index. identity: Message.identity. portions: channels of each device, as
+    multiples of an even part. at: device of each WHOLE operator that does not run on the first device, by Op.index.
     """
     return _Sharer(graph, shardings, devices, identity, portions, at).shared()
 
@@ -150,7 +148,7 @@ def _splits_outputs(graph: Graph, op: Op) -> bool:
 
 
 def _splits_inputs(graph: Graph, op: Op) -> bool:
-    """Return whether the operator's weights can also be split by input channels, which requires int8."""
+    """Return whether the operator is int8 and its weights can also be split by input channels."""
     if not _splits_outputs(graph, op):
         return False
     source, weights = graph.tensors[op.inputs[0]], graph.tensors[op.inputs[1]]
@@ -161,7 +159,7 @@ def _splits_inputs(graph: Graph, op: Op) -> bool:
 
 
 def _alike(graph: Graph, op: Op, rank: int = 0) -> bool:
-    """Return whether the operator is element-wise on activations of one shape."""
+    """Return whether the operator works element by element on activations of equal shapes."""
     if op.type not in ELEMENTWISE or not _plain(graph, op) or len(activations(graph, op)) != len(op.inputs):
         return False
     shapes = {graph.tensors[t].shape for t in (*op.inputs, *op.outputs)}
@@ -198,7 +196,7 @@ class _Sharer(Tiles):
     devices: int
     identity: int
     portions: Sequence[Fraction]
-    """Shares of the channels by device, as for bounds()."""
+    """Channels of each device, as multiples of an even part."""
     at: Mapping[int, int]
     device: int = field(default=0, init=False)
     """The device to which operators are currently added."""
@@ -206,15 +204,15 @@ class _Sharer(Tiles):
     """Device of each new operator, by Op.index."""
     pieces: dict[TensorId, list[Piece]] = field(default_factory=dict, init=False)
     stripes: Mapping[int, Sequence[Stripe]] = field(default_factory=dict, init=False)
-    """Stripes of the operators that exchange no rows, by Op.index."""
+    """Stripes of the operators between which devices exchange no rows, by Op.index."""
     own: dict[tuple[TensorId, int], Piece] = field(default_factory=dict, init=False)
-    """All rows of a tensor that a device has computed, by tensor and device; rows of two devices may overlap."""
+    """The rows of a tensor that a device has computed, by tensor and device. Rows of two devices may overlap."""
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
     """Tensors that were assembled from pieces, by tensor, axis, first element, end and device."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Tensors that consist of the first rows of another tensor, by that tensor and the number of rows."""
     crossed: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Names of received tensors, by original tensor and receiving device."""
+    """The received tensor, by sent tensor and receiving device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
     """Messages by link tensor. SEND writes a link tensor, and RECEIVE reads it."""
 
@@ -284,7 +282,7 @@ class _Sharer(Tiles):
         self.pieces[output] = [*self._disjoint(made)]
 
     def _disjoint(self, pieces: Sequence[Piece]) -> Iterator[Piece]:
-        """Yield stripes without the rows that an earlier stripe has."""
+        """Yield the stripes without the rows that an earlier stripe already has."""
         reached = 0
         for piece in pieces:
             first, reached = max(reached, piece.first), max(reached, piece.end)
@@ -331,7 +329,7 @@ class _Sharer(Tiles):
         return bounds(size, self.devices, self.portions)
 
     def _adding(self, output: TensorId) -> list[tuple[int, tuple[int, int]]]:
-        """Return the devices that add partial sums of an output, with the channels that each device adds."""
+        """Return the devices that add the partial sums of an output, and the channels that each of them adds."""
         readers = self.graph.consumers(output)
         whole = {self.at.get(op.index, 0) if self.shardings[op.index] is DeviceSharding.WHOLE else -1 for op in readers}
         alone = whole | ({0} if output in self.graph.outputs else set())
@@ -343,7 +341,7 @@ class _Sharer(Tiles):
     def _sums(
         self, op: Op, device: int, x: TensorId, outputs: tuple[int, int], inputs: tuple[int, int], receiver: int
     ) -> _Sums:
-        """Compute sums of some outputs from some inputs on a device, and send them to the device that adds them."""
+        """Compute partial sums of some output channels from some input channels, and send them to `receiver`."""
         whole, zero = data_of(self.graph, op.inputs[1]), quantization(self.tensors[x]).zero_point[0]
         weights = np.ascontiguousarray(whole[slice(*outputs), ..., slice(*inputs)])
         low, high = sum_range(weights, zero)
@@ -405,28 +403,26 @@ class _Sharer(Tiles):
     # --- tensors
 
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
-        """Return the operator with only those input rows that windows on these devices reach, so that a receiver waits
-        for no other rows. Operators that read the same tensor get the same rows, so that the rows are sent once.
+        """Return the operator without the last rows of its input, if no window on these devices reaches them.
 
-        If a stride leaves rows at the end unread, padding at the end is removed. readers: devices that read all of
-        these rows.
+        A device then does not wait for these rows. Operators that read the same tensor get the same rows, so that the
+        rows are sent once. readers: devices that run the operator.
         """
         t = op.inputs[0]
         if op.type not in WINDOWS or t not in self.pieces:
             return op
-        # no other device holds or reads pieces, so nothing is sent
+        # one device holds and reads all pieces, so nothing is sent
         if len(readers | {p.device for p in self.pieces[t]}) == 1:
             return op
-        read = max(self._rows_read(other, t) for other in self.graph.consumers(t) if self._runs_on(other, readers))
+        split = [other for other in self.graph.consumers(t) if self.shardings[other.index] is not DeviceSharding.WHOLE]
+        whole = [other for other in self.graph.consumers(t) if self.at.get(other.index, 0) in readers]
+        read = max(self._rows_read(other, t) for other in (*split, *whole))
         if read >= self.tensors[t].shape[ROWS_AXIS]:
             return op
         if (t, read) not in self.reached:
             self.reached[t, read] = self._like_part(t, ROWS_AXIS, read)
             self.pieces[self.reached[t, read]] = [*self._up_to(t, read)]
         return replace(op, inputs=(self.reached[t, read], *op.inputs[1:]))
-
-    def _runs_on(self, op: Op, devices: Set[int]) -> bool:
-        return self.shardings[op.index] is not DeviceSharding.WHOLE or self.at.get(op.index, 0) in devices
 
     def _rows_read(self, op: Op, t: TensorId) -> int:
         """Return the number of a tensor's rows up to the last one that an operator reads."""
@@ -492,7 +488,7 @@ class _Sharer(Tiles):
 
     @staticmethod
     def _along(pieces: Sequence[Piece], axis: int, first: int, end: int) -> Iterator[tuple[Piece, int, int]]:
-        """Yield the pieces that overlap [first, end), with the range of the overlap relative to each piece's start."""
+        """Yield the pieces that overlap [first, end), with the part of each piece that overlaps."""
         for piece in pieces:
             begin = piece.first if piece.axis == axis else 0
             stop = piece.end if piece.axis == axis else end
@@ -501,7 +497,7 @@ class _Sharer(Tiles):
                 yield piece, low - begin, high - begin
 
     def _cross(self, tensor: TensorId, sender: int, receiver: int) -> TensorId:
-        """Return a tensor of one device on another device, which is sent at most once."""
+        """Return a tensor of the sender as a tensor on the receiver. The tensor is sent at most once."""
         if sender == receiver:
             return tensor
         key = tensor, receiver

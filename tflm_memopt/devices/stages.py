@@ -1,11 +1,11 @@
-"""Split a network into stages of consecutive operators, each of which one device runs.
+"""Splits a network into stages. A stage consists of consecutive operators that one device runs.
 
-Each device runs one stage, and the first device, which returns the output, may also run the last operators. Tensors
-between stages are sent row by row, so that neither side holds them whole. Layers with more weights than an even part
-are not in a stage, but split by channels over all devices.
+Each device runs one stage, and the first device may also run the last operators, since it returns the output. Tensors
+between stages are sent row by row, so that no device holds them whole. A layer with more weights than an even part of
+all weights is in no stage. All devices share such a layer by channels.
 
-For a few cuts, the network is planned as two stages on two devices. These plans bound the arena of any stage, which is
-at most the arena of all operators up to the stage's end, and at most that of all operators from its start on.
+For a few cuts, the network is planned as two stages on two devices. These plans bound the arena of each stage: it is at
+most the arena of all operators up to the stage's end, and at most that of all operators from the stage's start on.
 Arrangements of stages are chosen by these bounds and then planned.
 """
 
@@ -24,21 +24,21 @@ from tflm_memopt.model.graph import Graph
 from tflm_memopt.results import DevicesReport, OptimizedDevices
 
 CUTS = 8
-"""Number of cuts to plan, unless there are more devices."""
+"""Number of cuts to plan, unless there are more devices than that."""
 TRIED = 10
 """Maximum number of arrangements of stages that are converted."""
 KEPT = 6
 """Number of arrangements that are kept for each end of a stage."""
 FAIR_PART = 1.5
-"""Largest part of the weights on one device that still counts as evenly shared, as a multiple of an even part."""
+"""A device with at most this multiple of an even part of the weights counts as having an even part."""
 
 
 class SplitCost(NamedTuple):
-    """The cost of a split. Fields of costs are compared in order, and the smaller cost is preferred."""
+    """The cost of a split. Costs are compared field by field, and the smaller cost is preferred."""
 
     exceeds_alone: int
-    """1 if a device needs a larger arena than one device for the whole network, 2 if the excess is larger than the
-    state of its links, otherwise 0.
+    """0 if no device needs a larger arena than one device that runs the whole network. Otherwise 1 if the state of the
+    links is larger than the difference, else 2.
     """
     weights: float
     """Flash of the largest device, relative to an even part of a single device's flash, and at least FAIR_PART."""
@@ -49,7 +49,7 @@ class SplitCost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Position in graph.ops between two stages, with the requirements of the stages on both sides."""
+    """Position in graph.ops between two stages, and the needs of the stages before and after it."""
 
     position: int
     before: int
@@ -63,7 +63,7 @@ class Cut:
 
 
 class PlannedCut(NamedTuple):
-    """A network in two stages on two devices."""
+    """A network that is split into two stages for two devices."""
 
     position: int
     """Position in graph.ops where the second stage begins."""
@@ -71,7 +71,7 @@ class PlannedCut(NamedTuple):
 
 
 class Partial(NamedTuple):
-    """The stages of the first few devices."""
+    """An arrangement of the stages of the first few devices."""
 
     cost: SplitCost
     ends: tuple[int, ...]
@@ -84,20 +84,22 @@ def cost_of(report: DevicesReport, alone: int) -> SplitCost:
 
 
 def cost(ram: int, weights: float, sent: float, alone: int) -> SplitCost:
-    """Return a split's cost. weights: the largest device's weights, as a multiple of an even part. alone: arena of one
-    device that runs the whole network.
+    """Return the cost of a split.
+
+    ram: arena of the largest device. weights: weights of the largest device, as a multiple of an even part. alone:
+    arena of one device that runs the whole network.
     """
     exceeds = (ram > alone) + (ram > alone + LINK_STATE)
     return SplitCost(exceeds, max(FAIR_PART, weights), ram, sent)
 
 
 def budget(network: Network, normal: int) -> int:
-    """Return how many splits to plan. normal: their number at normal effort."""
+    """Return how many splits to plan. normal: number of splits at normal effort."""
     return max(2, round(normal * math.sqrt(min(1.0, network.asked.options.effort))))
 
 
 def _order(one: Partial) -> tuple[int, float, float]:
-    """Return a sort key in which the weights count last."""
+    """Return a sort key in which the arena counts first and the weights count last."""
     return one.cost.ram, one.cost.sent, one.cost.weights
 
 
@@ -114,11 +116,11 @@ def planned_cuts(network: Network, devices: int) -> Iterator[PlannedCut]:
 def arranged(
     network: Network, devices: int, found: Sequence[PlannedCut], best: SplitCost
 ) -> Iterator[OptimizedDevices]:
-    """Yield networks in stages, until no remaining arrangement is estimated to cost less than the cheapest so far.
-    best: cost of the cheapest other split.
+    """Yield converted arrangements of stages, until no other arrangement is estimated to cost less than the best one.
 
-    The arenas of plans replace the estimates. While no split needs less RAM than a single device, every second
-    arrangement has whole layers only and is chosen by its arena, even if its weights are uneven.
+    The arenas of plans replace the estimates. As long as no split needs less RAM than a single device, every second
+    arrangement has only whole layers and is chosen by its arena, even if its weights are uneven. best: least cost of
+    any other split.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)
@@ -157,7 +159,7 @@ def arranged(
 
 @dataclass(frozen=True, slots=True)
 class _Arranging:
-    """Search for the ends of stages, device by device."""
+    """Searches for the ends of stages, device by device."""
 
     cuts: tuple[Cut, ...]
     devices: int
@@ -169,9 +171,9 @@ class _Arranging:
     """Planned arenas of stages other than the first, by the stage's first and last cut."""
 
     def with_first(self, first: int) -> Iterator[Partial]:
-        """Yield the best arrangements whose first stage ends at cut `first`. The last stage runs on the first device.
+        """Yield the best arrangements whose first stage ends at cut `first`. The first device also runs the last stage.
 
-        If one of the first device's two stages is empty, it only sends the input or only receives the output.
+        Either of the first device's stages may be empty. The device then sends the input, or receives the output.
         """
         cuts, count = self.cuts, len(self.cuts)
         states = {first: [Partial(cost(cuts[first].before, 0, cuts[first].sent, self.alone), (first,))]}
@@ -189,7 +191,7 @@ class _Arranging:
                 yield self._longer(one, end, count - 1, weights)._replace(ends=one.ends)
 
     def _longer(self, one: Partial, first: int, end: int, weights: float) -> Partial:
-        """Return the arrangement with one more stage. weights: the fraction of the weights on the stage's device."""
+        """Return an arrangement with one more stage. weights: weights of its device, as a multiple of an even part."""
         before, behind = self.cuts[first], self.cuts[end]
         estimate = 0 if first == end else min(behind.before, before.behind)
         ram = self.known.get((first, end), estimate)
@@ -199,8 +201,9 @@ class _Arranging:
 
 
 def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
-    """Return each operator's device if stages end at these positions. The first device also runs the operators after
-    the last stage.
+    """Return the device of each operator if stages end at these positions.
+
+    The first device also runs the operators after the last stage.
     """
     at = {op.index: 0 for op in graph.ops}
     for device, (first, end) in enumerate(pairwise([0, *ends])):
@@ -209,7 +212,7 @@ def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
 
 
 def _heavy(graph: Graph, devices: int) -> frozenset[int]:
-    """Return Op.index of the operators that have more weights than an even part and can be split by channels."""
+    """Return the operators that have more weights than an even part and can be split by channels, by Op.index."""
     stored = {op.index: filter_bytes(graph, op) for op in graph.ops}
     even = sum(stored.values()) / devices
     splittable = (op for op in graph.ops if DeviceSharding.CHANNELS in possible_shardings(graph, op))
@@ -217,7 +220,7 @@ def _heavy(graph: Graph, devices: int) -> frozenset[int]:
 
 
 def _positions(graph: Graph, most: int) -> list[int]:
-    """Return up to `most` positions, spread over the operators, where few bytes are read from earlier operators."""
+    """Return up to `most` positions, spread over the operators, at which few bytes would be sent."""
     sent, count = _sent_at(graph), len(graph.ops)
     ends = [1 + i * (count - 1) // most for i in range(most + 1)]
     found = (min(range(a, b), key=sent.__getitem__) for a, b in pairwise(ends) if a < b)
@@ -225,7 +228,7 @@ def _positions(graph: Graph, most: int) -> list[int]:
 
 
 def _sent_at(graph: Graph) -> list[float]:
-    """Return the bytes of messages by position in graph.ops, if another device runs all operators from there on."""
+    """Return the bytes that are sent if another device runs all operators from a position on, for each position."""
     made = dict.fromkeys(graph.inputs, 0)
     made |= {t: position + 1 for position, op in enumerate(graph.ops) for t in op.outputs}
     last = {t: position for position, op in enumerate(graph.ops) for t in op.inputs if t in made}

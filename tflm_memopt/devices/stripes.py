@@ -1,7 +1,7 @@
-"""Stripes of rows of an operator's output, one for each of several devices.
+"""Divides the rows of an operator's output into stripes, one for each of several devices.
 
-With exchange of rows (FFMT), the stripes of an output do not overlap, and a device gets the rows around its stripe from
-other devices. Without exchange (FTP), a device computes all rows that it reads later in a stack of operators.
+With exchange of rows (FFMT), stripes do not overlap, and a device gets the rows around its stripe from other devices.
+Without exchange (FTP), a device computes all rows that its later operators read.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ Stripe = tuple[int, int, int]
 
 
 def activations(graph: Graph, op: Op) -> list[TensorId]:
-    """Return those inputs of an operator that are no constants."""
+    """Return the inputs of an operator that are not constant."""
     return [t for t in op.inputs if t >= 0 and not graph.tensors[t].constant]
 
 
 def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[Range]:
-    """Return each device's range of `size` elements. portions: sizes of ranges relative to an even part, which is the
-    default.
+    """Return each device's range of `size` elements.
+
+    portions: sizes of the ranges as multiples of an even part. By default, all ranges are even.
 
     >>> bounds(10, 4), bounds(10, 3, (Fraction(3, 5), Fraction(6, 5), Fraction(6, 5)))
     ([(0, 2), (2, 5), (5, 7), (7, 10)], [(0, 2), (2, 6), (6, 10)])
@@ -38,7 +39,7 @@ def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[R
 
 
 def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
-    """Return an even stripe of the output for each device; rows under which all is padding go to a neighbour."""
+    """Return even stripes of an output. If the windows of a stripe read only padding, a neighbour gets the stripe."""
     parts: list[Stripe] = []
     begin = 0
     for device, (first, end) in enumerate(bounds(_height(graph, op.outputs[0]), devices)):
@@ -56,10 +57,10 @@ def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
 
 
 def overlapping_stripes(graph: Graph, stack: Collection[int], devices: int) -> dict[int, list[Stripe]]:
-    """Return the stripes of a stack of operators that exchange no rows. stack, result: by Op.index.
+    """Return the stripes of a stack of operators between which devices exchange no rows, by Op.index.
 
-    Operators outside the stack read an even part of its results from each device. A device computes its part of the
-    results, and all rows inside the stack on which this part depends.
+    Each device computes an even part of the stack's results, and all rows inside the stack on which its part depends.
+    stack: Op.index of the operators.
     """
     found: dict[int, list[Stripe]] = {}
     wanted: dict[TensorId, dict[int, Range]] = {}
@@ -76,7 +77,7 @@ def overlapping_stripes(graph: Graph, stack: Collection[int], devices: int) -> d
 
 
 def rows_read(graph: Graph, op: Op, first: int, end: int) -> Range:
-    """Return the rows of an operator's inputs from which it computes rows [first, end) of its output."""
+    """Return the rows of its inputs that an operator reads to compute rows [first, end) of its output."""
     if op.type in ELEMENTWISE:
         return first, end
     low, high = along(graph, op)[0].reads(first, end)
@@ -84,7 +85,7 @@ def rows_read(graph: Graph, op: Op, first: int, end: int) -> Range:
 
 
 def _reaching(graph: Graph, op: Op, first: int, end: int) -> Range:
-    """Extend rows [first, end) of the output until their windows read a row of the input, and return them."""
+    """Return rows [first, end) of the output, extended until their windows read a row of the input."""
     while (rows := rows_read(graph, op, first, end))[0] >= rows[1]:
         first, end = max(0, first - 1), min(_height(graph, op.outputs[0]), end + 1)
     return first, end

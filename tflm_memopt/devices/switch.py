@@ -1,5 +1,6 @@
-"""Chooses the layer at which devices switch from splitting feature maps to splitting weights (Stahl's fused tiling
-thesis, chapter 5). Sizes of layers may have any unit. The layers are assumed to divide evenly among the devices.
+"""Chooses the layer at which devices switch from splitting feature maps to splitting weights.
+
+The source is chapter 5 of Stahl's thesis on fused tiling. The layers are assumed to divide evenly among the devices.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from fractions import Fraction
 
 @dataclass(frozen=True, slots=True)
 class SplitLayer:
-    """Sizes of a layer: input, output and weights."""
+    """Sizes of a layer's input, output and weights in any unit."""
 
     reads: int
     makes: int
@@ -19,8 +20,9 @@ class SplitLayer:
 
 
 def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fraction:
-    """Return the memory of a device if layers[:switch] split feature maps and all later layers split weights: the
-    largest pair of input and output, and all its weights (Eq. 5.12 and 5.13).
+    """Return the memory of a device: its largest pair of input and output, and all its weights (Eq. 5.12 and 5.13).
+
+    The feature maps of layers[:switch] are split, and the weights of all later layers.
     """
     shares = [devices if i < switch else 1 for i in range(len(layers))]
     maps = max((Fraction(a.reads + a.makes, n) for a, n in zip(layers, shares, strict=True)), default=Fraction(0))
@@ -30,7 +32,6 @@ def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fracti
 def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:
     """Return how many leading layers should split feature maps for the least memory per device (Eq. 5.14 and 5.15).
 
-    The thesis solves the choice of these layers as an integer program. There are only as many choices as layers, so all
-    choices are tried.
+    The thesis solves an integer program. There are only as many choices as layers, so all of them are tried.
     """
     return min(reversed(range(len(layers) + 1)), key=lambda switch: footprint(layers, switch, devices))

@@ -1,4 +1,4 @@
-"""Verify that several devices together compute the same outputs as the original model, byte for byte."""
+"""Verifies that several devices together compute the same outputs as the original model, byte for byte."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class DevicesVerification:
 
     bit_exact: bool
     runs: int
-    """Number of test inputs, which are random, extreme or given, and some in which each byte takes every value."""
+    """Number of test inputs: random, extreme and given ones, and some in which each byte takes every value."""
     seed: int
     devices: tuple[DeviceRun, ...]
     difference: Difference | None = None
@@ -55,9 +55,9 @@ def verify_devices(
 ) -> DevicesVerification:
     """Run the original and the models of all devices, each in a process of its own, and compare outputs and constants.
 
-    models: files by device number. runs, seed, inputs: as for verify().
-
-    Raises the errors of verify(), and UsageError unless all models belong to one conversion.
+    models: file of each device. runs: number of random inputs. seed: seed of the random inputs. inputs: an array for
+    each input, whose first axis may be inferences. Raises the errors of verify(), and UsageError unless all models
+    belong to one conversion.
     """
     data = loaded(original).data
     before, devices = read(data), [read(read_model(model)) for model in models]
@@ -107,14 +107,14 @@ def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
 
     devices: the SEND and RECEIVE operators of each device.
     """
-    hint, there = "the folder as optimize --devices has written it", range(len(devices))
+    hint, there = "use the folder as optimize --devices has written it", range(len(devices))
     messages = [(number, op.message) for number in there for op in devices[number] if op.message]
     for number, crosses in messages:
         if crosses.identity != messages[0][1].identity:
             raise UsageError(
                 f"the models of devices {messages[0][0]} and {number} come from two conversions",
                 code="other_model",
-                hint="optimize --devices into an empty folder",
+                hint="run optimize --devices with an empty folder",
             )
     if missing := {end for _, c in messages for end in (c.sender, c.receiver)} - {*there}:
         raise UsageError(f"the model of device {min(missing)} is missing", code="other_model", hint=hint)
