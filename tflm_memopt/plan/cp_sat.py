@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import importlib
 import importlib.util
 import os
 import sys
@@ -40,7 +41,10 @@ def load() -> ModuleType:
             raise ModuleNotFoundError(NAME, name=NAME)
         module = importlib.util.module_from_spec(spec)
         vars(module)["__builtins__"] = {**vars(builtins), "__import__": imported}
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except (AttributeError, TypeError):
+            return importlib.import_module(NAME)
     return module
 
 

@@ -8,7 +8,7 @@ is higher than the maximum of the live bytes, since it includes alignment and mi
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -26,34 +26,17 @@ Constraints = Mapping[tuple[int, int], int]
 
 def clique_bound(nbytes: Sequence[int], align: Sequence[int], constraints: Constraints, known: int) -> int:
     """Return a lower bound of the bytes of any layout. known: a lower bound from another method."""
-    meets: dict[int, set[int]] = {}
-    for u, v in constraints:
-        meets.setdefault(u, set()).add(v)
+    import networkx as nx  # noqa: PLC0415 (slow to import, and not all commands plan)
+
+    graph: nx.Graph[int] = nx.Graph()
+    graph.add_edges_from(constraints)  # networkx would import pandas if the constructor got the edges
     cliques = (
         sorted(clique, key=lambda i: (-nbytes[i], i))
-        for clique in itertools.islice(_cliques(meets, (), set(meets), set()), MOST_LISTED)
+        for clique in itertools.islice(nx.find_cliques(graph), MOST_LISTED)
     )
     heavy = sorted((c for c in cliques if sum(nbytes[i] for i in c) > known), key=lambda c: -sum(nbytes[i] for i in c))
     parts = dict.fromkeys(tuple(clique[:MOST_BUFFERS]) for clique in heavy[:MOST_CLIQUES])
     return max((_stacked(part, nbytes, align, constraints) for part in parts), default=known)
-
-
-def _cliques(
-    meets: Mapping[int, set[int]], clique: tuple[int, ...], more: set[int], tried: set[int]
-) -> Iterator[tuple[int, ...]]:
-    """Yield the largest cliques that contain `clique` and some of `more`, but none of `tried` (Bron and Kerbosch).
-
-    Both sets contain neighbours of the whole clique. Neighbours of a pivot need no search of their own, because a
-    clique without the pivot and its other neighbours is not the largest one (Tomita et al.).
-    """
-    if not more and not tried:
-        yield clique
-        return
-    pivot = max(sorted(more | tried), key=lambda i: len(more & meets[i]))
-    for i in sorted(more - meets[pivot]):
-        yield from _cliques(meets, (*clique, i), more & meets[i], tried & meets[i])
-        more = more - {i}
-        tried = tried | {i}
 
 
 def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int], constraints: Constraints) -> int:
