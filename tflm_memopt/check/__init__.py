@@ -1,1 +1,1 @@
-"""The independent plan checker. The checker is deliberately simple and shares only the Plan itself with the planner."""
+"""Checks finished plans independently of the planner, with which it shares only the class Plan."""

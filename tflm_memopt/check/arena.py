@@ -1,4 +1,4 @@
-"""The checker's arena: the tag of each byte names the tensor, and the byte in it, last written there."""
+"""Models the arena for the checker: a tag per byte names the tensor, and the byte of it, last written there."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tflm_memopt.plan.plan import Buffer, Plan, Role, SlowTensor
 
 Ints = NDArray[np.int64]
 Content = TensorId | tuple[str, int]
-"""Owner of bytes: a tensor, or private data of a group."""
+"""What bytes contain: a tensor, or private data of a group."""
 SLOW_ALIGN = 16
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4, Role.WEIGHTS: 16}
-"""Minimum alignment of int32, uint16, pairs of int16, and weights in vectors; data of other types are bytes."""
+"""Minimum alignment of int32, uint16, pairs of int16, and weights read as vectors. All other data are bytes."""
 
 
 class TaggedArena:
@@ -27,15 +27,15 @@ class TaggedArena:
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes, self.head, self.end = sizes, plan.head, plan.head + plan.slow_bytes
         self._marks = np.full(self.end, -1 << 62, dtype=np.int64)
-        """For each byte, its tag minus its address, constant along a run; slow memory is the range [head, end)."""
+        """For each byte, its tag minus its address, constant along a tensor. Slow memory is [head, end)."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
             self._add_slow(slow, plan.slow_bytes)
         self._base: dict[Content, int] = {}
         self._runs = cache(partial(sliding_window_view, self._marks, writeable=True))
-        """Tags of all runs of a certain number of bytes, by address."""
+        """All runs of a given number of bytes, by address."""
         self.is_reversed = False
-        """Whether the running group counts the rows of whole tensors in reverse."""
+        """Whether the running group computes its rows from last to first."""
         for buffer, offset in plan.placed():
             align = max(buffer.align, LEAST_ALIGN.get(buffer.role, 1))
             if offset < 0 or offset % align or offset + buffer.nbytes > plan.head:
@@ -66,7 +66,7 @@ class TaggedArena:
         return offset + self._in_memory(tensor, row, row_bytes) * row_bytes
 
     def _in_memory(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Return the row in memory that a group, which may count in reverse, calls `row`."""
+        """Return the number of a row in memory. A group in reversed row order calls it `row`."""
         if not self.is_reversed or (Role.TENSOR, tensor) not in self.home:
             return row
         return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row
@@ -93,13 +93,13 @@ class TaggedArena:
         self.read_run(tensor, at + part.start, first + part.start, len(part), who, f"row {row} of ")
 
     def read_rows(self, tensor: TensorId, first: int, end: int, row_bytes: int, who: object) -> None:
-        """Read rows [first, end), several at once where the rows are adjacent."""
+        """Read rows [first, end), and adjacent ones together."""
         while first < end:
             count = min(end - first, self._adjacent_rows(tensor, first, row_bytes))
             at, begin = self.span(tensor, first, row_bytes), self._in_memory(tensor, first, row_bytes) * row_bytes
             if not (self._run(at, count * row_bytes) == self._base_of(tensor) + begin - at).all():
                 for row in range(first, first + count):
-                    self.read(tensor, row, row_bytes, who)  # this raises the error with its place
+                    self.read(tensor, row, row_bytes, who)  # raises the error with its place
             first += count
 
     def _adjacent_rows(self, tensor: TensorId, row: int, row_bytes: int) -> int:
@@ -114,13 +114,11 @@ class TaggedArena:
         self.write_run(tensor, at, 0, buffer.nbytes)
 
     def write_run(self, content: Content, at: int, first: int, nbytes: int) -> None:
-        """Tag the arena's bytes from address `at` on as bytes [first, first + nbytes) of a tensor or private buffer."""
+        """Tag the bytes from address `at` on as bytes [first, first + nbytes) of a tensor or private buffer."""
         self._run(at, nbytes)[:] = self._base_of(content) + first - at
 
     def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object, of: str = "") -> None:
-        """Check that these bytes of a tensor or buffer are still at this address. who, of: the reader and its part, for
-        messages.
-        """
+        """Check that bytes of a tensor or buffer are still at this address. who, of: the reader, for messages."""
         self._expect(self._run(at, nbytes) == self._base_of(content) + first - at, content, who, of)
 
     def _run(self, at: int, nbytes: int) -> Ints:
@@ -157,7 +155,7 @@ class TaggedArena:
             raise PlanError(f"{who}, {of}{role} {key}: byte {int(right.argmin())} was overwritten or never written")
 
     def wipe(self, foreign: NDArray[np.bool_] | None) -> None:
-        """Mark the bytes that other models overwrite. foreign: mask by address."""
+        """Mark the bytes that other models overwrite. foreign: a mask by address."""
         if foreign is not None:
             self._marks[: self.head][foreign[: self.head]] = -1 << 62
 
@@ -166,7 +164,7 @@ class TaggedArena:
         self._marks[target : target + nbytes] = self._marks[source : source + nbytes] + (source - target)
 
     def copied(self, outputs: Iterable[TensorId]) -> list[TensorId]:
-        """Return the outputs of operators whose weights are copied to the arena when their group begins."""
+        """Return the outputs of the operators whose weights are copied to the arena."""
         return [tensor for tensor in outputs if (Role.WEIGHTS, tensor) in self.home]
 
     def write_private(self, role: Role, key: int, nbytes: int) -> None:
@@ -178,7 +176,7 @@ class TaggedArena:
         self.read_run((role.value, key), at, 0, buffer.nbytes, who)
 
     def write_scratch(self, step: int, nbytes: int) -> None:
-        """Write the first bytes of the step's scratch buffer, if it has scratch."""
+        """Write the first bytes of the scratch buffer, if the operator needs any."""
         if nbytes:
             _, at = self.at(Role.SCRATCH, step, nbytes)
             self.write_run((Role.SCRATCH.value, step), at, 0, nbytes)

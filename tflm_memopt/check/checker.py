@@ -1,14 +1,13 @@
-"""The independent checker: replays every iteration of a plan on the bytes of the arena, and rejects a plan in which a
-byte is overwritten before its last read. TFLM does not check a memory plan: an overlap that is wrong by one byte
-corrupts data silently. So every byte of the arena has a tag that names the tensor, and the byte in it, last written
-there. Each byte that an iteration reads must have the expected tag. The checker shares neither code nor ideas with the
-planner: the checker replays an iteration as the executor does (custom_ops/src/tmo_iterate.c), writes before reads
-unless the kernel is declared to work in place.
+"""Checks a plan independently of the planner: it replays every iteration on the bytes of the arena. TFLM does not check
+a memory plan, so an overlap of one byte would corrupt data silently. Every byte of the arena has a tag that names the
+tensor, and the byte of it, last written there. Each byte that an iteration reads must have the expected tag. The
+checker shares neither code nor ideas with the planner. It replays an iteration as the executor does
+(custom_ops/src/tmo_iterate.c): writes come before reads, unless the kernel works in place.
 
-replay.py replays all groups in the order of nest.py. A group that runs row by row reads and writes rows (rows.py), a
-tiled group pixels (tiles.py). A tiled group has hundreds of thousands of iterations, so a proof of all its iterations
-at once is tried first (proof.py); without a proof, the replay decides. Proof and replay trust the row operators'
-declared reads. reads.py shows that TFLM's kernels need no other reads.
+The module replay.py replays a group in the order of nest.py. A group that runs row by row reads and writes rows
+(rows.py), and a group in tiles pixels (tiles.py). A group in tiles has up to hundreds of thousands of iterations, so a
+proof of all iterations at once is tried first (proof.py). If the proof fails, the replay decides. Both trust what
+operators declare to read. The module reads.py shows that TFLM's kernels need no other reads.
 """
 
 from __future__ import annotations
@@ -43,18 +42,18 @@ ARENA_ALIGN = 16
 
 
 class Others(NamedTuple):
-    """Writes of other models to the same arena while this model does not run."""
+    """What other models write to the same arena while this model does not run."""
 
     foreign: NDArray[np.bool_]
     """Mask by address of the bytes that the other models write."""
     retained: Collection[TensorId] = ()
-    """Outputs that must survive the other models' writes."""
+    """Outputs that must survive these writes."""
     at_pauses: NDArray[np.bool_] | None = None
-    """Mask by address of the bytes that other models write at the plan's pauses."""
+    """Mask by address of the bytes that other models write while this model pauses."""
 
 
 class _Pauses:
-    """Replays the pauses of a plan and the writes of other models during them."""
+    """Replays the pauses of a plan, in which other models write to the arena."""
 
     def __init__(self, arena: TaggedArena, plan: Plan, foreign: NDArray[np.bool_] | None) -> None:
         self.arena, self.foreign, self.done = arena, foreign, 0
@@ -83,10 +82,10 @@ class _Pauses:
 
 
 def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence[RowCrosses]:
-    """Raise PlanError unless every read of each step finds the bytes that were written for it.
+    """Raise PlanError unless every read of each plan step finds the bytes that were written for it.
 
-    others: models that write all their bytes whenever this model waits for rows, and at the end. Returns the rows that
-    the plan sends to and receives from other devices, in order (together.py).
+    others: models that write all their bytes whenever this model waits for rows, and at the end. Return the rows that
+    are exchanged with other devices, in order (together.py).
     """
     check_reads(graph)
     check_outliving(graph)
@@ -135,7 +134,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
 
 
 def _exchange(states: StateReplay, number: int, group: Group, graph: RowGraph) -> None:
-    """Record the rows that a tiled group exchanges with other devices, in order."""
+    """Record the rows that a group in tiles exchanges with other devices, in order."""
     steps = steps_of(group, graph.ops)
     if group.stripes and any(step.op.message for step in steps.values()):
         for step in run_order(number, group, steps):
@@ -152,7 +151,7 @@ def _check_order(group: Group, graph: RowGraph) -> None:
 
 
 def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:
-    """Check that the tensors that TFLM places are aligned as TFLM requires."""
+    """Raise PlanError if a tensor that TFLM allocates is in slow memory or not aligned as TFLM requires."""
     handed = [(call, _handed_over(plan.operators(call), graph)) for call in plan.calls()]
     builtin = (t for node in graph.builtins for t in (*node.inputs, *node.outputs))
     for tensor in {*graph.model.inputs, *graph.model.outputs, *builtin}.union(*(tensors for _, tensors in handed)):
@@ -185,7 +184,7 @@ def _check_variables(done: list[int], graph: Graph) -> None:
 
 
 def _handed_over(call: Collection[int], graph: RowGraph) -> set[TensorId]:
-    """Return the tensors that TFLM places if `call` becomes one custom operator: its inputs and outputs."""
+    """Return the inputs and outputs of a custom operator that consists of these operators."""
     inside, others = ([op for i, op in graph.ops.items() if (i in call) is own] for own in (True, False))
     made, read = {op.output for op in inside}, {t for op in inside for t in op.inputs}
     wanted = set(graph.model.outputs).union(*(op.inputs for op in others), *(node.inputs for node in graph.builtins))

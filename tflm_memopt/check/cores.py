@@ -1,13 +1,12 @@
-"""The checker's proof that no interleaving of two cores loses a byte.
+"""Proves that two cores never lose a byte, whatever their speeds are.
 
-Between two barriers, each core runs at any speed. If neither core touches a byte that the other one writes between two
-barriers, every interleaving gives the same bytes as the replay on one core (checker.py). So every byte that a core
-reads or writes is marked with the number of the stretch between two barriers. A byte that both cores access in one
-stretch is a race if at least one of them writes it.
+Between two barriers, each core runs at any speed. If neither core touches a byte that the other one writes there, the
+result is the same as on one core (checker.py). Every byte that a core accesses is marked with the number of barriers so
+far. It is an error if both cores access a byte between the same two barriers and one of them writes it.
 
 Each core uses its own counters until the group's last iteration.
 
-This module shares nothing with plan/cores.py, which places the barriers.
+The module shares nothing with plan/cores.py, which places the barriers.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ from tflm_memopt.plan.plan import Group, Plan, Role, Share, Sharing, Stage
 
 NEVER = -1
 Bytes = tuple[int, int, int, int]
-"""Address of a first run of bytes, number of runs, bytes per run, and distance from one run to the next."""
+"""Address of the first run of bytes, number of runs, bytes per run, and distance from one run to the next."""
 
 
 class CoresReplay:
-    """Marks the accesses of two cores; for one core it does nothing."""
+    """Marks the accesses of two cores. For one core it does nothing."""
 
     def __init__(self, plan: Plan, arena: TaggedArena, ops: Mapping[int, RowOp]) -> None:
         self.plan, self.arena, self.ops = plan, arena, ops
@@ -43,7 +42,7 @@ class CoresReplay:
             raise PlanError("a group is split twice")
 
     def enter(self, number: int, group: Group) -> None:
-        """Begin a group. The cores divide all groups or none, and meet between custom operators."""
+        """Begin a group. The cores share all groups or none, and wait for each other between custom operators."""
         if not self.plan.sharing:
             return
         self.number, self.group, self.executed = number, group, 0
@@ -76,9 +75,9 @@ class CoresReplay:
                 self._touch(core, marks, where, key, y)
 
     def _accesses(self, core: int, share: Share, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
-        """Yield all bytes that a core accesses in an iteration, which a test compares with the executor's accesses."""
+        """Yield all bytes that a core accesses in an iteration. A test compares them with the executor's accesses."""
         yield self.written, self._counters(core)
-        if core == 0 and self.executed == 1:  # core 0 copies all weights before the group's first iteration
+        if core == 0 and self.executed == 1:  # core 0 copies all weights first
             for tensor in self.copied:
                 yield self.written, self._copy(tensor)
         if share.how <= Sharding.CORE_1 and share.how != core:
@@ -89,7 +88,7 @@ class CoresReplay:
         x0, x1, c0, c1 = _own(share, core, op)
         if op.moves is not None and not op.scatters:
             for operand, row, part in moved(op, y):
-                if operand < len(op.inputs):  # the last operand may be constant
+                if operand < len(op.inputs):  # a constant operand has no tensor
                     at = self.arena.span(op.inputs[operand], row, op.reads[operand].row_bytes)
                     yield self.read, (at + part.start, 1, len(part), len(part))
         else:
@@ -113,7 +112,7 @@ class CoresReplay:
                 yield self.read, (at + left * seen.c + low, right - left, high - low, seen.c)
 
     def _private(self, core: int, key: int) -> Iterator[Bytes]:
-        """Yield the bytes of the sums and scratch of an iteration."""
+        """Yield the bytes of the sums and of the scratch of an iteration."""
         op, stage = self.ops[key], self.stages[key]
         if stage.iterative and not op.scatters:
             nbytes = accumulators(op)
@@ -123,13 +122,12 @@ class CoresReplay:
             yield self.arena.at(Role.SCRATCH, self.number, behind + nbytes)[1] + behind, 1, nbytes, nbytes
 
     def _behind(self, key: int, nbytes: int) -> int:
-        """Return the offset of core 1's scratch; a depthwise convolution has it after the largest one."""
+        """Return the offset of core 1's scratch. A depthwise convolution has it after the largest scratch."""
         if self.ops[key].is_depthwise:
             nbytes = max(kernel_scratch(stage, self.ops[i], self.ops[i].writes.w) for i, stage in self.stages.items())
         return nbytes + -nbytes % 4
 
     def _copy(self, tensor: int) -> Bytes:
-        """Return the bytes of a group's copied weights."""
         buffer, at = self.arena.at(Role.WEIGHTS, tensor)
         return at, 1, buffer.nbytes, buffer.nbytes
 
@@ -139,7 +137,7 @@ class CoresReplay:
         return at + behind, 1, nbytes, nbytes
 
     def _touch(self, core: int, marks: Ints, where: Bytes, key: int, y: int) -> None:
-        """Mark bytes with the number of the current stretch. Raises PlanError on a race with the other core."""
+        """Mark bytes with the number of barriers so far. Raises PlanError if the other core conflicts."""
         start, count, nbytes, step = where
         if count <= 0 or nbytes <= 0:
             return
@@ -163,22 +161,22 @@ class CoresReplay:
 
 def _own(share: Share, core: int, op: RowOp) -> tuple[int, int, int, int]:
     """Return the columns and channels of the output that a core computes."""
-    x0, x1, c0, c1 = 0, op.writes.w, 0, op.writes.c
+    columns, channels = (0, op.writes.w), (0, op.writes.c)
     if share.how is Sharding.COLUMNS:
-        x0, x1 = ((0, share.cut), (share.cut, x1))[core]
+        columns = ((0, share.cut), (share.cut, op.writes.w))[core]
     if share.how is Sharding.CHANNELS:
-        c0, c1 = ((0, share.cut), (share.cut, c1))[core]
-    return x0, x1, c0, c1
+        channels = ((0, share.cut), (share.cut, op.writes.c))[core]
+    return *columns, *channels
 
 
 def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int, int]:
-    """Return the columns of input k on which these output columns depend."""
+    """Return the columns of input k that these output columns need."""
     width, w = op.reads[k].w, op.window
     if iterative or op.access:
         return 0, width
     if op.is_binary:
         return (x0, x1) if width > 1 else (0, 1)
-    if not op.has_window:  # without a window, output and input have the same columns, or rows of equal size
+    if not op.has_window:  # output and input have the same columns, or rows of equal size
         return (x0, x1) if width == op.writes.w else (0, width)
     left = x0 * w.stride_w - w.pad_left
     right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
@@ -186,7 +184,7 @@ def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int,
 
 
 def _check_cut(share: Share, stage: Stage, op: RowOp) -> None:
-    """Check that both cores have a part of the iteration, and that a kernel supports the split."""
+    """Raise PlanError if a core has nothing to do, or if no kernel supports the split."""
     whole = {Sharding.COLUMNS: op.writes.w, Sharding.CHANNELS: op.writes.c}.get(share.how)
     if whole is None:
         return

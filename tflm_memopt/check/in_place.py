@@ -1,6 +1,6 @@
-"""The read and write order of the executor's kernels by name, written independently of the planner.
+"""States in which order the executor's kernels read and write, independently of the planner.
 
-Kernels without an entry are assumed to write before they read.
+All kernels without an entry are assumed to write before they read.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ IN_ORDER = PLACES | {
 
 
 def accumulators(op: RowOp) -> int:
-    """Return the bytes of an output row's 32-bit accumulators, of which an index needs two."""
+    """Return the bytes of an output row's 32-bit sums. An index takes two of them."""
     return 2 * op.writes.row_bytes if op.kind.name in PLACES else 4 * op.writes.row_bytes // op.element_bytes
 
 
 def reads_first(op: RowOp) -> bool:
-    """Return whether the kernel reads each input byte before it writes that byte, for an output that is no larger."""
+    """Return whether the kernel reads each input byte before it writes there, for an output that is no larger."""
     return op.kind.name in ELEMENT_BY_ELEMENT and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)
 
 
 def ends_last(op: RowOp) -> bool:
-    """Return whether the kernel writes its last byte after all reads, which packed kernels and two cores do not."""
+    """Return whether the kernel writes its last byte after all reads. With packed weights or two cores it does not."""
     return op.kind.name in PIXEL_BY_PIXEL and op.packing is Packing.NONE and not op.second
 
 
@@ -46,6 +46,6 @@ def needs_order(op: RowOp) -> bool:
 
 
 def can_be_reversed(op: RowOp, *, pixels: bool) -> bool:
-    """Return whether results stay the same with rows, and if `pixels` also their pixels, counted in reverse."""
+    """Return whether results stay the same if rows, and with `pixels` columns, run from last to first."""
     height, width = op.window.kernel_h, op.window.kernel_w
     return not needs_order(op) or (height == 1 and (width == 1 or not pixels))

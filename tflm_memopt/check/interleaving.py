@@ -1,13 +1,14 @@
-"""The checker's replay of several models in one arena, in any order that the application allows.
+"""Checks several models in one arena, in any order that the application allows.
 
-Other models may overwrite all bytes that they ever use while a model does not run: between inferences, when its outputs
-may have to stay, and while it waits for rows of a streamed input. Models that run at the same time must not have common
-bytes.
+While a model does not run, other models may overwrite all bytes that they ever use. This happens between inferences,
+where outputs may have to stay, and while the model waits for rows of a streamed input. Models that run at the same time
+must have no byte in common.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from tflm_memopt.rowgraph.graph import RowGraph
 
 
 class Sharer(NamedTuple):
-    """A model in a shared arena."""
+    """One of the models that share an arena."""
 
     name: str
     plan: Plan
@@ -29,13 +30,13 @@ class Sharer(NamedTuple):
     retained: Collection[TensorId] = ()
     """Outputs that stay valid until the model runs again."""
     slow_at: int = 0
-    """Offset of the model's slow memory in the slow memory that all models share."""
+    """Offset of the model's slow memory in the slow memory of all models."""
 
 
 def check_together(
     sharers: Sequence[Sharer], concurrent_pairs: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
 ) -> None:
-    """Raise PlanError if a model could lose a byte to one that runs concurrently or in its pauses (`yields`)."""
+    """Raise PlanError if a model could lose a byte to one that runs at the same time, or in its pauses (`yields`)."""
     head = max((sharer.plan.head for sharer in sharers), default=0)
     written = [_written(sharer.plan, head) for sharer in sharers]
     for i, j in concurrent_pairs:
@@ -45,13 +46,10 @@ def check_together(
             )
     _check_slow(sharers, {*concurrent_pairs, *yields})
     for i, sharer in enumerate(sharers):
-        foreign = np.zeros(head, np.bool_)
-        for j, mask in enumerate(written):
-            foreign |= mask & (j != i)
         source, shorter = sharer.graph.source, [j for who, j in yields if who == i]
-        paused = np.zeros(head, np.bool_)
-        for j in shorter:
-            paused |= written[j]
+        none = np.zeros(head, np.bool_)
+        foreign = reduce(np.logical_or, (mask for j, mask in enumerate(written) if j != i), none)
+        paused = reduce(np.logical_or, (written[j] for j in shorter), none)
         if sharer.retained or shorter or (source and source.pushed):
             try:
                 others = Others(foreign, sharer.retained, paused if shorter else None)
@@ -67,12 +65,9 @@ def _check_slow(sharers: Sequence[Sharer], concurrent_pairs: Collection[tuple[in
             waits = one.graph.source is not None and one.graph.source.pushed > 0
             if i == j or not (waits or (i, j) in concurrent_pairs):
                 continue
-            both = range(
-                max(one.slow_at, other.slow_at),
-                min(one.slow_at + one.plan.slow_bytes, other.slow_at + other.plan.slow_bytes),
-            )
-            if both:
-                raise PlanError(f"'{one.name}' and '{other.name}' have byte {both[0]} of slow memory in common")
+            first, end = max(one.slow_at, other.slow_at), min(x.slow_at + x.plan.slow_bytes for x in (one, other))
+            if first < end:
+                raise PlanError(f"'{one.name}' and '{other.name}' have byte {first} of slow memory in common")
 
 
 def _written(plan: Plan, head: int) -> NDArray[np.bool_]:

@@ -1,7 +1,6 @@
-"""The checker's replay of a builtin operator, whose inputs must stay intact until its kernel has read them.
+"""Replays a builtin operator, whose inputs must stay intact until its kernel has read them.
 
-Where output and input of a builtin operator overlap, each byte's last read is compared with the first write to this
-byte.
+Where output and input overlap, the last read of each byte is compared with the first write to it.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ class KernelReplay:
         self.arena, self.parts = arena, parts
 
     def run(self, number: int, node: BuiltinNode) -> None:
-        """Replay a builtin operator, of which an input without known access order must survive all writes."""
+        """Replay a builtin operator. An input without a known order of accesses must survive all writes."""
         who = f"builtin operator {node.op}"
         scratch = -(-node.scratch // 16) * 16
         self.arena.write_scratch(number, scratch)
@@ -47,7 +46,7 @@ class KernelReplay:
         return self._run_of(tensor)[1]
 
     def _run_of(self, tensor: TensorId) -> tuple[TensorId, int, int, int]:
-        """Return the tensor that stores a tensor, its address, the offset in it, and the size."""
+        """Return the tensor that contains a tensor's bytes, their address, their offset in it, and their number."""
         part = self.parts.get(tensor, StoredIn(tensor))
         nbytes = self.arena.sizes[tensor]
         buffer, start = self.arena.at(Role.TENSOR, part.storage, part.first + nbytes)

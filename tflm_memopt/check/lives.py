@@ -1,13 +1,13 @@
-"""The live ranges of a whole tiled group, with their addresses and times, for the checker's proof.
+"""Compares when and where bytes are live during a whole group, for the checker's proof.
 
-Each range of bytes is live from its write to its last read. No byte is lost if no two live ranges overlap in address
-and time. A few passes over arrays of live ranges find overlaps among many pixels.
+Each range of bytes is live from its write to its last read. No byte is lost if no two such ranges overlap in both
+address and time. A few passes over arrays find overlaps among many pixels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,23 +17,21 @@ from tflm_memopt.check.arena import Ints, TaggedArena
 BEFORE = 0
 """Time of writes before the group, and of events that never happen."""
 MOST_PIECES = 1 << 24
-"""Maximum number of live ranges that a proof handles; a group with more live ranges is replayed."""
+"""Maximum number of live ranges of a proof. A group with more live ranges is replayed."""
 
 
 class Unproved(Exception):
-    """The proof failed because live ranges overlap or might overlap."""
+    """Raised if the proof fails because live ranges overlap or might overlap."""
 
 
 def demand(fact: bool | np.bool_) -> None:
-    """Raise Unproved if the condition is false."""
     if not fact:
         raise Unproved
 
 
-@dataclass(frozen=True, slots=True)
-class LiveRanges:
-    """Live ranges: bytes [at, end) of the arena from the time of their write to that of their last read, inclusive.
-    marks: tags that the write leaves in the arena (arena.py).
+class LiveRanges(NamedTuple):
+    """Bytes [at, end) of the arena that are live from their write to their last read, inclusive. marks: tags that the
+    write leaves in the arena (arena.py).
     """
 
     at: Ints
@@ -43,20 +41,18 @@ class LiveRanges:
     marks: Ints
 
     def of(self, which: Ints | NDArray[np.bool_]) -> LiveRanges:
-        return LiveRanges(self.at[which], self.end[which], self.written[which], self.read[which], self.marks[which])
+        return LiveRanges(*(column[which] for column in self))
 
 
 NONE = LiveRanges(*np.zeros((5, 0), dtype=np.int64))
 
 
 def joined(parts: Sequence[LiveRanges]) -> LiveRanges:
-    """Return the live ranges of all parts in one object."""
-    columns = zip(*((x.at, x.end, x.written, x.read, x.marks) for x in (NONE, *parts)), strict=True)
-    return LiveRanges(*(np.concatenate(column) for column in columns))
+    return LiveRanges(*(np.concatenate(column) for column in zip(NONE, *parts, strict=True)))
 
 
 def pieces(lives: LiveRanges) -> LiveRanges:
-    """Cut live ranges where others end, so that any two have equal or disjoint bytes, and sort by address and time."""
+    """Cut live ranges so that any two have equal or disjoint bytes, and sort them by address and time."""
     cuts = np.unique(np.concatenate((lives.at, lives.end)))
     first, counts = np.searchsorted(cuts, lives.at), np.searchsorted(cuts, lives.end)
     counts -= first
@@ -69,7 +65,7 @@ def pieces(lives: LiveRanges) -> LiveRanges:
 
 
 def apart(cut: LiveRanges) -> bool:
-    """Return whether no two pieces of live ranges overlap, except those written before the group."""
+    """Return whether no two pieces overlap, apart from those written before the group."""
     later = np.append(False, cut.at[1:] == cut.at[:-1])
     number = np.cumsum(~later)
     above = int(cut.read.max(initial=0)) + 1
@@ -78,7 +74,7 @@ def apart(cut: LiveRanges) -> bool:
 
 
 def meet(one: LiveRanges, others: LiveRanges) -> bool:
-    """Return whether a live range of `others` overlaps one of `one`, which are one after the other at one address."""
+    """Return whether a live range of `others` overlaps one of `one`, which follow each other at one address."""
     if not len(one.at):
         return False
     near = (others.at < one.end[0]) & (others.end > one.at[0])
@@ -90,7 +86,7 @@ def meet(one: LiveRanges, others: LiveRanges) -> bool:
 def leave(arena: TaggedArena, cut: LiveRanges, private: Sequence[LiveRanges]) -> None:
     """Write the tag of each byte's last write into the arena.
 
-    cut: pieces of the tensors' live ranges. private: live ranges of other buffers, each of which has one address.
+    cut: live ranges of tensors, as from pieces(). private: live ranges of other buffers, each at one address.
     """
     last = cut.of(np.append(cut.at[1:] != cut.at[:-1], True)[: len(cut.at)] & (cut.written > BEFORE))
     counts = last.end - last.at

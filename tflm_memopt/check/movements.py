@@ -1,8 +1,8 @@
-"""Computes the operand and element from which TFLM's data movements copy each element of their output.
+"""Computes from which input element TFLM's data movements copy each element of their output.
 
-Each function restates the loops of a reference kernel of TFLM (kernels/internal/reference/) on coordinates, from the
-operator's own parameters. The checker tests the parser of movements (ops/movement.py), which shares no code with this
-module.
+Each function repeats the loops of a reference kernel of TFLM (kernels/internal/reference/) on coordinates, from the
+operator's own parameters. The checker compares them with the movements that ops/movement.py has parsed, which shares no
+code with this module.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from tflm_memopt.model.graph import VIEW, Graph, Op
 from tflm_memopt.ops.context import PIECE, STEPS
 
 PADDING = -1
-"""Operand number that stands for padding, for elements with the padding value."""
+"""Operand number of elements that have the padding value."""
 
 Point = Sequence[Ints]
 """Coordinates of several elements: one array per axis."""
 
 
 class Origin(NamedTuple):
-    """Source from which elements of an output are copied."""
+    """Where elements of an output are copied from."""
 
     operand: Ints
-    """Position of the source operand among the operator's inputs, or PADDING."""
+    """Position of the source among the operator's inputs, or PADDING."""
     point: Point
-    """Coordinates of the elements in the source operand; undefined for PADDING."""
+    """Coordinates of the elements in the source, without meaning for PADDING."""
 
 
 def origins(graph: Graph, op: Op, elements: Ints) -> tuple[Ints, Ints]:
-    """Return the operand and element from which TFLM copies each of these elements of an operator's output."""
+    """Return from which operand and element TFLM copies each of these output elements."""
     steps = op.options.get(STEPS, (op,))
     operand = np.zeros_like(elements)
     for step in reversed(steps):
@@ -69,7 +69,7 @@ def _pad(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _mirror_pad(graph: Graph, op: Op, out: Point) -> Origin:
-    """Restate GetInputDimension (micro/kernels/mirror_pad.cc)."""
+    """Repeat GetInputDimension (micro/kernels/mirror_pad.cc)."""
     offset = int(op.options["mode"] == 0)
     point = []
     for x, size, before in zip(out, _shape(graph, op), _integers(graph, op, 1)[::2], strict=True):
@@ -94,7 +94,7 @@ def _pack(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _piece(graph: Graph, op: Op, out: Point) -> Origin:
-    """Restate one output of SPLIT, SPLIT_V or UNPACK, of which those of UNPACK lack the split axis."""
+    """Repeat one output of SPLIT, SPLIT_V or UNPACK. Those of UNPACK lack the axis."""
     axis, begin, _ = op.options[PIECE]
     if op.type == "UNPACK":
         return _single([*out[:axis], np.full_like(out[0], begin), *out[axis : len(_shape(graph, op)) - 1]])
@@ -106,7 +106,7 @@ def _slice(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _strided_slice(graph: Graph, op: Op, out: Point) -> Origin:
-    """Restate StridedSlice: element i of an axis is start + i * stride, and a shrunk axis has only its start."""
+    """Repeat StridedSlice: element i of an axis is start + i * stride, and a removed axis has only its start."""
     left, point = list(out), []
     begins, strides = (_integers(graph, op, k) for k in (1, 3))
     for axis, (size, begin, stride) in enumerate(zip(_shape(graph, op), begins, strides, strict=True)):
@@ -155,7 +155,7 @@ def _reverse(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _resize_nearest(graph: Graph, op: Op, out: Point) -> Origin:
-    """Restate GetNearestNeighbor, in float."""
+    """Repeat GetNearestNeighbor, in float."""
     corners, half = bool(op.options["alignCorners"]), bool(op.options["halfPixelCenters"])
     point = list(out)
     for axis in (1, 2):
@@ -163,13 +163,13 @@ def _resize_nearest(graph: Graph, op: Op, out: Point) -> Origin:
         shrunk = int(corners and made > 1)
         scale = np.float32(size - shrunk) / np.float32(made - shrunk)
         at = (out[axis].astype(np.float32) + np.float32(0.5 if half else 0)) * scale
-        whole = np.trunc(at.astype(np.float64) + 0.5) if corners else np.floor(at)  # positions are never negative
+        whole = np.trunc(at.astype(np.float64) + 0.5) if corners else np.floor(at)  # never negative
         point[axis] = np.minimum(whole.astype(np.int64), size - 1)
     return _single(point)
 
 
 def _gather(graph: Graph, op: Op, out: Point) -> Origin:
-    """Restate Gather, where the coordinates of an index replace the axis from which it selects."""
+    """Repeat Gather. The coordinates of an index replace the axis from which it selects."""
     indices = np.asarray(graph.tensors[op.inputs[1]].data)
     axis = int(op.options["axis"]) % len(_shape(graph, op))
     end = axis + indices.ndim
@@ -201,4 +201,4 @@ MOVEMENTS: Mapping[str, Callable[[Graph, Op, Point], Origin]] = {
     "GATHER": _gather,
     "CAST": _same,
 }
-"""Functions of movements by TFLite's operator name; a narrowing CAST copies the lower bytes of each element."""
+"""Functions by TFLite's operator name. A narrowing CAST copies the lower bytes of each element."""

@@ -1,8 +1,8 @@
-"""Computes the first and the last pixel of each operand that TFLM's kernels read for an output pixel.
+"""Computes the first and the last input pixel that TFLM's kernels read for each output pixel.
 
-Each function restates a reference kernel from the operator's own parameters. The pixels that an output pixel needs form
-a box, which its two corners describe. The checker tests the parsers (ops/parse.py) with this module, which shares no
-code with them.
+Each function repeats a reference kernel of TFLM from the operator's own parameters. The pixels that an output pixel
+needs form a rectangle, which two corners describe. The checker compares them with what ops/parse.py has parsed, which
+shares no code with this module.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from tflm_memopt.ops.context import AXES, EXPLICIT_PADDING
 
 
 class Corners(NamedTuple):
-    """First and last corner of the part of an operand that each pixel of the output needs."""
+    """First and last corner of the part of an input that each output pixel needs."""
 
     operand: int
-    """Position of the operand among the operator's inputs."""
+    """Position of the input among the operator's inputs."""
     pixels: int
     first: Ints
     last: Ints
-    """First and last pixel of the operand that each output pixel needs; none if the last is lower."""
+    """First and last pixel that each output pixel needs. It needs none if the last one is lower."""
 
 
 Axis = tuple[Ints, Ints]
-"""For each index along an axis of the output, the first and last index that it needs along the operand's axis."""
+"""For each index along an axis of the output, the first and last index that it needs along the input's axis."""
 NONE = -1
 
 
 def _box(operand: int, sizes: tuple[int, ...], rows: Axis, columns: Axis) -> Corners:
-    """Return the first and last operand pixel that each output pixel needs.
+    """Return the first and last input pixel that each output pixel needs.
 
-    sizes: height and width of the operand. rows, columns: the first and last needed row or column, for each row or
-    column of the output.
+    sizes: height and width of the input. rows, columns: the first and last needed row or column, for each row or column
+    of the output.
     """
     some = (rows[0] <= rows[1])[:, None] & (columns[0] <= columns[1])
     first, last = (
@@ -63,7 +63,7 @@ class _Slide(NamedTuple):
 
 
 def _padding(size: int, made: int, kernel: int, stride: int, dilation: int = 1) -> int:
-    """Restate ComputePadding (kernels/padding.h)."""
+    """Repeat ComputePadding (kernels/padding.h)."""
     return max(0, (made - 1) * stride + (kernel - 1) * dilation + 1 - size) // 2
 
 
@@ -76,7 +76,7 @@ def _made(graph: Graph, op: Op) -> tuple[int, ...]:
 
 
 def _window(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate CONV_2D, DEPTHWISE_CONV_2D and the pools. The operator's options hold a folded PAD."""
+    """Repeat CONV_2D, DEPTHWISE_CONV_2D and the pools. Their options include the padding of a PAD before them."""
     pools = op.type.endswith("POOL_2D")
     kernel = (op.options["filterHeight"], op.options["filterWidth"]) if pools else _shape(graph, op, 1)[1:3]
     sizes, made = _shape(graph, op)[1:3], _made(graph, op)[1:3]
@@ -93,7 +93,7 @@ def _window(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate TRANSPOSE_CONV, where input index i adds to `kernel` outputs, beginning with i * stride - padding."""
+    """Repeat TRANSPOSE_CONV: input index i adds to `kernel` outputs, from i * stride - padding on."""
     sizes, made, kernel, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], _shape(graph, op, 1)[1:3], []
     for axis, name in enumerate("HW"):
         stride = op.options[f"stride{name}"]
@@ -106,7 +106,7 @@ def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate ComputeInterpolationValuesInteger (reference/resize_bilinear.h), with positions in 1/1024 of a pixel."""
+    """Repeat ComputeInterpolationValuesInteger (reference/resize_bilinear.h), with positions in 1/1024 of a pixel."""
     if graph.tensors[op.inputs[0]].dtype == "FLOAT32":
         yield from _float_resize(graph, op)
         return
@@ -120,7 +120,7 @@ def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _float_resize(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate ComputeInterpolationValues (reference/resize_bilinear.h)."""
+    """Repeat ComputeInterpolationValues (reference/resize_bilinear.h)."""
     sizes, made, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], []
     for size, out in zip(sizes, made, strict=True):
         corners = int(bool(op.options["alignCorners"]) and out > 1)
@@ -132,27 +132,27 @@ def _float_resize(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _dense(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate FULLY_CONNECTED and the dense layer of SVDF, which process a batch of vectors."""
+    """Repeat FULLY_CONNECTED and the dense layer of SVDF, which process a batch of vectors."""
     made, units = math.prod(_made(graph, op)), _shape(graph, op, 1)[0]
     batch = np.arange(max(1, made // units))
     yield Corners(0, len(batch), batch, batch)
 
 
 def _elementwise(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate element-wise operators, where an output pixel needs each operand's same pixel, or a broadcast one."""
+    """Repeat element-wise operators. An output pixel needs the same pixel of each input, or a broadcast one."""
     out = _made(graph, op)[:-1]
     for k, tensor in enumerate(op.inputs):
         if tensor < 0 or graph.tensors[tensor].constant:
             continue
         shape = graph.tensors[tensor].shape[:-1]
         pixels = math.prod(shape)
-        alike = pixels == math.prod(out)  # pixels correspond even if one shape has more dimensions of 1
+        alike = pixels == math.prod(out)  # also if one shape has more dimensions of 1
         at = np.arange(pixels) if alike else np.broadcast_to(np.arange(pixels).reshape(shape), out).ravel()
         yield Corners(k, pixels, at, at)
 
 
 def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX and ARG_MIN. Channels that a reduction keeps stay together."""
+    """Repeat MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX and ARG_MIN. Channels that are not reduced count as one."""
     shape = _shape(graph, op)
     stated = op.options.get(AXES)
     axes = {
@@ -167,7 +167,7 @@ def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _gather(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate GATHER and GATHER_ND, where an index or a vector of indices selects a part of a tensor."""
+    """Repeat GATHER and GATHER_ND, where an index or a vector of indices selects a part of a tensor."""
     at = np.arange(math.prod(_shape(graph, op, 1)[: -1 if op.type == "GATHER_ND" else None]))
     yield Corners(1, len(at), at, at)
     if not graph.tensors[op.inputs[0]].constant:
@@ -175,7 +175,7 @@ def _gather(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _batch_matmul(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate BATCH_MATMUL, where a row of the product needs a row of the left matrix and the whole right matrix."""
+    """Repeat BATCH_MATMUL. A row of the product needs a row of the left matrix and the whole right matrix."""
     *batch, rows, _ = _shape(graph, op)
     at = np.arange(math.prod(batch) * rows)
     yield Corners(0, len(at), at, at)
@@ -203,4 +203,4 @@ NEEDS: Mapping[str, Callable[[Graph, Op], Iterator[Corners]]] = {
     "GATHER_ND": _gather,
     "BATCH_MATMUL": _batch_matmul,
 }
-"""For operators that compute, the restating function by TFLite's operator name."""
+"""The function of each operator that computes, by TFLite's operator name."""

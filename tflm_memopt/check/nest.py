@@ -1,7 +1,7 @@
-"""The checker's view of a group: the iterations of each operator, their reads, and their order.
+"""Determines for the checker which iterations a group has, what they read, and in which order they run.
 
-A row-wise group is treated as a tiled group with stripes of one row, tiles of the whole width, and windows as wide as
-the input.
+A group that runs row by row is treated as if it had stripes of one row, tiles of the whole width, and windows as wide
+as the input.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tflm_memopt.plan.loops import iterations
 from tflm_memopt.plan.plan import Group, Stage
 
 MOMENTS = 8
-"""Number of time steps of an iteration."""
+"""Number of moments of an iteration."""
 SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
-"""Time steps of an iteration, in order.
+"""Moments of an iteration, in order.
 
 Scratch and sums are written at SCRATCH and SUMS, and read at SCRATCH_READ and SUMS_READ. The output is written at
-EARLY, and the input is read at LATE. An operator that works in place reads at EARLY and writes at LATE. At LAST, a
-kernel that writes the last byte of its output after all reads writes this byte.
+EARLY, and the input is read at LATE. An operator that works in place reads at EARLY and writes at LATE. A kernel that
+writes the last byte of its output after all reads does so at LAST.
 """
 
 
@@ -46,7 +46,7 @@ class StageNest:
     """An operator of a group, and how many of its iterations have run."""
 
     def __init__(self, stage: Stage, op: RowOp, stripes: int, *, is_reversed: bool) -> None:
-        """stripes: number of stripes of the tiled group, or 0 if the operator runs row by row."""
+        """stripes: number of stripes of the group, or 0 if the operator runs row by row."""
         self.stage, self.op, self.nest, self.is_reversed = stage, op, stage.nest, is_reversed
         self.tiled = stripes > 0
         self.iterated: Rows = op.reads[0] if stage.iterative else op.writes
@@ -61,7 +61,7 @@ class StageNest:
         self.done = 0
         """Number of the operator's next iteration."""
         self.pixels = 0
-        """Number of pixels that iterations have processed so far, once for each channel group."""
+        """Number of pixels processed so far. Each channel group counts them again."""
 
     def _lay_out(self, stripes: int) -> None:
         """Number the iterations by stripe, channel group, tile and row."""
@@ -72,7 +72,7 @@ class StageNest:
             starts[0] = 0
         self.lo, self.hi = (np.clip(edge, 0, self.iterated.h) for edge in (starts, ends))
         self.made = np.maximum(self.hi - self.lo, 0)
-        """The first and the end of the rows of each stripe, and their number."""
+        """First row, end row and number of rows of each stripe."""
         self._tiles = len(range(0, self.iterated.w, self.tile))
         counts = self.made * (self._tiles * max(0, w.channel_groups))
         self._start = np.cumsum(counts) - counts
@@ -100,7 +100,7 @@ class StageNest:
 
     @property
     def channel_groups(self) -> int:
-        """Number of channel groups, which does not count the final pass over sums."""
+        """Number of channel groups. A last pass that only writes sums does not count."""
         return self.nest.channel_groups - self.nest.sums
 
     def count(self) -> None:
@@ -115,17 +115,17 @@ class StageNest:
 
     @property
     def sum_bytes(self) -> int:
-        """Bytes of the 32-bit accumulators."""
+        """Bytes of the 32-bit sums."""
         rows = 1 if self.stage.iterative else int((self.hi - self.lo).max(initial=0))
         return rows * accumulators(self.op)
 
     @property
     def pixel_bytes(self) -> int:
-        """Bytes of an output pixel as it is stored inside the group."""
+        """Bytes of an output pixel in a buffer of the group."""
         return -(-self.op.writes.c // self.nest.channel_groups) if self.splits else self.op.writes.c
 
     def channels(self, channel_group: int) -> tuple[int, int]:
-        """Return the first channel of a channel group, and the number of channels."""
+        """Return the first channel of a channel group, and the number of its channels."""
         first = channel_group * self.pixel_bytes
         return first, min(self.pixel_bytes, self.op.writes.c - first)
 
@@ -137,7 +137,7 @@ class StageNest:
 
     @cached_property
     def opens(self) -> Ints:
-        """For each iteration, whether it is the first to add to its sums, which belong to one stripe or to all."""
+        """For each iteration, whether it is the first to add to its sums, those of a stripe or of everything."""
         before = self.stripe if self.stage.iterative else np.append(-1, self.stripe[:-1])
         first: Ints = self.stripe != before
         first[:1] = True
@@ -147,7 +147,7 @@ class StageNest:
     def windows(self) -> Sequence[UnitWindows]:
         """The part of each input that each iteration reads."""
         found = [self._window(k) for k in range(len(self.op.inputs))]
-        if self.nest.sums:  # the last pass over a stripe reads only sums
+        if self.nest.sums:  # the last pass reads sums only
             last = self.channel_group == self.nest.channel_groups - 1
             found = [w._replace(bottom=np.where(last, w.top, w.bottom)) for w in found]
         return found
@@ -163,7 +163,7 @@ class StageNest:
         top, bottom, left, right = window(self.op, k, y, x0, x1)
         if not self.tiled:
             left, right = 0 * left, np.full_like(right, seen.w)
-        if self.is_reversed:  # in a reversed group, rows and columns count from the end
+        if self.is_reversed:  # rows and columns count from the end
             return UnitWindows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
         return UnitWindows(top, bottom, left, right)
 
@@ -178,29 +178,26 @@ class StageNest:
         return [*zip(*inputs, strict=True)]
 
     def skip(self, stripes: int) -> None:
-        """Skip the rest of the current stripe and stripes - 1 more; after the last stripe no iterations are left."""
+        """Skip the rest of the current stripe and stripes - 1 more. After the last stripe no iterations are left."""
         wanted = int(self.stripe[self.done]) + stripes if self.done < len(self) else len(self.made)
         there = self.makes_again and wanted < len(self.made) and self.made[wanted]
         self.done = int(self._start[wanted]) if there else len(self)
 
 
 def steps_of(group: Group, ops: Mapping[int, RowOp]) -> dict[int, StageNest]:
-    """Return the steps of a group at its start, by operator."""
+    """Return the operators of a group before its first iteration, by number."""
+    by_rows = {s.op for s in group.stages if s.nest.by_rows and not s.iterative}
     return {
-        s.op: StageNest(s, ops[s.op], _stripes(s, group.stripes), is_reversed=group.is_reversed) for s in group.stages
+        s.op: StageNest(s, ops[s.op], 0 if s.op in by_rows else group.stripes, is_reversed=group.is_reversed)
+        for s in group.stages
     }
 
 
-def _stripes(stage: Stage, of_group: int) -> int:
-    """Return the operator's number of stripes, or 0 if it runs row by row, as it may also do in a tiled group."""
-    return 0 if stage.nest.by_rows and not stage.iterative else of_group
-
-
 def run_order(number: int, group: Group, steps: Mapping[int, StageNest]) -> Iterator[StageNest]:
-    """Yield the operators of a group in the order of its loops. The replay of an iteration must end before the caller
-    requests the next iteration.
+    """Yield the operators of a group in the order of its loops. The caller must replay each iteration before it
+    requests the next one.
 
-    The tags of bytes show whether operands exist. Raises PlanError for units that do not exist and for missing rows.
+    Raises PlanError for iterations that do not exist and for missing rows.
     """
     order = [steps[stage.op] for stage in group.stages]
     for iteration in iterations(group.loops):
@@ -225,7 +222,7 @@ def _refused(number: int, why: str) -> PlanError:
 
 
 def check_nest(step: StageNest) -> None:
-    """Check that stripes advance and channel groups have channels; a row-wise group has stripes of one row."""
+    """Raise PlanError unless stripes advance and channel groups have channels. Without tiles, stripes have one row."""
     if not step.tiled:
         if not step.nest.by_rows:
             raise PlanError(f"operator {step.stage.op} of a row group runs as {step.nest}")

@@ -1,29 +1,26 @@
-"""The checker's proof that operators read and keep the right rows of other inferences and of other devices.
+"""Proves that operators read and keep the right rows of other inferences and of other devices.
 
-The replay of states shows that an earlier inference kept each row that is read. This module shows once for each
-operator that these rows are those that the model's operator means. A window on kept and new rows must end at the newest
-row and have the height of TFLM's window. The kept rows must be the last rows of the tensor that the window reads. An
-LSTM must take one step after the other. A message must carry each row in its place. states.py covers running sums. If
-the model's input is a sliding window, this module does not check windows, since tensors then hold only some of the
-model's rows.
+The replay of states shows that an earlier inference kept each row that is read. This module shows that these rows are
+the ones that the model's operator means. A window on kept and new rows must end at the newest row and have the height
+of TFLM's window. The kept rows must be the last rows of the tensor that the window reads. An LSTM must take one step
+after the other. A message must carry each row in its place. The module states.py checks running sums. If the model's
+input slides, tensors hold only some of the model's rows, and windows are not checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from tflm_memopt.errors import PlanError
-from tflm_memopt.model.graph import STATE, TIME, Graph, Op, TensorId
+from tflm_memopt.model.graph import STATE, TIME, Graph, Op
 from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.rowgraph.graph import RowGraph
 
 LSTM_STATES = (18, 19)
-"""State operands of UNIDIRECTIONAL_SEQUENCE_LSTM are its output and its cells (kernels/lstm_shared.h)."""
+"""The states of UNIDIRECTIONAL_SEQUENCE_LSTM are its output and its cells (kernels/lstm_shared.h)."""
 WEIGHED = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
 
 def check_outliving(graph: RowGraph) -> None:
-    """Raise PlanError if an operator of the graph reads or keeps rows of a state or message that its model does not."""
+    """Raise PlanError if an operator reads or keeps rows of a state or message that its model does not."""
     stated = {op.index: op for op in graph.model.ops}
     writers = {op.state_write.tensor: op for op in graph.ops.values() if op.state_write}
     for key, op in graph.ops.items():
@@ -32,7 +29,10 @@ def check_outliving(graph: RowGraph) -> None:
         if op.state_write:
             wrong = _kept(op, of)
         elif op.older is not None:
-            wrong = "" if graph.window else _history(op, op.older, writers) or _window(op, of, graph.model)
+            writer = writers.get(op.older)
+            if writer is None or writer.inputs[0] != op.inputs[0]:  # the rows before the new ones are of another tensor
+                wrong = f"state {op.older} keeps rows of another tensor"
+            wrong = "" if graph.window else wrong or _window(op, of, graph.model)
         elif op.updates and not op.traits.runs_along:
             wrong = _steps(op, of)
         elif op.message is not None:
@@ -42,7 +42,7 @@ def check_outliving(graph: RowGraph) -> None:
 
 
 def _kept(op: RowOp, of: Op) -> str:
-    """Check ASSIGN_VARIABLE, where the newest rows of a tensor replace the oldest rows of a state."""
+    """Check that ASSIGN_VARIABLE replaces the oldest rows of a state by the newest rows of a tensor."""
     state, new = op.state_write, op.reads[0]
     count = min(new.h, state.rows.h) if state else 0
     if state is None or of.options.get(STATE) != state.tensor or of.inputs[0] != op.inputs[0]:
@@ -53,22 +53,15 @@ def _kept(op: RowOp, of: Op) -> str:
     return "" if moves == (Move(0, 0, 0, 0, new.row_bytes),) else "it does not keep rows as they are"
 
 
-def _history(op: RowOp, state: TensorId, writers: Mapping[TensorId, RowOp]) -> str:
-    """Check that the rows before an operand's new rows are kept rows of the same tensor."""
-    writer = writers.get(state)
-    same = writer is not None and writer.inputs[0] == op.inputs[0]
-    return "" if same else f"state {state} keeps rows of another tensor"
-
-
 def _window(op: RowOp, of: Op, model: Graph) -> str:
-    """The last window must end at the newest row and be as high as TFLM's: a filter, or an SVDF's memory."""
+    """Check that the last window ends at the newest row and is as high as TFLM's filter, or as an SVDF's memory."""
     w, new = op.window, op.reads[0].h
     last = (op.writes.h - 1) * w.stride_h - w.pad_top + (w.kernel_h - 1) * w.dilation_h
     if not new - w.stride_h <= last < new:
         return f"its last window ends at row {last} of {new} new rows"
     if of.type in WEIGHED:
         _, high, wide, _ = model.tensors[of.inputs[1]].shape
-        along_width = high == 1 < wide == w.kernel_h and op.reads[0].w == 1  # a single row's pixels are counted as rows
+        along_width = high == 1 < wide == w.kernel_h and op.reads[0].w == 1  # the pixels of a row count as rows
         height, stride = (wide, of.options["strideW"]) if along_width else (high, of.options["strideH"])
     elif of.type == TIME:
         height, stride = model.tensors[of.inputs[2]].shape[1], 1

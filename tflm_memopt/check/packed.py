@@ -1,6 +1,4 @@
-"""The checker's knowledge of packed kernels: how much scratch an iteration writes
-(custom_ops/src/tmo_check_packed.c).
-"""
+"""Computes how much scratch an iteration of a kernel with packed weights writes (custom_ops/src/tmo_check_packed.c)."""
 
 from __future__ import annotations
 
@@ -12,18 +10,14 @@ from tflm_memopt.plan.plan import Stage
 def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     """Return the bytes of scratch of one iteration.
 
-    A packed depthwise convolution needs scratch for one pixel. Other packed convolutions need the values under the
-    windows of up to 4 columns as int16, or as bytes of 2 columns for Helium and 4 for RISC-V vectors. The limit of
-    scratch is 1,728 B, or 4,608 B for one or two columns, unless the tile is wide. With int16 values, one more column
-    is split off if a single column would be left. A wide tile has room for the last five columns of a row if each has
-    up to 96 values. Packed kernels of single pixels need no scratch, for any number of channels or for multiples of 8
-    or 16.
+    A depthwise convolution needs scratch for one pixel. Other convolutions need the values under the windows of up to 4
+    columns as int16, or as bytes of 2 columns for Helium and 4 for RISC-V vectors. The limit is 1,728 B, or 4,608 B for
+    one or two columns. A wide tile has no limit. With int16 values, one more column is split off if a single column
+    would be left. A wide tile has room for the last five columns of a row if each has up to 96 values. Kernels of
+    single pixels need no scratch, for any number of channels or for multiples of 8 or 16.
     """
-    if (
-        op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE)
-        or stage.iterative
-        or stage.nest.channel_groups > 1
-    ):
+    plain = op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE)
+    if plain or stage.iterative or stage.nest.channel_groups > 1:
         return 0
     channels, helium, vectors = op.reads[0].c, op.packing is Packing.MVE_CONV, op.packing is Packing.RVV_CONV
     if op.packing is Packing.ESP_DEPTHWISE:
@@ -58,8 +52,8 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
 
 
 def _esp_depthwise(op: RowOp, columns: int) -> int:
-    """Return the bytes of ESP-NN's own scratch and of one call's input and output. A call of ESP-NN has as many pixels
-    as fit into 2,048 B.
+    """Return the bytes of ESP-NN's own scratch and of one call's input and output. A call has as many pixels as fit
+    into 2,048 B.
     """
     kernel_h, kernel_w, c = op.window.kernel_h, op.window.kernel_w, op.reads[0].c
     nine = kernel_h == kernel_w == 3

@@ -1,4 +1,4 @@
-"""The checker's view of the places of a tiled group's pixels."""
+"""Determines for the checker where the pixels of a group in tiles are."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp, Rows
-from tflm_memopt.plan.plan import Buffer, Role
+from tflm_memopt.plan.plan import Role
 
 
 class Cells(NamedTuple):
-    """Addresses and tags of all pixels of a tensor. `there` is the range of those rows of the tensor that exist."""
+    """Addresses and tags of all pixels of a tensor. there: the range of rows that exist."""
 
     there: range
     at: Ints
@@ -29,7 +29,7 @@ class Cells(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a tensor for an operator of the group."""
+    """Where a tensor is, as an operator of the group sees it."""
 
     arena: TaggedArena
     tensor: TensorId
@@ -39,7 +39,7 @@ class Place:
     moves: bool
     """Whether the tensor is an input that is not whole in the arena."""
     is_reversed: bool
-    """Whether the group counts rows and columns of whole tensors in reverse."""
+    """Whether the group processes rows and columns of whole tensors from last to first."""
     _cells: dict[int, Cells] = field(default_factory=dict)
 
     @cached_property
@@ -84,11 +84,11 @@ class Place:
         return at
 
     def marks(self, y: Ints, x: Ints, at: Ints, first: Ints | int = 0) -> Ints:
-        """Return the tags of the bytes of pixels from channel `first` on, which are stored from address `at` on."""
+        """Return the tags of pixels from channel `first` on, which are stored from address `at` on."""
         return self.arena.mark(self.tensor, self.pixels(y, x) * self.seen.c + first, at)
 
     def cells(self, stripe: int) -> Cells:
-        """Return the pixels of a stripe, which are those of stripe 0 for all stripes unless rows are recomputed."""
+        """Return the pixels of a stripe. All stripes have the same pixels unless rows are recomputed."""
         if stripe not in self._cells:
             y, x = np.arange(self.seen.h, dtype=np.int64)[:, None], np.arange(self.seen.w, dtype=np.int64)
             at = self.at(stripe, y, x)
@@ -106,14 +106,14 @@ class Place:
 
 
 class Places(NamedTuple):
-    """The places of a group's tensors, by operator."""
+    """Where the tensors of a group are, by operator."""
 
     inputs: Mapping[int, tuple[Place, ...]]
     output: Mapping[int, Place]
 
 
 def places(arena: TaggedArena, source: SourceReplay, steps: Mapping[int, StageNest]) -> Places:
-    """Return the places of the tensors of a group's operators."""
+    """Return where the tensors of a group's operators are."""
     maker = {step.op.output: step for step in steps.values()}
     every = {
         key: [Place(arena, t, rows, maker.get(t), source.is_source(t), step.is_reversed) for t, rows in step.op.seen()]
@@ -125,7 +125,7 @@ def places(arena: TaggedArena, source: SourceReplay, steps: Mapping[int, StageNe
 
 
 def check_column_windows(arena: TaggedArena, step: StageNest) -> None:
-    """Check that the rolling buffer holds all rows of a stripe and has exactly their size."""
+    """Raise PlanError unless the rolling buffer holds all rows of a stripe and has exactly their size."""
     tensor = step.op.output
     if (Role.ROLLING_BUFFER, tensor) not in arena.home:
         return
@@ -143,7 +143,7 @@ def check_column_windows(arena: TaggedArena, step: StageNest) -> None:
 
 
 def check_message(arena: TaggedArena, step: StageNest) -> None:
-    """Check that an operator of a tiled group that exchanges rows handles each row once, as consecutive bytes."""
+    """Raise PlanError unless an operator in tiles exchanges each row once, as consecutive bytes."""
     op, nest = step.op, step.nest
     if op.message is None:
         return
@@ -157,10 +157,10 @@ def check_message(arena: TaggedArena, step: StageNest) -> None:
 
 
 def check_at_once(arena: TaggedArena, step: StageNest) -> None:
-    """Check that the operator may compute several iterations at once.
+    """Raise PlanError unless the operator may compute several iterations at once.
 
-    A packed convolution reads all pixels of a call before it writes the first one. A depthwise convolution writes its
-    first pixels before it has read all others, so its buffers must not overlap.
+    A convolution reads all pixels of a call before it writes the first one. A depthwise convolution writes its first
+    pixels earlier, so its buffers must not overlap.
     """
     op, stage = step.op, step.stage
     if stage.at_once == 1:
@@ -172,25 +172,23 @@ def check_at_once(arena: TaggedArena, step: StageNest) -> None:
     if not (single or rows) or not kind or stage.iterative or not 1 < stage.at_once <= 4:
         raise PlanError(f"operator {stage.op} cannot compute {stage.at_once} iterations at once")
     if nine:
-        (a, start_a), (b, start_b) = (_buffer(arena, tensor) for tensor in (op.inputs[0], op.output))
+        (a, start_a), (b, start_b) = (
+            arena.at(Role.ROLLING_BUFFER if (Role.ROLLING_BUFFER, tensor) in arena.home else Role.TENSOR, tensor)
+            for tensor in (op.inputs[0], op.output)
+        )
         if start_a < start_b + b.nbytes and start_b < start_a + a.nbytes:
             raise PlanError(f"operator {stage.op} computes {stage.at_once} iterations at once over its own input")
 
 
 def _has_five(op: RowOp) -> bool:
-    """Return whether rows have five pixels of up to 96 values, so that a kernel computes two rows at once."""
+    """Return whether rows have five pixels of up to 96 values, of which a kernel computes two rows at once."""
     row = op.window.kernel_w * op.reads[0].c
     row += -row % 4
     return op.writes.w == 5 and op.window.kernel_h * row <= 96
 
 
 def _has_blocks(op: RowOp) -> bool:
-    """Return whether the kernel for blocks of six pixels computes the rows of a depthwise convolution."""
+    """Return whether a depthwise convolution runs in the kernel for blocks of six pixels."""
     w = op.window
     dense = (w.kernel_h, w.kernel_w, w.stride_w, w.dilation_w) == (3, 3, 1, 1)
     return dense and op.writes.w > 4 and op.writes.w != 7
-
-
-def _buffer(arena: TaggedArena, tensor: TensorId) -> tuple[Buffer, int]:
-    role = Role.ROLLING_BUFFER if (Role.ROLLING_BUFFER, tensor) in arena.home else Role.TENSOR
-    return arena.at(role, tensor)

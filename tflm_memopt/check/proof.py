@@ -1,4 +1,4 @@
-"""The checker's proof that a tiled group loses no byte, for all its iterations at once (lives.py).
+"""Proves that a group in tiles loses no byte, for all its iterations at once (lives.py).
 
 If the proof fails, the replay decides iteration by iteration and names the place of the fault (tiles.py).
 """
@@ -41,13 +41,13 @@ class Executed:
 
     units: Ints
     positions: Ints
-    """Numbers of the operator's iterations within the group."""
+    """Numbers of these iterations within the group."""
     moments: Ints
     """Times at which the iterations begin."""
 
 
 def proved(running: RunningGroup) -> bool:
-    """Return whether a group is proved to lose no byte. After a proof, arena and source are as if the group had run."""
+    """Return whether a group surely loses no byte. If so, arena and input are left as if the group had run."""
     try:
         _Proof(running).run()
     except (Unproved, PlanError):
@@ -94,7 +94,7 @@ class _Proof:
         self.source.pushed = rows.pushed
 
     def _positions(self) -> dict[int, tuple[Ints, Ints]]:
-        """Return for each operator the iterations that run, with their positions in the group."""
+        """Return for each operator its iterations, and their positions in the group."""
         units: dict[int, list[int]] = {key: [] for key in self.steps}
         positions: dict[int, list[int]] = {key: [] for key in self.steps}
         for position, step in enumerate(run_order(self.number, self.group, self.steps)):
@@ -110,7 +110,7 @@ class _Proof:
         demand(sum(step.macs for step in self.steps.values()) == self.group.macs)
 
     def _source_needs(self, positions: Mapping[int, tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
-        """Yield the positions at which the group waits for rows of an outside input, with the number of rows."""
+        """Yield when the group waits for rows of an input outside the arena, with the number of rows."""
         for key, step in self.steps.items():
             for k, place in enumerate(self.places.inputs[key]):
                 if place.moves:
@@ -137,7 +137,7 @@ class _Proof:
             pixels.read_by(step, k, executed.units, moments)
 
     def _pixels(self, rows: SourceRows) -> LiveRanges:
-        """Return the live ranges of the pixels of all tensors."""
+        """Return when and where the pixels of all tensors are live."""
         found = [rows.lives(self.arena)]
         for pixels in self.found.values():
             before = pixels.before()
@@ -150,7 +150,7 @@ class _Proof:
         return lives
 
     def _private(self, executed: Mapping[int, Executed]) -> Iterator[LiveRanges]:
-        """Yield the live ranges of counters, copied weights, scratch and sums, each kind of them in one place."""
+        """Yield when and where counters, copied weights, scratch and sums are live."""
         every = max((int(f.moments[-1]) for f in executed.values() if len(f.moments)), default=BEFORE) + MOMENTS
         begin, end = np.array([1]), np.array([every])
         yield self._kept(Role.COUNTERS, self.number, 8 * len(self.steps), begin, end)
@@ -183,9 +183,7 @@ class _Proof:
 
 
 class _Pixels:
-    """Times at which pixels of a tensor are written and last read, for each stripe and channel group that has its own
-    pixels.
-    """
+    """Times at which the pixels of a tensor are written and last read."""
 
     def __init__(self, place: Place) -> None:
         maker, seen = place.maker, place.seen
@@ -200,7 +198,7 @@ class _Pixels:
         self._read = self._written.copy()
 
     def _index(self, stripe: Ints, channel_group: Ints, y: Ints, x: Ints) -> Ints:
-        """Return where the times of pixels are in the arrays of times."""
+        """Return where the times of pixels are in the arrays."""
         layer = channel_group if self._groups > 1 else 0 * channel_group
         if self._lo is not None:
             layer, y = layer + stripe * self._groups, y - self._lo[stripe]
@@ -209,17 +207,14 @@ class _Pixels:
     def write(self, step: StageNest, executed: Executed) -> None:
         """Record the writes of the operator that makes the tensor."""
         units, moments = executed.units, executed.moments + (LATE if step.in_place else EARLY)
-        if step.stage.iterative:  # the last iteration of the operator makes all pixels
+        if step.stage.iterative:  # its last iteration makes all pixels
             last = np.flatnonzero(units == len(step) - 1)
             counts, x0, y = np.full(len(last), step.op.writes.w), 0 * last, 0 * last
             units, moments = units[last], moments[last]
         else:
-            some = (
-                step.channel_group[units] == step.nest.channel_groups - 1
-                if step.nest.sums
-                else np.full(len(units), True)
-            )
-            units, moments = units[some], moments[some]
+            if step.nest.sums:  # only the last pass writes pixels
+                some = step.channel_group[units] == step.nest.channel_groups - 1
+                units, moments = units[some], moments[some]
             counts, x0, y = step.x1[units] - step.x0[units], step.x0[units], step.row[units]
         of = np.repeat(np.arange(len(units)), counts)
         x = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts - x0, counts)
@@ -247,7 +242,7 @@ class _Pixels:
                 np.maximum.at(self._read, index, moment)
 
     def before(self) -> LiveRanges:
-        """Return the live ranges of pixels that existed when the group began."""
+        """Return when and where pixels are live that existed before the group."""
         y, x = np.divmod(np.flatnonzero(self._read), self.place.seen.w)
         at = self.place.at(0, y, x)
         return LiveRanges(
@@ -255,7 +250,7 @@ class _Pixels:
         )
 
     def lives(self, step: StageNest) -> list[LiveRanges]:
-        """Return the live ranges of the pixels that the group makes."""
+        """Return when and where the pixels are live that the group makes."""
         stripe, channel_group, y, x = self._made
         index = self._index(*self._made)
         first = channel_group * step.pixel_bytes if step.splits else 0 * y
@@ -267,8 +262,7 @@ class _Pixels:
         if not step.ends_late:
             return [LiveRanges(at, at + nbytes, written, np.maximum(written, self._read[index]), marks)]
         late = written - EARLY + LAST  # some kernels write their last byte at LAST
-        read, end = np.maximum(late, self._read[index]), at + nbytes
-        ends = self._ends
+        read, end, ends = np.maximum(late, self._read[index]), at + nbytes, self._ends
         return [
             LiveRanges(at, end - ends, written, read, marks),
             LiveRanges((end - 1)[ends], end[ends], late[ends], read[ends], marks[ends]),

@@ -1,10 +1,10 @@
-"""The checker's proof that row operators read the rows that TFLM's operators need.
+"""Proves that operators read the rows that TFLM's operators need.
 
 The replay of a plan shows that each row that an iteration reads exists. This module shows once for each operator that
 these are the rows that TFLM's kernel needs. The model's operator defines which pixels an output needs (needed.py), or
-from which byte each output byte is copied (movements.py), and the row operator must read these pixels or bytes.
-outliving.py covers operators that keep rows, read windows of kept rows, or exchange messages, and sliding.py those over
-a sliding input. Operators on parts of tensors are not checked, since no operator of a model defines them.
+from which byte each output byte is copied (movements.py). The module outliving.py checks operators that keep rows, read
+kept rows, or exchange messages. The module sliding.py checks operators of a sliding input. Operators on parts of
+tensors are not checked, since no operator of the model defines them.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from tflm_memopt.ops.rowop import Move, RowOp, Rows
 from tflm_memopt.rowgraph.graph import RowGraph
 
 JOINS = ("CONCATENATION", "PACK")
-"""Operators that copy all their operands, of which a row operator has all constant ones together at the end."""
+"""Operators that copy all their operands. Their row form has all constant operands together at the end."""
 CHUNK = 1 << 18
-"""Number of bytes of a movement that are compared at once; a larger row is compared as a whole."""
+"""Number of bytes of a movement that are compared at once. A larger row is compared as a whole."""
 
 
 def check_reads(graph: RowGraph) -> None:
-    """Raise PlanError if a row operator does not read what TFLM's kernel needs."""
-    if graph.window:  # the tensors of a sliding window hold only some of their rows
+    """Raise PlanError if an operator does not read what TFLM's kernel needs."""
+    if graph.window:  # tensors hold only some of their rows
         check_sliding(graph)
         return
     model = _whole(graph)
@@ -44,7 +44,9 @@ def check_reads(graph: RowGraph) -> None:
         if op.moves is not None and of.type in MOVEMENTS and _is_defined(op, of, model):
             _check_movement(model, of, op)
         elif op.moves is None and of.type in NEEDS and _is_defined(op, of, model):
-            _check_needs(model, of, op)
+            position = {k: n for n, k in enumerate(_operands(model, of))}
+            for need in NEEDS[of.type](model, of):
+                _check_need(op, position[need.operand], need, f"operator {of.index} {op.name}")
 
 
 def _whole(graph: RowGraph) -> Graph:
@@ -64,12 +66,12 @@ def _operands(graph: Graph, op: Op) -> list[int]:
 
 
 def _fixed(graph: Graph, op: Op) -> list[int]:
-    """Return the positions of constant operands of an operator that copies all its operands."""
+    """Return the positions of the constant operands of an operator that copies all its operands."""
     return [k for k, t in enumerate(op.inputs) if graph.tensors[t].constant] if op.type in JOINS else []
 
 
 def _is_defined(op: RowOp, of: Op, graph: Graph) -> bool:
-    """Return whether a row operator has the inputs and the output of the model's operator, except folded channels."""
+    """Return whether an operator has the inputs and the output of the model's operator, apart from dead channels."""
     given = _operands(graph, of)
     views = [*zip(op.reads, (of.inputs[k] for k in given), strict=False), (op.writes, of.outputs[0])]
     pixels = [(rows.h * rows.w, graph.tensors[t]) for rows, t in views]
@@ -79,17 +81,8 @@ def _is_defined(op: RowOp, of: Op, graph: Graph) -> bool:
     return alone and len(given) == len(op.inputs) and (alike or folded)
 
 
-# ---- operators that compute ----
-
-
-def _check_needs(model: Graph, of: Op, op: RowOp) -> None:
-    position = {k: n for n, k in enumerate(_operands(model, of))}
-    for need in NEEDS[of.type](model, of):
-        _check_need(op, position[need.operand], need, f"operator {of.index} {op.name}")
-
-
 def _check_need(op: RowOp, k: int, need: Corners, who: str) -> None:
-    """Raise PlanError unless the windows of input k contain the corners of the range that each output pixel needs."""
+    """Raise PlanError unless the windows of input k contain everything that each output pixel needs."""
     made, seen = op.writes, op.reads[k]
     y, x0, x1, end = _span(made, np.arange(len(need.first)), made.nbytes // len(need.first))
     read = window(op, k, y, x0, x1)._replace(bottom=window(op, k, end - 1, x0, x1).bottom)
@@ -106,7 +99,7 @@ def _check_need(op: RowOp, k: int, need: Corners, who: str) -> None:
 
 
 def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return the first row, the columns and the end row of units, where a unit of several rows has all columns."""
+    """Return the first row, the columns and the end row of pieces. A piece of several rows has all columns."""
     first, last = unit * nbytes, (unit + 1) * nbytes - 1
     top, bottom = first // rows.row_bytes, last // rows.row_bytes
     left, right = (at % rows.row_bytes // rows.c for at in (first, last))
@@ -114,18 +107,16 @@ def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
     return top, np.where(single, left, 0), np.where(single, right + 1, rows.w), bottom + 1
 
 
-# ---- operators that copy ----
-
 _Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""First output byte of a block and, for each byte of the block, the operand and the byte from which it is copied."""
+"""First output byte of a block and, for each byte of it, the operand and the byte from which it is copied."""
 
 
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
-    """Raise PlanError unless the row operator copies each output byte from the same byte as TFLM."""
+    """Raise PlanError unless the operator copies each output byte from the same byte as TFLM."""
     who = f"operator {of.index} {op.name}"
     _check_bounds(op, who)
     _check_constants(model, of, op, who)
-    # operands that read the same tensor count as one
+    # inputs that are the same tensor count as one
     alike = np.array([*map(op.inputs.index, op.inputs), len(op.inputs), PADDING])
     for first, operand, source in _gathered(op, who) if op.scatters else _copied(op):
         for i in range(0, len(source), CHUNK):
@@ -141,7 +132,7 @@ def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
 
 
 def _check_bounds(op: RowOp, who: str) -> None:
-    """Raise PlanError for a move whose bytes are outside its source row or its target row."""
+    """Raise PlanError for a move of bytes outside its source row or its target row."""
     for move in op.moves.moves if op.moves else ():
         most = (move.period - 1) * move.phase_step
         for first, step, rows, is_phased in (
@@ -155,7 +146,7 @@ def _check_bounds(op: RowOp, who: str) -> None:
 
 
 def _check_constants(model: Graph, of: Op, op: RowOp, who: str) -> None:
-    """Raise PlanError unless the constant operand consists of the model's constants in the model's order."""
+    """Raise PlanError unless the constant operand has the model's constants in the model's order."""
     fixed = (model.tensors[of.inputs[k]].data for k in _fixed(model, of))
     expected = b"".join(b"" if data is None else np.ascontiguousarray(data).tobytes() for data in fixed)
     if expected != (op.constant.values.tobytes() if op.constant else b""):
@@ -167,12 +158,12 @@ def _name(operand: int, byte: int) -> str:
 
 
 def _origins(model: Graph, of: Op, byte: Ints) -> tuple[Ints, Ints]:
-    """Return the operand and byte from which TFLM copies each of these output bytes."""
+    """Return from which operand and byte TFLM copies each of these output bytes."""
     element, within = np.divmod(byte, ITEM_BYTES[model.tensors[of.outputs[0]].dtype])
     operand, source = origins(model, of, element)
     read, fixed = _operands(model, of), _fixed(model, of)
     sizes = [model.tensors[of.inputs[k]].elements for k in fixed]
-    number, ahead = np.full((2, len(of.inputs) + 1), PADDING)  # the last entry stands for padding
+    number, ahead = np.full((2, len(of.inputs) + 1), PADDING)  # the last entry is for padding
     number[read], ahead[read] = np.arange(len(read)), 0
     number[fixed], ahead[fixed] = len(read), np.cumsum([0, *sizes])[:-1]
     return number[operand], (source + ahead[operand]) * ITEM_BYTES[model.tensors[of.inputs[0]].dtype] + within

@@ -1,4 +1,4 @@
-"""The checker's replay of a group, iteration by iteration, as tmo_run() executes it, for row-wise and tiled groups."""
+"""Replays a group for the checker, iteration by iteration, as tmo_run() executes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tflm_memopt.plan.plan import Role
 
 
 class Output(NamedTuple):
-    """The writes of an iteration."""
+    """What an iteration writes."""
 
     last: int
     """Address of the last byte that an iteration writes, or -1 if it writes nothing."""
@@ -25,19 +25,19 @@ NO_OUTPUT = Output(-1, lambda: None)
 
 
 class GroupReplay(ABC):
-    """The replay of one group. Subclasses know the places of rows or pixels."""
+    """The replay of one group. Subclasses know where rows or pixels are."""
 
     counter_bytes: int
     """Bytes of one operator's counter."""
 
     def __init__(self, running: RunningGroup, executed: Callable[[], None] = lambda: None) -> None:
-        """executed: function to be called after each iteration."""
+        """executed: function that is called after each iteration."""
         self.arena, self.number, self.group, ops, self.source = running
         self.tell, self.steps, self.executed = executed, steps_of(self.group, ops), 0
 
     @abstractmethod
     def _output(self, step: StageNest) -> Output:
-        """Return the writes of the operator's next iteration."""
+        """Return what the operator's next iteration writes."""
 
     @abstractmethod
     def _read(self, step: StageNest) -> None:
@@ -45,11 +45,11 @@ class GroupReplay(ABC):
 
     @abstractmethod
     def _in_order(self, step: StageNest) -> None:
-        """Raise PlanError unless each byte is read before its place is overwritten, from front to back."""
+        """Raise PlanError unless each byte is read before it is overwritten, from front to back."""
 
     @abstractmethod
     def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
-        """Return the number of bytes of input k that an iteration converts to int8 at once when it reads these rows."""
+        """Return how many bytes of input k an iteration converts to int8 at once if it reads these rows."""
 
     def run(self) -> None:
         """Replay the group. Raises PlanError if a read finds a wrong byte, or if counts differ from the plan's."""
@@ -65,15 +65,15 @@ class GroupReplay(ABC):
             self.tell()
         if self.executed != self.group.iterations:
             raise PlanError(
-                f"group {self.number} runs {self.executed} iterations, the plan says {self.group.iterations}"
+                f"group {self.number} runs {self.executed} iterations, but the plan has {self.group.iterations}"
             )
-        # sums are written once, so a later overwrite must be found here
+        # these bytes are written once, so a later overwrite must be found now
         self.arena.read_private(Role.COUNTERS, self.number, f"group {self.number}")
         for tensor in copied:
             self.arena.read_private(Role.WEIGHTS, tensor, f"group {self.number}")
         macs = sum(step.macs for step in self.steps.values())
         if macs != self.group.macs:
-            raise PlanError(f"group {self.number} multiplies {macs} times, the plan says {self.group.macs}")
+            raise PlanError(f"group {self.number} multiplies {macs} times, but the plan has {self.group.macs}")
 
     def _execute(self, step: StageNest) -> None:
         op, arena = step.op, self.arena

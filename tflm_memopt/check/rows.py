@@ -1,4 +1,4 @@
-"""The checker's replay of a row-wise group: each iteration reads whole rows, and writes a row or adds to sums."""
+"""Replays a group that runs row by row: each iteration reads whole rows, and writes a row or adds to sums."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tflm_memopt.errors import PlanError
 
 
 class RowReplay(GroupReplay):
-    """Replays one row-wise group. Only row-wise groups use states, other devices or a second core."""
+    """Replays one group. Only groups that run row by row use states, other devices or a second core."""
 
     counter_bytes = 2
 
     def __init__(
         self, running: RunningGroup, executed: Callable[[], None], states: StateReplay, cores: CoresReplay
     ) -> None:
-        """states, cores: functions called for each iteration."""
+        """states, cores: called for each iteration."""
         super().__init__(running, executed)
         self.states, self.cores = states, cores
 
@@ -41,7 +41,7 @@ class RowReplay(GroupReplay):
         return Output(at + nbytes - 1, lambda: self.arena.write(op.output, row, nbytes))
 
     def _scatter(self, step: StageNest) -> None:
-        """Write some bytes of a group's only output row, which still has the bytes of earlier iterations."""
+        """Write some bytes of the only output row, which still has the bytes of earlier iterations."""
         if step.done:
             self.arena.read_rows(step.op.output, 0, 1, step.op.writes.row_bytes, step)
         self.arena.write(step.op.output, 0, step.op.writes.row_bytes)
@@ -64,20 +64,19 @@ class RowReplay(GroupReplay):
             self._read_moved(step)
 
     def _read_moved(self, step: StageNest) -> None:
-        """Read the bytes that a COPY moves. The COPY may already have overwritten other bytes of the same rows."""
+        """Read the bytes that a COPY moves. It may already have overwritten other bytes of these rows."""
         op = step.op
         for operand, row, part in moved(op, step.done):
-            tensor = op.inputs[operand] if operand < len(op.inputs) else None  # the last operand may be constant
+            tensor = op.inputs[operand] if operand < len(op.inputs) else None  # a constant operand has no tensor
             if tensor is not None and not self.states.is_state(tensor) and not self.source.is_source(tensor):
                 self.arena.read_part(tensor, row, op.reads[operand].row_bytes, part, step)
 
     def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
-        """Return the number of converted bytes of all rows under a window (see the base class)."""
         taps = rows[:: step.op.window.dilation_h] if k == 0 else rows
         return len(taps) * step.op.reads[k].row_bytes
 
     def _in_order(self, step: StageNest) -> None:
-        """Check that the output neither starts inside an input row nor overlaps a row that is read again."""
+        """Raise PlanError if the output starts inside an input row, or overlaps a row that is read again."""
         op, row, nbytes = step.op, step.done, step.op.writes.row_bytes
         to = self.arena.span(op.output, row, nbytes)
         for tensor, seen in zip(op.inputs, op.reads, strict=True):

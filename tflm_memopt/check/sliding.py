@@ -1,10 +1,10 @@
-"""The checker's proof that windows over a sliding input equal those at the end of TFLM's whole input.
+"""Proves that windows over a sliding input equal those at the end of TFLM's whole input.
 
-With a sliding input, each inference computes new rows of each tensor. This module numbers the new rows as in TFLM's
-whole tensor. TFLM's operator then defines which rows depend neither on rows after the input's new rows nor on padding
-at the end. A row operator must compute the last of these rows, from the same rows as TFLM. A row operator may read kept
-rows only if its input's new rows follow those of the last inference. Operators that recompute rows that depend on
-padding are not checked, and neither are operators after a tensor of joined rows.
+With a sliding input, each inference computes new rows of each tensor. The module numbers these new rows as in TFLM's
+whole tensor. TFLM's operator then defines which rows depend neither on later rows of the input nor on padding at the
+end. An operator must compute the last of these rows, from the same rows as TFLM. It may read kept rows only if its
+input's new rows follow those of the last inference. Two kinds of operators are not checked: those that recompute rows
+near padding, and those that read joined rows.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 
 
 class _Held(NamedTuple):
-    """The last rows of a tensor in a sliding window, numbered as in TFLM's tensor."""
+    """The last rows of a tensor of a sliding model, numbered as in TFLM's tensor."""
 
     height: int
     """Number of rows of TFLM's tensor."""
     end: int
     """End of the rows that an inference computes."""
     shift: int
-    """Number of rows that leave the window in each inference."""
+    """Number of rows that leave the tensor in each inference."""
 
 
 class _Window(NamedTuple):
@@ -64,7 +64,7 @@ def check_sliding(graph: RowGraph) -> None:
 
 
 def _passed(op: RowOp, held: Mapping[TensorId, _Held]) -> _Held | str | None:
-    """Return the rows of an operator that computes row y from row y of its inputs, None for other operators, or an
+    """Return the rows of an operator that computes row y from row y of its inputs, None for any other operator, or an
     error's text.
     """
     inputs = [held.get(t) for t in op.inputs]
@@ -77,8 +77,8 @@ def _passed(op: RowOp, held: Mapping[TensorId, _Held]) -> _Held | str | None:
 
 
 def _through(op: RowOp, of: Op, model: Graph, held: _Held, kept: Mapping[TensorId, TensorId]) -> _Held | str | None:
-    """Return the output rows of a window operator, None for an operator that makes whole tensors or is not
-    checked, or the text of an error.
+    """Return the output rows of an operator with a window, or the text of an error. Return None if the operator makes
+    whole tensors or is not checked.
 
     kept: the tensor whose rows each state keeps.
     """

@@ -1,4 +1,4 @@
-"""The checker's replay of an input that is not whole in the arena.
+"""Replays an input that is not whole in the arena.
 
 When an operator needs rows of a streamed input, the caller pushes them over the previous rows. Rows that are still
 needed are copied to a rolling buffer before a push.
@@ -25,7 +25,7 @@ class SourceReplay:
     def __init__(
         self, arena: TaggedArena, source: InputSource | None, foreign: NDArray[np.bool_] | None = None
     ) -> None:
-        """foreign: mask by address of the bytes that others write while the model waits for rows."""
+        """foreign: mask by address of the bytes that other models write while the model waits for rows."""
         self.arena, self.source, self.foreign = arena, source, foreign
         self.pushed = 0
         """Number of rows that were pushed so far."""
@@ -62,7 +62,7 @@ class SourceReplay:
         self.passed = True
 
     def address(self, row: int) -> int | None:
-        """Return the address of a row's first byte in the arena, or None if the input is not streamed."""
+        """Return the address of a row in the arena, or None if the input is not streamed."""
         source = self.source
         if source is None or not source.pushed:
             return None
@@ -114,7 +114,7 @@ class RunningGroup(NamedTuple):
 
     arena: TaggedArena
     number: int
-    """Step number of the group in the plan."""
+    """Number of the group's plan step."""
     group: Group
     ops: Mapping[int, RowOp]
     source: SourceReplay

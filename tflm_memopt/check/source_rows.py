@@ -1,7 +1,7 @@
-"""The checker's view of a streamed input during a whole tiled group (lives.py).
+"""Determines for the checker's proof when the rows of a streamed input are live in a group (lives.py).
 
-As in source.py, rows are pushed over the previous rows when an iteration needs them. Rows that are still needed are
-copied to a rolling buffer before a push.
+Rows are pushed over the previous rows when an iteration needs them. Rows that are still needed are copied to a rolling
+buffer before a push.
 """
 
 from __future__ import annotations
@@ -35,18 +35,17 @@ class SourceRows:
         demand(not replay.passed and self.pushed == at_once)
         positions, rows = (np.concatenate(column) for column in zip(*needs, strict=True))
         order = np.argsort(positions)
-        times = np.maximum.accumulate(-(-rows[order] // at_once))  # number of pushes, including the first one
+        times = np.maximum.accumulate(-(-rows[order] // at_once))  # number of pushes, with the first one
         self._positions = np.repeat(positions[order], np.diff(times, prepend=1))
         self.pushed += at_once * len(self._positions)
         self._seen = np.zeros((2, self.pushed), dtype=np.int64)
-        """For each row, the time of its last read at the address of its arrival, and in the rolling buffer."""
+        """For each row, the time of its last read where it arrived, and in the rolling buffer."""
 
     def moment(self, positions: Ints) -> Ints:
-        """Return the times at which iterations begin, where a push takes as long as an iteration."""
+        """Return the times at which iterations begin. A push takes as long as an iteration."""
         return MOMENTS * (1 + positions + np.searchsorted(self._positions, positions, side="right"))
 
     def read(self, windows: UnitWindows, positions: Ints, moments: Ints) -> None:
-        """Record which rows some iterations read."""
         if self._source is None:
             return
         at_once = self._source.pushed
@@ -66,7 +65,7 @@ class SourceRows:
         return all(((lives.end <= at) | (lives.at >= at + rows * self._source.row_bytes)).all() for at, rows in places)
 
     def lives(self, arena: TaggedArena) -> LiveRanges:
-        """Return the live ranges of the input's rows, as pushed and in the rolling buffer."""
+        """Return when and where the input's rows are live, as pushed and in the rolling buffer."""
         source = self._source
         if source is None:
             return joined([])

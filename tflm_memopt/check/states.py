@@ -1,7 +1,7 @@
-"""The checker's replay of rolling buffers of rows that outlive an inference. Every inference accesses a rolling buffer
-in the same order; only the slot of the oldest row changes. Each rolling buffer is replayed alone, since rolling buffers
-do not affect each other. A rolling buffer is replayed from its start and after a reset for two turns, in which every
-slot has been the oldest twice and the accesses begin to repeat.
+"""Replays rolling buffers of rows that outlive an inference. Every inference accesses a rolling buffer in the same
+order. Only the position of the oldest row changes. Each rolling buffer is replayed alone, since they do not affect each
+other. The replay starts after a reset and lasts two turns. Every position has then been the oldest twice, and the
+accesses begin to repeat.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from tflm_memopt.plan.plan import WINDOW, Group, PlacedState, Plan
 from tflm_memopt.rowgraph.graph import RowGraph
 
 INDEX_BYTES = 2
-"""Bytes before each rolling buffer that hold the index of its oldest row."""
+"""Bytes of the index of a rolling buffer's oldest row."""
 LAPS = 2
 FILL = None
-"""Content of a slot that still holds the fill value."""
+"""Content of a row that still holds the fill value."""
 
 
 class _Event(NamedTuple):
@@ -28,13 +28,13 @@ class _Event(NamedTuple):
 
     who: str
     row: int
-    """Number of the row, which is 0 for the first new row of this inference and negative for older rows."""
+    """Number of the row, which is 0 for the first new row of the inference and negative for older rows."""
     slot: int | None = None
-    """Slot to which the row is written, counted from the oldest slot, or None for a read."""
+    """Position at which the row is written, counted from the oldest row, or None for a read."""
 
 
 class StateReplay:
-    """For each rolling buffer, the accesses of one inference in order."""
+    """Records the accesses of one inference to each rolling buffer, and replays them."""
 
     def __init__(self, plan: Plan, graph: RowGraph) -> None:
         self._ops = tuple(graph.ops.values())
@@ -43,7 +43,7 @@ class StateReplay:
         self.new = {state.tensor: op.reads[0].h if op.state_write else op.writes.h for op, state in written}
         """Number of new rows that each inference adds."""
         self._homes = [{s.tensor for i in region.ops for s in graph.ops[i].rolling_buffers} for region in graph.regions]
-        """The states of each region, which share one buffer."""
+        """The states of each region, which share one memory."""
         self._in_place = {rolling_buffer.tensor for op in graph.ops.values() for rolling_buffer in op.updates}
         self.plan = plan
         self.window = graph.window.inferences if graph.window else 0
@@ -52,7 +52,7 @@ class StateReplay:
         """Rows that were sent to other devices or received from them."""
 
     def execute(self, op: RowOp, y: int, who: object) -> None:
-        """Record iteration y of an operator of a row-wise group."""
+        """Record iteration y of an operator that runs row by row."""
         if op.message is not None:
             self.crossed.append(RowCrosses(op.message, op.sends, y, op.reads[0].row_bytes))
         for tensor, row in self._read(op, y):
@@ -64,7 +64,7 @@ class StateReplay:
             self._events[rolling_buffer.tensor] += [_Event(str(who), y - 1), _Event(str(who), y, slot=y)]
 
     def enter(self, group: Group, ops: Mapping[int, RowOp]) -> None:
-        """Raise PlanError unless the executor supports states in this kind of group."""
+        """Raise PlanError unless the executor supports states in such a group."""
         for op in (ops[stage.op] for stage in group.stages):
             states = op.older is not None or op.rolling_buffers or self.rolling_buffers.keys() & set(op.inputs)
             does = "uses a state" if states else "exchanges rows with another device" if op.message else ""
@@ -75,7 +75,7 @@ class StateReplay:
         return tensor in self.rolling_buffers
 
     def _read(self, op: RowOp, y: int) -> Iterator[tuple[int, int]]:
-        """Yield tensor and number of each row of a rolling buffer that an iteration reads."""
+        """Yield the tensor and the number of each row of a rolling buffer that an iteration reads."""
         for k, tensor in enumerate(op.inputs):
             if tensor in self.rolling_buffers and tensor not in {state.tensor for state in op.updates}:
                 rows, size = self.rolling_buffers[tensor].rows, op.reads[k].row_bytes
@@ -94,7 +94,7 @@ class StateReplay:
         placed = {state.tensor: state for state in self.plan.states}
         window = placed.pop(WINDOW, None)
         if (window.depth if window else 0) != self.window:
-            raise PlanError(f"the window is full after {self.window} inferences, not as {window} has it")
+            raise PlanError(f"the sliding input is complete after {self.window} inferences, but the plan has {window}")
         if placed.keys() != self.rolling_buffers.keys() or len(placed) + (self.window > 0) != len(self.plan.states):
             raise PlanError(f"the plan has states {sorted(placed)}, but the graph has {sorted(self.rolling_buffers)}")
         self._check_bytes()
@@ -103,34 +103,30 @@ class StateReplay:
             rolling_buffer = self.rolling_buffers[tensor]
             if (state.row_bytes, state.fill) != (rolling_buffer.rows.row_bytes, rolling_buffer.fill):
                 raise PlanError(
-                    f"state {tensor}: rows of {state.row_bytes} bytes initially {state.fill}, but the graph has "
-                    f"{rolling_buffer.rows.row_bytes} and {rolling_buffer.fill}"
+                    f"state {tensor} has rows of {state.row_bytes} bytes with the initial value {state.fill}, "
+                    f"but the graph has {rolling_buffer.rows.row_bytes} and {rolling_buffer.fill}"
                 )
             if tensor in self._in_place and state.depth != 1:
                 raise PlanError(f"state {tensor} is updated in place and must have one row")
-            self._check_rolling_buffer(state)
+            self._run(state)
 
     def _check_bytes(self) -> None:
-        """Check that the bytes of the states are disjoint."""
-        # only the last region counts inferences until the sliding window is full
+        """Raise PlanError if two states share a byte."""
+        # only the last region has a counter of inferences
         last = [home for home in self._homes if home][-1:]
         for home in self._homes:
             own = home | {WINDOW} if self.window and home in last else home
             end = INDEX_BYTES * len(own)
             for state in sorted((s for s in self.plan.states if s.tensor in own), key=lambda s: s.offset):
                 if state.offset < end or state.depth < 1:
-                    raise PlanError(f"{state} starts before byte {end}, where others end")
+                    raise PlanError(f"{state} starts before byte {end}, where another state ends")
                 end = state.offset + state.nbytes
 
-    def _check_rolling_buffer(self, state: PlacedState) -> None:
-        """Replay from a reset, after which the buffer is filled again from its oldest slot on."""
-        lap = state.depth // gcd(state.depth, state.advance)
-        self._run(state, [FILL] * state.depth, LAPS * lap + 1)
-
-    def _run(self, state: PlacedState, slots: list[int | None], steps: int) -> None:
-        """Replay inferences after a start or reset of a rolling buffer, whose first kept row after it is row 0."""
-        new = self.new[state.tensor]
-        for step in range(steps):
+    def _run(self, state: PlacedState) -> None:
+        """Replay inferences after a reset. The first row that is kept has number 0."""
+        new, lap = self.new[state.tensor], state.depth // gcd(state.depth, state.advance)
+        slots: list[int | None] = [FILL] * state.depth
+        for step in range(LAPS * lap + 1):
             oldest = step * state.advance % state.depth
             for who, row, slot in self._events[state.tensor]:
                 if slot is not None:
@@ -146,11 +142,11 @@ class StateReplay:
 
 
 def check_sums(ops: Collection[RowOp]) -> None:
-    """Raise PlanError if a mean over a sliding window may include rows outside the window.
+    """Raise PlanError if a mean over a sliding input may include rows that have left the input.
 
-    Each inference adds new rows to the sums and subtracts the oldest rows, which the new rows replace in the buffer. So
-    the sums remain those of the buffer's rows if sums and buffer start with zeros. The buffer's replay shows that the
-    subtracted rows are the oldest.
+    Each inference adds new rows to the sums and subtracts the oldest rows, which the new rows replace in the buffer. If
+    sums and buffer start with zeros, the sums remain those of the buffer's rows. The replay of the buffer shows that
+    the subtracted rows are the oldest.
     """
     writers = {op.state_write.tensor: op for op in ops if op.state_write}
     for op in ops:
@@ -159,7 +155,7 @@ def check_sums(ops: Collection[RowOp]) -> None:
 
 
 def _wrong_sums(op: RowOp, writer: RowOp | None) -> str:
-    """Return a text that says what is wrong with an operator's running sums, or ""."""
+    """Return what is wrong with an operator's running sums, or ""."""
     new, older, *_ = (rows.h for rows in op.reads)
     if writer is None or writer.state_write is None or (writer.inputs[0], writer.reads[0].h) != (op.inputs[0], new):
         return "no rolling buffer keeps the rows that it adds"

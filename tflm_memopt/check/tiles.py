@@ -1,7 +1,6 @@
-"""The checker's replay of a tiled group: each iteration reads and writes pixels.
+"""Replays a group in tiles for the checker: each iteration reads and writes pixels.
 
-The proof of all iterations at once (lives.py) is much faster, but this replay names the fault and its place, and
-decides if there is no proof.
+The proof of all iterations at once (lives.py) is much faster, but the replay names the fault and its place.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class _RowPixels(NamedTuple):
 
 
 class TiledReplay(GroupReplay):
-    """Replays one tiled group."""
+    """Replays one group in tiles."""
 
     counter_bytes = 8
 
@@ -49,7 +48,6 @@ class TiledReplay(GroupReplay):
         return Output(last, lambda: self.arena.write_pixels(*made))
 
     def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
-        """Return the number of bytes under one window (see the base class)."""
         return step.window_bytes(k)
 
     def _made(self, step: StageNest, unit: Unit) -> _RowPixels:
@@ -80,14 +78,13 @@ class TiledReplay(GroupReplay):
             self.arena.read_pixels(place.tensor, at, marks, nbytes, step)
 
     def _in_order(self, step: StageNest) -> None:
-        """Check the in-place order pixel by pixel (see the base class)."""
         unit, nbytes = step.unit, step.op.writes.c
         columns = range(unit.x0, unit.x1)
         to = self._addresses(self.places.output[step.stage.op], unit, range(unit.row, unit.row + 1), columns)
         for place, (rows, read) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):
             seen = place.seen
             at = self._addresses(place, unit, rows, read)
-            at = at * len(to) if len(read) < len(columns) else at  # a single pixel is broadcast to all
+            at = at * len(to) if len(read) < len(columns) else at  # a single pixel is broadcast
             for i, out in enumerate(to if at else ()):
                 inside = at[i] < out < at[i] + seen.c or (seen.c < nbytes and out <= at[i] < out + nbytes)
                 if inside or any(out < later + seen.c and later < out + nbytes for later in at[i + 1 :]):
@@ -105,7 +102,7 @@ class TiledReplay(GroupReplay):
         if rows and (rows.start < there.start or rows.stop > there.stop):
             raise PlanError(f"tensor {place.tensor}: rows {rows[0]}..{rows[-1]} of stripe {stripe} are not kept")
         window = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
-        if first and place.inside:  # the buffer holds only one channel group
+        if first and place.inside:  # a pixel has one channel group
             return at[window], marks[window] + first
         return at[window] + first if first else at[window], marks[window]
 

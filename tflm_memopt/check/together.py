@@ -1,13 +1,13 @@
-"""The checker for devices that run one network together: sent rows must equal received rows, and no deadlock may occur.
-A replay of each device's plan (checker.py) lists the rows that the device sends and receives in order. A link keeps the
-order of its messages, so both ends must name the same rows in the same order. Then all devices are simulated together
-over links of limited capacity: a sender waits for space, and a receiver for its row.
+"""Checks devices that run one network together: sent rows must equal received rows, without deadlock. A replay of each
+device's plan (checker.py) lists the rows that the device sends and receives in order. A link keeps the order of its
+messages, so both ends must name the same rows in the same order. All devices are then simulated together over links of
+limited capacity: a sender waits for space, and a receiver for its row.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,34 +26,29 @@ class RowCrosses(NamedTuple):
     sends: bool
     row: int
     nbytes: int
-    """Bytes of the row that is sent or received."""
+    """Bytes of the row."""
 
     @property
     def line(self) -> tuple[int, int]:
         return self.message.sender, self.message.receiver
 
-    @property
-    def identification(self) -> tuple[int, int, int, int]:
-        """Fields of a message that must be equal at both ends of the link."""
-        return self.message.identity, self.message.step, self.row, self.nbytes
-
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Message bytes on the links in one inference."""
+    """Bytes of messages on the links in one inference."""
 
     sent: tuple[int, ...]
     """Bytes sent by each device."""
     received: tuple[int, ...]
     room: int
-    """Smallest capacity of each link in bytes with which devices never wait for each other forever."""
+    """Smallest capacity of each link in bytes with which no device waits forever."""
     room_for_all: int
-    """Bytes of all messages on the busiest link, which a link without flow control must be able to hold."""
+    """Bytes of all messages on the busiest link. A link that never blocks its sender must hold them."""
 
 
 def check_devices(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
-    """Raise PlanError unless the devices' messages match. devices: the rows of each device, in the order of the
-    devices' numbers.
+    """Raise PlanError unless the messages of all devices match. devices: the rows that each device exchanges, in the
+    order of device numbers.
     """
     for number, rows in enumerate(devices):
         for row in rows:
@@ -84,15 +79,12 @@ def _bytes(devices: Sequence[Sequence[RowCrosses]], *, sends: bool) -> tuple[int
 
 
 def _check_lines(devices: Sequence[Sequence[RowCrosses]]) -> None:
-    lines: Mapping[bool, dict[tuple[int, int], list[tuple[int, ...]]]] = {
-        True: defaultdict(list),
-        False: defaultdict(list),
-    }
-    for rows in devices:
-        for row in rows:
-            lines[row.sends][row.line].append(row.identification)
-    for line in sorted(lines[True].keys() | lines[False].keys()):
-        sent, received = lines[True][line], lines[False][line]
+    lines: dict[tuple[int, int], dict[bool, list[tuple[int, ...]]]] = defaultdict(lambda: {True: [], False: []})
+    for row in (row for rows in devices for row in rows):
+        # these numbers must be equal at both ends of the link
+        lines[row.line][row.sends].append((row.message.identity, row.message.step, row.row, row.nbytes))
+    for line in sorted(lines):
+        sent, received = lines[line][True], lines[line][False]
         if sent != received:
             at = next((i for i, both in enumerate(zip(sent, received, strict=False)) if both[0] != both[1]), None)
             at = min(len(sent), len(received)) if at is None else at
@@ -110,7 +102,7 @@ def _said(messages: Sequence[tuple[int, ...]], at: int) -> str:
 
 
 def _least_room(devices: Sequence[Sequence[RowCrosses]], least: int, most: int) -> int:
-    """Return the smallest link capacity without deadlock; every larger capacity is free of deadlock, too."""
+    """Return the smallest link capacity without deadlock. Every larger capacity is free of deadlock, too."""
     while least < most:
         middle = (least + most) // 2
         if _stuck(devices, middle) is None:

@@ -49,8 +49,8 @@ OFF_BY_ONE = [
     ("depth", -1, "after a reset finds"),
     ("advance", -1, "after a reset finds"),
     ("advance", 1, "after a reset finds"),
-    ("fill", 1, "initially"),
-    ("offset", -1, "where others end"),
+    ("fill", 1, "initial value"),
+    ("offset", -1, "where another state ends"),
 ]
 
 
