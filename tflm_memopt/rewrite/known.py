@@ -31,7 +31,7 @@ def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
     Operators `left_alone` keep their operands. A known value gets a new tensor, so that builtin operators that read it
     differ from those that read the file's own constants.
     """
-    values, makers = _evaluated(graph)
+    values, makers = evaluated(graph)
     if not makers:
         return graph
     first = max(graph.tensors) + 1
@@ -42,7 +42,7 @@ def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
     return without_dead(replace(graph, tensors=tensors, ops=ops), lambda op: op.index not in makers)
 
 
-def _evaluated(graph: Graph) -> tuple[Mapping[TensorId, Values], Collection[int]]:
+def evaluated(graph: Graph) -> tuple[Mapping[TensorId, Values], Collection[int]]:
     """Return the tensors with known values that operators compute, and the indices of these operators."""
     values: dict[TensorId, Values] = {}
     makers: set[int] = set()

@@ -7,13 +7,14 @@ transpose_common}.cc.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tflm_memopt.errors import ModelError
-from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.model.reader import CUSTOM, Model, describe
 from tflm_memopt.model.recurrent import UNROLL
+from tflm_memopt.rewrite.known import evaluated
 from tflm_memopt.rewrite.parts import MOST_JOINED
 from tflm_memopt.tflm.accepted import FORMS, accepts
 from tflm_memopt.tflm.builtin_memory import Node, node_of
@@ -100,8 +101,9 @@ def refusals(model: Model) -> tuple[Refusal, ...]:
     return tuple(
         Refusal(number, op.index, what, describe(op), hint)
         for number, graph in enumerate(model.graphs)
+        for known in (evaluated(graph)[0],)
         for op in graph.ops
-        for what, hint in _refused(graph, op)
+        for what, hint in _refused(graph, op, known)
     )
 
 
@@ -130,7 +132,7 @@ def _listed(places: Sequence[str]) -> str:
     return f"operator{'s' * (len(names) > 1)} {', '.join(names[:5])}{', ...' * (len(names) > 5)}"
 
 
-def _refused(graph: Graph, op: Op) -> Iterator[tuple[str, str]]:
+def _refused(graph: Graph, op: Op, known: Container[TensorId]) -> Iterator[tuple[str, str]]:
     """Yield the reason and the hint for an operator that TFLM refuses, and nothing for any other operator."""
     if op.type == CUSTOM:
         code = str(op.options["custom_code"])
@@ -140,6 +142,7 @@ def _refused(graph: Graph, op: Op) -> Iterator[tuple[str, str]]:
     if op.type not in FORMS:
         yield f"it has no {op.type}", REPLACED.get(op.type, OTHERS)
         return
+    of_shapes = any(tensor in known for tensor in op.inputs)  # written by converters where the batch size is free
     node = node_of(graph, op)
     inputs = ["" if tensor is None else tensor.dtype for tensor in node.inputs]
     outputs = [tensor.dtype for tensor in node.outputs]
@@ -147,15 +150,10 @@ def _refused(graph: Graph, op: Op) -> Iterator[tuple[str, str]]:
         forms = "; ".join(form.readable for form in FORMS[op.type])
         yield (
             f"its {op.type} does not take {_types(inputs)} -> {_types(outputs)}; it takes {forms}",
-            FIX_BATCH if _reads_shape(graph, op) else _types_hint(op, node),
+            FIX_BATCH if of_shapes else _types_hint(op, node),
         )
     elif limit := _limit(op, node):
-        yield f"its {op.type} {limit}", OTHERS
-
-
-def _reads_shape(graph: Graph, op: Op) -> bool:
-    """Return whether an operator reads a shape. Converters write such operators where the batch size is free."""
-    return any(maker is not None and maker.type == "SHAPE" for maker in map(graph.producer, op.inputs))
+        yield f"its {op.type} {limit}", FIX_BATCH if of_shapes else OTHERS
 
 
 def _types(names: Sequence[str]) -> str:
