@@ -186,9 +186,8 @@ COPIES = VIEWS | SLICES.keys() | {"CONCATENATION"}
 
 
 def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:
-    """Return the tensors of a copying operator that can be stored inside another tensor, so that nothing needs to be
-    copied. Such tensors are slices of adjacent bytes, and the inputs of a CONCATENATION along the outermost axis that
-    is larger than 1. If tensors are stored as such parts, the kernels copy bytes onto themselves.
+    """Return the tensors of a copying operator that can be stored inside another tensor: outputs of views, slices of
+    adjacent bytes, and inputs of a CONCATENATION along its outermost axis. The kernel copies the bytes onto themselves.
     """
     node = node_of(graph, op)
     if not op.outputs or any(t is not None and t.variable for t in (*node.inputs, *node.outputs)):

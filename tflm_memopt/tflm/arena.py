@@ -45,7 +45,7 @@ from tflm_memopt.tflm.lifetimes import (
     planned_at_tail,
     requests,
 )
-from tflm_memopt.tflm.structs import PLANNER_BYTES_PER_BUFFER, STRUCTS, Abi
+from tflm_memopt.tflm.structs import PLANNER_BYTES_PER_BUFFER, STRUCTS, Abi, size_of
 
 MAX_SCRATCH_PER_OP = 12
 """Value of kMaxScratchBuffersPerOp (micro_allocator.cc)."""
@@ -165,7 +165,7 @@ class _Where(enum.Enum):
     """Event: allocates temporary bytes above the head, which the next RESET or HEAD frees."""
     RESET = enum.auto()
     LENT = enum.auto()
-    """Event: lends all free bytes to the planner, which needs at least this number."""
+    """Event: lends all free bytes to TFLM's planner, which needs at least the given number."""
 
 
 _Event = tuple[_Where, int, int]
@@ -195,7 +195,6 @@ class _Replay:
         self.events.append((where, size, align))
 
     def add_variable(self, size: int) -> None:
-        """Add the bytes of resource variables."""
         self.add(_Where.TAIL, size, ALIGNMENT)
         self.variable_bytes += aligned(size)
 
@@ -239,8 +238,8 @@ def _create_variables(replay: _Replay) -> None:
     """Replay MicroResourceVariables::Create, which the application calls, for all of the model's variables."""
     replay.variables = len(variables(replay.graphs))
     if replay.variables:
-        replay.add_variable(STRUCTS["MicroResourceVariables"].of(replay.abi).size)
-        replay.add_variable(STRUCTS["MicroResourceVariable"].of(replay.abi).size * replay.variables)
+        replay.add_variable(size_of("MicroResourceVariables", replay.abi))
+        replay.add_variable(size_of("MicroResourceVariable", replay.abi) * replay.variables)
 
 
 def _start(replay: _Replay) -> None:
@@ -267,7 +266,7 @@ def _parse_and_init(replay: _Replay) -> None:
             replay.add_struct(_Where.TAIL, params)
     for graph, op in ops:
         kernel = replay.kernel(op)
-        if kernel.state and STRUCTS[kernel.state].of(replay.abi).size:
+        if kernel.state and size_of(kernel.state, replay.abi):
             replay.add_struct(_Where.TAIL, kernel.state, align=ALIGNMENT)
         for step in kernel.init(node_of(graph, op), replay.abi):
             if isinstance(step, Persistent):
@@ -300,7 +299,7 @@ def _plan(replay: _Replay) -> None:
     if replay.scratch:
         replay.add_struct(_Where.TAIL, "ScratchBufferHandle", len(replay.scratch))
     tensors = sum(len(graph.tensors) for graph in replay.graphs)
-    # these numbers are the indices of the first tensors of all subgraphs, as size_t
+    # TFLM stores the index of each subgraph's first tensor as a size_t
     replay.add_struct(_Where.TEMP, "pointer", len(replay.graphs))
     replay.add_struct(_Where.TEMP, "AllocationInfo", tensors + len(replay.scratch))
     offsets = offline_offsets(replay.tree, tensors)
@@ -346,11 +345,9 @@ class _Ends(NamedTuple):
 
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
-    """Return the ends of head and tail after all events in an arena of `size` bytes, or at the first event that does
-    not fit. The replay differs from TFLM in one case: TFLM compares the tail only with the head, so it may overwrite a
-    temporary tensor that Prepare still reads. In the replay, an event does not fit if it would overwrite a temporary
-    tensor that Prepare still reads. If the events fit into an arena, they fit into any larger arena, as a bisection
-    requires.
+    """Return the ends of head and tail in an arena of `size` bytes after all events, or after the first that does not
+    fit. TFLM itself may overwrite a temporary tensor that Prepare still reads; an event that would do so does not fit.
+    Therefore, events that fit into an arena fit into any larger arena, as a bisection requires.
     """
     head = temp = 0
     tail = size
@@ -385,5 +382,5 @@ def _smallest(events: Sequence[_Event], total: int) -> int:
 
 
 def _ample(events: Sequence[_Event]) -> int:
-    """Return a multiple of the alignment that is so large that all events fit side by side."""
+    """Return an arena size in which all events fit side by side."""
     return aligned(sum(size + align for _, size, align in events))

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor
 from tflm_memopt.model.reader import CUSTOM
 from tflm_memopt.ops.context import span
-from tflm_memopt.tflm.structs import STRUCTS, Abi
+from tflm_memopt.tflm.structs import Abi, size_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,8 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class ResourceBuffer:
-    """MicroResourceVariables::Allocate: the bytes of a variable in the tail. TFLM allocates the bytes of a variable
-    when it first gets a value, and only in the subgraph that creates its handle.
+    """MicroResourceVariables::Allocate: the bytes of a variable in the tail. TFLM allocates them when a variable first
+    gets a value, and only in the subgraph that creates the variable's handle.
     """
 
     handle: Tensor
@@ -104,19 +105,15 @@ def temps(node: Node, names: str) -> Iterator[Step]:
             yield TempTensor(tensor)
 
 
-def _reads(names: str) -> Prepare:
+def reads(names: str) -> Prepare:
     """Return a Prepare that only accesses these tensors, in this order."""
     return lambda node, abi: temps(node, names)
 
 
-def _copies_dims(names: str) -> Prepare:
-    """Return a Prepare that also copies the output's shape to RAM (CreateWritableTensorDimsWithCopy)."""
-
-    def prepare(node: Node, abi: Abi) -> Iterator[Step]:
-        yield from temps(node, names)
-        yield int_array(node.rank("o0"))
-
-    return prepare
+def _copies_dims(names: str, node: Node, abi: Abi) -> Iterator[Step]:
+    """Access these tensors, and copy the output's shape to RAM (CreateWritableTensorDimsWithCopy)."""
+    yield from temps(node, names)
+    yield int_array(node.rank("o0"))
 
 
 def int_array(length: int) -> Persistent:
@@ -189,16 +186,12 @@ def conv_shape(node: Node) -> ConvShape:
     )
 
 
-def _convolution(channel_axis: int) -> Prepare:
-    """Return the Prepare of conv_common.cc and depthwise_conv_common.cc, which accesses all tensors twice."""
-
-    def prepare(node: Node, abi: Abi) -> Iterator[Step]:
-        yield from temps(node, "o0 i0 i1")
-        yield from per_channel(node.dim("i1", channel_axis))
-        yield from temps(node, "i0 i1 i2 o0")
-        yield from _unpacked_filter(node)
-
-    return prepare
+def _convolution(channel_axis: int, node: Node, abi: Abi) -> Iterator[Step]:
+    """Replay Prepare of conv_common.cc and depthwise_conv_common.cc, which accesses all tensors twice."""
+    yield from temps(node, "o0 i0 i1")
+    yield from per_channel(node.dim("i1", channel_axis))
+    yield from temps(node, "i0 i1 i2 o0")
+    yield from _unpacked_filter(node)
 
 
 def _unpacked_filter(node: Node) -> Iterator[Step]:
@@ -262,7 +255,7 @@ def _softmax(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 _LUT_BYTES = 2 * 513
-"""Number of entries of LUTSize<int16_t>() (kernels/internal/common.h)."""
+"""Bytes of a table with LUTSize<int16_t>() entries (kernels/internal/common.h)."""
 
 
 def _svdf(node: Node, abi: Abi) -> Iterator[Step]:
@@ -287,7 +280,7 @@ def _batch_matmul(node: Node, abi: Abi) -> Iterator[Step]:
     """Allocate transposed copies of operands: the left one if adjX, the right one unless adjY (batch_matmul.cc)."""
     yield from temps(node, "i0 i1 o0")
     if node.dtype("i0") in ("INT8", "INT16"):
-        yield Persistent(STRUCTS["QuantizationOpDataBatchMatmul"].of(abi).size)
+        yield Persistent(size_of("QuantizationOpDataBatchMatmul", abi))
     yield from transposed_copies(node, abi)
     yield int_array(node.rank("o0"))
 
@@ -296,7 +289,7 @@ def transposed_copies(node: Node, abi: Abi) -> Iterator[Step]:
     for name, transposed in (("i0", node.options.get("adjX", False)), ("i1", not node.options.get("adjY", False))):
         tensor = node.tensor(name)
         if transposed and tensor is not None:
-            yield Persistent(STRUCTS["TfLiteEvalTensor"].of(abi).size)
+            yield Persistent(size_of("TfLiteEvalTensor", abi))
             yield int_array(len(tensor.shape))
             yield Persistent(tensor.nbytes)
 
@@ -304,29 +297,25 @@ def transposed_copies(node: Node, abi: Abi) -> Iterator[Step]:
 def _add_n(node: Node, abi: Abi) -> Iterator[Step]:
     yield from temps(node, "i0 o0 " + " ".join(f"i{k}" for k in range(1, len(node.inputs))))
     if node.dtype("o0") == "INT8":
-        yield Persistent(STRUCTS["add_n::OpData"].of(abi).size)
-    yield Scratch(STRUCTS["pointer"].of(abi).size * len(node.inputs))
+        yield Persistent(size_of("add_n::OpData", abi))
+    yield Scratch(size_of("pointer", abi) * len(node.inputs))
 
 
 def _concatenation(node: Node, abi: Abi) -> Iterator[Step]:
     yield from temps(node, "i0 o0 " + " ".join(f"i{k}" for k in range(len(node.inputs))))
 
 
-def _state_when_int8(names: str, state: str) -> Prepare:
-    """Return the memory steps of operators whose Prepare() allocates data for int8 (cumsum.cc, log_softmax.cc)."""
-
-    def prepare(node: Node, abi: Abi) -> Iterator[Step]:
-        yield from temps(node, names)
-        if node.dtype("o0") == "INT8":
-            yield Persistent(STRUCTS[state].of(abi).size)
-
-    return prepare
+def _state_when_int8(names: str, state: str, node: Node, abi: Abi) -> Iterator[Step]:
+    """Replay a Prepare that allocates a struct only for int8 (cumsum.cc, log_softmax.cc)."""
+    yield from temps(node, names)
+    if node.dtype("o0") == "INT8":
+        yield Persistent(size_of(state, abi))
 
 
 def _embedding_lookup(node: Node, abi: Abi) -> Iterator[Step]:
     yield from temps(node, "i0 i1 o0")
     yield int_array(node.rank("o0"))
-    yield Persistent(STRUCTS["embedding_lookup::OpData"].of(abi).size)
+    yield Persistent(size_of("embedding_lookup::OpData", abi))
 
 
 def _reshape(node: Node, abi: Abi) -> Iterator[Step]:
@@ -350,7 +339,7 @@ def _mirror_pad(node: Node, abi: Abi) -> Iterator[Step]:
         yield Scratch(4 * node.rank("i0"))
 
 
-_NOTHING = _reads("")
+_NOTHING = reads("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,9 +355,9 @@ class Kernel:
     """Allocations of Init that follow `state`."""
 
 
-_IO = _reads("i0 o0")
-_2IO = _reads("i0 i1 o0")
-_3IO = _reads("i0 i1 i2 o0")
+_IO = reads("i0 o0")
+_2IO = reads("i0 i1 o0")
+_3IO = reads("i0 i1 i2 o0")
 
 KERNELS: Mapping[str, Kernel] = {
     "ABS": Kernel(state="OpDataAbsRsqrt", prepare=_IO),
@@ -387,17 +376,17 @@ KERNELS: Mapping[str, Kernel] = {
     "CEIL": Kernel(prepare=_IO),
     "CIRCULAR_BUFFER": Kernel(state="OpDataCircularBuffer", prepare=_IO),
     "CONCATENATION": Kernel("TfLiteConcatenationParams", "concatenation::OpData", _concatenation),
-    "CONV_2D": Kernel("TfLiteConvParams", "OpDataConv", _convolution(0)),
+    "CONV_2D": Kernel("TfLiteConvParams", "OpDataConv", partial(_convolution, 0)),
     "COS": Kernel(prepare=_IO),
-    "CUMSUM": Kernel("TfLiteCumsumParams", prepare=_state_when_int8("i0 i1 o0", "cumsum::OpData")),
-    "DEPTHWISE_CONV_2D": Kernel("TfLiteDepthwiseConvParams", "OpDataConv", _convolution(3)),
-    "DEPTH_TO_SPACE": Kernel("TfLiteDepthToSpaceParams", prepare=_copies_dims("i0 o0")),
+    "CUMSUM": Kernel("TfLiteCumsumParams", prepare=partial(_state_when_int8, "i0 i1 o0", "cumsum::OpData")),
+    "DEPTHWISE_CONV_2D": Kernel("TfLiteDepthwiseConvParams", "OpDataConv", partial(_convolution, 3)),
+    "DEPTH_TO_SPACE": Kernel("TfLiteDepthToSpaceParams", prepare=partial(_copies_dims, "i0 o0")),
     "DEQUANTIZE": Kernel(state="DequantizeOpData", prepare=_IO),
     "DIV": Kernel("TfLiteDivParams", "OpDataDiv", _2IO),
     "DYNAMIC_UPDATE_SLICE": Kernel(prepare=_3IO),
     "ELU": Kernel(state="elu::OpData", prepare=_IO),
     "EMBEDDING_LOOKUP": Kernel(prepare=_embedding_lookup),
-    "EQUAL": Kernel(state="comparisons::OpData", prepare=_reads("i0 i1")),
+    "EQUAL": Kernel(state="comparisons::OpData", prepare=reads("i0 i1")),
     "EXP": Kernel(prepare=_IO),
     "EXPAND_DIMS": Kernel(prepare=_2IO),
     "FILL": Kernel(prepare=_2IO),
@@ -405,23 +394,23 @@ KERNELS: Mapping[str, Kernel] = {
     "FLOOR_DIV": Kernel(prepare=_2IO),
     "FLOOR_MOD": Kernel(prepare=_2IO),
     "FULLY_CONNECTED": Kernel("TfLiteFullyConnectedParams", "OpDataFullyConnected", _fully_connected),
-    "GATHER": Kernel("TfLiteGatherParams", prepare=_copies_dims("i0 i1 o0")),
-    "GATHER_ND": Kernel(prepare=_copies_dims("i0 i1 o0")),
-    "GREATER": Kernel(state="comparisons::OpData", prepare=_reads("i0 i1")),
-    "GREATER_EQUAL": Kernel(state="comparisons::OpData", prepare=_reads("i0 i1")),
+    "GATHER": Kernel("TfLiteGatherParams", prepare=partial(_copies_dims, "i0 i1 o0")),
+    "GATHER_ND": Kernel(prepare=partial(_copies_dims, "i0 i1 o0")),
+    "GREATER": Kernel(state="comparisons::OpData", prepare=reads("i0 i1")),
+    "GREATER_EQUAL": Kernel(state="comparisons::OpData", prepare=reads("i0 i1")),
     "HARD_SWISH": Kernel(state="HardSwishParams", prepare=_IO),
-    "IF": Kernel("TfLiteIfParams", "if::OpData", _reads("i0")),
+    "IF": Kernel("TfLiteIfParams", "if::OpData", reads("i0")),
     "L2_NORMALIZATION": Kernel("TfLiteL2NormParams", "L2NormalizationParams", _IO),
-    "L2_POOL_2D": Kernel("TfLitePoolParams", prepare=_copies_dims("o0 i0")),
+    "L2_POOL_2D": Kernel("TfLitePoolParams", prepare=partial(_copies_dims, "o0 i0")),
     "LEAKY_RELU": Kernel("TfLiteLeakyReluParams", "LeakyReluOpData", _IO),
-    "LESS": Kernel(state="comparisons::OpData", prepare=_reads("i0 i1")),
-    "LESS_EQUAL": Kernel(state="comparisons::OpData", prepare=_reads("i0 i1")),
+    "LESS": Kernel(state="comparisons::OpData", prepare=reads("i0 i1")),
+    "LESS_EQUAL": Kernel(state="comparisons::OpData", prepare=reads("i0 i1")),
     "LOG": Kernel(prepare=_IO),
     "LOGICAL_AND": Kernel(),
     "LOGICAL_NOT": Kernel(prepare=_IO),
     "LOGICAL_OR": Kernel(),
     "LOGISTIC": Kernel(state="OpDataLogistic", prepare=_IO),
-    "LOG_SOFTMAX": Kernel(prepare=_state_when_int8("i0 o0", "LogSoftmaxOpData")),
+    "LOG_SOFTMAX": Kernel(prepare=partial(_state_when_int8, "i0 o0", "LogSoftmaxOpData")),
     "MAXIMUM": Kernel(),
     "MAX_POOL_2D": Kernel("TfLitePoolParams", "OpDataPooling", _IO),
     "MEAN": Kernel("TfLiteReducerParams", "OpDataReduce", _mean_or_sum),
@@ -429,18 +418,18 @@ KERNELS: Mapping[str, Kernel] = {
     "MIRROR_PAD": Kernel("TfLiteMirrorPaddingParams", "OpDataMirrorPad", _mirror_pad),
     "MUL": Kernel("TfLiteMulParams", "OpDataMul", _2IO),
     "NEG": Kernel(),
-    "NOT_EQUAL": Kernel(state="comparisons::OpData", prepare=_reads("i0 i1")),
+    "NOT_EQUAL": Kernel(state="comparisons::OpData", prepare=reads("i0 i1")),
     "PACK": Kernel("TfLitePackParams"),
     "PAD": Kernel(state="pad::OpData", prepare=_2IO),
     "PADV2": Kernel(state="pad::OpData", prepare=_3IO),
     "PRELU": Kernel(state="PreluParams", prepare=_2IO),
     "QUANTIZE": Kernel(state="OpDataQuantizeReference", prepare=_IO),
-    "READ_VARIABLE": Kernel(prepare=_reads("i0")),
+    "READ_VARIABLE": Kernel(prepare=reads("i0")),
     "REDUCE_ALL": Kernel("TfLiteReducerParams", "OpDataReduce", _min_max_or_all),
     "REDUCE_MAX": Kernel("TfLiteReducerParams", "OpDataReduce", _min_max_or_all),
     "REDUCE_MIN": Kernel("TfLiteReducerParams", "OpDataReduce", _min_max_or_all),
     "RELU": Kernel(state="ReluOpData", prepare=_IO),
-    "RELU6": Kernel(state="Relu6OpData", prepare=_reads("i0")),
+    "RELU6": Kernel(state="Relu6OpData", prepare=reads("i0")),
     "RESHAPE": Kernel("TfLiteReshapeParams", prepare=_reshape),
     "RESIZE_BILINEAR": Kernel("TfLiteResizeBilinearParams", prepare=_2IO),
     "RESIZE_NEAREST_NEIGHBOR": Kernel("TfLiteResizeNearestNeighborParams", prepare=_2IO),
@@ -453,18 +442,18 @@ KERNELS: Mapping[str, Kernel] = {
     "SLICE": Kernel(prepare=_3IO),
     "SOFTMAX": Kernel("TfLiteSoftmaxParams", "SoftmaxParams", _softmax),
     "SPACE_TO_BATCH_ND": Kernel(state="SpaceToBatchParams", prepare=_IO),
-    "SPACE_TO_DEPTH": Kernel("TfLiteSpaceToDepthParams", prepare=_copies_dims("i0 o0")),
-    "SPLIT": Kernel("TfLiteSplitParams", prepare=_reads("i0")),
-    "SPLIT_V": Kernel("TfLiteSplitVParams", prepare=_reads("i2")),
+    "SPACE_TO_DEPTH": Kernel("TfLiteSpaceToDepthParams", prepare=partial(_copies_dims, "i0 o0")),
+    "SPLIT": Kernel("TfLiteSplitParams", prepare=reads("i0")),
+    "SPLIT_V": Kernel("TfLiteSplitVParams", prepare=reads("i2")),
     "SQRT": Kernel(prepare=_IO),
     "SQUARE": Kernel(prepare=_IO),
     "SQUARED_DIFFERENCE": Kernel(state="squared_difference::OpData", prepare=_2IO),
     "SQUEEZE": Kernel("TfLiteSqueezeParams", prepare=_IO),
-    "STRIDED_SLICE": Kernel("TfLiteStridedSliceParams", "StridedSliceParams", _reads("i0 i1 i2 i3 o0")),
+    "STRIDED_SLICE": Kernel("TfLiteStridedSliceParams", "StridedSliceParams", reads("i0 i1 i2 i3 o0")),
     "SUB": Kernel("TfLiteSubParams", "OpDataSub", _2IO),
     "SUM": Kernel("TfLiteReducerParams", "OpDataReduce", _mean_or_sum),
     "SVDF": Kernel("TfLiteSVDFParams", "OpDataSvdf", _svdf),
-    "TANH": Kernel(state="tanh::OpData", prepare=_reads("i0 i0 o0")),
+    "TANH": Kernel(state="tanh::OpData", prepare=reads("i0 i0 o0")),
     "TRANSPOSE": Kernel(prepare=_2IO),
     "TRANSPOSE_CONV": Kernel("TfLiteTransposeConvParams", "transpose_conv::OpData", _transpose_conv),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": Kernel("TfLiteUnidirectionalSequenceLSTMParams", "OpDataLSTM", _lstm),
@@ -481,6 +470,4 @@ KERNELS: Mapping[str, Kernel] = {
 """Rows by the operator's name in the schema, or by the custom code of our operators and of TFLM's CIRCULAR_BUFFER."""
 
 UNKNOWN = Kernel()
-"""Row for operators that are not listed, whose allocations are unknown, so that figures of models with them are lower
-bounds.
-"""
+"""Row for operators whose allocations are unknown. The arena figures of models that have them are lower bounds."""

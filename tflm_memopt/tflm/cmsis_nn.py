@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from tflm_memopt.tflm.builtin_memory import (
     KERNELS,
@@ -17,7 +18,6 @@ from tflm_memopt.tflm.builtin_memory import (
     Kernel,
     Node,
     Persistent,
-    Prepare,
     Scratch,
     Step,
     conv_shape,
@@ -27,7 +27,7 @@ from tflm_memopt.tflm.builtin_memory import (
     temps,
     transposed_copies,
 )
-from tflm_memopt.tflm.structs import STRUCTS, Abi
+from tflm_memopt.tflm.structs import Abi, size_of
 
 MVE_BLOCK = 124
 """Number of channels of a depthwise convolution that are processed at once (CH_IN_BLOCK_MVE)."""
@@ -38,36 +38,34 @@ REVERSED_FROM = 16
 
 
 def rows(*, mve: bool) -> Mapping[str, Kernel]:
-    """Return the rows of all operators by their name in the schema."""
+    """Return what each operator allocates, by the operator's name in the schema. mve: whether the core has Helium."""
     own = {
-        "AVERAGE_POOL_2D": Kernel("TfLitePoolParams", "OpDataPooling+int", _average_pool(mve)),
-        "BATCH_MATMUL": Kernel("TfLiteBatchMatMulParams", "cmsis_nn::BatchMatmul", _batch_matmul(mve)),
-        "CONV_2D": Kernel("TfLiteConvParams", "OpDataConv+int", _conv(mve)),
-        "DEPTHWISE_CONV_2D": Kernel("TfLiteDepthwiseConvParams", "OpDataConv+int", _depthwise(mve)),
-        "FULLY_CONNECTED": Kernel("TfLiteFullyConnectedParams", "cmsis_nn::FullyConnected", _fully_connected(mve)),
+        "AVERAGE_POOL_2D": Kernel("TfLitePoolParams", "OpDataPooling+int", partial(_average_pool, mve)),
+        "BATCH_MATMUL": Kernel("TfLiteBatchMatMulParams", "cmsis_nn::BatchMatmul", partial(_batch_matmul, mve)),
+        "CONV_2D": Kernel("TfLiteConvParams", "OpDataConv+int", partial(_conv, mve)),
+        "DEPTHWISE_CONV_2D": Kernel("TfLiteDepthwiseConvParams", "OpDataConv+int", partial(_depthwise, mve)),
+        "FULLY_CONNECTED": Kernel(
+            "TfLiteFullyConnectedParams", "cmsis_nn::FullyConnected", partial(_fully_connected, mve)
+        ),
         "MAX_POOL_2D": Kernel("TfLitePoolParams", "OpDataPooling+int", KERNELS["MAX_POOL_2D"].prepare),
         "SOFTMAX": Kernel("TfLiteSoftmaxParams", "SoftmaxParams+2 int", KERNELS["SOFTMAX"].prepare),
-        "SVDF": Kernel("TfLiteSVDFParams", "cmsis_nn::Svdf", _svdf(mve)),
-        "TRANSPOSE_CONV": Kernel("TfLiteTransposeConvParams", "cmsis_nn::TransposeConv", _transpose_conv(mve)),
+        "SVDF": Kernel("TfLiteSVDFParams", "cmsis_nn::Svdf", partial(_svdf, mve)),
+        "TRANSPOSE_CONV": Kernel("TfLiteTransposeConvParams", "cmsis_nn::TransposeConv", partial(_transpose_conv, mve)),
         "UNIDIRECTIONAL_SEQUENCE_LSTM": Kernel("TfLiteUnidirectionalSequenceLSTMParams", "cmsis_nn::Lstm", _lstm),
     }
     return {**KERNELS, **own}
 
 
-def _conv(mve: bool) -> Prepare:
-    """Return the row of conv.cc, which looks for the bias among the outputs and therefore never finds it."""
-
-    def prepare(node: Node, abi: Abi) -> Iterator[Step]:
-        yield from temps(node, "i0 i1 o0")
-        if node.dtype("i0") in ("INT8", "INT16"):
-            yield from per_channel(node.dim("i1", 0))
-        yield from temps(node, "i0 i1 i2 o0")
-        if node.dtype("i0") == "INT8":
-            yield from scratch(conv_bytes(conv_shape(node), mve, grouped=node.dim("i0", 3) != node.dim("i1", 3)))
-        elif node.dtype("i0") == "INT16":
-            yield from scratch(_columns_s16(conv_shape(node), mve))
-
-    return prepare
+def _conv(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
+    """Replay conv.cc, which looks for the bias among the outputs and therefore never finds it."""
+    yield from temps(node, "i0 i1 o0")
+    if node.dtype("i0") in ("INT8", "INT16"):
+        yield from per_channel(node.dim("i1", 0))
+    yield from temps(node, "i0 i1 i2 o0")
+    if node.dtype("i0") == "INT8":
+        yield from scratch(conv_bytes(conv_shape(node), mve, grouped=node.dim("i0", 3) != node.dim("i1", 3)))
+    elif node.dtype("i0") == "INT16":
+        yield from scratch(_columns_s16(conv_shape(node), mve))
 
 
 def conv_bytes(w: ConvShape, mve: bool, *, grouped: bool = False) -> int:
@@ -102,18 +100,14 @@ def _line_s8(w: ConvShape) -> int:
     return max(first, last) * w.channels
 
 
-def _depthwise(mve: bool) -> Prepare:
-    """Return the row of depthwise_conv.cc, which requests no scratch for int16."""
-
-    def prepare(node: Node, abi: Abi) -> Iterator[Step]:
-        yield from temps(node, "i0 i1 o0")
-        if node.dtype("i0") in ("INT8", "INT16"):
-            yield from per_channel(node.dim("i1", 3))
-        yield from temps(node, "i0 i1 i2 o0")
-        if node.dtype("i0") == "INT8":
-            yield from scratch(depthwise_bytes(conv_shape(node), mve, packed=node.dtype("i1") == "INT4"))
-
-    return prepare
+def _depthwise(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
+    """Replay depthwise_conv.cc, which requests no scratch for int16."""
+    yield from temps(node, "i0 i1 o0")
+    if node.dtype("i0") in ("INT8", "INT16"):
+        yield from per_channel(node.dim("i1", 3))
+    yield from temps(node, "i0 i1 i2 o0")
+    if node.dtype("i0") == "INT8":
+        yield from scratch(depthwise_bytes(conv_shape(node), mve, packed=node.dtype("i1") == "INT4"))
 
 
 def depthwise_bytes(w: ConvShape, mve: bool, *, packed: bool) -> int:
@@ -128,51 +122,39 @@ def depthwise_bytes(w: ConvShape, mve: bool, *, packed: bool) -> int:
     return 0 if small and not packed else 2 * w.channels * w.kernel_h * w.kernel_w
 
 
-def _fully_connected(mve: bool) -> Prepare:
-    """Return the row of fully_connected.cc, which uses pointwise convolutions for outputs of 3 or more dimensions."""
-
-    def prepare(node: Node, abi: Abi) -> Iterator[Step]:
-        yield from temps(node, "i0 i1 i2 o0")
-        weights, bias = node.tensor("i1"), node.tensor("i2")
-        scales = len(weights.quantization.scale) if weights is not None and weights.quantization is not None else 0
-        if scales > 1 and node.dtype("i0") != "FLOAT32":
-            yield from per_channel(scales)
-        if node.dtype("i0") != "INT8" or node.dtype("i1") == "INT4" or weights is None:
-            return
-        units = node.dim("o0", node.rank("o0") - 1)
-        if node.rank("o0") > 2 and weights.shape[-1] % 4 == 0:
-            if scales <= 1:
-                yield Scratch(2 * 4 * units)
-        elif mve:
-            constant = weights.constant and (bias is None or bias.constant)
-            yield (Persistent if constant else Scratch)(4 * units)
-
-    return prepare
+def _fully_connected(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
+    """Replay fully_connected.cc, which uses pointwise convolutions for outputs of 3 or more dimensions."""
+    yield from temps(node, "i0 i1 i2 o0")
+    weights, bias = node.tensor("i1"), node.tensor("i2")
+    scales = len(weights.quantization.scale) if weights is not None and weights.quantization is not None else 0
+    if scales > 1 and node.dtype("i0") != "FLOAT32":
+        yield from per_channel(scales)
+    if node.dtype("i0") != "INT8" or node.dtype("i1") == "INT4" or weights is None:
+        return
+    units = node.dim("o0", node.rank("o0") - 1)
+    if node.rank("o0") > 2 and weights.shape[-1] % 4 == 0:
+        if scales <= 1:
+            yield Scratch(2 * 4 * units)
+    elif mve:
+        constant = weights.constant and (bias is None or bias.constant)
+        yield (Persistent if constant else Scratch)(4 * units)
 
 
-def _average_pool(mve: bool) -> Prepare:
-    def prepare(node: Node, abi: Abi) -> Iterator[Step]:
-        yield from temps(node, "i0 o0 i0 o0")
-        if node.dtype("i0") in ("INT8", "INT16") and not mve:
-            yield Scratch(4 * node.dim("i0", 3))
-
-    return prepare
+def _average_pool(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
+    yield from temps(node, "i0 o0 i0 o0")
+    if node.dtype("i0") in ("INT8", "INT16") and not mve:
+        yield Scratch(4 * node.dim("i0", 3))
 
 
-def _svdf(mve: bool) -> Prepare:
-    def prepare(node: Node, abi: Abi) -> Iterator[Step]:
-        yield from KERNELS["SVDF"].prepare(node, abi)
-        if mve and node.dtype("i0") == "INT8":
-            yield Persistent(4 * node.dim("i1", 0))
-
-    return prepare
+def _svdf(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
+    yield from KERNELS["SVDF"].prepare(node, abi)
+    if mve and node.dtype("i0") == "INT8":
+        yield Persistent(4 * node.dim("i1", 0))
 
 
 def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay unidirectional_sequence_lstm.cc. Each of the four gates of an LSTM has sums of its two weight matrices,
-    each with a bias. The LSTM's kernel has three more buffers of the cell's size, and for float32 also the four buffers
-    of the reference kernel. Input 18 of an LSTM is the output state, and input 19 the cell state
-    (kernels/lstm_shared.h).
+    """Replay unidirectional_sequence_lstm.cc, which allocates eight biases and three buffers of the cell's size, or
+    four buffers for float32. Input 18 is the output state, and input 19 the cell state (kernels/lstm_shared.h).
     """
     yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
     cell, bias_bytes = node.tensor("i19"), _LSTM_BIAS_BYTES.get(node.dtype("i0"), 0)
@@ -189,36 +171,29 @@ _LSTM_BIAS_BYTES: Mapping[str, int] = {"INT8": 4, "INT16": 8}
 """Bytes of a value of the bias, by the input's type."""
 
 
-def _batch_matmul(mve: bool) -> Prepare:
-    def prepare(node: Node, abi: Abi) -> Iterator[Step]:
-        yield from temps(node, "i0 i1 o0")
-        yield from transposed_copies(node, abi)
-        yield int_array(node.rank("o0"))
-        if node.dtype("i0") in ("INT8", "INT16"):
-            yield Persistent(STRUCTS["QuantizationOpDataBatchMatmul"].of(abi).size)
-        if node.dtype("i0") == "INT8" and mve:
-            yield Scratch(4 * node.dim("o0", node.rank("o0") - 1))
-
-    return prepare
+def _batch_matmul(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
+    yield from temps(node, "i0 i1 o0")
+    yield from transposed_copies(node, abi)
+    yield int_array(node.rank("o0"))
+    if node.dtype("i0") in ("INT8", "INT16"):
+        yield Persistent(size_of("QuantizationOpDataBatchMatmul", abi))
+    if node.dtype("i0") == "INT8" and mve:
+        yield Scratch(4 * node.dim("o0", node.rank("o0") - 1))
 
 
-def _transpose_conv(mve: bool) -> Prepare:
-    """Return the row of transpose_conv.cc and arm_transpose_conv_get_buffer_sizes_s8.c."""
-
-    def prepare(node: Node, abi: Abi) -> Iterator[Step]:
-        yield from temps(node, "o0 i2 i1")
-        yield from per_channel(node.dim("i1", 0))
-        if node.dtype("i2") == "INT8":
-            for nbytes in _transposed_s8(node, mve):
-                yield Scratch(nbytes)
-        elif node.dtype("i2") == "INT16":
-            yield Scratch(8 * node.elements("o0"))
-        if node.dtype("i2") in ("INT8", "INT16"):
-            yield from temps(node, "i2 i1 i3 o0")
-        if node.dtype("i3") == "INT16":
-            yield Scratch(8 * node.elements("i3"))
-
-    return prepare
+def _transpose_conv(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
+    """Replay transpose_conv.cc (arm_transpose_conv_get_buffer_sizes_s8.c)."""
+    yield from temps(node, "o0 i2 i1")
+    yield from per_channel(node.dim("i1", 0))
+    if node.dtype("i2") == "INT8":
+        for nbytes in _transposed_s8(node, mve):
+            yield Scratch(nbytes)
+    elif node.dtype("i2") == "INT16":
+        yield Scratch(8 * node.elements("o0"))
+    if node.dtype("i2") in ("INT8", "INT16"):
+        yield from temps(node, "i2 i1 i3 o0")
+    if node.dtype("i3") == "INT16":
+        yield Scratch(8 * node.elements("i3"))
 
 
 def _transposed_s8(node: Node, mve: bool) -> tuple[int, int]:

@@ -1,5 +1,4 @@
-"""The allocations of TFLM's own custom operators, with one row per operator. All kernel libraries have the custom
-operators in this table.
+"""The allocations of TFLM's own custom operators, which are the same in all kernel libraries.
 
 Sources: signal/micro/kernels/*.cc, with kissfft v130, tensorflow/lite/micro/kernels/decode*.cc and
 detection_postprocess.cc. The persistent bytes of some operators depend on the custom options, which Init reads.
@@ -10,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tflm_memopt.tflm.builtin_memory import Kernel, Node, Persistent, Prepare, Scratch, Step, temps
-from tflm_memopt.tflm.structs import STRUCTS, Abi
+from tflm_memopt.tflm.builtin_memory import Kernel, Node, Persistent, Prepare, Scratch, Step, reads, temps
+from tflm_memopt.tflm.structs import Abi, size_of
 
 Options = Mapping[str, Any]
 FLOAT32, INT32, INT16 = 0, 2, 7
@@ -37,25 +36,16 @@ def _with_options(steps: Callable[[Node, Options, Abi], Iterator[Step]]) -> Prep
     return read
 
 
-def _reads(names: str) -> Prepare:
-    """Return a Prepare that only accesses these tensors, in this order."""
-    return lambda node, abi: temps(node, names)
-
-
-def _size(struct: str, abi: Abi) -> int:
-    return STRUCTS[struct].of(abi).size
-
-
 def _circular_buffer(capacity: int, abi: Abi) -> Persistent:
     """Allocate the bytes of CircularBufferGetNeededMemory: a struct, and twice the buffer's number of int16 items."""
-    return Persistent(_size("tflm_signal::CircularBuffer", abi) + 4 * capacity)
+    return Persistent(size_of("tflm_signal::CircularBuffer", abi) + 4 * capacity)
 
 
 def _circular_buffers(node: Node, capacity: int, abi: Abi) -> Iterator[Step]:
     """Allocate two arrays of pointers, then a buffer for each row of the input."""
     count = node.elements("i0") // node.dim("i0", node.rank("i0") - 1)
-    yield Persistent(count * _size("pointer", abi))
-    yield Persistent(count * _size("pointer", abi))
+    yield Persistent(count * size_of("pointer", abi))
+    yield Persistent(count * size_of("pointer", abi))
     for _ in range(count):
         yield _circular_buffer(capacity, abi)
 
@@ -82,7 +72,7 @@ def _overlap_add(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
     rank = node.rank("i0")
     size, frames = node.dim("i0", rank - 1), node.dim("i0", rank - 2)
     count = node.elements("i0") // (size * frames)
-    yield Persistent(count * _size("pointer", abi))
+    yield Persistent(count * size_of("pointer", abi))
     for _ in range(count):
         yield Persistent(size * ELEMENT_BYTES[int(options["T"])])
 
@@ -93,14 +83,14 @@ def _fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
 
 def _inverse_fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
     """Allocate the inverse FFT's state, which for floats has its length and a pointer (signal/src/irfft_float.cc)."""
-    own = 2 * _size("pointer", abi) if int(options["T"]) == FLOAT32 else 0
+    own = 2 * size_of("pointer", abi) if int(options["T"]) == FLOAT32 else 0
     yield Persistent(_fft_state(options, abi) + own)
 
 
 def _fft_state(options: Options, abi: Abi) -> int:
     """Return the bytes of kiss_fftr_alloc: pointers, a complex FFT of half the length, a buffer and twiddle factors."""
     half, complex_bytes = int(options["fft_length"]) // 2, 2 * ELEMENT_BYTES[int(options["T"])]
-    return 3 * _size("pointer", abi) + KISS_FACTORS + complex_bytes * (half + half * 3 // 2)
+    return 3 * size_of("pointer", abi) + KISS_FACTORS + complex_bytes * (half + half * 3 // 2)
 
 
 def _rfft(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
@@ -118,10 +108,10 @@ def _channels(nbytes: int, more: int = 0) -> Prepare:
 
 
 def _decode(node: Node, abi: Abi) -> Iterator[Step]:
-    """Allocate the states of DECODE. For each output of DECODE, there are inputs with its coded data and its ancillary
-    data, whose first byte identifies the coding.
+    """Allocate the states of DECODE. It has two inputs for each output: coded data, and ancillary data whose first byte
+    identifies the coding.
     """
-    yield Persistent(len(node.outputs) * _size("pointer", abi))
+    yield Persistent(len(node.outputs) * size_of("pointer", abi))
     for k, output in enumerate(node.outputs):
         yield from temps(node, f"i{2 * k} i{2 * k + 1} o{k}")
         ancillary = node.tensor(f"i{2 * k + 1}")
@@ -130,7 +120,7 @@ def _decode(node: Node, abi: Abi) -> Iterator[Step]:
         coding = ancillary.data.reshape(-1).view("u1")[0]
         if coding >= len(DECODERS):
             return
-        yield Persistent(_size(DECODERS[coding], abi))
+        yield Persistent(size_of(DECODERS[coding], abi))
         points = output.quantization.zero_point if output.quantization is not None else ()
         if DECODERS[coding] == PRUNE and len(points) > 1 and any(points):
             yield Persistent(len(points))
@@ -158,25 +148,25 @@ def _detection_postprocess(node: Node, options: Options, abi: Abi) -> Iterator[S
 
 KERNELS: Mapping[str, Kernel] = {
     "SignalDelay": Kernel(state="signal::DelayParams", prepare=_with_options(_delay)),
-    "SignalEnergy": Kernel(state="signal::EnergyParams", prepare=_reads("i0 o0")),
-    "SignalFftAutoScale": Kernel(prepare=_reads("i0 o0 o1")),
+    "SignalEnergy": Kernel(state="signal::EnergyParams", prepare=reads("i0 o0")),
+    "SignalFftAutoScale": Kernel(prepare=reads("i0 o0 o1")),
     "SignalFilterBank": Kernel(
-        state="signal::FilterBankParams", init=_channels(8, more=1), prepare=_reads("i0 i1 i2 i3 i4 i5 o0")
+        state="signal::FilterBankParams", init=_channels(8, more=1), prepare=reads("i0 i1 i2 i3 i4 i5 o0")
     ),
-    "SignalFilterBankLog": Kernel(state="signal::LogParams", prepare=_reads("i0 o0")),
+    "SignalFilterBankLog": Kernel(state="signal::LogParams", prepare=reads("i0 o0")),
     "SignalFilterBankSpectralSubtraction": Kernel(
-        state="signal::SpectralSubtractionParams", init=_channels(4), prepare=_reads("i0 o0 o1")
+        state="signal::SpectralSubtractionParams", init=_channels(4), prepare=reads("i0 o0 o1")
     ),
-    "SignalFilterBankSquareRoot": Kernel(prepare=_reads("i0 i1 o0")),
+    "SignalFilterBankSquareRoot": Kernel(prepare=reads("i0 i1 o0")),
     "SignalFramer": Kernel(state="signal::FramerParams", prepare=_with_options(_framer)),
-    "SignalIrfft": Kernel(state="signal::IrfftParams", init=_with_options(_inverse_fft_init), prepare=_reads("i0 o0")),
+    "SignalIrfft": Kernel(state="signal::IrfftParams", init=_with_options(_inverse_fft_init), prepare=reads("i0 o0")),
     "SignalOverlapAdd": Kernel(state="signal::OverlapAddParams", prepare=_with_options(_overlap_add)),
-    "SignalPCAN": Kernel(state="signal::PcanParams", prepare=_reads("i0 i1 i2 o0")),
+    "SignalPCAN": Kernel(state="signal::PcanParams", prepare=reads("i0 i1 i2 o0")),
     "SignalRfft": Kernel(state="signal::RfftParams", init=_with_options(_fft_init), prepare=_with_options(_rfft)),
     "SignalStacker": Kernel(
-        state="signal::StackerParams", init=_with_options(_stacker_init), prepare=_reads("i0 o0 o1")
+        state="signal::StackerParams", init=_with_options(_stacker_init), prepare=reads("i0 o0 o1")
     ),
-    "SignalWindow": Kernel(state="signal::WindowParams", prepare=_reads("i0 i1 o0")),
+    "SignalWindow": Kernel(state="signal::WindowParams", prepare=reads("i0 i1 o0")),
     "TFLM_DECODE": Kernel(prepare=_decode),
     "TFLite_Detection_PostProcess": Kernel(
         state="detection_postprocess::OpData", prepare=_with_options(_detection_postprocess)

@@ -7,8 +7,9 @@ esp_nn_get_*_scratch_size_esp32s3 of espressif/esp-nn (d45b843) that these kerne
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
-from tflm_memopt.tflm.builtin_memory import KERNELS, ConvShape, Kernel, Node, Prepare, Step, conv_shape, scratch
+from tflm_memopt.tflm.builtin_memory import KERNELS, ConvShape, Kernel, Node, Step, conv_shape, scratch
 from tflm_memopt.tflm.structs import Abi
 
 WHOLE_INPUT = 40 * 1024
@@ -18,26 +19,22 @@ WHOLE_INT16 = 48 * 1024
 
 
 def rows() -> Mapping[str, Kernel]:
-    """Return the rows of all operators by their name in the schema."""
+    """Return what each operator allocates, by the operator's name in the schema."""
     return {
         **KERNELS,
-        "CONV_2D": Kernel("TfLiteConvParams", "OpDataConv+int", _then("CONV_2D", conv_bytes)),
+        "CONV_2D": Kernel("TfLiteConvParams", "OpDataConv+int", partial(_then, "CONV_2D", conv_bytes)),
         "DEPTHWISE_CONV_2D": Kernel(
-            "TfLiteDepthwiseConvParams", "OpDataConv+int", _then("DEPTHWISE_CONV_2D", depthwise_bytes)
+            "TfLiteDepthwiseConvParams", "OpDataConv+int", partial(_then, "DEPTHWISE_CONV_2D", depthwise_bytes)
         ),
         "SOFTMAX": Kernel("TfLiteSoftmaxParams", "SoftmaxParams+int", _softmax),
     }
 
 
-def _then(name: str, nbytes: Callable[[ConvShape], int]) -> Prepare:
-    """Return a Prepare that equals the reference kernel's and also requests scratch if the input is int8."""
-
-    def prepare(node: Node, abi: Abi) -> Iterator[Step]:
-        yield from KERNELS[name].prepare(node, abi)
-        if node.dtype("i0") == "INT8":
-            yield from scratch(nbytes(conv_shape(node)))
-
-    return prepare
+def _then(name: str, nbytes: Callable[[ConvShape], int], node: Node, abi: Abi) -> Iterator[Step]:
+    """Replay Prepare of the reference kernel, and also request scratch if the input is int8."""
+    yield from KERNELS[name].prepare(node, abi)
+    if node.dtype("i0") == "INT8":
+        yield from scratch(nbytes(conv_shape(node)))
 
 
 def _softmax(node: Node, abi: Abi) -> Iterator[Step]:

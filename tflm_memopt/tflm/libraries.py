@@ -39,8 +39,8 @@ EARLY_2023 = Library("reference", _rows(reference_2023.rows()), access_order.REF
 
 @cache
 def library(name: Kernels | None, *, mve: bool = False) -> Library:
-    """Return the library of that name, or ANY for None. mve: whether the core has Helium, for which CMSIS-NN needs
-    other buffers. Raises UsageError for an unknown name of a library.
+    """Return the kernel library `name`, or ANY for None. mve: whether the core has Helium, for which CMSIS-NN needs
+    other buffers. Raises UsageError for an unknown name.
     """
     match name:
         case None:
@@ -55,5 +55,5 @@ def library(name: Kernels | None, *, mve: bool = False) -> Library:
 
 
 def whose_kernels(kernels: Kernels | None, target: str) -> Library:
-    """Return the library of that name for the cores of a target, or ANY for None."""
+    """Return the kernel library `kernels` for the cores of a target, or ANY for None."""
     return library(kernels, mve=family(target) is Family.MVE)

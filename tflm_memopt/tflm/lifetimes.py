@@ -1,5 +1,4 @@
-"""The requests to TFLM's planner: the activations of all subgraphs and the kernels' scratch buffers, with their
-lifetimes.
+"""Lists the buffers that TFLM's planner places, with their lifetimes: activations and the kernels' scratch buffers.
 
 The code follows AllocationInfoBuilder (tensorflow/lite/micro/micro_allocation_info.cc). Time is counted in allocation
 scopes: each operator opens one, and so does each subgraph that a control flow operator calls.
@@ -79,8 +78,9 @@ def plans_others(graphs: Sequence[Graph]) -> bool:
 
 
 def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
-    """Return the tensors' offsets in the metadata of a schema ModelT, or None (GetOfflinePlannedOffsets). tensors:
-    number of tensors. Raises ModelError if TFLM would reject the plan or read beyond it.
+    """Return the offsets in a schema ModelT's metadata for `tensors` tensors, or None (GetOfflinePlannedOffsets).
+
+    Raises ModelError if TFLM would reject the plan or read beyond it.
     """
     offsets = None
     for entry in () if tree.metadata is None else tree.metadata:

@@ -1,4 +1,4 @@
-"""Prepares a model for plans with only builtin operators: which tensors may share memory in TFLM's kernels."""
+"""Prepares a model for plans with only builtin operators: finds the tensors that may share memory in TFLM's kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, RowGraph, StoredIn
 from tflm_memopt.tflm import access_order
 from tflm_memopt.tflm.builtin_memory import UNKNOWN, Persistent, Scratch, kernel_name, node_of
 from tflm_memopt.tflm.libraries import Library
-from tflm_memopt.tflm.structs import STRUCTS, Abi
+from tflm_memopt.tflm.structs import Abi, size_of
 
 
 def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi: Abi) -> RowGraph:
@@ -49,8 +49,7 @@ def _known(node: BuiltinNode, graph: Graph, op: Op, library: Library, abi: Abi, 
 def _parts(graph: Graph) -> dict[TensorId, StoredIn]:
     """Return the positions of tensors that can be stored inside other tensors. The model's inputs are left out, because
     they exist before all other tensors. If two operators require different places for a tensor, the first operator
-    decides. A tensor that contains others moves with its own container: a map whose rows a RESHAPE passes to a
-    CONCATENATION is written into the concatenated tensor.
+    decides. A tensor that contains others may be inside another one itself.
     """
     found: dict[TensorId, StoredIn] = {}
     for op in graph.ops:
@@ -76,15 +75,11 @@ def _resolved(found: Mapping[TensorId, StoredIn], part: StoredIn) -> StoredIn:
 
 def tail(graph: Graph, library: Library, abi: Abi) -> int:
     """Return the persistent bytes of tensors, operators and kernels, without alignment gaps."""
-
-    def size(name: str) -> int:
-        return STRUCTS[name].of(abi).size
-
     used = {t for op in graph.ops for t in (*op.inputs, *op.outputs) if t >= 0}.union(graph.inputs, graph.outputs)
-    total = size("TfLiteEvalTensor") * len(used) + size("NodeAndRegistration") * len(graph.ops)
+    total = size_of("TfLiteEvalTensor", abi) * len(used) + size_of("NodeAndRegistration", abi) * len(graph.ops)
     for op in graph.ops:
         kernel = library.rows.get(kernel_name(op), UNKNOWN)
-        total += sum(size(name) for name in (kernel.params, kernel.state) if name)
+        total += sum(size_of(name, abi) for name in (kernel.params, kernel.state) if name)
         steps = kernel.prepare(node_of(graph, op), abi)
         total += sum(-(-s.nbytes // 16) * 16 for s in steps if isinstance(s, Persistent))
     return total

@@ -14,7 +14,7 @@ from tflm_memopt.tflm.structs import Abi
 
 
 def rows() -> Mapping[str, Kernel]:
-    """Return the rows of all operators by their name in the schema."""
+    """Return what each operator allocates, by the operator's name in the schema."""
     lstm = Kernel("TfLiteUnidirectionalSequenceLSTMParams", "OpDataLSTM 2023", _lstm)
     return {**KERNELS, "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm}
 
@@ -31,7 +31,7 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
         yield Scratch(nbytes * cell)
     yield from temps(node, "i0 i18 i1 i2 i3 i4 i5 i6 i7 i8 i16 i17")
     yield from _hidden(node)
-    for bias in ("i13", "i14", "i15", "i12"):  # these are sums of each gate's weights, for input and state
+    for bias in ("i13", "i14", "i15", "i12"):  # the persistent buffers have sums of a gate's weights
         yield from temps(node, bias)
         yield Persistent(4 * node.dim("i2", 0))
         yield Persistent(4 * node.dim("i6", 0))

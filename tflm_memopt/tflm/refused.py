@@ -108,9 +108,7 @@ def refusals(model: Model) -> tuple[Refusal, ...]:
 
 
 def refuse(found: Sequence[Refusal], because: str = "") -> None:
-    """Raise ModelError if `found` is not empty. because: why the refused operators were not replaced, if that is not
-    obvious.
-    """
+    """Raise ModelError if `found` is not empty. because: text that says why the operators were not replaced, or ""."""
     if found:
         raise ModelError(f"{summary(found)}{because}", code="tflm_refuses", where=found[0].where, hint=found[0].hint)
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Abi = Literal["ilp32", "ilp32-full", "lp64", "lp64-full"]
-"""The builds of TFLM have these names. ilp32 is TFLM's own Makefile for Cortex-M4, with -DTF_LITE_STATIC_MEMORY and
-Arm's EABI, where an enum is as small as its values. ilp32-full is the largest of the usual 32-bit builds: without
-TF_LITE_STATIC_MEMORY, as in Arduino libraries, and with enums of 4 B, as on RISC-V and Xtensa. An arena that suits any
-board must be large enough for ilp32-full. lp64 is the official Python wheel for x86-64, with TF_LITE_STATIC_MEMORY and
-USE_TFLM_COMPRESSION. lp64-full is x86-64 without TF_LITE_STATIC_MEMORY; its differences are measured from TFLM's
-headers of October 2023.
+"""Names of builds of TFLM. ilp32 is TFLM's own Makefile for Cortex-M4, with -DTF_LITE_STATIC_MEMORY and Arm's EABI,
+where an enum is as small as its values. ilp32-full is the largest of the usual 32-bit builds: without
+TF_LITE_STATIC_MEMORY, as in Arduino libraries, and with enums of 4 B, as on RISC-V and Xtensa. lp64 is the official
+Python wheel for x86-64, with TF_LITE_STATIC_MEMORY and USE_TFLM_COMPRESSION. lp64-full is x86-64 without
+TF_LITE_STATIC_MEMORY, as measured from TFLM's headers of October 2023.
 """
 
 PLANNER_BYTES_PER_BUFFER = 40
@@ -86,7 +85,7 @@ STRUCTS: Mapping[str, Struct] = {
     "TfLiteDepthToSpaceParams": Struct((4, 4), (4, 4), _OPTIONS),
     "TfLiteDepthwiseConvParams": Struct((28, 4), (28, 4), _OPTIONS),
     "TfLiteDivParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
-    # larger in the wheel, which is a newer version
+    # this struct is larger in the wheel, which is a newer version of TFLM
     "TfLiteFullyConnectedParams": Struct((5, 1), (32, 8), _OPTIONS, (16, 4)),
     "TfLiteGatherParams": Struct((8, 4), (8, 4), _OPTIONS),
     "TfLiteIfParams": Struct((8, 4), (8, 4), _OPTIONS),
@@ -193,3 +192,8 @@ STRUCTS: Mapping[str, Struct] = {
     "cmsis_nn::TransposeConv": Struct((72, 4), (80, 8), "kernels/cmsis_nn/transpose_conv.cc"),
 }
 """Sizes of structs by C++ name. Kernels whose struct is called just OpData are distinguished by their file."""
+
+
+def size_of(name: str, abi: Abi) -> int:
+    """Return the bytes of a struct under an ABI."""
+    return STRUCTS[name].of(abi).size
