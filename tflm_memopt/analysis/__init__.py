@@ -1,1 +1,1 @@
-"""Analyses of a graph: arena, cost, support."""
+"""Estimates of a model's instructions, time and flash, and the diagnosis of a model."""

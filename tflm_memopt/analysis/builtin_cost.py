@@ -1,7 +1,7 @@
-"""Estimate the instructions of operators that TFLM's own kernels run, with CMSIS-NN where it has a kernel.
+"""Estimates the instructions of operators that TFLM's own kernels run, with CMSIS-NN where it has a kernel.
 
-For each kernel, builtin_costs.json has the instructions per unit of each kind of work (builtin_work.py). These costs
-are fitted to counts of single operators (benchmarks/builtin_costs.py).
+For each kernel, builtin_costs.json has the instructions per unit of each kind of work (builtin_work.py).
+benchmarks/builtin_costs.py fits these costs to counts of single operators.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Counts = Mapping[str, float]
 ONCE = ("CALL_ONCE",)
 """Operators whose subgraph runs only in the first inference."""
 FREE = (VIEW, *ONCE)
-"""Operators that cost nothing: those that are not in the model's file, and those of the first inference."""
+"""Operators that cost nothing, because they are not in the model's file or run only in the first inference."""
 OTHERS = 0.02
-"""Largest fraction of an estimate that operators without counted instructions may have. Each operator without counted
-instructions counts as the slowest operator of its size.
+"""Largest part of an estimate that operators without counted instructions may have. Each of them counts as the slowest
+operator of its size.
 """
 SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
-"""Operators that have the costs of another operator: split_v.cc and unpack.cc copy runs of values like split.cc."""
+"""Operators that have the costs of another operator. split_v.cc and unpack.cc copy values as split.cc does."""
 WITHOUT_DSP = ("cortex-m0", "cortex-m3")
 """Cores without the DSP extension."""
 
@@ -49,7 +49,7 @@ class Builtins:
     """Whether the core has the DSP extension."""
 
     def instructions(self, graph: Graph, op: Op) -> float | None:
-        """Return the instructions of one operator without the interpreter's, or None if its kernel was not counted."""
+        """Return the instructions of an operator's kernel, or None if the kernel was not counted."""
         work = kernel_work(graph, op, dsp=self.dsp)
         name, _, rest = work.kernel.partition(" ")
         costs = self.kernels.get(work.kernel) or self.kernels.get(f"{SAME_LOOPS.get(name, name)} {rest}")

@@ -1,4 +1,4 @@
-"""Computes the work of TFLM's kernels that use windows of an image or multiply matrices; see builtin_work.py."""
+"""Computes the work of TFLM's kernels that read windows of an image or multiply matrices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tflm_memopt.tflm.builtin_memory import ConvShape, Node, conv_shape
 
 Amounts = Mapping[str, float]
 Found = tuple[str, Amounts]
-"""The variant of an operator's kernel, and its amounts of work, without that of the call."""
+"""The variant of an operator's kernel, and the amounts of its work. The work of the call itself is not included."""
 
 
 def dtype_of(node: Node, name: str) -> str:
@@ -35,7 +35,7 @@ def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: i
 
 
 class _Taps(NamedTuple):
-    """Rows and taps inside the input, over all windows of one channel."""
+    """Numbers of window rows and of taps that are inside the input, for all windows of one channel."""
 
     rows: int
     taps: int
@@ -48,7 +48,7 @@ def _taps(w: ConvShape) -> _Taps:
 
 
 def _product(pixels: int, channels: int, depth: int) -> Amounts:
-    """Return the work of a matrix product in groups of two pixels and two channels, with four values at once.
+    """Return the work of a matrix product that computes two pixels and two channels together, with four values at once.
 
     The remaining pixels and channels are computed one at a time.
     """
@@ -123,8 +123,10 @@ def depthwise(node: Node, *, dsp: bool = True) -> Found:
 
 
 def dense(node: Node, *, dsp: bool = True) -> Found:
-    """Return the work of arm_nn_vec_mat_mult_t_s8.c: two outputs and four values at once, and all others singly.
-    Without the DSP extension, arm_nn_vec_mat_mult_t_s8.c computes three outputs at once.
+    """Return the work of arm_nn_vec_mat_mult_t_s8.c.
+
+    The kernel computes two outputs and four values at once or, without the DSP extension, three outputs at once. It
+    computes the remaining outputs singly.
     """
     units = max(1, node.dim("i1", 0))
     depth, batches = node.elements("i1") // units, node.elements("o0") // units

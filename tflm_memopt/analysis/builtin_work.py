@@ -44,7 +44,7 @@ CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
 def _computed(node: Node) -> str:
-    """Return the type of the values that are computed, without indices, shapes and handles."""
+    """Return the type of the values with which an operator computes. Indices, shapes and handles do not count."""
     inputs = [t.dtype.lower() for t in _activations(node)]
     return next((dtype for dtype in inputs if dtype != "int32"), dtype_of(node, "i0"))
 
@@ -53,7 +53,7 @@ def _activations(node: Node) -> list[Tensor]:
     return [t for t in node.inputs if t is not None and not t.constant]
 
 
-# ---- Operators element by element, and copies ----
+# --- Element-wise operators and copies
 
 
 def _elements(node: Node) -> Found:
@@ -63,7 +63,10 @@ def _elements(node: Node) -> Found:
 
 
 def _binary(node: Node) -> Found:
-    """Count operands of one shape in CMSIS-NN, four values at once; reference kernels compute all indices."""
+    """Count values in groups of four, as CMSIS-NN computes operands of equal shapes.
+
+    For other operands, the reference kernel computes the index of each value.
+    """
     n = node.elements("o0")
     if node.elements("i0") != node.elements("i1"):
         return "broadcast", {"written": n}
@@ -76,7 +79,7 @@ def _copied(node: Node) -> Found:
 
 
 def _concatenation(node: Node) -> Found:
-    """Count a memcpy() for each operand and outer index. Operands with short runs take the most time."""
+    """Count a memcpy() for each operand and each index of the outer dimensions."""
     axis = int(node.options.get("axis", 0)) % max(1, node.rank("o0"))
     shape = node.outputs[0].shape
     pieces = math.prod(shape[:axis]) * len(node.inputs)
@@ -99,24 +102,19 @@ def _pad(node: Node) -> Found:
 
 
 def _slice(node: Node) -> Found:
-    """Count the values of an operator, or the runs along the last axis."""
+    """Count the values that an operator writes, and their runs along the last axis."""
     out = node.outputs[0]
     rows = out.elements // max(1, out.shape[-1] if out.shape else 1)
     return "", {"rows": rows, "written": out.elements}
 
 
 def _reduced(node: Node) -> Found:
-    """Count a loop over indices of any rank. Some axes have loops of their own."""
+    """Count the values that a reduction reads and writes. A reduction over height and width has a loop of its own."""
     axes = node.inputs[1].data if len(node.inputs) > 1 and node.inputs[1] is not None else None
     rank = node.rank("i0")
     chosen = sorted({int(a) % max(1, rank) for a in np.asarray(axes).ravel()}) if axes is not None else []
     variant = "images" if chosen == [1, 2] and rank == 4 else ""
     return variant, {"read": node.elements("i0"), "written": node.elements("o0")}
-
-
-def _transposed(node: Node) -> Found:
-    out = node.outputs[0]
-    return "", {"rows": out.elements // max(1, out.shape[-1]), "written": out.elements}
 
 
 def _resized(node: Node) -> Found:
@@ -158,17 +156,17 @@ def _scale(tensor: Tensor | None) -> float:
 
 
 def _blocks(node: Node) -> Found:
-    """Count the pixels of an operator that moves values one at a time."""
+    """Count the pixels and values of an operator that moves values one at a time."""
     out = node.outputs[0]
     pixels = max(node.elements(name) // max(1, node.dim(name, 3)) for name in ("i0", "o0"))
     return "", {"pixels": pixels, "written": out.elements}
 
 
-# ---- Operators with state ----
+# --- Operators with state
 
 
 def _lstm(node: Node) -> Found:
-    """Count arm_nn_lstm_step_s8.c, which computes two products for each of four gates, then the cells."""
+    """Count the work of arm_nn_lstm_step_s8.c, which computes two products for each of four gates, then the cells."""
     shape, units = (node.inputs[0].shape if node.inputs[0] is not None else (1, 1, 1)), node.dim("o0", 2)
     steps = math.prod(shape[:-1])
     products = steps * 4 * units
@@ -179,7 +177,7 @@ def _lstm(node: Node) -> Found:
 
 
 def _svdf(node: Node) -> Found:
-    """Count arm_svdf_s8.c, which computes a dense layer, then sums along time."""
+    """Count the work of arm_svdf_s8.c, which computes a dense layer, then sums along time."""
     filters, inputs = node.dim("i1", 0), node.dim("i1", 1)
     memory, units = node.dim("i2", 1), node.dim("o0", 1)
     return "", {
@@ -189,7 +187,7 @@ def _svdf(node: Node) -> Found:
 
 
 def _matrices(node: Node) -> Found:
-    """Count arm_batch_matmul_s8.c. BATCH_MATMUL first transposes a right operand that is not transposed."""
+    """Count the work of arm_batch_matmul_s8.c. A right operand that is not transposed is transposed first."""
     left, right, out = node.inputs[0], node.inputs[1], node.outputs[0]
     if left is None or right is None:
         return _elements(node)
@@ -214,9 +212,8 @@ OWN: Mapping[str, Callable[[Node], Found]] = {
     **dict.fromkeys(("CONCATENATION", "PACK"), _concatenation),
     **dict.fromkeys(("SPLIT", "SPLIT_V", "UNPACK"), _split),
     **dict.fromkeys(("PAD", "PADV2"), _pad),
-    **dict.fromkeys(("SLICE", "STRIDED_SLICE"), _slice),
+    **dict.fromkeys(("SLICE", "STRIDED_SLICE", "TRANSPOSE"), _slice),
     **dict.fromkeys(("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"), _reduced),
-    "TRANSPOSE": _transposed,
     **dict.fromkeys(("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"), _resized),
     **dict.fromkeys(("SOFTMAX", "LOG_SOFTMAX"), _softmax),
     **dict.fromkeys(("LOGISTIC", "TANH"), _sigmoid),
@@ -231,9 +228,9 @@ OWN: Mapping[str, Callable[[Node], Found]] = {
     **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), windows.pool),
     "TRANSPOSE_CONV": windows.transpose_conv,
 }
-"""Functions that count an operator's work by its type; other types work element by element."""
+"""Functions that count the work of an operator, by its type. All other types work element by element."""
 WITHOUT_DSP: Mapping[str, Callable[[Node], Found]] = {
     "DEPTHWISE_CONV_2D": partial(windows.depthwise, dsp=False),
     "FULLY_CONNECTED": partial(windows.dense, dsp=False),
 }
-"""Functions for kernels of CMSIS-NN that are different on cores without the DSP extension."""
+"""Functions that count the work of operators for which CMSIS-NN has other kernels without the DSP extension."""

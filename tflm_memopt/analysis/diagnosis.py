@@ -31,7 +31,7 @@ class Diagnosis:
     """The kind of a model, and advice what to do about it."""
 
     kind: str
-    """Identifier of the kind, which is the name of a section of docs/models.md and does not change."""
+    """Identifier of the kind, which never changes. docs/models.md has a section with this name."""
     what: str
     advice: str
 
@@ -42,8 +42,7 @@ class Diagnosis:
 def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False) -> Diagnosis:
     """Return the diagnosis of a model.
 
-    whole: whether no part of the model can be converted. int8_interface: whether the model already gets an int8
-    interface.
+    whole: whether no part of the model can be converted. int8_interface: whether `--int8-io` is given.
     """
     graphs = model.graphs
     custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}
@@ -96,7 +95,7 @@ def _see(kind: str) -> str:
 
 
 def _precision(graphs: Sequence[Graph]) -> tuple[str, str]:
-    """Return the kind and a description of the types in which a model computes and stores its weights."""
+    """Return the kind of a model, and a description of the types in which it computes and stores weights."""
     ops = [(graph, op) for graph in graphs for op in graph.ops if op.options.get("custom_code") != POST_PROCESSING]
     computed = {t.dtype for graph, op in ops if op.type not in CONVERSIONS for t in _activations(graph, op)}
     floats, integers = computed & {"FLOAT32"}, computed & {"INT8", "INT16", "UINT8"}
@@ -130,7 +129,7 @@ def _in_float(graph: Graph, op: Op) -> bool:
 
 
 def _stored(graph: Graph, op: Op) -> Iterator[str]:
-    """Yield the types of an operator's weights. The type of a constant that a DEQUANTIZE reads is its stored type."""
+    """Yield the types in which an operator's weights are stored. A constant that DEQUANTIZE reads counts as weights."""
     places = (0,) if op.type == "DEQUANTIZE" else WEIGHTS.get(op.type, (0, ()))[1]
     given = (graph.tensors.get(op.inputs[i]) for i in places if i < len(op.inputs))
     return (t.dtype for t in given if t is not None and t.constant)

@@ -1,11 +1,9 @@
-"""Estimate the cycles of a model on Espressif's chips from published cycles of ESP-NN's kernels and from counted C
-code.
+"""Estimates the cycles of a model on Espressif's chips from published cycles of ESP-NN and from counted C code.
 
-These estimates were not compared with measurements on a chip. esp.json has the published figures with their sources,
-and for each kernel a range of costs that contains the figures. A kernel in plain C costs its counted instructions on
-RV32 times the chip's range of cycles per instruction. The same range of cycles per instruction applies to Xtensa, whose
-compiler for these chips is not available. The upper bounds include reads of weights from flash that do not fit the
-cache.
+The estimates were not compared with measurements on a chip. esp.json has the published figures with their sources, and
+for each kernel a range of costs that contains the figures. The cost of a kernel in plain C is the number of its
+instructions on RV32 times the chip's range of cycles per instruction. Xtensa cores have the same range, because no
+compiler for them is at hand. The upper bounds include reads of weights from flash that do not fit the cache.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
 Span = tuple[float, float]
 """Lower and upper bound."""
 Costs = Mapping[str, Span]
-"""Cost of each unit of a kernel's work: an amount of costs.Work, or `values` read under windows."""
+"""Cost of a unit of each kind of a kernel's work. Kinds are fields of costs.Work, and `values` under windows."""
 
 COUNTED = "rv32"
 """Core of analysis/costs.json whose instructions are used for all chips."""
@@ -32,8 +30,8 @@ TFLM = "cortex-m4"
 TFLM_FACTOR = 2.0
 """Largest ratio of the instructions of a reference kernel on RV32 or Xtensa to those on a Cortex-M4."""
 AT_ONCE: Mapping[str, int] = {"S3": 8, "P4": 16}
-"""Number of pixels for which ESP-NN's vector kernels for 1x1 convolutions read the weights once. All other kernels of
-ESP-NN read the weights for each pixel.
+"""Number of pixels for which ESP-NN's vector kernels for 1x1 convolutions read the weights once, by ESP-NN's code for a
+chip. All other kernels of ESP-NN read the weights for each pixel.
 """
 SHARE = 4
 """Weights of an operator below 1 / SHARE of the cache stay in the cache while a group runs."""
@@ -94,7 +92,7 @@ class EspChip:
         return sum(n for n, inside in macs if inside) / total if total else None
 
     def _in_library(self, work: Work, kernel: str) -> Span:
-        """Return the cycles of an ESP-NN kernel for an operator of a plan, and those of the C code around it."""
+        """Return the cycles of an ESP-NN kernel for an operator of a plan, including the C code that calls it."""
         inside = self._library(kernel, {"macs": work.macs, "written": work.written})
         outside = _times(around(work), self.cycles_per_instruction)
         return inside[0] + outside[0], inside[1] + outside[1]
@@ -115,15 +113,16 @@ class EspChip:
         return low, high + weights * reads * self.flash_cycles_per_byte
 
     def _fetched(self, work: Work) -> float:
-        """Return the maximum number of cycles for reading the weights of an operator of a plan from flash. Between two
-        iterations of an operator, other operators of the group replace the operator's weights in the cache.
+        """Return the most cycles for which an operator of a plan reads its weights from flash.
+
+        Between two iterations of an operator, other operators of the group replace its weights in the cache.
         """
         nbytes = work.macs / work.pixels if work.pixels else 0.0
         if work.copied or nbytes <= self.cache / SHARE:
             read = nbytes * min(1.0, work.iterations)
         elif nbytes <= self.cache:
             read = nbytes * work.iterations
-        else:  # a row that is read in place needs each weight only once
+        else:  # for a row that is read in place, each weight is read only once
             read = nbytes * (work.iterations if _in_place(work) else work.pixels)
         return read * self.flash_cycles_per_byte
 
@@ -152,10 +151,10 @@ def packed(work: Work) -> str | None:
 
 
 def around(work: Work) -> Span:
-    """Return the instructions on RV32 around ESP-NN's kernel for an operator of a plan.
+    """Return the instructions on RV32 that our code takes around an ESP-NN kernel for an operator of a plan.
 
-    Windows are gathered into scratch in words (`quads`) if the input has a multiple of four channels, and by `loops`
-    otherwise. If a depthwise convolution makes whole rows, columns under several windows are gathered only once.
+    Our code gathers windows into scratch, in words (`quads`) if the input has a multiple of four channels. If a
+    depthwise convolution computes whole rows, columns under several windows are gathered only once.
     """
     kernel = work.kernel.split()[0]
     costs = _spans(measured("esp.json")["around"][kernel])

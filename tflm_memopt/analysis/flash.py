@@ -1,7 +1,7 @@
 """Estimates the flash that a model adds to a firmware: its own bytes, this project's C library, and TFLM.
 
-flash.json has measurements (benchmarks/flash.py) of the library on each core and of TFLM on one core. The number of
-bytes of the model is exact. All other figures are estimates, which add up parts that were measured separately.
+flash.json has measurements (benchmarks/flash.py) of the library on each core and of TFLM on one core. The bytes of the
+model are exact. All other figures are estimates, because they are sums of parts that were measured separately.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class Firmware:
     rewritten: bool = False
     """Whether the model needs the C library."""
     packed: frozenset[Family] = frozenset()
-    """Families of cores for which the programs are packed, all of which a board must support."""
+    """Families of cores for which the model's programs are packed. A board must support all of them."""
     interpreter: bool = True
-    """Whether TFLM runs the model, which otherwise is a C module."""
+    """Whether TFLM runs the model. If not, it is a C module."""
 
     def on(self, core: str) -> Footprint:
-        """Return the footprint on a core of analysis/costs.py, or on the core OTHERS for any other core."""
+        """Return the footprint on a core. An unmeasured core counts as the core OTHERS."""
         return Footprint(core, self.model, self._library(core), tflm(self.operators) if self.interpreter else 0)
 
     def _library(self, core: str) -> int:
@@ -73,7 +73,7 @@ def tflm(operators: Iterable[str]) -> int:
 
 
 def kernels(operators: Iterable[str]) -> int:
-    """Return the bytes of TFLM's kernels, of which one that was not measured counts as the median."""
+    """Return the bytes of TFLM's kernels. A kernel that was not measured counts as the median of all kernels."""
     tflm = measured("flash.json")["tflm"]
     known, shared, wanted = tflm["kernels"], int(tflm["shared"]), list(operators)
     middle = sorted(known.values())[len(known) // 2]

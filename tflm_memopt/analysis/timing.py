@@ -1,8 +1,8 @@
-"""Estimate the milliseconds of an inference from its instructions, cycles per instruction, and the clock.
+"""Estimates the milliseconds of an inference from its instructions, cycles per instruction, and the clock.
 
 The cycles of an instruction depend on its kind and on the wait states of the flash. cycles.json has the cycles per
-instruction for each kernel, from the model of benchmarks/cycles.py, with the known error of that model. esp.py has
-ranges for Espressif's chips. For all other cores, only instructions are known.
+instruction for each kernel, from the cycle model of benchmarks/cycles.py, with the known error of the cycle model.
+esp.py has ranges for Espressif's chips. For all other cores, only instructions are known.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 Span = tuple[float, float]
 """Lower and upper bound."""
 UNIFIED = "for both"
-"""Suffix of the key of a timing with a unified cache, as in chips with external flash."""
+"""Suffix of a key in cycles.json for a flash whose cache holds both code and constants."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlashTiming:
-    """Timing of a chip's flash at its full clock, in terms of the model of benchmarks/cycles.py."""
+    """Timing of a chip's flash at its full clock, as the cycle model of benchmarks/cycles.py describes it."""
 
     wait_states: int
     """Additional cycles for each line that is read from the flash itself."""
@@ -40,8 +40,8 @@ class FlashTiming:
     prefetch: bool = False
     """Whether the flash reads the next line ahead."""
     unified_ways: int = 0
-    """Number of ways of a set-associative cache of `instruction_lines` lines for both code and constants, or 0 if each
-    has its own cache.
+    """Number of ways of a set-associative cache of `instruction_lines` lines for both code and constants, or 0 if code
+    and constants have a cache each.
     """
 
     @property
@@ -53,35 +53,35 @@ class FlashTiming:
 
 
 COPY_CYCLES = 1.0
-"""Cycles to copy a byte of weights from flash without its waits; a Cortex-M4 takes 0.5 instructions."""
+"""Cycles to copy a byte of weights from flash, without waits. A Cortex-M4 takes 0.5 instructions for a byte."""
 NO_WAIT = FlashTiming(0)
 """Timing of code and constants without wait states, as in tightly coupled memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlashWaits:
-    """Cycles for which a core waits when it reads constants from flash."""
+    """Waits of a core that reads constants from flash."""
 
     cached: int
     """Bytes of the cache for constants."""
     cycles_per_byte: float
-    """Cycles for each byte that is not in the cache of constants."""
+    """Cycles for which the core waits for each byte that is not in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlowCycles:
-    """Cycles to read and to write a byte of slow memory, beyond those for a byte of fast memory."""
+    """Additional cycles to read and to write a byte of slow memory, compared with fast memory."""
 
     read: Span
     write: Span
 
     @staticmethod
     def of(read: Sequence[float], write: Sequence[float]) -> SlowCycles:
-        """Return the range of costs from pairs of the minimum and maximum."""
+        """Return the costs for pairs of a lower and an upper bound."""
         return SlowCycles((read[0], read[1]), (write[0], write[1]))
 
     def times(self, factor: float) -> SlowCycles:
-        """Return the costs in cycles of another clock, while the memory keeps its own clock."""
+        """Return the costs in cycles of a core with another clock. The clock of the memory stays the same."""
         return SlowCycles.of([n * factor for n in self.read], [n * factor for n in self.write])
 
     def moved(self, read: int, written: int) -> Span:
@@ -92,7 +92,7 @@ class SlowCycles:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Cycles per instruction on a core with a flash, including the model's error."""
+    """Cycles per instruction on a core with a flash, including the error of the cycle model."""
 
     kernels: Mapping[str, Span]
     """Cycles per instruction by kernel. The key "" is for kernels without modelled cycles."""
@@ -108,7 +108,9 @@ class Rates:
         return low, high
 
     def of(self, kernel: str, *, waits: bool = True) -> Span:
-        """Return the cycles per instruction of a kernel, whose variants without a model count as the plain kernel."""
+        """Return the cycles per instruction of a kernel. A variant without modelled cycles counts as the plain
+        kernel.
+        """
         kernels, (name, *_, way) = self.kernels if waits else self.without_waits, kernel.split()
         return kernels.get(kernel) or kernels.get(f"{name} {way}") or kernels[""]
 
@@ -117,9 +119,9 @@ class Rates:
 def rates(core: str, flash: FlashTiming | None) -> Rates | None:
     """Return the cycles per instruction of a core, or None if they are unknown.
 
-    If the flash is not described, the range of cycles covers all described internal flashes, from the fastest to the
-    slowest. With a unified cache, the range begins with the cycles without waits, because small models stay in the
-    cache.
+    If `flash` is None, the range covers all modelled internal flashes of the core, from the fastest to the slowest.
+    With a cache for both code and constants, the range begins with the cycles without waits, because small models stay
+    in the cache.
     """
     whole = measured("cycles.json")
     found = whole["cores"].get(core)
@@ -155,7 +157,7 @@ class Clock:
     """The clock of a core, which converts instructions into milliseconds."""
 
     core: str
-    """Name of the core as in costs.json or, for an unmeasured core, as its manufacturer names it."""
+    """Name of the core in costs.json or, for an unmeasured core, the name that its manufacturer uses."""
     mhz: float
     board: str = ""
     """Identifier of the board, or ""."""
@@ -210,8 +212,9 @@ class Clock:
         return rates(self.core, self.flash)
 
     def cycles(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> Span | None:
-        """Return the range of cycles of a plan, including the error of estimates, or None if it is unknown. moved:
-        bytes of slow memory that the plan reads and writes.
+        """Return the range of cycles of a plan, including the error of estimates, or None if it is unknown.
+
+        moved: bytes of slow memory that the plan reads and writes.
         """
         inside = self._fast(work)
         if not any(moved) or inside is None:
@@ -232,7 +235,7 @@ class Clock:
         return _widened((least, most), table.high, table.low)
 
     def _of_kernel(self, work: Work, instructions: float) -> Span:
-        """Return the cycles of an operator. Copied weights save waits of the flash, but not more than all waits."""
+        """Return the cycles of an operator. Copied weights save waits of the flash."""
         waiting = self.rates
         if waiting is None:
             raise TypeError("no cycles are known")
@@ -262,7 +265,7 @@ class Clock:
             raise UsageError(
                 f"the time cannot be estimated: the cycles per instruction on {self.core} are unknown",
                 code="time_unknown",
-                hint=f"a board or --target with one of {', '.join(timed_cores())}, or --max-instructions alone",
+                hint=f"use a board or --target with one of {', '.join(timed_cores())}, or --max-instructions alone",
             )
         return milliseconds * self.mhz * 1000
 
@@ -273,18 +276,18 @@ def _widened(span: Span, high: float, low: float) -> Span:
 
 
 def timed_cores() -> list[str]:
-    """Return the cores with known cycles for any flash."""
+    """Return the cores whose cycles are modelled."""
     return [core for core in measured("cycles.json")["cores"] if rates(core, None)]
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """Limit of the time in milliseconds, checked with the upper bound of the cycles."""
+    """Limit of the time of an inference. The upper bound of the cycles must keep the limit."""
 
     milliseconds: float
     clock: Clock
     builtin: float = 0
-    """Cycles of builtin operators, which add to those of the plan."""
+    """Cycles of builtin operators, which are not part of the plan."""
 
     @property
     def cycles(self) -> float:
@@ -297,7 +300,7 @@ class TimeLimit:
         return span[1] if span else math.inf
 
     def least(self, cycles: float) -> float:
-        """Return the smallest limit in milliseconds, rounded up, that a plan with this number of cycles keeps."""
+        """Return the smallest limit, in milliseconds, that a plan with a number of cycles keeps."""
         return math.ceil((cycles + self.builtin) / self.clock.mhz / 100) / 10
 
 
@@ -331,11 +334,10 @@ class Time:
 
     @property
     def change(self) -> Span | None:
-        """Minimum and maximum of the relative change of the time. If times are unknown, the result is the relative
-        change of the instructions, or None if both are unknown.
+        """Minimum and maximum of the relative change of the time or, if times are unknown, of the instructions.
 
-        The relative error of the cycle model is assumed to be the same before and after, so equal ends of the two
-        ranges are compared.
+        The result is None if both are unknown. The relative error of the cycle model is assumed to be the same before
+        and after the rewrite. So the lower bounds of both times are compared, and the upper bounds.
         """
         before, after = self.original, self.rewritten
         if not (before and after):
@@ -355,8 +357,9 @@ def time_of(
     cycles: tuple[Span | None, Span | None],
     work: Iterable[Work] = (),
 ) -> Time:
-    """Return the times of both models. instructions, cycles: the figures of the original and of the rewritten model, or
-    None if unknown. work: work of our operators.
+    """Return the times of the original and of the rewritten model.
+
+    instructions, cycles: figures of both models, or None if they are unknown. work: work of our operators.
     """
     after, counted = cycles[1], instructions[1]
     per = clock.per_instruction if clock else None

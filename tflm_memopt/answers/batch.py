@@ -11,7 +11,7 @@ from tflm_memopt.errors import MemoptError
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One model of a folder, with its report or the error that it raised."""
+    """One model of a folder, with its report or the error that its conversion raised."""
 
     model: str
     report: Report | None = None

@@ -38,7 +38,7 @@ def unknown(arena: Arena) -> str:
 
 
 def plain(record: Any, *without: str) -> dict[str, Any]:
-    """Return a record's fields for JSON, without the fields that are named. Arenas are converted by Arena.to_json()."""
+    """Return a record's fields for JSON. without: names of the fields to leave out."""
     return {f.name: _plain(getattr(record, f.name)) for f in fields(record) if f.name not in without}
 
 
@@ -50,8 +50,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
     return plain(value) if is_dataclass(value) else value
-
-
-def in_one_line(name: str) -> str:
-    """Return a name escaped for a repr, so that it stays on one line."""
-    return ascii(name)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tflm_memopt.answers.convention import convention, in_one_line, plain
+from tflm_memopt.answers.convention import convention, plain
 from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 
 LINK_STATE = 64
-"""Maximum bytes of arena in which an operator keeps what it needs to continue after it has waited for a message."""
+"""Most bytes of arena in which an operator stores how to continue after it has waited for a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +19,12 @@ class DeviceReport:
     """One of several devices that run a network together."""
 
     file: str
-    """Path of the device's model, in a folder of its own."""
+    """Path of the device's model. Each device has a folder."""
     arena: Arena
     flash: int
     """Bytes of the model file."""
     weights: int
-    """Bytes of those filters and biases of the network that the device stores."""
+    """Bytes of the filters and biases that the device stores."""
     sent: int
     """Bytes of the messages that the device sends in one inference."""
     received: int
@@ -32,7 +32,7 @@ class DeviceReport:
 
 @dataclass(frozen=True, slots=True)
 class OneDevice:
-    """The same network, rewritten for a single device."""
+    """The result for a single device that runs the whole network."""
 
     arena: Arena
     flash: int
@@ -47,7 +47,7 @@ class StageOnDevice:
 
     device: int
     first: int
-    """Index of the stage's first operator."""
+    """Index of the first of these operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +75,29 @@ class DevicesReport:
     original_weights: int
     alone: OneDevice
     rows: tuple[int, ...]
-    """Operators whose rows are split among the devices, each of which has all weights of the operators (FFMT)."""
+    """Operators whose rows are split among the devices (FFMT). Each device has all weights of these operators."""
     overlap: tuple[int, ...]
-    """Operators whose rows are split without exchange: devices recompute rows that other devices also compute (FTP)."""
+    """Operators whose rows are split without exchange of rows, so that several devices compute some rows (FTP)."""
     channels: tuple[int, ...]
-    """Operators whose output channels are split; a device has only the weights of its channels (FDT, fan-out)."""
+    """Operators whose output channels are split (FDT, fan-out). A device has only the weights of its channels."""
     inputs: tuple[int, ...]
-    """Operators whose input channels are split, so that each device computes partial sums (FDT, fan-in)."""
+    """Operators whose input channels are split (FDT, fan-in). Each device computes partial sums."""
     whole: tuple[int, ...]
-    """Operators that one device runs alone: the first device, or the device of their stage."""
+    """Operators that one device runs alone. The first device runs them, unless `stages` names other devices."""
     split_weights: tuple[int, ...]
-    """Bytes per device of those weights that are split by output or input channels."""
+    """Bytes of the weights on each device that are split by output or input channels."""
     original_split_weights: int
     room: int
-    """Minimum buffer size of a link between two devices, in bytes, if senders wait for room."""
+    """Bytes that the buffer of a link needs at least if senders wait for room in it."""
     room_for_all: int
-    """Buffer size in bytes that a link without flow control needs, because it holds all messages of an inference."""
+    """Bytes that the buffer of a link without flow control needs. It holds all messages of an inference."""
     identity: int
-    """Number that every message carries, which is equal in all models that belong together."""
+    """Number in every message, which all models of one conversion have in common."""
     seconds: float
     time: DevicesTime | None = None
     """Estimated time, or None if the speed of the links is unknown."""
     stages: tuple[StageOnDevice, ...] = ()
-    """Stages of whole operators, in order, if more than one device runs whole operators."""
+    """Runs of whole operators on one device, in order, if more than one device runs whole operators."""
 
     @property
     def convention(self) -> str:
@@ -126,7 +126,7 @@ class DevicesReport:
 
     @property
     def drawbacks(self) -> tuple[str, ...]:
-        """Sentences about properties in which a single device is at least as good as several."""
+        """Sentences that state in which respects a single device is at least as good as several devices."""
         found, alone = [], self.alone
         more = self.ram - alone.arena.total
         if more > 0:
@@ -135,7 +135,7 @@ class DevicesReport:
             why = "for the state of its links" if more <= LINK_STATE else rows
             found.append(
                 f"the largest device needs {more:,} B more RAM than one device alone, {why}; "
-                f"share only if {alone.flash:,} B of flash are too many for one"
+                f"use several devices only if a device has less than {alone.flash:,} B of flash"
             )
         elif more == 0:
             found.append("the largest device needs as much RAM as one device alone")
@@ -147,7 +147,7 @@ class DevicesReport:
 
     def __repr__(self) -> str:
         arenas = ", ".join(d.arena.figure(d.arena.total) for d in self.devices)
-        return f"<DevicesReport of {in_one_line(self.model)}: arenas of {arenas} B, {self.convention}>"
+        return f"<DevicesReport of {self.model!a}: arenas of {arenas} B, {self.convention}>"
 
     def to_json(self) -> dict[str, Any]:
         return plain(self) | {"drawbacks": self.drawbacks}
@@ -163,10 +163,10 @@ class OptimizedDevices:
 
 @dataclass(frozen=True, slots=True)
 class DevicesPoint:
-    """A Pareto-optimal split of a network: no other split is better in both peak device memory and time."""
+    """A split of a network. No other split is better both in the memory of the largest device and in time."""
 
     devices: int
-    """Number of devices that take part, which is 1 if the first device runs the whole network."""
+    """Number of devices that run operators. It is 1 if the first device runs the whole network."""
     rows: tuple[int, ...]
     """Operators split by rows, as in DevicesReport."""
     overlap: tuple[int, ...]
@@ -182,9 +182,9 @@ class DevicesPoint:
     milliseconds: float
     """Estimated upper bound on the time of one inference."""
     stages: tuple[StageOnDevice, ...] = ()
-    """Stages of whole operators, as in DevicesReport."""
+    """Runs of whole operators on one device, as in DevicesReport."""
     board: tuple[BoardFit, ...] = ()
-    """Free RAM and flash of the exploration's board for each device, in the order of the devices."""
+    """How each device's model fits on the board of the exploration, in the order of the devices."""
 
     @property
     def memory(self) -> int:
@@ -193,8 +193,8 @@ class DevicesPoint:
 
     @property
     def left(self) -> tuple[int, int] | None:
-        """Return the least RAM and the least flash, in bytes, that any device leaves free on the board, or None without
-        a board.
+        """Return the least bytes of RAM and of flash that a device leaves free on the board, or None without a
+        board.
         """
         if not self.board:
             return None
@@ -203,7 +203,7 @@ class DevicesPoint:
 
 @dataclass(frozen=True, slots=True)
 class DevicesExploration:
-    """Result of explore_devices(): memory of the largest device against time, the fastest point first."""
+    """Result of explore_devices(): splits with the memory of the largest device and the time, fastest split first."""
 
     model: str
     devices: int
@@ -218,7 +218,7 @@ class DevicesExploration:
     points: tuple[DevicesPoint, ...]
     seconds: float
     board: str | None = None
-    """Id of the board that is used for every device, or None."""
+    """Id of the board that every device is, or None."""
 
     @property
     def convention(self) -> str:
@@ -226,7 +226,7 @@ class DevicesExploration:
         return convention(self.original_arena)
 
     def __repr__(self) -> str:
-        return f"<DevicesExploration of {in_one_line(self.model)}: {len(self.points)} points, {self.convention}>"
+        return f"<DevicesExploration of {self.model!a}: {len(self.points)} points, {self.convention}>"
 
     def to_json(self) -> dict[str, Any]:
         points = [plain(point) | {"memory": point.memory} for point in self.points]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tflm_memopt.analysis.costs import Cost, Work
-from tflm_memopt.answers.convention import convention, in_one_line, plain
+from tflm_memopt.answers.convention import convention, plain
 from tflm_memopt.answers.report import MemoriesReport
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.targets.boards import BoardFit
@@ -15,7 +15,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class PointReport:
-    """A Pareto-optimal plan in bytes and in the exploration's cost, which has been planned, checked and lowered."""
+    """A plan that no other plan beats both in bytes and in the cost of the exploration. It was checked and lowered."""
 
     overhead: float
     """F, the executed multiply-accumulates divided by those of the original model."""
@@ -27,7 +27,7 @@ class PointReport:
     instructions: int
     """Estimated instructions on the exploration's core (analysis/costs.py), without builtin operators."""
     rematerialisations: int
-    """Number of tensors that are computed a second time, so that a reduction over them need not keep them."""
+    """Number of tensors that are computed a second time, instead of being kept until a reduction over them ends."""
     proven: bool
     """Whether it is proved that no layout of these groups has a lower head."""
     plan: Plan
@@ -46,7 +46,7 @@ class PointReport:
         return (self.board.ram_left, self.board.flash_left) if self.board else None
 
     def price(self, cost: Cost) -> float:
-        """Return F, the instructions, or the maximum milliseconds, whichever the exploration's cost is."""
+        """Return the cost of the plan: F, its instructions, or its longest time in milliseconds."""
         if cost == "time" and self.milliseconds:
             return self.milliseconds[1]
         return self.overhead if cost == "macs" else self.instructions
@@ -61,21 +61,21 @@ class PointReport:
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """Result of explore(): the frontier of a model, least cost first, with the original under TFLM as the reference."""
+    """Result of explore(): the frontier of a model, least cost first, and the figures of the original under TFLM."""
 
     model: str
     input: str
     op_per: str
     target: str
     cost: Cost
-    """Cost by which points are compared, in addition to bytes. Instructions and time are estimates."""
+    """Cost by which plans are compared, in addition to bytes. Instructions and time are estimates."""
     core: str
     """The core for which instructions are estimated."""
     without: tuple[str, ...]
     original_macs: int
     original_arena: Arena
     points: tuple[PointReport, ...]
-    """Points of the frontier, then points with tensors in slow memory; () if no operator runs row by row."""
+    """Plans of the frontier, then plans with tensors in slow memory, or () if no operator runs row by row."""
     seconds: float
     original_instructions: int | None = None
     """Estimated instructions of the original under TFLM with CMSIS-NN on `core`, or None if they are unknown or if
@@ -84,7 +84,7 @@ class Exploration:
     original_milliseconds: tuple[float, float] | None = None
     """Estimated lower and upper bound on the time of the original on the board, or None if they are unknown."""
     board: str | None = None
-    """Id of the board whose free RAM and flash each point reports, or None."""
+    """Id of the board whose free memory each plan states, or None."""
 
     @property
     def slow(self) -> bool:
@@ -99,7 +99,7 @@ class Exploration:
     def __repr__(self) -> str:
         before = self.original_arena.figure(self.original_arena.total)
         what = f"{len(self.points)} points, TFLM today {before} B, {self.convention}"
-        return f"<Exploration of {in_one_line(self.model)}: {what}>"
+        return f"<Exploration of {self.model!a}: {what}>"
 
     def to_json(self) -> dict[str, Any]:
         points = [point.to_json() for point in self.points]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tflm_memopt.analysis.timing import Time
-from tflm_memopt.answers.convention import in_one_line, plain
+from tflm_memopt.answers.convention import plain
 from tflm_memopt.answers.report import Flash
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.targets.boards import Board, BoardFit
@@ -33,8 +33,9 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """Ratio of the board's memory to the rewritten model's needs, for the scarcer of RAM and flash; its inverse if
-        below 1.
+        """Ratio of the board's memory to the needs of the rewritten model, for RAM or flash, whichever is scarcer.
+
+        A ratio below 1 is inverted, so that the result is at least 1.
         """
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
@@ -53,7 +54,7 @@ class Fits:
     flash: Flash
     boards: tuple[BoardReport, ...]
     original_refused: str = ""
-    """Reason why TFLM refuses the original model, which then fits on no board, or ""."""
+    """Reason why TFLM refuses the original model, so that it fits on no board, or ""."""
 
     @property
     def fitting(self) -> int:
@@ -67,9 +68,7 @@ class Fits:
 
     @property
     def other_target(self) -> str:
-        """Return a phrase with the number of boards whose target the rewritten program is not packed for, or "" for
-        none.
-        """
+        """Return a phrase with the number of boards that cannot run the packed program, or ""."""
         number = sum(not row.rewritten.runs for row in self.boards)
         return f"{number} have another target" if number else ""
 
@@ -79,7 +78,7 @@ class Fits:
         return tuple(row for row in self.boards if row in nearest)
 
     def __repr__(self) -> str:
-        return f"<Fits of {in_one_line(self.model)}: rewritten on {self.fitting} of {len(self.boards)} boards>"
+        return f"<Fits of {self.model!a}: rewritten on {self.fitting} of {len(self.boards)} boards>"
 
     def to_json(self) -> dict[str, Any]:
         return plain(self)

@@ -1,4 +1,4 @@
-"""Reports on a model's operators, both those fused into groups and those that stayed builtin."""
+"""Reports on the operators of a model: those that are fused into groups, and those that stay builtin."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """A rolling buffer of `depth` of the tensor's `rows` rows. In a tiled group, `depth` is 0, and `bytes` counts the
-    pixels that are kept.
+    """A rolling buffer that holds `depth` of the `rows` rows of a tensor.
+
+    In a tiled group, `depth` is 0, and the buffer holds pixels.
     """
 
     tensor: str
@@ -33,7 +34,7 @@ class StageReport:
     """An operator inside a group, and how the group computes its output."""
 
     ops: tuple[int, ...]
-    """Indices of the original model's operators that this stage combines."""
+    """Indices of the original model's operators that are combined in this operator."""
     operator: str
     tensor: str
     """Name of the output tensor."""
@@ -52,16 +53,16 @@ class StageReport:
     cached: bool
     """Whether rows that two stripes share are kept."""
     sums: bool
-    """Whether the operator accumulates int32 sums, one input row or one channel group at a time."""
+    """Whether the operator adds int32 sums, one input row or one channel group at a time."""
     packed: bool
-    """Whether a packed kernel of the target, and not a generic kernel, runs the operator."""
+    """Whether a packed kernel of the target runs the operator. If not, a generic kernel runs it."""
     rematerialised: bool = False
-    """Whether the operator computes its tensor a second time, so that a reduction over the tensor need not keep it."""
+    """Whether the operator computes a tensor a second time, instead of keeping it until a reduction over it ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """A fused group: its operators by their indices in the original model, its rolling buffers, and its peak bytes."""
+    """A group of fused operators, with their indices in the original model."""
 
     ops: tuple[int, ...]
     operators: tuple[str, ...]

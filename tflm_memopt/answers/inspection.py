@@ -7,7 +7,7 @@ from typing import Any
 
 from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.analysis.flash import Firmware
-from tflm_memopt.answers.convention import convention, in_one_line, plain
+from tflm_memopt.answers.convention import convention, plain
 from tflm_memopt.plan.memory_map import MemoryMap
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
@@ -35,7 +35,7 @@ class OperatorReport:
     channels: int
     """Number of the operator's output channels, if it has weights."""
     dead_channels: int
-    """Number of output channels that cannot influence any model output and that folding removes."""
+    """Number of output channels that cannot influence any output of the model. They are removed."""
     live_bytes: int
     """Bytes of activations that are live while the operator runs."""
     supported: bool
@@ -58,19 +58,19 @@ class Inspection:
     """Index of the operator during which the most bytes of activations are live."""
     macs: int
     dead_macs: int
-    """Multiply-accumulates of dead channels, which folding saves."""
+    """Multiply-accumulates of channels that cannot influence any output."""
     channels: int
     dead_channels: int
     waiting: int
-    """Number of tensors that must be kept whole during a reduction over them, which rematerialisation may avoid."""
+    """Number of tensors that are kept whole until a reduction over them ends, unless they are computed twice."""
     memory: MemoryMap = field(repr=False)
     """Memory map of the plan that TFLM's own planner makes."""
     firmware: Firmware = field(repr=False)
     """Flash that the model needs under TFLM."""
     fits: tuple[BoardFit, ...] = field(repr=False)
-    """Fit on every board."""
+    """How the model fits on each known board."""
     refused: str = ""
-    """Reason why TFLM refuses the model, or "" if the types of its operators give no reason."""
+    """Reason why TFLM refuses the model, or "" if the types of its operators are accepted."""
 
     @property
     def convention(self) -> str:
@@ -80,7 +80,7 @@ class Inspection:
     def __repr__(self) -> str:
         total, count = self.arena.figure(self.arena.total), len(self.operators)
         what = f"{self.diagnosis.what}, {count} operators, arena {total} B, {self.convention}"
-        return f"<Inspection of {in_one_line(self.model)}: {what}>"
+        return f"<Inspection of {self.model!a}: {what}>"
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields except the memory map, the firmware and the boards."""

@@ -21,17 +21,19 @@ from tflm_memopt.targets.boards import BoardFit
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Inputs and outputs of one inference of a rewritten model, as bytes. The original model gives the same outputs."""
+    """Inputs and outputs of one inference, as bytes. The original and the rewritten model give the same outputs."""
 
     inputs: tuple[bytes, ...]
     outputs: tuple[bytes, ...]
     real: bool = False
-    """Whether the inputs are the user's example instead of random values."""
+    """Whether the inputs are an example from the user. If not, they are random."""
 
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """A rewritten model with its plan (None for an unchanged model), its report, and the data for its figures."""
+    """A rewritten model with its plan, its report and the data for its figures. `plan` is None for an unchanged
+    model.
+    """
 
     model: bytes
     plan: Plan | None
@@ -39,12 +41,12 @@ class Optimized:
     original: bytes
     """The original model."""
     source: Path | None
-    """Path of the model if it was given as a path."""
+    """Path of the model, if optimize() got a path."""
     inspection: Inspection
     """Inspection of the original model."""
     memory: MemoryMap
     fits: tuple[BoardFit, ...]
-    """Fit of the rewritten model on every board."""
+    """How the rewritten model fits on each known board."""
     work: tuple[Work, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
@@ -53,13 +55,13 @@ class Optimized:
     def files(
         self, emit: str | Collection[str] = "cpp", labels: Sequence[str] = (), inputs: Sequence[NDArray[Any]] = ()
     ) -> Mapping[str, bytes]:
-        """Return the files that optimize writes, by name: model, plan, report and source files.
+        """Return the content of each file that optimize writes, by name.
 
         emit: "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "arduino", "platformio" or
         "esp-idf", a project; "tflite", only the model. Several kinds can be given as a list or as a text with commas.
-        labels: names for the values of a project's first output. inputs: one array per model input, as verify() takes
-        them, or with real numbers. A project or a C module stores the first inference of these arrays as its example,
-        or a random inference without arrays.
+        labels: names for the values of a project's first output. inputs: an array for each input of the model, as for
+        verify(), or with real numbers. A project or a C module stores the first inference of the arrays as its example.
+        Without arrays, it stores a random example.
         """
         return generic.files(self, emit, labels, inputs)
 
@@ -70,5 +72,8 @@ class Optimized:
         labels: Sequence[str] = (),
         inputs: Sequence[NDArray[Any]] = (),
     ) -> list[Path]:
-        """Write files() into a folder, all or none, and return their paths. The original is never overwritten."""
+        """Write all files into a folder and return their paths. If one cannot be written, none is written.
+
+        The original model is never overwritten.
+        """
         return generic.save(self, Path(folder), emit, labels, inputs)

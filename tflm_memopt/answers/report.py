@@ -1,4 +1,4 @@
-"""Report of a conversion."""
+"""The report of a conversion, which NAME.report.json contains."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.analysis.flash import Footprint
 from tflm_memopt.analysis.timing import Time
-from tflm_memopt.answers.convention import convention, in_one_line, plain
+from tflm_memopt.answers.convention import convention, plain
 from tflm_memopt.answers.groups import GroupReport, KeptBuiltin
 from tflm_memopt.rewrite.tiling import Tiling
 from tflm_memopt.targets.boards import BoardFit
@@ -56,16 +56,16 @@ class Balance:
     """Core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """Growth of the model, plus the library, plus those TFLM kernels that only the rewritten model needs. The added
-    flash is negative if the .tflite file shrinks by more than library and kernels add.
+    """Growth of the model, plus the library, plus TFLM kernels that only the rewritten model needs. This sum is
+    negative if the .tflite file shrinks by more than library and kernels add.
     """
     model: int
     """Growth of the .tflite file."""
     library: int
-    """Estimated size of the parts of the C library and of its TFLM adapter that the rewritten model uses."""
+    """Estimated size of the C library and its TFLM adapter, as far as the rewritten model uses them."""
     tflm: int
-    """Estimated size of TFLM kernels that the model no longer needs, minus that of newly needed kernels. `flash_added`
-    does not subtract this size, because another model may still need the kernels.
+    """Estimated size of TFLM kernels that only the original needs, minus that of kernels that only the rewritten model
+    needs. `flash_added` does not subtract this size, because another model may still need the kernels.
     """
     worthwhile: bool
 
@@ -79,12 +79,15 @@ class PackedEstimate:
     """Instructions of the original under TFLM with CMSIS-NN, or None if they are unknown."""
     generic: int
     packed: int
-    """Instructions of the same plan with packed kernels; with `--target` or `--board`, a faster plan may exist."""
+    """Instructions of the same plan with packed kernels. With `--target` or `--board`, a faster plan may exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """An input outside the arena: `rows` rows of `row_bytes`, of which `pushed` arrive at a time (external: 0)."""
+    """An input outside the arena with `rows` rows of `row_bytes` bytes.
+
+    `pushed` rows of a streamed input arrive at a time. For an external input, `pushed` is 0.
+    """
 
     rows: int
     row_bytes: int
@@ -93,8 +96,9 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """An input that is a sliding window of `rows` rows. Each inference adds `new` rows, and the sliding window is full
-    after `inferences` inferences.
+    """An input that is a sliding window of `rows` rows.
+
+    Each inference adds `new` rows, and the window is full after `inferences` inferences.
     """
 
     rows: int
@@ -116,21 +120,21 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class CoreReport:
-    """Work of one of two cores in an inference, without waits."""
+    """Work of one of two cores in an inference. Waits of the core are not included."""
 
     instructions: int
     """Estimated instructions."""
     share: float
-    """Fraction of the single-core instructions that this core executes."""
+    """Instructions of the core, as a fraction of those that one core alone executes."""
     stack: int
-    """Maximum bytes of stack on a Cortex-M33, which is outside the arena, without the user's wake and wait
-    functions.
+    """Most bytes of stack on a Cortex-M33, without the user's functions for waking and waiting. The stack is outside
+    the arena.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class BarriersReport:
-    """Number of barriers between two cores in an inference, and the cost of a barrier for each core, without waits."""
+    """Number of barriers between two cores in an inference, and the cost of a barrier without waiting."""
 
     count: int
     instructions: int
@@ -141,7 +145,7 @@ class BarriersReport:
 class MemoriesReport:
     """Sizes of the fast and the slow memory, and the bytes that our operators move in one inference.
 
-    Each iteration counts each byte under its window once, and the weights, biases and scales of its operator once.
+    Each iteration of an operator reads each byte under its window once, and all constants of the operator once.
     """
 
     fast: int
@@ -161,7 +165,7 @@ class FasterPlan:
     """A plan that takes more RAM but less time than the chosen plan."""
 
     flag: str
-    """Flag of `optimize` that yields this plan, or a plan with less RAM and the same time."""
+    """Flag of `optimize` with which the user gets a plan that is at least as good as this plan."""
     arena: int
     """Bytes of the whole arena."""
 
@@ -181,7 +185,7 @@ class Report:
     window: WindowReport | None
     op_per: str
     target: str
-    """The target for whose kernels the model is packed."""
+    """Target whose packed kernels the model uses."""
     max_macs: float | None
     ram_limit: int | None
     max_instructions: int | None
@@ -191,11 +195,11 @@ class Report:
     """F, the executed multiply-accumulates divided by those of the original."""
     macs: Macs
     instructions: Mapping[str, int]
-    """Estimated instructions of one inference for each core of the target (analysis/costs.py), without builtin
-    operators and the interpreter; {} for an unchanged model.
+    """Estimated instructions of one inference on each core of the target, without builtin operators and interpreter. {}
+    for an unchanged model.
     """
     dead_channels: int
-    """Output channels of weighted operators that were folded away because they cannot influence any output."""
+    """Number of output channels that were removed because they cannot influence any output."""
     arena: Arena
     original_arena: Arena
     lower_bound_head: int
@@ -212,9 +216,9 @@ class Report:
     original_boards: tuple[str, ...]
     seconds: float
     cut_short: tuple[str, ...] = ()
-    """Parts of the plan search (plan/effort.py) that the effort limit cut short, so that more effort may help."""
+    """Parts of the search for a plan that ended at the effort limit, so that more effort may give a better plan."""
     balance: Balance | None = None
-    """RAM saved and flash added by the rewrite, even if it was not kept, or None without a rewrite."""
+    """RAM saved and flash added by the rewrite, even if the model stays unchanged, or None without a rewrite."""
     board: BoardFit | None = None
     """How the model fits on the requested board."""
     in_arena: int | None = None
@@ -224,24 +228,24 @@ class Report:
     time: Time | None = None
     """Estimated time of an inference before and after the rewrite."""
     faster: FasterPlan | None = None
-    """If the model is slower than the original on `--board`: the nearest plan that is not, or the fastest plan."""
+    """A faster plan for `--board`, if the rewritten model is slower than the original there."""
     flash_limit: int | None = None
     """Limit of the flash for the model, the C library and TFLM, in bytes."""
     packed: PackedEstimate | None = None
-    """Gain from `--target` or `--board`, if the user gave neither and the gain can be estimated."""
+    """Estimated gain from packed kernels, if the user gave neither `--target` nor `--board`."""
     time_limit: float | None = None
     """Limit of the time of an inference, in milliseconds."""
     arena_size: int | None = None
     """Bytes to declare for the arena for every build of TFLM that NAME_ops.h names, or None if they are unknown."""
     interpreter: bool = True
-    """Whether TFLM runs the rewritten model; if not, `arena` and `footprint` are those of the C module."""
+    """Whether TFLM runs the rewritten model. If not, `arena` and `footprint` are those of the C module."""
     footprint: Footprints | None = None
     """Flash that inference needs before and after the rewrite."""
     original_refused: str = ""
     """Reason why TFLM refuses the original model, or "" if no reason is known."""
     planned_for: str = ""
-    """For models of builtin operators, the kernel library that may run them although tensors share bytes: "any" or that
-    of `--kernels`.
+    """For `--ops builtin`, the kernel library that may run the model although tensors share bytes: "any", or the
+    library of `--kernels`.
     """
     in_parts: tuple[Tiling, ...] = ()
     """Builtin operators that run in parts, by their indices in the original model."""
@@ -251,7 +255,7 @@ class Report:
     """The report of each of two cores, or () for one core."""
     barriers: BarriersReport | None = None
     memories: MemoriesReport | None = None
-    """RAM saved and flash added, or None for an unchanged model."""
+    """Sizes of the memories and the bytes that an inference moves, or None for an unchanged model."""
 
     @property
     def convention(self) -> str:
@@ -274,4 +278,4 @@ def outcome(report: Report) -> str:
     """Return one line that sums up a model's conversion."""
     before, after = (arena.figure(arena.total) for arena in (report.original_arena, report.arena))
     state = f"arena {before} B -> {after} B" if report.changed else f"unchanged, arena {after} B"
-    return f"{in_one_line(report.model)}: {state}, {report.convention}"
+    return f"{report.model!a}: {state}, {report.convention}"

@@ -1,4 +1,4 @@
-"""The commands for an application (app.toml); commands.py has the commands for a model."""
+"""The commands for an application (app.toml). commands.py has the commands for a model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tflm_memopt.files import keep, paths_below, write_files
 
 
 def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Rewrite all models of an application. settings: values of the flags, used if app.toml has none."""
+    """Rewrite all models of an application. settings: values of flags, which app.toml may replace."""
     arguments.refuse(args, (*arguments.ALONE, "flash_limit"), "one model", "a .tflite file")
     folder = args.output or Path(f"{args.model.stem}_memopt")
     app = read_app(args.model)
@@ -49,7 +49,9 @@ def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Print on which boards an application fits. The exit code is 1 if a named board, or every board, is too small."""
+    """Print the boards on which an application fits. The exit code is 1 if a named board, or every board, is
+    too small.
+    """
     app = read_app(args.model)
     with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:
         settings["progress"] = progress

@@ -10,14 +10,12 @@ from typing import TypeVar
 from tflm_memopt.errors import UsageError
 
 T = TypeVar("T")
-
-
 ALONE = ("plan", "plot", "inputs", "calibrate", "test", "labels", "manifest")
 """Flags of `optimize` that are for one model on one device."""
 
 
 def refuse(args: argparse.Namespace, flags: Iterable[str], are_for: str, hint: str) -> None:
-    """Raise UsageError if one of these flags is given. are_for: text that says what the flags are for."""
+    """Raise UsageError if one of the flags is given. are_for: what the flags are for, as the message names it."""
     for flag in flags:
         if getattr(args, flag):
             raise UsageError(f"--{flag.replace('_', '-')} is for {are_for}", hint=hint)
@@ -25,7 +23,7 @@ def refuse(args: argparse.Namespace, flags: Iterable[str], are_for: str, hint: s
 
 def count(argument: str) -> int:
     if not argument.isascii() or not argument.isdigit():
-        raise argparse.ArgumentTypeError(f"'{argument}' is not a whole number from 0")
+        raise argparse.ArgumentTypeError(f"'{argument}' is not a whole number: give 0, 1, 2 or more")
     return int(argument)
 
 
@@ -33,12 +31,12 @@ def folder(argument: str) -> Path:
     """Read the name of an output folder. The name of a model file is refused as a probable mistake."""
     path = Path(argument)
     if path.suffix == ".tflite" and not path.is_dir():
-        raise argparse.ArgumentTypeError(f"'{argument}' names a file, but several are written: give a folder")
+        raise argparse.ArgumentTypeError(f"'{argument}' is the name of a file: give a folder for several files")
     return path
 
 
 def reading(read: Callable[[str], T]) -> Callable[[str], T]:
-    """Return a function for argparse that reads an argument with `read` and reports UsageError as argparse does."""
+    """Return a function that reads an argument with `read` and raises the errors that argparse expects."""
 
     def read_argument(argument: str) -> T:
         try:

@@ -1,4 +1,4 @@
-"""Each command function takes the arguments that cli.parser() parsed, prints one answer and returns its exit code."""
+"""The commands for a model. Each function takes parsed arguments, prints one answer, and returns the exit code."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.own_board import board
 
 PACKED = "cortex-m4"
-"""Target for which `fit` packs models for cores with packed kernels; M7 and M33 run the same programs."""
+"""Target for which `fit` packs models. Cortex-M7 and Cortex-M33 run the same programs."""
 
 
 def optimize(args: argparse.Namespace) -> int:
@@ -63,7 +63,7 @@ def optimize(args: argparse.Namespace) -> int:
 
 
 def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
-    """Rewrite every .tflite file of a folder, even after an error, and return the worst of all exit codes."""
+    """Rewrite every .tflite file of a folder, even if some of them fail, and return the worst exit code."""
     arguments.refuse(args, arguments.ALONE, "one model", "one file")
     paths = sorted(path for path in args.model.iterdir() if path.suffix.lower() == ".tflite" and path.is_file())
     if not paths:
@@ -88,7 +88,7 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
 def _optimize_one(
     args: argparse.Namespace, model: Path, folder: Path, taken: Collection[str] = ()
 ) -> tuple[Report, list[Path]]:
-    """Return the report of a model and the written files. taken: keys (same_on_disk) of files to keep."""
+    """Rewrite a model, and return its report and the written files. taken: files that must not be overwritten."""
     plan = _saved(args.plan) if args.plan else None
     plot.check(args.plot)
     with about(model), busy(args, f"optimizing {model.name}") as progress:
@@ -113,8 +113,8 @@ def _optimize_one(
     if args.manifest:
         keep(args.manifest, files, "manifest")
     if twice := [path for path in files if same_on_disk(str(path)) in taken]:
-        what = f"{twice[0]} was written for another model of this name"
-        raise UsageError(what, code="would_overwrite", hint="choose another name or folder")
+        what = f"{twice[0]} was already written for another model with the same name"
+        raise UsageError(what, code="would_overwrite", hint="rename one of the models")
     write_files(files)
     return result.report, list(files)
 
@@ -139,7 +139,7 @@ def _labels(args: argparse.Namespace) -> tuple[str, ...]:
     except UnicodeDecodeError as error:
         what = f"{args.labels} is not UTF-8 text"
         raise UsageError(
-            what, code="bad_data", hint="write one label per line, in the order of the output's values"
+            what, code="bad_data", hint="write one label per line in UTF-8, in the order of the output's values"
         ) from error
 
 
@@ -153,7 +153,7 @@ def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
 
 
 def listed(files: Iterable[Path], folder: Path) -> list[str]:
-    """Return the names that the list of written files shows, which for a project or device is only its folder."""
+    """Return the names of written files for the answer. A folder inside `folder` is listed instead of its files."""
     names = []
     for path in files:
         inside = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
@@ -162,7 +162,9 @@ def listed(files: Iterable[Path], folder: Path) -> list[str]:
 
 
 def fit(args: argparse.Namespace) -> int:
-    """Print on which boards the rewritten model fits. The exit code is 1 if a named (or every) board is too small."""
+    """Print the boards on which a rewritten model fits. The exit code is 1 if a named board, or every board, is too
+    small.
+    """
     if is_app(args.model):
         return apps.fit(args, given(args))
     data = _read(args.model)
@@ -176,7 +178,7 @@ def fit(args: argparse.Namespace) -> int:
         result = tflm_memopt.optimize(data, **wanted)
         packed: Optimized | None = None
         if args.target is None and any(family(on.target) for on in named or boards().values()):
-            with contextlib.suppress(DoesNotFit):  # packed kernels need scratch, so plain kernels may still fit
+            with contextlib.suppress(DoesNotFit):  # packed kernels need scratch, but plain kernels may fit
                 packed = tflm_memopt.optimize(data, **wanted | {"target": PACKED})
     return fitted(args, tflm_memopt.fit(result, args.boards, packed, own))
 
@@ -205,16 +207,13 @@ def given(args: argparse.Namespace, function: str = "optimize") -> dict[str, Any
 
 
 def _saved(path: Path) -> Mapping[str, Any]:
+    hint = "use NAME.plan.json, or a file of explore --plans"
     try:
         document = json.loads(read_file(path))
     except (ValueError, RecursionError) as error:
-        raise UsageError(
-            f"{path} is not a JSON document", code="bad_plan", hint="NAME.plan.json, or a file of explore --plans"
-        ) from error
+        raise UsageError(f"{path} is not a JSON document", code="bad_plan", hint=hint) from error
     if not isinstance(document, dict):
-        raise UsageError(
-            f"{path} does not contain a plan", code="bad_plan", hint="NAME.plan.json, or a file of explore --plans"
-        )
+        raise UsageError(f"{path} does not contain a plan", code="bad_plan", hint=hint)
     return document
 
 
@@ -244,7 +243,7 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def _module(folder: Path | None, rewritten: Path) -> Path | None:
-    """Return the C module in the folder that has the model's name, or else any C module in it."""
+    """Return the C module with the model's name in a folder, or the folder if it has no such module."""
     if folder is None:
         return None
     named = folder / f"{file_stem(rewritten.stem)}.c"

@@ -1,4 +1,4 @@
-"""Tab completion, for which a flag's metavar tells whether the flag takes a board, a model or another kind of file."""
+"""Tab completion. The metavar of a flag shows whether the flag takes a board, a model or another kind of file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODELS = ("MODEL", "ORIGINAL", "REWRITTEN")
 
 
 def complete(root: argparse.ArgumentParser) -> None:
-    """Print the completions of the line that the shell passes in its environment, and exit."""
+    """Print the completions of the line that the shell passes in an environment variable, and exit."""
     (commands,) = (action.choices for action in root._actions if isinstance(action, argparse._SubParsersAction))
     for command in commands.values():
         for action in command._actions:

@@ -1,5 +1,6 @@
-"""Print one answer to standard output, and errors to standard error. The object `args` has two flags of every command:
-json (print one JSON document instead of text) and quiet (print neither answer nor progress).
+"""Prints one answer to standard output, and errors to standard error.
+
+With `--json`, the answer is a JSON document instead of text. With `--quiet`, no answer is printed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ PAGE = 120
 
 
 def answer(args: argparse.Namespace, document: Callable[[], dict[str, Any]], readable: RenderableType) -> None:
-    """Print the answer of a command in the requested form. An answer that is a string is printed unchanged."""
+    """Print the answer of a command as JSON or text. A string is printed unchanged."""
     if args.json:
         sys.stdout.write(to_json(document()))
     elif args.quiet:
@@ -35,13 +36,13 @@ def answer(args: argparse.Namespace, document: Callable[[], dict[str, Any]], rea
     else:
         console = console_of(sys.stdout)
         with console.capture() as page:
-            console.print(readable, crop=False)  # an address may be wider than the console
+            console.print(readable, crop=False)  # a URL may be wider than the console
         print("\n".join(line.rstrip() for line in page.get().rstrip().splitlines()))
     sys.stdout.flush()
 
 
 def say(error: MemoptError) -> int:
-    """Print an error to stderr, with one line each for message and file, place, and hint. Returns the exit code."""
+    """Print an error to standard error and return its exit code. Message, place and hint have a line each."""
     lines = [f"error: {error.what}" + (f" ({error.file})" if error.file else "")]
     parts = ("at", error.where), ("try:", error.hint), ("code", error.code)
     lines += [f"  {word} {value}" for word, value in parts if value]
@@ -51,7 +52,7 @@ def say(error: MemoptError) -> int:
 
 
 def typed(error: Exception) -> MemoptError:
-    """Convert any exception to a MemoptError, so that a defect is not mistaken for a negative answer."""
+    """Convert any exception to a MemoptError, so that a defect does not look like an answer."""
     if isinstance(error, MemoptError):
         return error
     if isinstance(error, OSError):
@@ -62,13 +63,13 @@ def typed(error: Exception) -> MemoptError:
             hint="check the path and the free space",
         )
     traceback.print_exception(error)
-    hint = "please report it, with the model if you can"
+    hint = "please report this error, with the model if you can"
     return MemoptError(f"a defect of {PROGRAM}: {type(error).__name__}: {error}", code="internal_error", hint=hint)
 
 
 def console_of(stream: Any) -> Console:
-    """Return a console without markup. rich is imported here because `--help` and errors do not need it."""
-    from rich.console import Console  # noqa: PLC0415
+    """Return a console without markup."""
+    from rich.console import Console  # noqa: PLC0415 (slow to import, and `--help` and errors do not need it)
 
     console = Console(file=stream, markup=False, highlight=False, emoji=False)
     if not console.is_terminal:
@@ -77,7 +78,7 @@ def console_of(stream: Any) -> Console:
 
 
 def escape_unprintable() -> None:
-    """Escape characters that the terminal's encoding lacks, which would otherwise raise an error."""
+    """Escape characters that the terminal's encoding lacks. Without this, they would raise an error."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -10,11 +10,11 @@ from tflm_memopt.files import read_file
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 
 NAME = "custom_operators"
-"""Value of __name__ in the file of --describe, so that code under `if __name__ == "__main__":` does not run."""
+"""Value of __name__ in the file of --describe. Code under `if __name__ == "__main__":` does not run."""
 
 
 def run(file: Path) -> None:
-    """Run a file that describes operators. Raises UsageError if the file fails or describes no operator."""
+    """Run a Python file that describes operators. Raises UsageError if the file fails or describes no operator."""
     read_file(file)
     before = dict(CUSTOM_OPERATORS)
     try:
@@ -26,8 +26,8 @@ def run(file: Path) -> None:
         ) from error
     if before == CUSTOM_OPERATORS:
         raise UsageError(
-            f"{file} describes no operator that the library lacks",
+            f"{file} describes no new operator",
             code="bad_kernel",
             where="--describe",
-            hint="@operator(NAME, numbers) of tflm_memopt.ops.own: docs/own-operator.md",
+            hint="use @operator(NAME, numbers) of tflm_memopt.ops.own as in docs/own-operator.md",
         )

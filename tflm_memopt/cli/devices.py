@@ -30,7 +30,9 @@ def optimize(args: argparse.Namespace) -> int:
         return commands.optimize(args)
     _together(args, arguments.ALONE)
     if others := sorted(set(args.emit) - set(devices.KINDS)):
-        hint = f"--emit {' or '.join(devices.KINDS)}, with SetLink() of tmo_tflm.h and links/tmo_link.h in your program"
+        hint = (
+            f"--emit {' or '.join(devices.KINDS)}, and use SetLink() of tmo_tflm.h and links/tmo_link.h in your program"
+        )
         raise UsageError(f"--emit {others[0]} is for one device", hint=hint)
     folder = args.output or Path(f"{args.model.stem}_memopt")
     with about(args.model), busy(args, f"optimizing {args.model.name}") as progress:
@@ -54,8 +56,7 @@ def explore(args: argparse.Namespace) -> int:
         return commands.explore(args)
     _together(args, ("plans",))
     if args.cost:
-        hint = "--devices without it"
-        raise UsageError("--cost cannot be combined with --devices, whose cost is time", hint=hint)
+        raise UsageError("--cost cannot be combined with --devices, whose cost is time", hint="omit --cost")
     if args.link is None:
         hint = "--link BYTES/S,LATENCY, and --clock"
         raise UsageError("the time of several devices depends on their links", hint=hint)
@@ -70,10 +71,10 @@ def explore(args: argparse.Namespace) -> int:
 
 
 def _together(args: argparse.Namespace, flags: Sequence[str]) -> None:
-    """Raise UsageError unless there is a single model and no flag that is only for one device."""
+    """Raise UsageError for several models, or for flags that are only for one device."""
     if is_app(args.model) or args.model.is_dir():
-        raise UsageError("several devices share one model", hint="a .tflite file")
-    arguments.refuse(args, flags, "one device", "--devices without it")
+        raise UsageError("several devices share one model", hint="name one .tflite file")
+    arguments.refuse(args, flags, "one device", "omit it, or omit --devices")
 
 
 def _files(result: tflm_memopt.OptimizedDevices, args: argparse.Namespace, folder: Path) -> dict[Path, bytes]:
@@ -103,16 +104,19 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def device_files(folder: Path, name: str = "") -> list[Path]:
-    """Return the models of all devices in a folder of optimize --devices. name: name of the model, if the folder holds
-    several conversions.
+    """Return the models of all devices in a folder that `optimize --devices` wrote.
+
+    name: name of the model, which is needed if the folder has the devices of several models.
     """
     found: list[Path] = []
     while models := sorted((folder / f"device{len(found)}").glob("*.tflite"), key=lambda path: path.name != name):
         if len(models) > 1 and models[0].name != name:
             raise UsageError(
-                f"{models[0].parent} has {len(models)} models", code="other_model", hint=f"one, or {name} among them"
+                f"{models[0].parent} has {len(models)} models, but none is called {name}",
+                code="other_model",
+                hint=f"use the folder that optimize wrote for {name}",
             )
         found.append(models[0])
     if not found:
-        raise UsageError(f"{folder} has no device0", hint="a .tflite file, or the folder of optimize --devices")
+        raise UsageError(f"{folder} has no device0", hint="name a .tflite file, or the folder of optimize --devices")
     return found

@@ -1,4 +1,4 @@
-"""Write the files and print the answer of `explore` for a model, an application or several devices."""
+"""Writes the files and prints the answer of `explore` for a model, an application or several devices."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def explored(
     answer: Callable[[R, Sequence[str]], RenderableType],
     others: Callable[[R], Mapping[Path, bytes]] = lambda _: {},
 ) -> int:
-    """Explore, write --plot and the other files, and print the answer, which names the files that were written."""
+    """Explore, write the plot and other files, and print the answer with the names of these files."""
     plot.check(args.plot)
     with about(args.model), busy(args, f"exploring {args.model.name}", lines=True) as progress:
         result = explore(progress)

@@ -1,4 +1,4 @@
-"""Print the answer of `fit` for a model or an application."""
+"""Prints the answer of `fit` for a model or an application."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MOST_BOARDS = 10
 
 
 def on_boards(args: argparse.Namespace, optimize: Callable[[str], Made]) -> dict[str, Made]:
-    """Return the results of optimize() for the named boards, by board id, unless a target was named.
+    """Return the result of optimize() for each named board on which the model fits, by board id.
 
-    Raises UsageError for an unknown board. Boards on which the model does not fit are left out.
+    Returns no results if a target is given. Raises UsageError for an unknown board.
     """
     found: dict[str, Made] = {}
     for on, name in [(board(name), name) for name in args.boards]:
-        with contextlib.suppress(DoesNotFit, UsageError):  # the table says what a board lacks or what is unknown
+        with contextlib.suppress(DoesNotFit, UsageError):  # the answer states what the board lacks or what is unknown
             found |= {on.id: optimize(name)} if args.target is None else {}
     return found
 

@@ -1,4 +1,4 @@
-"""The command `inspect`, in a separate module so that it need not import the planner."""
+"""The command `inspect`. It has a module of its own, which does not import the planner."""
 
 from __future__ import annotations
 

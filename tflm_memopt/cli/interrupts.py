@@ -1,4 +1,4 @@
-"""Handle Ctrl-C while modules are imported and while a command runs."""
+"""Reacts to Ctrl-C while modules are imported and while a command runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fatal() -> Iterator[None]:
 
 @contextlib.contextmanager
 def listed() -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt on Ctrl-C as usual, and record it, since extension modules may hide the exception."""
+    """Raise KeyboardInterrupt on Ctrl-C and record it, because extension modules may hide the exception."""
     seen: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield seen

@@ -1,7 +1,6 @@
-"""Convert a Keras model to an int8 .tflite model with TensorFlow's converter, calibrated on the user's data.
+"""Converts a Keras model to an int8 .tflite model with TensorFlow's converter, calibrated on the user's data.
 
-The conversion of a Keras model needs TensorFlow: `pip install tflm-memopt[train]`. Arrays of inputs hold one example
-per index of the first axis.
+The conversion needs TensorFlow: `pip install tflm-memopt[train]`. The first axis of an array of inputs counts examples.
 """
 
 from __future__ import annotations
@@ -58,10 +57,9 @@ class FloatModel:
                     where=str(path),
                     hint="model.export('FOLDER') where the layer is defined, then optimize FOLDER",
                 ) from error
-            hint = "a .keras file as model.save() writes it, or a SavedModel folder"
-            raise UsageError(
-                f"not a Keras model: {_line(error)}", code="not_a_model", where=str(path), hint=hint
-            ) from error
+            hint = "use a .keras file that model.save() wrote, or a SavedModel folder"
+            what = f"the file is not a Keras model: {_line(error)}"
+            raise UsageError(what, code="not_a_model", where=str(path), hint=hint) from error
 
     def _load(self, path: Path) -> None:
         if path.is_dir():
@@ -81,8 +79,9 @@ class FloatModel:
         self._call = self._graph.serve if len(model.inputs) == 1 else lambda *inputs: self._graph.serve(list(inputs))
 
     def _set_shapes(self, shapes: Sequence[tuple[int | None, ...]]) -> None:
-        """Set the shapes of inputs after the first axis, which must be open or 1 because a microcontroller runs one
-        example at a time. Other dimensions that are open are None until to_int8() gets the examples.
+        """Set the shapes of the inputs without their first axis. Open dimensions are None until examples are given.
+
+        The first axis must be open or 1, because a microcontroller runs one example at a time.
         """
         for name, (batch, *_) in zip(self.names, shapes, strict=True):
             if batch not in (None, 1):
@@ -101,7 +100,7 @@ class FloatModel:
         """
         tf = self._tf
         inputs = self.inputs(calibration)
-        self.shapes = [tuple(array.shape[1:]) for array in inputs]  # the examples determine open dimensions
+        self.shapes = [tuple(array.shape[1:]) for array in inputs]  # the examples set open dimensions
         one = tf.function(self._call)
         specs = [tf.TensorSpec((1, *shape), tf.float32) for shape in self.shapes]
         converter = tf.lite.TFLiteConverter.from_concrete_functions([one.get_concrete_function(*specs)], self._graph)
@@ -125,24 +124,23 @@ class FloatModel:
         """Return the arrays in the shapes of the inputs. Raises UsageError if arrays and shapes do not match."""
         if len(arrays) != len(self.shapes):
             hint = "give one array per input, in the model's order"
-            raise UsageError(
-                f"{len(arrays)} arrays for a model with {len(self.shapes)} inputs", code="bad_data", hint=hint
-            )
+            what = f"{len(arrays)} arrays were given for a model with {len(self.shapes)} inputs"
+            raise UsageError(what, code="bad_data", hint=hint)
         for name, shape, array in zip(self.names, self.shapes, arrays, strict=True):
             given = array.shape[1:]
             if len(given) != len(shape) or any(n not in (None, g) for n, g in zip(shape, given, strict=True)):
                 wanted = ", ".join(["N", *("any" if n is None else str(n) for n in shape)])
                 raise UsageError(
-                    f"an array of shape {list(array.shape)} for an input of [{wanted}]",
+                    f"an array has shape {list(array.shape)}, but the input needs [{wanted}]",
                     code="bad_data",
                     where=f"input '{name}'",
-                    hint="examples stacked along the first axis, prepared as for training",
+                    hint="stack examples along the first axis, and prepare them as for training",
                 )
         if len({len(array) for array in arrays}) > 1:
             raise UsageError(
-                f"the arrays hold {[len(a) for a in arrays]} examples",
+                f"the arrays have different numbers of examples: {[len(a) for a in arrays]}",
                 code="bad_data",
-                hint="the same number of examples in each array",
+                hint="give the same number of examples in each array",
             )
         return [array.astype(np.float32) for array in arrays]
 
@@ -152,19 +150,21 @@ class FloatModel:
         parts = []
         for first in range(0, len(inputs[0]), BATCH):
             out = self._call(*(self._tf.constant(a[first : first + BATCH]) for a in inputs))
-            while isinstance(out, (dict, list, tuple)):  # of several outputs, the first one is taken
+            while isinstance(out, (dict, list, tuple)):  # only the first of several outputs is used
                 out = next(iter(out.values() if isinstance(out, dict) else out))
             parts.append(np.asarray(out))
         return np.concatenate(parts)
 
 
 def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[Array], labels: Array) -> Accuracy:
-    """Return the fractions of examples whose highest score is the label's. int8 models run in TFLM's wheel."""
+    """Return the fractions of examples for which the label has the highest score. int8 models run in TFLM's wheel."""
     classes = labels.argmax(axis=1) if labels.ndim == 2 and labels.shape[1] > 1 else labels.reshape(-1)
     examples = model.inputs(inputs)
     if len(classes) != len(examples[0]):
         raise UsageError(
-            f"{len(classes)} labels for {len(examples[0])} examples", code="bad_data", hint="--test X.npy Y.npy"
+            f"{len(classes)} labels were given for {len(examples[0])} examples",
+            code="bad_data",
+            hint="--test X.npy Y.npy",
         )
     shares = [float(np.mean(_classes(model.scores(inputs)) == classes))]
     shares += [float(np.mean(_classes(_under_tflm(m, examples)) == classes)) for m in (int8, rewritten)]
@@ -179,7 +179,7 @@ def _classes(scores: Array) -> Array:
 
 
 def _under_tflm(model: bytes, examples: Sequence[Array]) -> Array:
-    """Return the first output's values as real numbers."""
+    """Run an int8 model under TFLM, and return the values of its first output as real numbers."""
     graph = read(model).graph
     fed = [_quantized(graph.tensors[i], array) for i, array in zip(graph.inputs, examples, strict=True)]
     outcome = run_model(model, fed, len(examples[0]), len(graph.outputs))
@@ -232,7 +232,7 @@ def _not_convertible(message: str) -> UsageError:
         return UsageError(
             f"TFLite has no int8 operator for TensorFlow's {', '.join(missing)}",
             code="not_convertible",
-            hint=f"layers in its place whose operators docs/operators.md lists; {log}",
+            hint=f"use layers whose operators docs/operators.md lists; {log}",
         )
     return UsageError(
         f"TensorFlow cannot convert the model to int8: {_line(message)}", code="not_convertible", hint=log
@@ -241,7 +241,7 @@ def _not_convertible(message: str) -> UsageError:
 
 @contextlib.contextmanager
 def unheard(*, verbose: bool) -> Iterator[None]:
-    """Suppress output of TensorFlow's C++ and Python code in this process, unless verbose."""
+    """Suppress the output of TensorFlow's C++ and Python code in this process, unless `--verbose` is given."""
     if verbose:
         yield
         return
@@ -262,6 +262,6 @@ def unheard(*, verbose: bool) -> Iterator[None]:
 
 
 def _line(message: object) -> str:
-    """Return the first line of a message without the source location that the converter puts before it."""
+    """Return the first line of a message of the converter, without the source location before it."""
     first = (str(message).strip().splitlines() or [type(message).__name__])[0]
     return re.sub(r"^\S+:\d+:\d+: error: ", "", first)[:200]

@@ -1,9 +1,7 @@
 # PYTHON_ARGCOMPLETE_OK
 """The command line: its flags and their values. The table COMMANDS lists the modules of the commands.
 
-The module of a command is imported only when the command runs, so that `--help` imports neither numpy, networkx nor the
-solver. Exit
-codes: 0 success, 1 a check failed or a limit is exceeded, 2 bad usage or bad input.
+The module of a command is imported only when the command runs, so that `--help` is fast.
 """
 
 from __future__ import annotations
@@ -66,17 +64,17 @@ tab completion: eval "$(register-python-argcomplete {PROGRAM})"
 def main(words: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. --help and --version raise SystemExit."""
     console.escape_unprintable()
-    gc.set_threshold(200_000, 20, 20)  # imports and conversions make few reference cycles, so collect rarely
+    gc.set_threshold(200_000, 20, 20)  # the garbage collector runs rarely, since there are few reference cycles
     with interrupts.listed() as seen:
         try:
             root = parser()
-            if "_ARGCOMPLETE" in os.environ:  # in this case, the shell completes a line
+            if "_ARGCOMPLETE" in os.environ:  # the shell asks for the completions of a line
                 from tflm_memopt.cli import completion  # noqa: PLC0415 # commands do not need it
 
                 completion.complete(root)
             args = root.parse_args(words)
             return _run(args)
-        except BrokenPipeError:  # a command after the pipe, such as `head`, has closed it
+        except BrokenPipeError:  # a command such as `head` has closed the pipe
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return DONE
         except KeyboardInterrupt:
@@ -143,7 +141,7 @@ def _optimize(group: Any) -> None:
     _link(optimize)
     optimize.add_argument(
         "--cut", type=arguments.operators, metavar="OP,...",
-        help="with --devices: run whole operators on one device after the other, which begin at these operators",
+        help="with --devices: each device runs whole operators, and all devices but the first begin at these operators",
     )  # fmt: skip
     _output(optimize)
 
@@ -283,7 +281,7 @@ def _registers(group: Any) -> None:
     )
     command.add_argument(
         "--place", action="store_true",
-        help="for soft cores: ignore the described positions of fields and choose those with the fewest accesses",
+        help="for soft cores: ignore the described places of fields, and choose places with the fewest accesses",
     )  # fmt: skip
 
 
@@ -291,7 +289,7 @@ def _registers(group: Any) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports usage errors in the common format, with a suggestion for a misspelt name."""
+    """A parser that raises UsageError, with a suggestion for a misspelt name."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Reject unknown arguments in the parser of the command, which knows its flags."""
@@ -305,7 +303,7 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message, hint=next((f"{n} ({every} has all)" for n in self._near(message)), every))
 
     def _near(self, message: str) -> list[str]:
-        """Return the choices or flags that are nearest to the wrong one in argparse's message."""
+        """Return the choices or flags that are most similar to the wrong one in argparse's message."""
         if choice := re.search(r"'(.*)' \(choose from (.*)", message):
             is_model = choice[1].endswith(".tflite")  # the user gave no command
             return [f"inspect {choice[1]}"] if is_model else near(choice[1], re.findall(r"[^\s',()]+", choice[2]))
@@ -340,7 +338,7 @@ def _model(command: argparse.ArgumentParser, name: str, what: str) -> None:
 
 
 def _options(command: argparse.ArgumentParser, *names: str, **about: str) -> None:
-    """Add the flags of options (options.py). about: help texts that replace those of the options for this command."""
+    """Add the flags of options (options.py). about: help texts that replace those of the options."""
     for name in names:
         option = OPTIONS[name]
         flags = (f"--{name.replace('_', '-')}",) if option.flags is None else option.flags
@@ -370,6 +368,6 @@ def _arrays(command: argparse.ArgumentParser, flag: str, metavar: str, what: str
 def _link(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--link", type=arguments.reading(units.line), metavar="BYTES/S[,LATENCY]",
-        help="with --devices: rate and latency of the line between two devices, to estimate inference time: "
+        help="with --devices: rate and latency of the link between two devices, to estimate inference time: "
         "125kB/s,2ms; needs --clock",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Show the progress of a command on standard error."""
+"""Shows the progress of a command on standard error."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ Report = Callable[[str, int, int], None]
 
 @contextlib.contextmanager
 def busy(args: argparse.Namespace, what: str, *, lines: bool = False) -> Iterator[Report]:
-    """Show the current step and the remaining time on stderr, unless the output is for programs. lines: print lines if
-    stderr is not a terminal, for commands that take minutes.
+    """Show the current step and the remaining time on standard error, unless the output is for programs.
+
+    lines: whether to print a line for each step if standard error is not a terminal.
     """
     console = console_of(_stderr())
     silent = args.json or args.quiet
@@ -64,7 +65,9 @@ def _in_lines(what: str) -> Report:
 
 
 def _stderr() -> Any:
-    """Return a terminal with its own descriptor, so that progress shows while TensorFlow is silenced (unheard())."""
+    """Return standard error with a descriptor of its own, so that progress shows while TensorFlow's output is
+    suppressed.
+    """
     if not sys.stderr.isatty():
         return sys.stderr
     return os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors="backslashreplace")

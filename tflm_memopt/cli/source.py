@@ -1,4 +1,4 @@
-"""Read the model that the user names, which is a .tflite file or a Keras model to be converted."""
+"""Reads the model that the user names. A Keras model is converted to a .tflite model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tflm_memopt.runtime import arrays
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A model's bytes and, for a converted model, the Keras model with its test data."""
+    """The bytes of a model and, if it was converted, the Keras model with its test data."""
 
     data: bytes
     model: FloatModel | None = None
@@ -37,7 +37,7 @@ class Source:
         --calibrate, and for any other model with --calibrate or --test.
         """
         if not is_keras(path):
-            source = Source(read_model(path))  # first, since the error for another format says how to convert it
+            source = Source(read_model(path))  # for another format, read_model() raises an error with advice
             if calibrate or test:
                 hint = "give a .keras file or SavedModel folder, or omit --calibrate and --test"
                 raise UsageError("--calibrate and --test are for Keras models", where=str(path), hint=hint)
@@ -55,7 +55,8 @@ class Source:
         progress(f"converting to int8, calibrated on {len(examples[0]):,} examples", 0, 0)
         if tests and len(tests) != len(model.shapes) + 1:
             raise UsageError(
-                f"--test takes {len(model.shapes)} inputs and labels, not {len(tests)} files", hint="X.npy Y.npy"
+                f"--test takes {len(model.shapes)} inputs and then labels, but {len(tests)} files are given",
+                hint="--test X.npy Y.npy",
             )
         with unheard(verbose=verbose):
             return Source(model.to_int8(examples), model, tests, verbose)

@@ -1,1 +1,1 @@
-"""Reports for people: text, pages and figures. This package only presents results and computes none."""
+"""Reports for people: text, pages and figures. Reports only present results that were computed before."""

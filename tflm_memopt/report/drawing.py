@@ -1,7 +1,7 @@
-"""The elements of figures, which are shapes with named styles that svg.py draws.
+"""The elements of figures: shapes with named styles, which svg.py draws.
 
-The colours are those of Okabe and Ito, which people with colour vision deficiencies can distinguish ("Color Universal
-Design", 2008). Buffers that are only partly kept are also hatched, so that colour is never the only sign.
+The colours are those of Okabe and Ito ("Color Universal Design", 2008). People with colour vision deficiencies can
+distinguish these colours. Buffers that hold only a part of a tensor are also hatched.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DARK: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The style of shapes. Colours are given by name, or as "" for no colour. Lengths of a style are in pixels."""
+    """The style of shapes. Colours are given by name, or "" for no colour. Lengths are in pixels."""
 
     fill: str = ""
     opacity: float = 1.0
@@ -77,7 +77,7 @@ STYLES: Mapping[str, Style] = {
 
 @dataclass(frozen=True, slots=True)
 class Polygon:
-    """A closed polygon. The field `tip` is a text that appears when the reader points at the shape."""
+    """A closed polygon. `tip` is a text that appears when the reader points at the polygon."""
 
     points: tuple[Point, ...]
     style: str
@@ -92,7 +92,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A text. `anchor` names the part of the text that is at x: start, middle or end. y is the baseline."""
+    """A text whose start, middle or end (`anchor`) is at x, and whose baseline is at y."""
 
     x: float
     y: float
@@ -115,7 +115,7 @@ class Drawing:
 
 
 def text_width(text: str, style: str = "text") -> float:
-    """Return the width of a text in pixels, from the mean width of a sans-serif letter."""
+    """Return the width of a text in pixels, estimated from the mean width of a letter."""
     return len(text) * STYLES[style].size * (0.6 if STYLES[style].bold else 0.55)
 
 

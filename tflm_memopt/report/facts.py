@@ -1,4 +1,4 @@
-"""The main figures of a result for the terminal and the page, each with a name, a value and a remark."""
+"""The main figures of a result for the terminal and the page. Each figure has a name, a value and a remark."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:  # slow to import
 
 Fact: TypeAlias = tuple[str, str, str]
 """Name, value and remark of a figure."""
-DEAD = "cannot influence any output: folded away"
-WAITING = "for a reduction of themselves; --max-macs above 1 may compute them twice"
 
 
 def of_report(report: Report) -> list[Fact]:
@@ -25,10 +23,13 @@ def of_report(report: Report) -> list[Fact]:
     work = f"{macs.original:,} -> {macs.rewritten:,} MACs" if macs.rewritten != macs.original else "no recompute"
     twice = sum(stage.rematerialised for group in report.groups for stage in group.stages)
     work += f", {twice} operators run twice" if twice else ""
-    work += f", {_dead(report.dead_channels)} folded away" if report.dead_channels else ""
+    dead = report.dead_channels
+    work += f", {dead:,} dead channel{'s' * (dead > 1)} folded away" if dead else ""
     size = f"{flash.original:,} B -> {flash.rewritten:,} B ({percent(flash.original, flash.rewritten)})"
+    before, after = report.original_arena, report.arena
+    less = f" ({arena_percent(before, after)})" if before.exact else ""
     return [
-        ("arena", _arena_change(report.original_arena, report.arena), report.conventions),
+        ("arena", f"{before.figure(before.total)} B -> {after.figure(after.total)} B{less}", report.conventions),
         *([_slow_memory(report.memories, report.time)] if report.memories and report.memories.slow else []),
         *([_copies(report.memories)] if report.memories and report.memories.weights_copied else []),
         ("flash", size, ".tflite file"),
@@ -53,14 +54,16 @@ def of_inspection(result: Inspection) -> list[Fact]:
     arena = result.arena
     head, tail, least = map(arena.figure, (arena.head, arena.tail, arena.min))
     running = sum(op.supported for op in result.operators)
+    dead = "cannot influence any output: folded away"
+    waiting = "must stay until a reduction over them ends; --max-macs above 1 may compute them twice"
     return [
         ("arena", f"{arena.figure(arena.total)} B", result.convention),
         ("", f"head {head} B, tail {tail} B, smallest {least} B", ""),
         *([("variables", *_variables(arena))] if arena.variables else []),
         ("flash", f"{result.flash:,} B", ".tflite file"),
         ("MACs", f"{result.macs:,}", "of the operators that run row by row"),
-        ("dead", f"{result.dead_channels:,} of {result.channels:,} channels, {result.dead_macs:,} MACs", DEAD),
-        *([("waiting", f"{result.waiting} tensors", WAITING)] if result.waiting else []),
+        ("dead", f"{result.dead_channels:,} of {result.channels:,} channels, {result.dead_macs:,} MACs", dead),
+        *([("waiting", f"{result.waiting} tensors", waiting)] if result.waiting else []),
         ("operators", f"{running} of {len(result.operators)} run row by row", ""),
     ]
 
@@ -79,35 +82,26 @@ def arena_percent(before: Arena, after: Arena) -> str:
     return percent(before.total, after.total) if before.exact else ""
 
 
-def _arena_change(before: Arena, after: Arena) -> str:
-    less = f" ({arena_percent(before, after)})" if before.exact else ""
-    return f"{before.figure(before.total)} B -> {after.figure(after.total)} B{less}"
-
-
 def _copies(memories: MemoriesReport) -> Fact:
-    """Return the bytes of weights that are copied to the arena, and the bytes of weights that are read from flash."""
     return ("copied", f"{memories.weights_copied:,} B", f"weights; {memories.weights_read:,} B are read in flash")
 
 
 def _slow_memory(memories: MemoriesReport, time: Time | None) -> Fact:
-    """Return the bytes of slow memory, and the bytes that an inference reads and writes there."""
     moved = f"reads {memories.slow_read:,} B and writes {memories.slow_written:,} B per inference"
-    moved += f", beside {memories.weights_read:,} B of weights that it reads"
+    moved += f", and {memories.weights_read:,} B of weights"
     if time and time.mhz and not (time.rewritten and time.rewritten.milliseconds):
         moved += "; the time of these bytes is unknown"
     return ("slow memory", f"{memories.slow:,} B", moved)
 
 
 def _cores(report: Report) -> Fact:
-    """Describe the share of each core and the number of barriers."""
     shares = " + ".join(f"{core.share:.1%}" for core in report.cores)
-    met = f"; they meet {report.barriers.count:,} times" if report.barriers else ""
+    met = f"; {report.barriers.count:,} barriers" if report.barriers else ""
     stack = f"; core 1's stack takes {report.cores[1].stack:,} B"
     return ("two cores", shares, f"of one core's instructions, estimated{met}{stack}")
 
 
 def _board(left: BoardFit) -> Fact:
-    """Return how much memory is left on the board."""
     flash = left.flash
     tflm = f" and TFLM {flash.tflm:,} B" if flash.tflm else ""
     counted = f"flash: model {flash.model:,} B, library {flash.library:,} B{tflm}, estimated"
@@ -115,7 +109,6 @@ def _board(left: BoardFit) -> Fact:
 
 
 def _balance(b: Balance) -> Fact:
-    """Return the flash that a rewrite adds, or would add."""
     gone = f"; TFLM's kernels that may leave: {b.tflm:,} B" if b.tflm > 0 else ""
     gone += f", kernels {-b.tflm:,} B" if b.tflm < 0 else ""
     counted = f"file {b.model:+,} B, library {b.library:,} B on {b.core}, estimated{gone}"
@@ -123,7 +116,6 @@ def _balance(b: Balance) -> Fact:
 
 
 def _window(window: WindowReport, overhead: float) -> Fact:
-    """Return the cost of a step of a sliding window, compared with an inference on the whole window."""
     told = "no layer slides: each step computes the whole window" if overhead >= 1 else "F is for one step"
     return ("window", f"{window.new:,} of {window.rows:,} rows", f"{told}; {window.inferences:,} steps fill it")
 
@@ -137,10 +129,6 @@ def _smaller(report: Report) -> str:
 def _accuracy(right: Accuracy) -> Fact:
     on = f"float to int8, on {right.examples:,} examples; int8 before optimizing: {right.int8:.1%}"
     return ("accuracy", f"{right.keras:.1%} -> {right.rewritten:.1%}", on)
-
-
-def _dead(channels: int) -> str:
-    return f"{channels:,} dead channel{'s' * (channels > 1)}"
 
 
 def _variables(arena: Arena) -> tuple[str, str]:

@@ -1,6 +1,7 @@
-"""The figures of a report as drawings of any width: memory over time, and the frontier.
+"""Draws the figures of a report with any width: memory over time, and the frontier.
 
-Addresses grow upwards, and time grows to the right. The width of a phase is proportional to its number of operators.
+In a memory map, addresses grow upwards, and time grows to the right. The width of a step is proportional to its number
+of operators.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from tflm_memopt.report.drawing import (
     moved,
     text_width,
 )
+from tflm_memopt.report.facts import percent
 from tflm_memopt.results import Exploration
 
 Height = Callable[[float], float]
-"""Function that converts bytes to pixels."""
+"""Function that converts an address in bytes to a position in pixels."""
 Area = tuple[float, float, float, float]
 """Left, top, right and bottom of a rectangle."""
 
@@ -36,7 +38,7 @@ LEFT, RIGHT, TOP, BOTTOM = 58.0, 10.0, 26.0, 34.0
 LEGEND = 18.0
 """Height of a line of a legend."""
 WIDE = 700.0
-"""Minimum width at which two figures are side by side."""
+"""Minimum width in pixels at which two figures are side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,8 @@ class Series:
     name: str
     points: Sequence[tuple[int, float]]
     joined: bool = True
-    """Whether the points are a frontier, which is drawn in steps, because a RAM limit between two points admits only
-    the smaller point.
+    """Whether the points are a frontier. A frontier is drawn in steps: a RAM limit between two points admits only the
+    smaller one.
     """
 
 
@@ -72,8 +74,10 @@ def memory_map(
     marks: Sequence[Mark] = (),
     roles: Collection[str] = (),
 ) -> Drawing:
-    """Draw a rectangle for each buffer, solid where the buffer contains data. full: bytes for which the whole height
-    stands, or 0 for the bytes of the map. roles: roles in the legend, by default those in the map.
+    """Draw a rectangle for each buffer, which is solid where the buffer contains data.
+
+    full: bytes that the whole height represents, or 0 for the bytes of the map. roles: roles of buffers in the legend,
+    by default those in the map.
     """
     legend = _legend(set(roles) or {b.role for b in memory.buffers}, width)
     top = TOP + LEGEND * (1 + max((row for _, row, _ in legend), default=0))
@@ -82,7 +86,8 @@ def memory_map(
         *_drawn_legend(legend, TOP + 9),
         *moved(_map(memory, width, height, full or memory.head + memory.tail, marks), 0, top),
     ]
-    return Drawing(width, top + height + BOTTOM, tuple(shapes), _said(memory))
+    about = f"Memory map, {memory.title}: head {memory.head:,} bytes, tail {memory.tail:,} bytes over time."
+    return Drawing(width, top + height + BOTTOM, tuple(shapes), about)
 
 
 def before_and_after(
@@ -93,7 +98,7 @@ def before_and_after(
     half = (width - 16) / 2 if width >= WIDE else width
     roles = {b.role for memory in (before, after) for b in memory.buffers}
     left = memory_map(before, half, full=full, roles=roles, height=height)
-    mark = Mark(total, change(full, total), "limit")
+    mark = Mark(total, percent(full, total).replace("-", "−"), "limit")
     right = memory_map(after, half, full=full, roles=roles, marks=[mark], height=height)
     top = 42.0
     place = (half + 16, top) if width >= WIDE else (0, top + left.height + 12)
@@ -131,7 +136,7 @@ def _map(memory: MemoryMap, width: float, height: float, full: int, marks: Seque
 
 
 def _times(memory: MemoryMap, left: float, right: float) -> list[float]:
-    """Return the positions at which moments start, and the position at which the last moment ends."""
+    """Return the horizontal position of the start of each moment, and the end of the last moment."""
     widths = [max(1, len(phase.ops)) for phase in memory.phases]
     pixels = (right - left) / max(1, sum(widths))
     x, result = left, [left]
@@ -142,7 +147,9 @@ def _times(memory: MemoryMap, left: float, right: float) -> list[float]:
 
 
 def _filled(buffer: MappedBuffer, x: Sequence[float], y: Height) -> Iterator[tuple[Point, ...]]:
-    """Yield the outline of each run of adjacent stretches."""
+    """Yield the outlines of the parts of a buffer that contain data. Moments that follow each other share an
+    outline.
+    """
     run: list[tuple[float, float, float, float]] = []
     for s in buffer.stretches:
         piece = x[s.first], x[s.last], y(buffer.offset + s.bottom), y(buffer.offset + s.top)
@@ -169,7 +176,7 @@ def _tip(buffer: MappedBuffer) -> str:
 
 
 def _buffer_labels(memory: MemoryMap, x: Sequence[float], y: Height, taken: list[Area]) -> Iterator[Label]:
-    """Yield the names that have enough space, at each buffer's largest stretch, those of the largest buffers first."""
+    """Yield the names of buffers that have enough space, largest buffers first, where a buffer holds the most data."""
     for buffer in sorted(memory.buffers, key=lambda b: -b.nbytes):
         fullest = max(buffer.stretches, key=lambda s: s.top - s.bottom, default=None)
         if fullest is None or y(fullest.bottom) - y(fullest.top) < 13:
@@ -194,7 +201,7 @@ def _mark_boxes(marks: Iterable[Mark], width: float, y: Height) -> Iterator[Area
 
 
 def _level(mark: Mark, y: Height) -> float:
-    """Return the position of a mark's text: above its line, or below it if the line is at the top."""
+    """Return the vertical position of a mark's text: above its line or, at the top of the figure, below it."""
     line = y(mark.nbytes)
     return line - 4 if line >= 16 else line + 13
 
@@ -204,7 +211,7 @@ def _meet(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def _phase_axis(memory: MemoryMap, x: Sequence[float], height: float) -> Iterator[Shape]:
-    """Draw the time axis: the numbers of the operators of each phase below it, if there is enough space."""
+    """Draw the time axis. The numbers of each step's operators are below the axis, if there is enough space."""
     yield Line(((x[0], height), (x[-1], height)), "axis")
     edges = [x[i] for i in itertools.accumulate((p.moments for p in memory.phases), initial=0)]
     free = 0.0
@@ -247,10 +254,6 @@ def _drawn_legend(legend: Sequence[tuple[str, int, float]], top: float) -> Itera
         y = top + row * LEGEND
         yield Polygon(box(x, y - 9, x + 13, y + 1), f"{role}-fill")
         yield Label(x + 18, y, ROLES[role][2], "small-text")
-
-
-def _said(memory: MemoryMap) -> str:
-    return f"Memory map, {memory.title}: head {memory.head:,} bytes, tail {memory.tail:,} bytes over time."
 
 
 # --- The frontier
@@ -330,7 +333,9 @@ def _grid(axes: _Axes) -> Iterator[Shape]:
         x, _ = axes.at(tick, 1)
         yield Line(((x, axes.floor - axes.height), (x, axes.floor)), "grid")
         yield Label(x, axes.floor + 15, bytes_text(tick), "small-text", "middle")
-    for overhead in _linear_ticks(axes.least, axes.most):
+    step = _round_step((axes.most - axes.least) / 5)
+    for number in range(math.ceil(axes.least / step), math.floor(axes.most / step) + 1):
+        overhead = round(step * number, 6)
         _, y = axes.at(1, overhead)
         yield Line(((LEFT, y), (right, y)), "grid")
         yield Label(LEFT - 6, y + 4, f"{overhead:g}", "small-text", "end")
@@ -358,15 +363,6 @@ def _dot(x: float, y: float, *, round_: bool) -> tuple[Point, ...]:
 # --- Numbers
 
 
-def change(before: int, after: int) -> str:
-    """Return the relative change in percent.
-
-    >>> change(200, 50)
-    '−75 %'
-    """
-    return f"{100 * (after - before) / before:+.0f} %".replace("-", "−") if before else ""
-
-
 def ticks(top: float) -> list[int]:
     """Return about six round numbers from 0 to at most `top`.
 
@@ -383,13 +379,8 @@ def _round_step(least: float) -> float:
     return next(power * k for k in (1, 2, 5, 10) if power * k >= least * (1 - 1e-9))
 
 
-def _linear_ticks(low: float, high: float) -> list[float]:
-    step = _round_step((high - low) / 5)
-    return [round(step * k, 6) for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
-
-
 def _log_ticks(low: float, high: float, width: float) -> list[int]:
-    """Return 1, 2, 5, 10, ..., without those that would overlap."""
+    """Return round numbers between `low` and `high` whose labels do not overlap on an axis of this width."""
     steps: Sequence[float] = (1, 2, 5) if math.log10(high / low) * 3 * 46 < width else (1,)
     if high / low < 4:
         steps = (1, 1.5, 2, 3, 4, 5, 6, 8)

@@ -1,6 +1,6 @@
-"""Write one page with the results about a model and its rewrite, self-contained and readable on a phone and in print.
+"""Writes a page with the results for a model. The page needs no other file, and suits phones and printers.
 
-This module only presents the results. The page is page.html, a jinja2 template.
+page.html is its jinja2 template.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _PAGES = Environment(
     lstrip_blocks=True,
 )
 WIDTHS = {"wide": 1080, "narrow": 352}
-"""Widths of a figure in pixels, for large and small screens. The style sheet shows the figure that fits the screen."""
+"""Widths of a figure in pixels for large and small screens. The style sheet shows the figure that fits the screen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table. `bar`: fraction of the largest value, from 0 to 1. `mark`: class of the style sheet."""
+    """A cell of a table. bar: length of the bar behind the text, from 0 to 1. mark: a class of the style sheet."""
 
     text: str
     bar: float | None = None
@@ -54,7 +54,9 @@ class PageTable:
 
 
 def optimized(result: Optimized, model: Path | None = None, folder: Path = Path()) -> str:
-    """Return the page of `optimize`. model: file of the original. folder: folder of the rewritten model's files."""
+    """Return the page of `optimize`. model: file of the original model. folder: folder of the files that are
+    written.
+    """
     report, original = result.report, result.inspection
     after = result.memory if report.changed else None
     total = report.arena.total
@@ -115,7 +117,7 @@ def _page(original: Inspection, report: Report | None, data: Mapping[str, Any], 
 
 
 def _embedded(data: Mapping[str, Any]) -> Markup:
-    """Return JSON for a script element, escaped so that no text in it can end the element."""
+    """Return JSON for a script element. Text is escaped, so that it cannot end the element."""
     text = json.dumps(data, separators=(",", ":"), default=str)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 

@@ -1,4 +1,4 @@
-"""Draw the figures of a report as SVG files, for --plot."""
+"""Draws the figure that `--plot` writes as an SVG file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.results import Optimized
 
 WIDTH = 480
-"""Width in pixels. Text stays readable if a page shows the plot 400 pixels wide."""
+"""Width of a plot in pixels. Its text stays readable if a page shows the plot 400 pixels wide."""
 HEIGHT = 240
 """Height of each memory map in pixels."""
 
@@ -18,7 +18,7 @@ HEIGHT = 240
 def check(path: Path | None) -> None:
     """Raise UsageError for a file of another format than SVG."""
     if path and path.suffix.lower() != ".svg":
-        raise UsageError(f"a plot is an .svg file, not {path}", hint=f"--plot {path.stem}.svg")
+        raise UsageError(f"a plot is an .svg file, but {path} is not", hint=f"--plot {path.stem}.svg")
 
 
 def optimized(result: Optimized, width: float = WIDTH) -> Drawing:

@@ -15,7 +15,7 @@ from tflm_memopt.results import Report
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One of the next steps. `code` is text that the user can paste."""
+    """A next step after a rewrite. `code` is text that the user can paste."""
 
     what: str
     code: str = ""
@@ -23,7 +23,7 @@ class Step:
 
 
 def head(report: Report) -> str:
-    """Return whether a lower head is possible, and why the head differs from its bound."""
+    """Return a phrase that states whether a lower head is possible, and why the head differs from its lower bound."""
     bound, head = report.lower_bound_head, report.arena.head
     if not report.proven:
         return f"at least {bound:,} B; a lower layout of these groups may exist"
@@ -34,7 +34,7 @@ def head(report: Report) -> str:
 
 
 def steps(report: Report, original: Path, folder: Path) -> list[Step]:
-    """Return the next steps. original: file of the original model. folder: folder of the rewritten model's files."""
+    """Return the next steps. original: file of the original model. folder: folder of the files that were written."""
     if not report.changed:
         return [Step("Use the original model.", note=report.diagnosis.advice)]
     stem = file_stem(original.stem)

@@ -1,4 +1,4 @@
-"""Encode a drawing as SVG: as a file, or inside a page that has the style sheet."""
+"""Encodes a drawing as SVG, for a file or for a page that has the style sheet."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ HATCH = (
     '<pattern id="tmo-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
     '<path d="M0 0V6" stroke="#fff" stroke-width="2" stroke-opacity=".4"/></pattern>'
 )
-"""Pattern of hatched shapes, which a document must contain once."""
+"""Pattern for hatched shapes. A document must contain it once."""
 
 
 def document(drawing: Drawing) -> str:
-    """Return an SVG file, whose colours are light or dark, like those of the reader's screen."""
+    """Return an SVG file. Its colours are light or dark, as the reader has chosen for the screen."""
     background = f'<path d="M0 0H{drawing.width:g}V{drawing.height:g}H0Z" fill="var(--paper)"/>'
     head = f"<defs>{HATCH}</defs><style>{style_sheet()}</style>{background}"
     size = f'width="{drawing.width:g}" height="{drawing.height:g}"'
@@ -74,7 +74,7 @@ def _shape(shape: Shape) -> Iterator[str]:
 
 
 def _path(points: tuple[Point, ...], *, closed: bool) -> str:
-    """Return a path in SVG. Horizontal and vertical lines of a path need only one coordinate."""
+    """Return a path in SVG. Horizontal and vertical lines are written with one coordinate only."""
     x, y = points[0]
     parts = [f"M{_number(x)} {_number(y)}"]
     for to_x, to_y in points[1:]:

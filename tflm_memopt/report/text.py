@@ -1,4 +1,4 @@
-"""Writes the answers on the terminal from computed results. Each RAM figure is shown with its convention."""
+"""Writes the answers on the terminal. Each figure of RAM is shown with the convention by which it was counted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableT
     verdict, kept, unchanged = times.verdict(report), report.kept_builtin, report.interface_kept
     style = "green" if verdict == "rewritten" else "yellow"
     title = Text(printable(report.model), "bold").append(f": {printable(verdict)}", style)
-    # the reason why a model stays unchanged may name its kind
+    # the reason why a model stays unchanged may already contain the diagnosis
     kind = [] if report.diagnosis.what in report.why_unchanged else [_diagnosis(report.diagnosis)]
     interface = [f"{i.side} '{short_name(i.name)}': {i.before} -> {i.after}" for i in report.interface]
     return page(
@@ -83,7 +83,7 @@ def batch(result: Batch, folder: Path) -> RenderableType:
 
 
 def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
-    """Return the answer of `explore`, with a line for each point, least cost first."""
+    """Return the answer of `explore`, with a line for each plan, least cost first."""
     before, written = result.original_arena, list(files)
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
     timed = ["ms"] if any(p.milliseconds for p in result.points) else []
@@ -114,7 +114,7 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
 
 
 def left_over(left: tuple[int, int] | None) -> tuple[Text, ...]:
-    """Return the RAM and flash that a point leaves free on a board. Memory that is missing is printed in red."""
+    """Return the bytes of RAM and flash that a plan leaves free on a board. Negative numbers are red."""
     return tuple(Text(f"{n:,}", "red" if n < 0 else "") for n in left or ())
 
 
@@ -181,7 +181,8 @@ def verification(result: Verification) -> RenderableType:
         inputs.append(f"{result.every_value} in which each input byte takes every value")
     said = [f"inputs: {', '.join(inputs)}, {result.files} given", HOW[result.how]]
     if result.threads != (1,):
-        said.append(f"the rewritten model on {' and on '.join(map(_threads, result.threads))}")
+        counts = ("one thread" if count == 1 else f"{count} threads" for count in result.threads)
+        said.append(f"the rewritten model on {' and on '.join(counts)}")
     if result.planned_for:
         said.append(f"planned for {PLANNED_FOR.get(result.planned_for, result.planned_for)}")
     if result.planned_for not in ("", ANY, REFERENCE.name):
@@ -203,7 +204,7 @@ def verification(result: Verification) -> RenderableType:
 
 
 def wrong(failure: str, differs: Difference | None, found: ComparedConstants | None) -> Iterator[str]:
-    """Describe what went wrong, and the comparison of constants, which runs no model."""
+    """Describe a failure, the first difference between outputs, and the comparison of constants."""
     yield from [failure] if failure else []
     yield from [difference(differs)] if differs else []
     if found is None:
@@ -218,10 +219,6 @@ def wrong(failure: str, differs: Difference | None, found: ComparedConstants | N
 
 def _how_many(count: int) -> str:
     return "1 operator" if count == 1 else f"{count:,} operators"
-
-
-def _threads(count: int) -> str:
-    return "one thread" if count == 1 else f"{count} threads"
 
 
 def _module(module: ModuleRuns) -> Iterator[str]:
@@ -282,7 +279,7 @@ def _groups(groups: Sequence[GroupReport]) -> Table:
 
 
 def _span(group: GroupReport) -> str:
-    """Describe the operators of a group: the first and the last by name, and all of them by index."""
+    """Describe the operators of a group by their indices and by the names of the first and the last operator."""
     names = [printable(name) for name in group.operators]
     chain = " .. ".join(names if len(names) < 3 else (names[0], names[-1]))
     again = [i for stage in group.stages if stage.rematerialised for i in stage.ops]
@@ -317,7 +314,7 @@ def _rolling_buffers(rolling_buffers: Sequence[RollingBufferReport]) -> list[str
 
 
 def _kept(kept: Sequence[KeptBuiltin]) -> Table:
-    """For each operator type and kind of reason, return a line with the text of the first such reason."""
+    """Return a table with a line for each type of operator and kind of reason why it stays builtin."""
     table = table_of("operator", "reason", "try", "which")
     groups: dict[tuple[str, str], list[KeptBuiltin]] = {}
     for k in kept:
@@ -329,7 +326,7 @@ def _kept(kept: Sequence[KeptBuiltin]) -> Table:
 
 
 def _indices(indices: Sequence[int]) -> str:
-    """Return indices as text, with consecutive ones as first..last.
+    """Return indices as text. Consecutive indices are written as first..last.
 
     >>> _indices([0, 1, 2, 5])
     '0..2, 5'

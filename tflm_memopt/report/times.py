@@ -1,4 +1,4 @@
-"""Describe the time and the instructions of one inference for the terminal and the page."""
+"""Describes the time and the instructions of one inference for the terminal and the page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # slow to import
 
 ESP_NN = "ESP-NN"
 VISIBLE = 0.005
-"""A relative change below this limit is not reported as slower, since it rounds to 0 %."""
+"""Smallest relative change that is reported as slower. A smaller change would be rounded to 0 %."""
 UPPER = "ms: of one inference, at most, estimated"
 
 
@@ -36,9 +36,7 @@ def milliseconds(inference: Inference | None) -> str:
 
 
 def change(time: Time, *, changed: bool) -> str:
-    """Return the milliseconds before and after the rewrite as text, or only those of the original for an unchanged
-    model.
-    """
+    """Return the milliseconds before and after the rewrite as text. An unchanged model has only the first figure."""
     before, after = milliseconds(time.original), milliseconds(time.rewritten)
     less = percent(time.change) if time.rewritten and time.rewritten.milliseconds else ""
     return f"{before} -> {after}{f' ({less})' if less else ''}" if changed else before
@@ -55,7 +53,7 @@ def percent(change: Span | None) -> str:
 
 
 def verdict(report: Report) -> str:
-    """Return a report's first line: whether the model was rewritten and, if slower, by how much and a faster plan."""
+    """Return the verdict of a report: whether the model was rewritten, how much slower it is, and a faster plan."""
     if not report.changed:
         return f"unchanged, {report.why_unchanged}"
     slower, faster = _slower(report.time), report.faster
@@ -65,7 +63,7 @@ def verdict(report: Report) -> str:
 
 
 def _slower(time: Time | None) -> str:
-    """Return by how much the rewritten model is slower, or "" if it is not slower or if that is unknown.
+    """Return how much slower the rewritten model is, or "" if it is not slower or its time is unknown.
 
     >>> before, after = Inference(100, (1.0, 2.0)), Inference(90, (1.12, 2.48))
     >>> _slower(Time("cortex-m4", "", 64.0, None, before, after))
@@ -80,7 +78,7 @@ def _slower(time: Time | None) -> str:
 
 
 def both(time: Time | None) -> str:
-    """Return the upper bounds in milliseconds before and after the rewrite for a table, or "" if they are unknown."""
+    """Return the longest times before and after the rewrite for a table, in milliseconds, or "" if they are unknown."""
     spans = [one.milliseconds for one in (time.original, time.rewritten) if one] if time else []
     return " -> ".join(_digits(span[1]) for span in spans if span)
 
@@ -95,7 +93,7 @@ def most(milliseconds: tuple[float, float] | None) -> list[str]:
 
 
 def rest_on(times: Iterable[Time]) -> list[str]:
-    """Describe what the milliseconds in a table are based on, with a line for each library of the originals."""
+    """Describe the source of the milliseconds in a table, with a line for each kernel library of the originals."""
     cores: dict[str, dict[str, None]] = {}
     for time in times:
         models = f"original with {time.library} -> rewritten" if time.original else "rewritten"
@@ -104,7 +102,7 @@ def rest_on(times: Iterable[Time]) -> list[str]:
 
 
 def basis(time: Time) -> str:
-    """Describe the basis of milliseconds, or the reason why there are none."""
+    """Describe the source of the milliseconds, or the reason why they are unknown."""
     where = ", ".join([*([time.board] if time.board else []), time.core, *([f"{time.mhz:g} MHz"] if time.mhz else [])])
     if time.cycles is None:
         return f"{where}: the cycles per instruction are unknown there"
@@ -120,7 +118,7 @@ def basis(time: Time) -> str:
 
 
 def rows(report: Report) -> list[tuple[str, str, str]]:
-    """Return name, figure and remark of the instructions and, if there is a clock, of the time."""
+    """Return the name, value and remark of the instructions and, if the clock is known, of the time."""
     time = report.time
     if time is None:
         return []
@@ -134,8 +132,9 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
-    """Return a core's instructions before and after the rewrite or, for a generic program, those of the slowest and the
-    fastest core.
+    """Return the name, value and remark of the instructions before and after the rewrite.
+
+    If those of the original are unknown, the instructions on the slowest and the fastest core are returned.
     """
     before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
     if not report.changed:
@@ -155,8 +154,9 @@ def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
 
 
 def packed(report: Report) -> str:
-    """Compare a generic program's instructions on a core that has packed kernels with those of a packed program, or
-    return "".
+    """Return the instructions of a generic program on a core with packed kernels, and those with packed kernels.
+
+    Returns "" if the report does not have these estimates.
     """
     if (there := report.packed) is None or (report.time and report.time.mhz):
         return ""

@@ -1,4 +1,4 @@
-"""Common boards (boards.json, with the source of each figure), and whether a model fits on them."""
+"""Describes common boards (boards.json has the source of each figure), and determines whether a model fits on them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tflm_memopt.tflm.structs import Abi
 MOST_NAMED = 4
 """Maximum number of boards that the error for an unknown board suggests."""
 STACK = {"cortex-m": 1_272, "rv32": 1_200, "xtensa": 1_392}
-"""Maximum bytes of stack that one Invoke takes, by the first letters of the core's name. tests/cores measures them."""
+"""Most bytes of stack that an inference takes, by the first letters of the core's name. tests/cores measures them."""
 
 
 def stack(core: str) -> int:
-    """Return the maximum bytes of stack that one Invoke takes.
+    """Return the most bytes of stack that an inference takes on a core.
 
     >>> stack("Cortex-M4F"), stack("Cortex-M55")
     (1272, 1272)
@@ -34,8 +34,9 @@ def stack(core: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A board, with sizes in bytes. `ram` and `flash` are the totals for a program, including the core software
-    (start-up code, serial port, heap) and the radio stack.
+    """A board. Sizes are in bytes.
+
+    `ram` and `flash` include the core software (start-up code, serial port, heap) and the radio stack.
     """
 
     id: str
@@ -65,11 +66,9 @@ class Board:
     flash_timing: FlashTiming | None = None
     """Flash timing at `mhz`, or None if the flash is not described."""
     external_ram_cycles: SlowCycles | None = None
-    """Cycles at `mhz` for a byte of PSRAM or SDRAM, beyond those of `ram`, or None if they are unknown."""
+    """Additional cycles at `mhz` for a byte of PSRAM or SDRAM, compared with `ram`, or None if they are unknown."""
     external_ram: int = 0
-    """Bytes of PSRAM or SDRAM, which is slower than `ram`. An arena that fits only into external RAM is reported
-    separately.
-    """
+    """Bytes of PSRAM or SDRAM, which is slower than `ram`."""
 
     @property
     def free_ram(self) -> int:
@@ -88,7 +87,7 @@ class Board:
 
     @property
     def measured_core(self) -> str | None:
-        """Return the core of analysis/costs.py that stands for the board's core, or None."""
+        """Return the core of costs.json that runs the same code as the board's core, or None."""
         name = "rv32" if self.core.startswith("RV32") else self.core.lower().rstrip("f+")
         return name if name in tables() else None
 
@@ -100,13 +99,13 @@ class Board:
 
     @property
     def flash_core(self) -> str:
-        """Return the core of analysis/flash.py whose code sizes apply to the board."""
+        """Return the core of flash.json whose code sizes apply to the board."""
         return self.measured_core or OTHERS
 
 
 @dataclass(frozen=True, slots=True)
 class BoardFit:
-    """How a model fits on a board. A negative figure of a fit is the number of missing bytes."""
+    """How a model fits on a board. A negative number of bytes that are left means that bytes are missing."""
 
     board: str
     name: str
@@ -119,14 +118,11 @@ class BoardFit:
     """Bytes of flash that core software, TFLM, the C library and the model leave."""
     flash: Footprint
     ram_needed: int
-    """Bytes of the smallest arena that TFLM accepts."""
+    """Bytes of the smallest arena with which TFLM runs the model."""
     only_external: bool = False
     """Whether the arena fits only into the board's external RAM."""
     known: bool = True
-    """Whether the arena use of all operators is known. If some arena use is unknown, `ram_left` is an upper bound, and
-    `fits` is False.
-    """
-
+    """Whether the arena use of all operators is known. If not, `ram_left` is an upper bound and `fits` is False."""
     runs: bool = True
     """Whether the board's core can run the packed programs."""
     slow_left: int = 0
@@ -181,16 +177,16 @@ def board(name: str) -> Board:
 def runs(on: Board, packed: Collection[Family]) -> bool:
     """Return whether the board's core can run programs packed for these families.
 
-    All of Espressif's chips run programs for ESP-NN; chips without ESP-NN's vector kernels run them in C
-    (TMO_RUNS_ESP).
+    All of Espressif's chips run programs for ESP-NN. Chips without vector instructions run them in C (TMO_RUNS_ESP).
     """
     own = {Family.ESP} if on.chip.startswith("ESP32") else set()
     return set(packed) <= own | set(TARGETS[on.target].runs)
 
 
 def fit(on: Board, arena: Arena, model: Firmware, slow: int = 0) -> BoardFit:
-    """Return how a model fits on a board, without and with the radio stack. slow: bytes of slow memory that the plan
-    needs in the board's external RAM.
+    """Return how a model fits on a board, without and with the radio stack.
+
+    slow: bytes of external RAM that the plan uses as slow memory.
     """
     can, slow_left = runs(on, model.packed), on.external_ram - slow
     need, flash = arena.needed, model.on(on.flash_core)
@@ -206,5 +202,5 @@ def fit(on: Board, arena: Arena, model: Firmware, slow: int = 0) -> BoardFit:
 
 
 def fits(arena: Arena, model: Firmware, slow: int = 0) -> tuple[BoardFit, ...]:
-    """Return the fit of a model on every board. slow: as for fit()."""
+    """Return how a model fits on each known board. slow: bytes of external RAM that the plan uses as slow memory."""
     return tuple(fit(on, arena, model, slow) for on in boards().values())

@@ -23,7 +23,9 @@ HINT = "docs/targets.md shows an example"
 
 
 def board(name: str) -> Board:
-    """Return a known board, or the board that a file describes. Raises UsageError if the board or file is bad."""
+    """Return a known board, or the board that a file describes. Raises UsageError for an unknown board or
+    invalid file.
+    """
     return own_board(Path(name)) if name.endswith(SUFFIX) else known_board(name)
 
 
@@ -54,7 +56,7 @@ def _board(name: str, document: Mapping[str, Any]) -> Board:
     if target not in TARGETS:
         raise UsageError(f"unknown target '{target}'", hint=one_of(target, TARGETS))
     if family(target) not in {Family.GENERIC, *(family(board.target) for board in like)}:
-        hint = f"target = '{like[0].target}', or no target"
+        hint = f"set target = '{like[0].target}', or omit target"
         raise UsageError(f"programs for target '{target}' cannot run on core '{core}'", code="bad_config", hint=hint)
     if name in boards():
         raise UsageError(f"'{name}' is the name of a known board", code="bad_config", hint="choose another file name")
@@ -72,7 +74,7 @@ def _board(name: str, document: Mapping[str, Any]) -> Board:
 
 
 def _slow_cycles(given: Any) -> SlowCycles | None:
-    """Return the cycles for a byte of external RAM. Raises UsageError for invalid cycles."""
+    """Return the additional cycles for a byte of external RAM. Raises UsageError for an invalid description."""
     if given is None:
         return None
     if not (
@@ -80,13 +82,13 @@ def _slow_cycles(given: Any) -> SlowCycles | None:
         and given.keys() == {"read", "write"}
         and all(units.is_number(n, Real) and n >= 0 for n in given.values())
     ):
-        hint = "[external_ram_cycles] with read and write: cycles for a byte, beyond those of internal RAM"
+        hint = "[external_ram_cycles] with read and write: additional cycles for a byte, compared with internal RAM"
         raise UsageError(f"invalid external_ram_cycles {given!r}", code="bad_config", hint=hint)
     return SlowCycles.of((given["read"],) * 2, (given["write"],) * 2)
 
 
 def _timing(core: str | None, given: Any) -> FlashTiming | None:
-    """Return the flash timing. Raises UsageError if it is invalid or if no times are modelled for it."""
+    """Return the timing of the flash. Raises UsageError if it is invalid or if its cycles are not modelled."""
     if given is None:
         return None
     types = get_type_hints(FlashTiming)
@@ -96,6 +98,6 @@ def _timing(core: str | None, given: Any) -> FlashTiming | None:
         raise UsageError(f"invalid flash_timing {given!r}", code="bad_config", hint=hint)
     timing, known = FlashTiming(**given), timings(core) if core else ()
     if known and timing.key not in known:
-        hint = f"leave out flash_timing, or one of: {'; '.join(known)}"
+        hint = f"omit flash_timing, or describe one of these flashes: {'; '.join(known)}"
         raise UsageError(f"times are not modelled for a flash of {timing.key}", code="bad_config", hint=hint)
     return timing

@@ -110,7 +110,7 @@ def test_a_defect_is_never_the_answer_no(folder: Path, run: Run, monkeypatch: py
     assert answer.code == cli.BAD
     assert answer.json["error"]["code"] == "internal_error"
     assert "ZeroDivisionError" in answer.err
-    assert "please report it" in answer.err
+    assert "please report this error" in answer.err
 
 
 def test_names_from_files_cannot_forge_lines(folder: Path, run: Run) -> None:
