@@ -14,7 +14,7 @@ STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{CUSTOM_OPS}/include"
 
 
 def linked(main: Path, tflm: Any, folder: Path) -> Path:
-    """Build a program from one source file in `folder`. `tflm` is what scripts/tflm2023.py returns."""
+    """Build a program from the source file `main` in `folder`, with the release `tflm` of TFLM."""
     made = objects(["g++", "-std=c++17", "-O1", *STRICT, *tflm.flags], [main], folder)
     made += repository_library(tflm)
     run("g++", *made, *tflm.link, "-pthread", "-o", main.stem, cwd=folder)

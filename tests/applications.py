@@ -24,7 +24,7 @@ SEED = 23
 
 @dataclass(frozen=True)
 class Machine:
-    """The program compiled from apps_main.cpp."""
+    """This class runs the program that apps_main.cpp describes."""
 
     binary: Path
     folder: Path
@@ -77,7 +77,7 @@ def pushes(result: AppOptimized, name: str) -> int:
 def compare(
     machine: Machine, result: AppOptimized, order: Sequence[int], runs: Mapping[str, int], seed: int = SEED
 ) -> int:
-    """Run `runs` whole inferences of each model and compare the outputs. Return how many turns came too early."""
+    """Run `runs` whole inferences of each model and compare the outputs. Return how many turns the library refused."""
     rng = np.random.default_rng(seed)
     inputs, expected = {}, {}
     for name, entry in result.app.models.items():

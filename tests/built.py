@@ -13,7 +13,9 @@ ROOT = Path(__file__).parents[1]
 
 @functools.cache
 def arduino_library() -> Path:
-    """Return the library's folder. A run's first worker builds the library; examples/platformio includes it."""
+    """Return the folder of the Arduino library. A run's first worker builds the library; examples/platformio includes
+    it.
+    """
     script = runpy.run_path(str(ROOT / "scripts/arduino.py"))
     output: Path = script["OUTPUT"]
     output.mkdir(parents=True, exist_ok=True)

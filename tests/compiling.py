@@ -1,8 +1,8 @@
 """Compile object files for tests once, and reuse them through ccache in other tests, workers and runs.
 
-ccache identifies an object by its compiler, flags, source and all headers that were read. Comments count too in a
-source file, because some compiler warnings depend on comments. Paths below the temporary folder are taken relative to
-the compiler's working directory, so that tests in different folders can share objects.
+ccache identifies an object by its compiler, flags, source and all headers that were read. ccache also compares
+comments, because some compiler warnings depend on comments. Paths below the temporary folder are taken relative to the
+compiler's working directory, so that tests in different folders can share objects.
 """
 
 from __future__ import annotations
@@ -17,18 +17,17 @@ from tflm_memopt.emit.embedded import kind_list
 from tflm_memopt.emit.kernels import Needs
 
 LINKS = Path("/usr/lib/ccache")
-"""Folder where Debian's ccache keeps links named after all compilers."""
+"""Debian's ccache keeps links with the names of all compilers in this folder."""
 SETTINGS = {
     "CCACHE_DIR": str(Path(tempfile.gettempdir()) / f"tmo_ccache_{os.getuid()}"),
     "CCACHE_BASEDIR": str(Path(tempfile.gettempdir()).resolve()),
     "CCACHE_NOHASHDIR": "1",
     "CCACHE_COMMENTS": "1",
     "CCACHE_DEPEND": "1",  # requires -MD
-    "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",  # tests write headers just before they are read
+    "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",  # tests compile headers that they wrote a moment ago
     "CCACHE_MAXSIZE": "1G",
-    "SKBUILD_BUILD_DIR": "build/native",  # the sources of all checkouts get the same names
+    "SKBUILD_BUILD_DIR": "build/native",  # ccache must see the same file names in all checkouts
 }
-"""Environment for ccache, and the folder where packages are built."""
 
 
 def install() -> None:
@@ -56,9 +55,9 @@ def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> st
 
 
 def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path) -> list[Path]:
-    """Compile each source to an object file in `folder` that has the source's stem. `command` lacks -c and -o; its
-    relative paths are relative to `folder`. A source that does not compile raises AssertionError with the compiler's
-    messages.
+    """Compile each source to an object file in `folder` that has the source's stem. `command` is a compiler command
+    without -c and -o, whose relative paths begin at `folder`. A source that does not compile raises AssertionError with
+    the compiler's messages.
     """
     return [_object([*map(str, command)], source, folder) for source in sources]
 
@@ -66,7 +65,7 @@ def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path
 def _object(command: list[str], source: Path, folder: Path) -> Path:
     made = folder / f"{source.stem}.o"
     # TFLM's headers take half a second to preprocess. The option -MD lists the headers that were read, for ccache. The
-    # headers fill 400 MB, which GCC's garbage collector would otherwise traverse many times.
+    # TFLM's headers fill 400 MB, which GCC's garbage collector would traverse many times.
     large = ["-MD", "--param=ggc-min-heapsize=600000"] if "++" in command[0] else []
     whole = [*command, *large, "-c", str(source), "-o", str(made)]
     run(*whole, cwd=folder)

@@ -28,21 +28,23 @@ AUTOENCODER = NETWORKS / "machine_autoencoder_int8.tflite"
 WAKE_WORD = NETWORKS / "wakeword_stream_int8.tflite"
 WINDOW = NETWORKS / "wakeword_window_int8.tflite"
 OWN_MODELS = (EXAMPLE, KEYWORDS, RESNET, MOBILENET, FLOAT_IO, AUTOENCODER, WAKE_WORD, WINDOW)
-"""The repository's trained models, each of which runs in a moment."""
+"""The repository has these trained models, each of which runs in a moment."""
 HIDDEN = os.environ.get("TMO_NO_OUTSIDE", "") not in ("", "0")
-"""Whether tests must run as in a clone without ../shared."""
+"""Tests run as in a clone without ../shared if this variable is set."""
 OUTSIDE = ROOT / ("nowhere" if HIDDEN else "../shared/models")
-"""Unchanged public models and layer lists that the repository lacks. Tests find these by the fixture `outside`."""
+"""This folder has public models and layer lists that the repository lacks. Tests find a file of this folder by the
+fixture `outside`.
+"""
 PUBLIC = ("mlperf_tiny_kws_dscnn_int8", "mcunet_vww_80_float_io")
-"""Public models that tests of every model run on."""
+"""Tests of every model also run on these public models."""
 OUTSIDE_MISSING = "not in this clone, and not beside it:"
-"""Start of the reason for skipping a test that needs a missing file."""
+"""The reason for skipping a test begins with this text if a file is missing."""
 QUICK = "TMO_QUICK"
-"""Environment variable that is set when slow tests are left out. A global variable instead of this environment variable
-would not do: test modules import another copy of this module than pytest does.
+"""This environment variable is set when slow tests are left out. A global variable would not do, because pytest and the
+test modules import two copies of conftest.py.
 """
 QUICKLY = 0.05
-"""Search effort for tests in which any plan will do, because all plans must give the same bytes."""
+"""Tests use this search effort if any plan will do."""
 NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 
 # Without this, each worker would rewrite the assertions of all tests, and each process that tests start would compile
@@ -102,7 +104,7 @@ def examples(count: int) -> int:
 def seeds(count: int, *, first: int = 0) -> Iterator[int]:
     """Yield the seeds of examples(count) random cases.
 
-    Each seed is printed before its use, so that a failed test's output ends with its seed.
+    Each seed is printed before its use, so that the output of a failed test ends with the seed.
     """
     for seed in range(first, first + examples(count)):
         print(f"seed {seed}")
@@ -133,7 +135,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.disable()  # disabled until the collection ends; see pytest_collection_finish
+    gc.disable()
     if config.option.markexpr == "not slow":
         os.environ[QUICK] = "1"
         settings.register_profile("quick", settings(), max_examples=25)
@@ -143,8 +145,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     """Make garbage collection rare.
 
-    Modules and tests live until the process ends, so collecting them as garbage is useless, and tests leave few
-    reference cycles.
+    Modules and tests live until the process ends, so that collecting garbage is useless.
     """
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
@@ -160,13 +161,13 @@ def pytest_report_header() -> list[str]:
 
 @pytest.fixture(scope="session")
 def example() -> bytes:
-    """The shapes example: a small int8 MobileNet-style network with two residual ADDs."""
+    """This model is a small int8 network like MobileNet, with two residual ADDs."""
     return EXAMPLE.read_bytes()
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Turn a skip into a failure with the skip's reason. Expected failures, and skips because a file is hidden, are not
-    changed.
+    """Turn a skipped test into a failure with the same reason. Expected failures stay, and so do tests that are skipped
+    because a file is hidden.
     """
     if NO_SKIP and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)

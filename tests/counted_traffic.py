@@ -1,7 +1,7 @@
 """Counts the bytes of slow memory and constants that a program reads and writes while the C executor runs it.
 
-The executor reports which iterations it runs, and their rows and columns follow from the program's records. The plan is
-not used for this count. The traffic that lower/traffic.py predicts from the plan must equal this count.
+The executor reports which iterations it runs, and their rows and columns follow from the program's records. The count
+does not use the plan. The traffic that lower/traffic.py predicts from the plan must equal the counted traffic.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _read(
         top = op.access[k].first(row, tensor.height)
         bottom = top + op.access[k].extent
     else:
-        top = np.minimum(row * w.stride_h - w.pad_top, tensor.height - 1)  # a broadcast operand has only row 0
+        top = np.minimum(row * w.stride_h - w.pad_top, tensor.height - 1)  # a repeated operand has only row 0
         bottom = top + (w.kernel_h - 1) * w.dilation_h + 1
     if op.sums:  # the last pass over channel groups reads only sums
         bottom = np.where(np.asarray(units.channel_group) == op.channel_groups, top, bottom)

@@ -1,6 +1,4 @@
-"""Models split by partial sums on a single device, which does everything that several devices would do except sending
-rows.
-"""
+"""Split a model by partial sums, and run all of its parts on a single device."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from tflm_memopt.ops.rowop import RowOp
 
 
 class _Alone(_Sharer):
-    """A link that leaves each result on the device that computed it."""
+    """The link leaves each result on the device that computed the result."""
 
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
@@ -30,7 +28,9 @@ class _Alone(_Sharer):
 
 
 def fan_in(graph: Graph) -> dict[int, DeviceSharding]:
-    """Split layers by partial sums where possible. The other layers stay whole or are split by channels."""
+    """Split layers by partial sums where possible. Layers that cannot be split by partial sums stay whole or are split
+    by channels.
+    """
     order = (DeviceSharding.INPUTS, DeviceSharding.CHANNELS, DeviceSharding.WHOLE)
     return {op.index: next(way for way in order if way in possible_shardings(graph, op)) for op in graph.ops}
 

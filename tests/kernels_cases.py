@@ -1,4 +1,4 @@
-"""Generated kernels for tests: random calls of the package's own kernels, and small kernels that break a rule."""
+"""The module draws random calls of the package's own kernels, and has small kernels that break a rule."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Whole networks with random weights, one of each kind that runs on microcontrollers. These networks are part of a fit
-(costs.py). The errors of their estimates are therefore known and test nothing. tests/unseen.py has networks that can
-test the estimates.
+"""Whole networks with random weights, one of each kind that runs on microcontrollers. Costs are fitted to the networks
+of this module (costs.py). Estimates for networks that were used for a fit test nothing, so that tests/unseen.py has
+others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ S2 = (2, 2)
 
 
 def relu(net: Net, y: int) -> int:
-    """Give the last operator's output the range that the fused ReLU of a trained model has."""
+    """Give the last operator's output the range of a trained model's ReLU."""
     net.graph.tensors[y].quantization.zeroPoint = np.array([-128], np.int64)
     return y
 
@@ -106,7 +106,7 @@ def crnn(net: Net) -> bytes:
 
 
 def wake_word(net: Net) -> bytes:
-    """Add version 2 of a wake word network: separable layers with windows that are kept in variables."""
+    """Add a wake word network of separable layers, whose windows are kept in variables."""
     streaming = Streaming(net)
     x = net.input((1, 3, 1, 40))
     x = conv(net, streaming.window("first", x, 2, first=-3), 32, (5, 1), (3, 1), padding="VALID")
@@ -119,7 +119,7 @@ def wake_word(net: Net) -> bytes:
 
 
 def wake_word_v1(net: Net) -> bytes:
-    """Add version 1 of a wake word network: convolutions over time and frequency of frames in variables."""
+    """Add a wake word network of convolutions over time and frequency, whose frames are kept in variables."""
     streaming = Streaming(net)
     x = streaming.window("frames", net.input((1, 1, 40, 1)), 4, first=-3)
     x = conv(net, x, 12, (5, 4), (1, 3), padding="VALID")
@@ -305,7 +305,7 @@ def detector(net: Net) -> bytes:
 
 
 def ecg(net: Net) -> bytes:
-    """Add layers for one lead, with windows along time."""
+    """Add layers for one channel of an ECG, with windows along time."""
     y = conv(net, net.input((1, 1, 256, 1)), 8, (1, 7), (1, 2))
     for channels in (16, 24, 32):
         y = net.pool(conv(net, y, channels, (1, 5)), kernel=(1, 2), stride=(1, 2), kind="MAX_POOL_2D")
@@ -383,4 +383,4 @@ NETWORKS: Mapping[str, Callable[[Net], bytes]] = {
         tcn, mnist_lstm, attention, dense_autoencoder, tabular, vibration,
     )
 }  # fmt: skip
-"""Networks by name. Each function adds its operators to a new Net."""
+"""The table gives a network by its name. A function adds the operators of a network to a new Net."""

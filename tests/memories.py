@@ -1,4 +1,4 @@
-"""Models whose operators hold state: SVDF and LSTM."""
+"""Build models whose operators hold a state: SVDF and LSTM."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def svdf(
     out: Affine = (0.1, -5),
     dtype: str = "INT8",
 ) -> int:
-    """Add an SVDF with random weights. `dtype` is the type of its state and its time weights."""
+    """Add an SVDF with random weights. `dtype` is the type of the state and of the time weights."""
     inputs, filters = net.shape(x)[-1], units * rank
     features = net.tensor((filters, inputs), affine=(0.01, 0), data=net.rng.integers(-127, 128, (filters, inputs)))
     time = net.tensor((filters, memory), dtype, affine=(0.01, 0), data=net.rng.integers(-127, 128, (filters, memory)))

@@ -6,8 +6,8 @@
     data = net.model(net.softmax(net.fully_connected(y, 10)))
 
 Every method adds one operator with random weights and returns the index of its output tensor. Output scales are chosen
-so that values spread over int8; `out` (scale, zero point) overrides them. `tensor()` and `op()` build everything else,
-including invalid models.
+so that values spread over int8, or are given by `out` (scale, zero point). The methods tensor() and op() build all
+other models, including invalid ones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from tflm_memopt.model import writer
 
 Affine = tuple[float, int]
-"""Scale and zero point."""
+"""An affine is a scale and a zero point."""
 Pair = tuple[int, int]
 
 DEFAULT: Affine = (0.05, -3)
@@ -31,7 +31,7 @@ NAMES = {value: name for name, value in vars(schema.TensorType).items() if isins
 
 
 class Net:
-    """A model under construction: subgraph 0 of a schema ModelT."""
+    """Builds subgraph 0 of a schema ModelT."""
 
     def __init__(self, seed: int = 0, *, activations: str = "INT8") -> None:
         """With `activations="INT16"`, inputs, convolutions and dense layers are int16."""
@@ -54,7 +54,7 @@ class Net:
         scales: Sequence[float] = (),
         axis: int = 0,
     ) -> int:
-        """Add a tensor, a constant if it has `data`, else an activation. scales: one per channel along `axis`."""
+        """Add a tensor, which is a constant if `data` is given. `scales` has a scale for each channel along `axis`."""
         buffer = 0 if data is None else writer.add_buffer(self.tree, np.asarray(data, dtype.lower()))
         scale, zero_point = (scales, [0] * len(scales)) if len(scales) else affine or ((), ())
         name = name or f"t{len(self.graph.tensors)}"
@@ -73,7 +73,7 @@ class Net:
         custom_code: str | None = None,
         subgraph: int = 0,
     ) -> int:
-        """Add an operator with a schema options object, and return its first output, or -1 if it has none."""
+        """Add an operator with a schema options object, and return the first output, or -1 if there is none."""
         names = {name: value for name, value in vars(schema.BuiltinOptions).items() if isinstance(value, int)}
         self.tree.subgraphs[subgraph].operators.append(
             schema.OperatorT(
@@ -96,11 +96,11 @@ class Net:
         return index
 
     def model(self, *outputs: int) -> bytes:
-        """The finished model."""
+        """Return the finished model."""
         return writer.write(self.finished(*outputs))
 
     def finished(self, *outputs: int) -> Any:
-        """The finished model as a schema ModelT."""
+        """Return the finished model as a schema ModelT."""
         self.graph.outputs = list(outputs)
         return self.tree
 
@@ -111,7 +111,7 @@ class Net:
         return NAMES[self.graph.tensors[tensor].type]
 
     def affine(self, tensor: int) -> Affine:
-        """Scale and zero point of a tensor; (1, 0) if it has none."""
+        """Return scale and zero point of a tensor, or (1, 0) if there is none."""
         q = self.graph.tensors[tensor].quantization
         return (1.0, 0) if q is None or not len(q.scale) else (float(q.scale[0]), int(q.zeroPoint[0]))
 
@@ -190,9 +190,9 @@ class Net:
         return self.op("FULLY_CONNECTED", [x, filter_, *self._bias(product, units, bias)], [y], options)
 
     def int4(self, y: int) -> int:
-        """Make the filter of the last operator int4: two values per byte, the lower half first."""
+        """Make the filter of the last operator int4, with two values in each byte, the lower half first."""
         filter_ = self.graph.tensors[self.graph.operators[-1].inputs[1]]
-        values = np.asarray(self.tree.buffers[filter_.buffer].data, np.uint8) >> 4  # the high four bits
+        values = np.asarray(self.tree.buffers[filter_.buffer].data, np.uint8) >> 4
         pairs = np.append(values, np.zeros(values.size % 2, np.uint8)).reshape(-1, 2)
         filter_.type = schema.TensorType.INT4
         self.tree.buffers[filter_.buffer].data = pairs[:, 0] | pairs[:, 1] << 4
@@ -240,11 +240,11 @@ class Net:
         return self.op("MEAN", [x, axis], [y], schema.ReducerOptionsT(keepDims=keep))
 
     def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine, adj_x: bool = False) -> int:
-        """Add BATCH_MATMUL. adjoint, adj_x: whether the right and the left matrix are transposed. The output's scale is
-        at least the product's.
+        """Add BATCH_MATMUL. `adjoint` transposes the right matrix, and `adj_x` the left one. The output's scale is at
+        least the scale of the product.
         """
         rows, columns = self.shape(a)[-1 if adj_x else -2], self.shape(b)[-2 if adjoint else -1]
-        scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # avoids rescaling by 2^31
+        scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # the scale avoids rescaling by 2^31
         wide = self.dtype(a) == "INT16"
         y = self.tensor((*self.shape(a)[:-2], rows, columns), self.dtype(a), (scale, 0 if wide else out[1]))
         return self.op("BATCH_MATMUL", [a, b], [y], schema.BatchMatMulOptionsT(adjX=adj_x, adjY=adjoint))
@@ -326,7 +326,7 @@ class Net:
 
 
 def out_size(size: int, kernel: int, stride: int, dilation: int, padding: str) -> int:
-    """Output size of a convolution or pool along one dimension.
+    """Return the output size of a convolution or pool along one dimension.
 
     >>> out_size(7, 3, 2, 1, "SAME"), out_size(7, 3, 2, 1, "VALID")
     (4, 3)

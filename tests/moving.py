@@ -1,4 +1,6 @@
-"""Add operators to a Net that move data, resize, reduce or transpose-convolve. Each function returns output tensors."""
+"""Add operators to a Net that move data, resize, reduce or transpose-convolve. Each function returns the operator's
+output tensors.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ def integers(net: Net, shape: Sequence[int]) -> int:
 def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> int:
     """Compute the int32 vector `shape` from the shape of x, as converters do for an unknown batch size.
 
-    form: 0 packs the dimensions, 1 concatenates them, 2 packs them with the last one multiplied by the batch.
+    Form 0 packs the dimensions, form 1 concatenates them, and form 2 multiplies the last one by the batch.
     """
     rank, first = len(net.shape(x)), schema.StridedSliceOptionsT(shrinkAxisMask=1)
     whole = net.op("SHAPE", [x], [integers(net, (rank,))], schema.ShapeOptionsT(outType=schema.TensorType.INT32))
@@ -60,7 +62,7 @@ def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> 
 
 
 def reshape_by(net: Net, x: int, target: int, shape: Sequence[int]) -> int:
-    """Add RESHAPE to a shape given by an operand. The output tensor has the same shape."""
+    """Add RESHAPE to a shape given by an operand. The output tensor gets this shape, too."""
     y = net.tensor(shape, net.dtype(x), net.affine(x))
     return net.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT())
 
@@ -108,7 +110,7 @@ def slice_(net: Net, x: int, begin: Sequence[int], size: Sequence[int]) -> int:
 def strided_slice(
     net: Net, x: int, slices: Sequence[slice], *, shrink: Sequence[int] = (), begin_mask: int = 0, end_mask: int = 0
 ) -> int:
-    """Add STRIDED_SLICE by Python slices. A None in a slice sets the mask's bit. shrink: axes that keep only their
+    """Add STRIDED_SLICE by Python slices. None in a slice sets a bit of the mask. The axes `shrink` keep only their
     first index.
     """
     begin = [0 if s.start is None else s.start for s in slices]
@@ -205,7 +207,7 @@ def transpose_conv(
     net: Net, x: int, channels: int, *, kernel: Pair, stride: Pair, padding: str = "SAME", extra: Pair = (0, 0),
     per_channel: bool = True, bias: bool = True, activation: str = "NONE",
 ) -> int:  # fmt: skip
-    """Add TRANSPOSE_CONV. extra: rows and columns in addition to the smallest output."""
+    """Add TRANSPOSE_CONV, whose output has `extra` rows and columns more than the smallest one."""
     n, h, w, c = net.shape(x)
     valid = padding == "VALID"
     size = [(d - 1) * s + k + e if valid else d * s - min(e, s - 1)

@@ -1,4 +1,4 @@
-"""Plans models and lowers their plans, without the commands around them."""
+"""Plan models and make programs of their plans, without the commands of the command line."""
 
 from __future__ import annotations
 

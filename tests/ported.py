@@ -1,4 +1,4 @@
-"""Models whose inputs and outputs are unused, or not in the order in which operators use them."""
+"""Build models whose inputs and outputs are unused, or in another order than operators use them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def unread(side: int) -> bytes:
 
 
 def repeated() -> bytes:
-    """Five outputs: two are the same tensor, one is an input, and one is a constant."""
+    """The model has five outputs, of which two are the same tensor, one is an input, and one is a constant."""
     net = Net(5)
     x = net.input((1, 9, 9, 2))
     constant = net.tensor((2, 3), "FLOAT32", None, data=[[0.5, -1.0, 2.0], [3.0, 4.0, -0.0]])
@@ -38,14 +38,14 @@ def repeated() -> bytes:
 
 
 def apart() -> bytes:
-    """Two independent networks, which become two operators."""
+    """The model has two independent networks, which become two operators."""
     net = Net(6)
     a, b = net.input((1, 8, 8, 2)), net.input((1, 6, 6, 3))
     return net.model(net.conv2d(net.conv2d(b, 4, kernel=(3, 3)), 2), net.conv2d(net.conv2d(a, 4, kernel=(3, 3)), 2))
 
 
 def wide() -> bytes:
-    """int16 activations, and unread inputs of other types."""
+    """The model has int16 activations, and unread inputs of other types."""
     net = Net(7, activations="INT16")
     net.input((1, 3), None, dtype="FLOAT32")
     x = net.input((1, 12, 12, 4))

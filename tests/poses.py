@@ -1,5 +1,5 @@
-"""A single-pose network like MoveNet: a backbone with four heads, whose maps are decoded into 17 key points. The
-decoding has float32 values and int32 indices, as far as TFLM has kernels for them: FLOOR_DIV and FLOOR_MOD are float32.
+"""Build a network like MoveNet, which finds 17 key points of a person from the maps of four heads. The last operators
+have float32 values and int32 indices, as far as TFLM has kernels.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def cast(net: Net, x: int, dtype: str) -> int:
 
 
 def two(net: Net, kind: str, a: int, b: int, dtype: str = "") -> int:
-    """Add an operator of two operands without scales. dtype: type of the output, if not that of the operands."""
+    """Add an operator of two operands without scales. The output has the type `dtype`, or the type of the operands."""
     fused = {"ADD": schema.AddOptionsT, "SUB": schema.SubOptionsT, "MUL": schema.MulOptionsT, "DIV": schema.DivOptionsT}
     y = net.tensor(np.broadcast_shapes(net.shape(a), net.shape(b)), dtype or net.dtype(a), None)
     return net.op(kind, [a, b], [y], fused[kind]() if kind in fused else None)
@@ -59,7 +59,7 @@ def pose_network(size: int = 192, channels: int = 24, depth: int = 2) -> bytes:
 
 
 def float_end(shape: tuple[int, ...] = (1, 9, 7, 3)) -> bytes:
-    """Return a float32 network with the kinds of ends that the pose network lacks."""
+    """Return a float32 network with last operators that the pose network lacks."""
     net = Net(3)
     x = net.input(shape, None, dtype="FLOAT32")
     y = net.tensor(shape)

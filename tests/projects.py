@@ -84,14 +84,16 @@ def unpack(files: Mapping[str, bytes], folder: Path, arena: int = 40_000) -> Non
     for name, data in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Pointers are wider on a PC than the arena's size assumes.
+        # The arena is larger than on a board, because a PC has wider pointers.
         larger = re.sub(rb"(?<=arena_size = )\d+", str(arena).encode(), data)
         path.write_bytes(larger if name.endswith(("_ops.h", "_app.h")) else data)
 
 
 @functools.cache
 def repository_library(tflm: Any) -> list[Path]:
-    """Compile the library and its adapter for one TFLM. All tests use the same flags, so that they share objects."""
+    """Compile the library and its adapter for one TFLM. All tests use the same compiler flags, so that tests share
+    objects.
+    """
     folder = Path(tempfile.mkdtemp(prefix="library"))
     atexit.register(shutil.rmtree, folder)
     cpp = ["g++", "-std=c++11", *STRICT, "-Wpedantic", *INCLUDE, *tflm.flags]
@@ -100,9 +102,7 @@ def repository_library(tflm: Any) -> list[Path]:
 
 
 def compile_library(source: Path, tflm: Any) -> list[Path]:
-    """Return the objects of an emitted library, if there is one. Files with the repository's bytes share the
-    repository's objects; files that a test has changed are compiled.
-    """
+    """Return the objects of an emitted library, if there is one."""
     ours = {path.read_bytes() for part in INCLUDE for path in Path(part[2:]).rglob("*") if path.is_file()}
     changed = [path for path in source.rglob("*") if path.is_file() and path.read_bytes() not in ours]
     mine = objects(["gcc", "-std=gnu11", *STRICT, f"-I{source}"], changed, source)
@@ -113,7 +113,9 @@ def compile_library(source: Path, tflm: Any) -> list[Path]:
 def told(
     project: str, files: Mapping[str, bytes], tflm: Any, folder: Path, *flags: str, loops: int = 1, arena: int = 40_000
 ) -> str:
-    """Return a project's output in its first rounds with one TFLM. All projects use the Arduino project's library."""
+    """Return what a project's program prints in the first loops, with one release of TFLM. All projects use the Arduino
+    project's library.
+    """
     unpack(files, folder, arena)
     source = folder / "arduino/libraries/tflm-memopt/src"
     cpp = ["g++", "-std=gnu++17", *STRICT, f"-I{source}", *tflm.flags]

@@ -14,8 +14,8 @@ ARENA = 1 << 18
 def differing(
     original: bytes, rewritten: bytes, steps: int, resets: tuple[int, ...], seed: int = 0, *, least: int = 4
 ) -> int:
-    """Count the steps in which the two models differ. Both models are reset before the steps in `resets`. least:
-    minimum number of distinct outputs over the steps.
+    """Count the steps in which the two models differ. Both models are reset before the steps in `resets`. The outputs
+    must have at least `least` different values.
     """
     both = [interpreter(model, ARENA) for model in (original, rewritten)]
     graph = read(original).graph

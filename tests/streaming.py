@@ -1,4 +1,4 @@
-"""Builds streaming models: resource variables keep rows between inferences, in the form that converters write."""
+"""Build streaming models, whose resource variables keep rows between inferences, in the form that converters write."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tflm_memopt.model import writer
 
 
 class Streaming:
-    """A Net with variables. CALL_ONCE, the model's first operator, initialises variables that have a first value."""
+    """Adds variables to a Net. The model's first operator, CALL_ONCE, initialises variables that have a first value."""
 
     def __init__(self, net: Net, *, setup: bool = True) -> None:
         self.net = net
@@ -59,7 +59,7 @@ class Streaming:
         self.net.op("READ_VARIABLE", [self.handle(name, 1)], [value], subgraph=1)
 
     def window(self, name: str, x: int, old: int, *, axis: int = 1, first: int | None = None) -> int:
-        """Concatenate the last `old` rows before x with x. first: value to which CALL_ONCE initialises the old rows."""
+        """Concatenate the last `old` rows with the rows of x. CALL_ONCE initialises the old rows to `first`."""
         shape, affine = list(self.net.shape(x)), self.net.affine(x)
         shape[axis] = old
         before = self.read(name, shape, affine)
@@ -124,7 +124,7 @@ def pooled(seed: int = 2) -> bytes:
 
 
 def recurrent(seed: int = 3) -> bytes:
-    """Return a model with a state assigned as a whole, one updated from its own value, and a one-step delay."""
+    """Return a model with three states: one is replaced, one is updated, and one delays rows by an inference."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 3, 4), (0.05, 3))

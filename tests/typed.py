@@ -1,4 +1,4 @@
-"""Models of one operator with operands of any types, and whether TFLM runs them."""
+"""Build models of one operator with operands of any types, and see whether TFLM runs a model."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ FIXED = {
     **{(kind, "INT16", "INT16"): (1 / 32768, 0) for kind in ("LOGISTIC", "SOFTMAX", "TANH")},
     ("SOFTMAX", "INT8", "INT16"): (1 / 65536, -32768),
 }
-"""Scale and zero point of the output that TFLM requires, by operator, input type and output type."""
+"""TFLM requires these scales and zero points of outputs, by operator, input type and output type."""
 
 
 class Base(NamedTuple):
-    """An operator of a model that TFLM runs."""
+    """An operator belongs to a model that TFLM runs."""
 
     model: Any
     graph: Graph
@@ -34,7 +34,7 @@ class Base(NamedTuple):
 
     @property
     def inputs(self) -> list[str]:
-        """Types of the inputs; "" stands for an absent input."""
+        """Return the types of the inputs, where "" stands for an absent input."""
         return [self.graph.tensors[t].dtype if t >= 0 else "" for t in self.op.inputs]
 
     @property
@@ -56,7 +56,7 @@ def bases() -> Mapping[str, list[Base]]:
 def retyped(base: Base, inputs: Sequence[str], outputs: Sequence[str], *, computed: int | None = None) -> bytes:
     """Rebuild the operator alone, with tensors of these types; "" stands for an absent input.
 
-    computed: a constant operand that becomes an input of the model.
+    The constant operand `computed` becomes an input of the model.
     """
     tree = schema.ModelT(version=3, operatorCodes=[], buffers=[schema.BufferT()], description="one operator")
     graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="main")
@@ -73,7 +73,7 @@ def retyped(base: Base, inputs: Sequence[str], outputs: Sequence[str], *, comput
         wanted.pop()
     if (
         base.op.type == "SVDF" and inputs[2] == inputs[4] == "INT8" and inputs[3]
-    ):  # TFLM requires the product of both scales here
+    ):  # TFLM requires the product of both scales for a bias
         graph.tensors[ids[base.op.inputs[3]]].quantization.scale = np.array([AFFINE["INT8"][0] ** 2], np.float32)
     graph.operators = [
         schema.OperatorT(
@@ -99,7 +99,7 @@ def _tensor(tree: Any, source: Tensor, dtype: str, affine: Any) -> int:
     affine = ([affine[0]], [affine[1]]) if affine else ((), ())
     if same:
         affine = source.quantization.scale, source.quantization.zero_point
-    if dtype in ("INT32", "INT64") and source.quantization and source.constant:  # the operand is a bias
+    if dtype in ("INT32", "INT64") and source.quantization and source.constant:  # the third operand is a bias
         affine = (source.quantization.scale, source.quantization.zero_point)
     buffer = 0
     if source.data is not None:
@@ -117,7 +117,7 @@ def _tensor(tree: Any, source: Tensor, dtype: str, affine: Any) -> int:
 
 
 def runs(data: bytes) -> bool:
-    """Return whether TFLM prepares and invokes the model. The model runs in a separate process, because some kernels
+    """Return whether TFLM prepares and invokes the model. A separate process runs the model, because some kernels
     abort.
     """
     child = os.fork()
@@ -127,7 +127,7 @@ def runs(data: bytes) -> bool:
             interpreter = oracle.interpreter(data, 1 << 18)
             graph = read(data).graph
             for k, tensor in enumerate(graph.tensors[t] for t in graph.inputs):
-                if tensor.dtype in ("FLOAT32", "INT8", "INT16", "INT32", "INT64"):  # TFLM does not divide by zero
+                if tensor.dtype in ("FLOAT32", "INT8", "INT16", "INT32", "INT64"):  # TFLM refuses to divide by zero
                     interpreter.set_input(np.ones(tensor.shape, tensor.dtype.lower()), k)
             os._exit(int(interpreter.invoke() != 0))
         except BaseException:

@@ -1,8 +1,7 @@
-"""Whole networks with random weights that no fit has seen, one of each kind that runs on microcontrollers.
+"""Build networks of the kinds that run on microcontrollers, to which no costs were fitted.
 
-The networks' instructions are counted (tests/cores/unseen.json, tests/cores/test_estimates.py), and estimates are
-compared with the counts. Never use these networks to fit costs, nor to choose how work is modelled: a network that
-served for that belongs to known.py, and another one takes its place here.
+Estimates for the networks are compared with counted instructions (tests/cores/unseen.json,
+tests/cores/test_estimates.py). The networks must never be used to fit costs, nor to choose how work is modelled.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ from moving import concatenation, depth_to_space, resize, split, strided_slice, 
 from streaming import Streaming
 
 SIGMOID = (1 / 256, -128)
-"""Scale and zero point of a LOGISTIC's output."""
+"""The output of LOGISTIC has this scale and zero point."""
 
 
 def speech_multiplier(net: Net) -> bytes:
-    """The kind of micro_speech: one depthwise layer that makes several channels of one."""
+    """Add a network like micro_speech, with a depthwise layer that makes several channels of one."""
     return classifier(net, depthwise(net, net.input((1, 61, 32, 1)), (12, 6), (3, 2), multiplier=6), 5)
 
 
 def speech_conv(net: Net) -> bytes:
-    """The kind of tiny_conv: one wide window, then a dense layer."""
+    """Add a network like tiny_conv, with one wide window and a dense layer."""
     return classifier(net, conv(net, net.input((1, 40, 32, 1)), 10, (7, 9), S2), 8)
 
 
@@ -43,7 +42,7 @@ def keyword_separable(net: Net) -> bytes:
 
 
 def keyword_in_time(net: Net) -> bytes:
-    """TC-ResNet: bands are channels, windows run along time, shortcuts are pointwise."""
+    """Add a TC-ResNet, whose channels are frequencies, and whose windows run along time."""
     y = conv(net, net.input((1, 80, 1, 40)), 16, (3, 1))
     for channels in (24, 32, 48):
         z = net.conv2d(conv(net, y, channels, (9, 1), (2, 1)), channels, kernel=(9, 1))
@@ -52,7 +51,7 @@ def keyword_in_time(net: Net) -> bytes:
 
 
 def keyword_bands(net: Net) -> bytes:
-    """Windows along frequency, then along time, with shortcuts."""
+    """Add layers with windows along frequency, then along time, with shortcuts."""
     y = conv(net, net.input((1, 40, 40, 1)), 12, 5, (1, 2))
     for channels in (12, 20):
         z = net.depthwise_conv2d(conv(net, y, channels, 1), kernel=(1, 3))
@@ -76,7 +75,7 @@ def keyword_lstm(net: Net) -> bytes:
 
 
 def spectrogram_mobilenet(net: Net) -> bytes:
-    """YAMNet's layers on a smaller spectrogram."""
+    """Add YAMNet's layers on a smaller spectrogram."""
     y = conv(net, net.input((1, 48, 32, 1)), 8, 3, 2)
     for channels, stride in ((16, 1), (24, 2), (24, 1), (48, 2), (48, 1), (96, 2)):
         y = separable(net, y, channels, stride)
@@ -84,7 +83,7 @@ def spectrogram_mobilenet(net: Net) -> bytes:
 
 
 def streaming_word(net: Net) -> bytes:
-    """A wake word network of separable layers, whose windows are kept in variables."""
+    """Add a wake word network of separable layers, whose windows are kept in variables."""
     streaming = Streaming(net)
     x = conv(net, streaming.window("first", net.input((1, 2, 1, 40)), 3, first=-3), 24, (5, 1), (2, 1), padding="VALID")
     for k, (length, channels) in enumerate(((7, 40), (11, 40), (15, 56))):
@@ -95,7 +94,7 @@ def streaming_word(net: Net) -> bytes:
 
 
 def streaming_halves(net: Net) -> bytes:
-    """A wake word network in which the two halves of the channels have windows of different length."""
+    """Add a wake word network whose windows have different lengths for two halves of the channels."""
     streaming = Streaming(net)
     x = conv(net, streaming.window("a", net.input((1, 1, 1, 40)), 2, first=-3), 32, (3, 1), padding="VALID")
     for k, lengths in enumerate(((3, 7), (5, 13))):
@@ -110,7 +109,7 @@ def streaming_halves(net: Net) -> bytes:
 
 
 def streaming_bands(net: Net) -> bytes:
-    """A wake word network with windows over time and frequency."""
+    """Add a wake word network with windows over time and frequency."""
     streaming = Streaming(net)
     x = streaming.window("frames", net.input((1, 1, 32, 1)), 3, first=-3)
     x = conv(net, x, 10, (4, 5), (1, 2), padding="VALID")
@@ -121,7 +120,7 @@ def streaming_bands(net: Net) -> bytes:
 
 
 def person(net: Net) -> bytes:
-    """MobileNetV1 with a quarter of the channels, on gray images."""
+    """Add MobileNetV1 with a quarter of the channels, for gray images."""
     y = conv(net, net.input((1, 48, 48, 1)), 8, 3, 2)
     for channels, stride in ((16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2), (128, 1), (128, 1)):
         y = separable(net, y, channels, stride)
@@ -136,7 +135,7 @@ def bottlenecks(net: Net) -> bytes:
 
 
 def large_windows(net: Net) -> bytes:
-    """Bottlenecks with windows of five and seven."""
+    """Add bottlenecks with windows of five and seven pixels."""
     y = inverted(net, conv(net, net.input((1, 32, 32, 3)), 12, 3, 2), 8, expand=1)
     for channels, kernel, stride in ((16, 5, 1), (16, 7, 2), (24, 7, 1), (32, 5, 2)):
         y = inverted(net, y, channels, expand=4, kernel=kernel, stride=stride)
@@ -144,7 +143,7 @@ def large_windows(net: Net) -> bytes:
 
 
 def hard_swish(net: Net) -> bytes:
-    """MobileNetV3's units: squeeze and excite, HARD_SWISH."""
+    """Add units of MobileNetV3, with gates and HARD_SWISH."""
     y = net.conv2d(net.input((1, 32, 32, 3)), 16, kernel=(3, 3), stride=S2)
     y = net.unary("HARD_SWISH", y, out=net.affine(y))
     for channels, stride in ((16, 2), (24, 1), (32, 2)):
@@ -157,7 +156,7 @@ def hard_swish(net: Net) -> bytes:
 
 
 def narrow_shortcuts(net: Net) -> bytes:
-    """ResNet on small images."""
+    """Add a ResNet for small images."""
     y = conv(net, net.input((1, 24, 24, 3)), 12)
     for channels, stride in ((12, 1), (24, 2), (36, 2)):
         left = net.conv2d(conv(net, y, channels, 3, stride), channels, kernel=(3, 3))
@@ -167,7 +166,7 @@ def narrow_shortcuts(net: Net) -> bytes:
 
 
 def digits(net: Net) -> bytes:
-    """LeNet's kind with average pools."""
+    """Add a network like LeNet, with average pools."""
     y = net.pool(conv(net, net.input((1, 28, 28, 1)), 8, 3), kernel=(2, 2), stride=S2)
     y = net.pool(conv(net, y, 12, 5, padding="VALID"), kernel=(2, 2), stride=S2)
     y = relu(net, net.fully_connected(y, 64, activation="RELU"))
@@ -175,7 +174,7 @@ def digits(net: Net) -> bytes:
 
 
 def plain(net: Net) -> bytes:
-    """Full convolutions and pools on color images, as in beginners' classifiers."""
+    """Add convolutions and pools for color images, as in beginners' classifiers."""
     y = net.input((1, 40, 40, 3))
     for channels in (8, 16, 32):
         y = net.pool(conv(net, y, channels), kind="MAX_POOL_2D")
@@ -183,7 +182,7 @@ def plain(net: Net) -> bytes:
 
 
 def branches(net: Net) -> bytes:
-    """Parallel windows of different sizes."""
+    """Add parallel windows of different sizes."""
     y = conv(net, net.input((1, 28, 28, 3)), 12, 3, 2)
     for width in (6, 10, 12):
         pooled = net.pool(y, kernel=(3, 3), stride=(1, 1), padding="SAME")
@@ -202,7 +201,7 @@ def fire(net: Net) -> bytes:
 
 
 def grown(net: Net) -> bytes:
-    """DenseNet's growth without bottlenecks."""
+    """Add a DenseNet without bottlenecks."""
     y = conv(net, net.input((1, 20, 20, 3)), 10, 3, 2)
     for _ in range(3):
         y = joined(net, [y, conv(net, y, 6)])
@@ -210,7 +209,7 @@ def grown(net: Net) -> bytes:
 
 
 def segments(net: Net) -> bytes:
-    """A U-Net that ends in two classes, with transposed convolutions."""
+    """Add a U-Net for two classes, with transposed convolutions."""
     same = (0.05, -128)
     a = conv(net, net.input((1, 24, 24, 3)), 10, out=same)
     b = conv(net, net.pool(a, kind="MAX_POOL_2D"), 20, out=same)
@@ -223,20 +222,20 @@ def segments(net: Net) -> bytes:
 
 
 def upscaled_by_three(net: Net) -> bytes:
-    """ESPCN: full convolutions, then pixels from channels."""
+    """Add an ESPCN, whose last channels become pixels."""
     y = conv(net, conv(net, net.input((1, 20, 20, 1)), 16, 5), 16)
     return net.model(depth_to_space(net, net.conv2d(y, 9, kernel=(3, 3)), 3))
 
 
 def repeated_pixels(net: Net) -> bytes:
-    """An autoencoder whose decoder repeats pixels."""
+    """Add an autoencoder whose decoder repeats pixels."""
     y = conv(net, conv(net, net.input((1, 24, 24, 3)), 12, 3, 2), 16, 3, 2)
     y = conv(net, resize(net, y, (12, 12)), 12)
     return net.model(net.conv2d(resize(net, y, (24, 24)), 3, kernel=(3, 3)))
 
 
 def centroids(net: Net) -> bytes:
-    """FOMO: a cut MobileNetV2 and a class for each cell of a grid."""
+    """Add a FOMO detector: the first layers of MobileNetV2, and a class for each cell of a grid."""
     y = inverted(net, conv(net, net.input((1, 48, 48, 1)), 16, 3, 2), 8, expand=1)
     for channels, stride in ((8, 2), (8, 1), (16, 2)):
         y = inverted(net, y, channels, stride=stride)
@@ -244,7 +243,7 @@ def centroids(net: Net) -> bytes:
 
 
 def boxes(net: Net) -> bytes:
-    """A detector with heads on two maps."""
+    """Add a detector with heads on two maps."""
     y = conv(net, net.input((1, 40, 40, 3)), 8, 3, 2)
     for channels, stride in ((16, 2), (32, 1)):
         y = separable(net, y, channels, stride)
@@ -272,7 +271,7 @@ def heartbeat(net: Net) -> bytes:
 
 
 def motion(net: Net) -> bytes:
-    """Nine axes as channels, separable windows along time."""
+    """Add a network for nine motion axes as channels, with separable windows along time."""
     y = conv(net, net.input((1, 1, 96, 9)), 20, (1, 7), (1, 2))
     for channels in (28, 36):
         y = conv(net, depthwise(net, y, (1, 5), (1, 2)), channels, 1)
@@ -280,7 +279,7 @@ def motion(net: Net) -> bytes:
 
 
 def dilated(net: Net) -> bytes:
-    """Dilated windows along time, as temporal networks have them."""
+    """Add dilated windows along time, as temporal networks have them."""
     y = net.conv2d(net.input((1, 1, 80, 3)), 12)
     for dilation in (1, 3, 9):
         z = conv(net, y, 12, (1, 3), dilation=(1, dilation))
@@ -294,7 +293,7 @@ def rows_lstm(net: Net) -> bytes:
 
 
 def two_heads(net: Net) -> bytes:
-    """Attention over 24 tokens, twice."""
+    """Add two layers of attention over 24 tokens."""
     x = net.input((1, 1, 24, 16), (0.002, 0))
     for _ in range(2):
         q, k, v = (net.reshape(net.conv2d(x, 16), (1, 24, 16)) for _ in range(3))
@@ -305,7 +304,7 @@ def two_heads(net: Net) -> bytes:
 
 
 def machine(net: Net) -> bytes:
-    """A dense autoencoder."""
+    """Add an autoencoder of dense layers."""
     y = net.input((1, 200))
     for units in (64, 64, 16, 64):
         y = relu(net, net.fully_connected(y, units, activation="RELU"))
@@ -318,7 +317,7 @@ def sensors(net: Net) -> bytes:
 
 
 def interpolated(net: Net) -> bytes:
-    """A decoder that interpolates bilinearly."""
+    """Add a decoder that interpolates bilinearly."""
     y = conv(net, conv(net, net.input((1, 16, 16, 2)), 8), 12, 3, 2)
     y = conv(net, resize(net, y, (16, 16), bilinear=True), 8)
     return net.model(net.conv2d(y, 2, kernel=(3, 3)))
@@ -334,7 +333,7 @@ NETWORKS: Mapping[str, Callable[[Net], bytes]] = {
         rows_lstm, two_heads, machine, sensors, interpolated,
     )
 }  # fmt: skip
-"""Networks by name. Each function adds its operators to a new Net."""
+"""The table gives a network by its name. A function adds the operators of a network to a new Net."""
 
 
 def network(name: str) -> bytes:

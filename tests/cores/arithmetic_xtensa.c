@@ -1,5 +1,6 @@
-/* Supplies what Debian's libgcc lacks for the lx106: multiplication and division, for which the core has no instructions, and float32, which real
- * chips have in ROM. This code is slow, so use the program to compare outputs, not to count instructions. */
+/* Supplies what Debian's libgcc lacks for the lx106: multiplication and division, for which the core has no instructions, and float32,
+ * which real
+ * chips have in ROM. The functions are slow, so that a program with them shows correct outputs, but not correct instruction counts. */
 #include <stdint.h>
 #include <string.h>
 

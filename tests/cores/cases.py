@@ -21,22 +21,24 @@ from tflm_memopt.runtime.host import DeviceArena
 MAGIC = 0x434F4D54
 CASE_WORDS = 10
 TOO_LARGE = -1000
-"""Status of a case that does not fit into the machine's RAM."""
+"""A case has this status if it does not fit into the machine's RAM."""
 
 
 class RunAs(IntEnum):
-    """The cores that run a case, as RUN_* of runner.c."""
+    """These values choose the cores that run a case, like RUN_* of runner.c."""
 
     ALL = 0
     FIRST = 1
-    """Core 0 computes only its share, and core 1 counts as already finished. The output is not checked."""
+    """Core 0 computes only its own part of the outputs, and nothing waits for core 1. The test does not check the
+    output.
+    """
     SECOND = 2
     BOTH = 3
 
 
 @dataclass(frozen=True)
 class Case:
-    """One inference, and the place of each of its buffers in the arena."""
+    """A case is one inference, and the address of each of its buffers in the arena."""
 
     program: bytes
     arena: DeviceArena
@@ -48,20 +50,22 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of one case."""
+    """Figures of one inference on a core."""
 
     status: int
     instructions: int
     stack: int
-    """Peak stack in bytes."""
+    """`stack` is the maximum number of bytes on the stack."""
     wrong: int
-    """Number of output bytes that differ."""
+    """`wrong` is the number of output bytes that differ."""
     canaries: bool
-    """Whether the case wrote nothing before or after the arena."""
+    """`inside` states whether nothing was written before or after the arena."""
     operators: tuple[int, ...] = ()
-    """Instructions of each operator of the program, if `by_operator` was set."""
+    """The list has the instructions of each operator, if `by_operator` was set."""
     steps: tuple[int, ...] = ()
-    """Number of clock readings of each operator. Consecutive iterations of an operator share one reading."""
+    """The list has the number of clock readings of each operator. Consecutive iterations of an operator need only one
+    reading.
+    """
 
     @property
     def right(self) -> bool:
@@ -95,7 +99,9 @@ def run(core: Core, cases: Sequence[Case]) -> list[Outcome]:
 
 
 def _blobs(core: Core, cases: Sequence[Case]) -> Iterator[bytes]:
-    """Group cases such that each group fits the core. A case that does not fit forms its own group."""
+    """Group cases so that each group fits into the core's memory. A case that does not fit into the memory is alone in
+    its group.
+    """
     data = blob(cases)
     if len(data) <= core.blob_bytes or len(cases) == 1:
         yield data

@@ -7,7 +7,8 @@
 void core_write(const char *text);
 _Noreturn void core_exit(int code);
 
-/* QEMU runs with -icount, so ticks are proportional to instructions. The runner finds the factor with a loop of known length. */
+/* QEMU runs with -icount, so that ticks of its clock are proportional to instructions. The runner measures the instructions of one tick
+ * with a loop of known length. */
 void core_clock_start(void);
 uint64_t core_clock_stop(void);
 

@@ -29,11 +29,11 @@ ROOT = HERE.parents[1]
 LIBRARY = ROOT / "custom_ops"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 IMAGE_BYTES = 0x26000
-"""Space for the runner in ROM; the cases follow it."""
+"""The runner has this many bytes in ROM, and the cases follow the runner."""
 FLOAT_KINDS = sum(1 << kind for kind, traits in KINDS.items() if traits.reads == traits.writes == FLOAT_BYTES)
-"""Bit mask of the kinds of operators that compute in float32."""
+"""The mask has a bit for each kind of operator that computes in float32."""
 BEHIND = IMAGE_BYTES, (256 << 10) - IMAGE_BYTES
-"""Address and size of the cases in the flash of a micro:bit."""
+"""The cases have this address and size in the flash of a micro:bit."""
 SPIKE = runpy.run_path(str(ROOT / "scripts/spike.py"))
 TIMEOUT = 600
 """Seconds."""
@@ -41,7 +41,7 @@ TIMEOUT = 600
 
 @dataclass(frozen=True)
 class Core:
-    """One core of one machine. Addresses and sizes are in bytes."""
+    """A core of a machine that QEMU or Spike simulates."""
 
     name: str
     machine: str
@@ -51,39 +51,37 @@ class Core:
     ram: int
     ram_bytes: int
     blob: int
-    """Address where cases are loaded."""
+    """QEMU loads the cases at this address."""
     blob_bytes: int
     shift: int
-    """QEMU's -icount: an instruction takes 2^shift ns of virtual time, so that a tick is about one instruction."""
+    """With QEMU's -icount, an instruction takes 2^shift ns, so that a tick of the clock is about one instruction."""
     prefix: str = "arm-none-eabi-"
     qemu: str = "qemu-system-arm"
     stack: int = 4096
     most_stack: int = boards.stack("rv32")
-    """Upper bound on the stack of one inference, in bytes."""
+    """One inference must need at most this many bytes of stack."""
     options: tuple[str, ...] = ()
-    """Additional options for QEMU."""
+    """QEMU gets these additional options."""
     target: str = "generic"
-    """The best target to convert for."""
+    """Models are converted for this target."""
     known_as: str = ""
-    """Name in tables of costs, or "" if no table has this core."""
+    """Tables of costs have the core under this name, or not at all if the name is empty."""
     spike: int = 0
-    """Bits of a vector register if the core runs in the simulator Spike, or 0 if QEMU emulates the core."""
+    """A core in the simulator Spike has vector registers of this many bits; 0 means that QEMU emulates the core."""
     pair: bool = False
-    """Whether the machine has a second core of this kind that shares its memory."""
+    """The flag is set if the machine has a second core of this kind that shares the memory."""
 
     @property
     def short(self) -> str:
-        """Name without the machine."""
+        """The name of the core without its machine."""
         return self.name.partition("-")[0]
 
     @property
     def families(self) -> tuple[Family, ...]:
-        """Kernel families that the core can run."""
         return TARGETS[self.target].runs
 
     @property
     def start(self) -> tuple[str, ...]:
-        """Start-up sources of a bare-metal program."""
         return _START_PAIR if self.pair else _START[self.prefix]
 
     @property
@@ -97,15 +95,15 @@ _START = {
     "riscv64-unknown-elf-": ("start_rv32.c",),
     "xtensa-lx106-elf-": ("start_xtensa.c", "arithmetic_xtensa.c"),
 }
-"""Start-up sources by the compiler's prefix."""
+"""The table gives the start-up sources of a bare-metal program by the compiler's prefix."""
 _START_PAIR = ("start_arm.c", "start_second.c")
 
 
 def _arm(
     name: str, machine: str, cpu: str, *, at: tuple[int, int, int], blob: tuple[int, int] = (0, 0), shift: int = 5
 ) -> Core:
-    """Return an Arm core. at: addresses of ROM and RAM, and bytes of RAM. blob: address and bytes of the cases, unless
-    they follow the runner in 4 MB of ROM.
+    """Return an Arm core. `at` has the addresses of ROM and RAM, and the bytes of RAM. `blob` has the address and bytes
+    of the cases, if these do not follow the runner in 4 MB of ROM.
     """
     rom, ram, ram_bytes = at
     flags = (f"-mcpu={cpu}", "-mthumb", *_FLOAT.get(cpu, ()))
@@ -138,7 +136,7 @@ def in_spike(core: Core, vlen: int) -> Core:
     return replace(core, name=f"{core.name}-spike{vlen}", flags=(*core.flags, "-DCORE_HTIF=1"), spike=vlen)
 
 
-# "m0-large" runs M0 code with more memory; QEMU's only machine with an M0 is small.
+# "m0-large" runs code for the M0 on a machine with more memory. QEMU has only a small machine with an M0.
 _CORES = (
     _arm("m0", "microbit", "cortex-m0", at=(0, 0x20000000, 16 << 10), blob=BEHIND, shift=6),
     _arm("m0-large", "mps2-an385", "cortex-m0", at=(0, 0x20000000, 4 * _M)),
@@ -157,11 +155,11 @@ _CORES = (
 )  # fmt: skip
 CORES = {core.name: core for core in _CORES}
 MEASURED = {core.short: core for core in _CORES if core.known_as}
-"""Cores on which benchmarks run whole models. If a core has two machines, the larger one is used."""
+"""Benchmarks run whole models on these cores. The benchmarks use the larger machine of a core."""
 
 
 def with_listed_parts(core: Core) -> Core:
-    """Return the core with a library that has, for each program, only the optional parts that the program lists."""
+    """Return the core with a library that has only the optional parts that a program lists."""
     flags = ("-DCORE_PARTS", "-DTMO_PARTS=core_parts", "-include", str(HERE / "parts.h"))
     return replace(core, flags=(*core.flags, *flags))
 
@@ -170,14 +168,18 @@ PAIR = replace(
     CORES["m33"], name="m33-pair", machine="mps2-an521", pair=True,
     options=("-global", "sse-200.CPU0_FPU=on", "-global", "sse-200.CPU0_DSP=on"),
 )  # fmt: skip
-"""Two Cortex-M33 that share their memory. On Arm's machine only the second core has these extensions."""
+"""Two Cortex-M33 that share their memory. On Arm's machine, only the second Cortex-M33 has floating point and the DSP
+extension.
+"""
 
 HIFIVE1 = Core(
     "hifive1", "sifive_e",
     ("-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", "--specs=picolibc.specs"),
     0x20400000, 0x80000000, 16 << 10, 0, 0, 0, "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS,
 )  # fmt: skip
-"""Machines with flash and 16 KB of RAM, for programs that contain a whole model. Cases for runner.c do not fit."""
+"""These machines have flash and 16 KB of RAM, for programs that contain a whole model. Their memory is too small for
+the cases of runner.c.
+"""
 
 
 def missing_tools(core: Core) -> str:
@@ -189,7 +191,7 @@ def missing_tools(core: Core) -> str:
 
 
 def compile_flags(core: Core, library: Path = LIBRARY) -> list[str]:
-    """Return flags for everything that is compiled for the core. Code size and speed are measured at -O2."""
+    """Return the compiler flags for the core. Code size and speed are measured at -O2."""
     freestanding = ["-ffunction-sections", "-fdata-sections", f"-I{library / 'include'}", f"-I{library / 'src'}"]
     no_libm = [] if core.is_arm else ["-DTMO_MATH=0"]
     return [*core.flags, "-std=c11", "-O2", *WARNINGS, *freestanding, *no_libm]
@@ -202,7 +204,9 @@ def sources(library: Path = LIBRARY) -> list[Path]:
 
 @functools.cache
 def runner(core: Core, tree: Path = ROOT) -> Path:
-    """Return the core's runner image, rebuilt after a change of its sources. tree: checkout of runner and library."""
+    """Return the core's runner image, which is built again after a change of the sources. `tree` is the checkout with
+    the sources.
+    """
     here, library = tree / "tests/cores", tree / "custom_ops"
     mine = [here / "runner.c", *(here / name for name in core.start)]
     watched = [*mine, here / "core.h", here / "image.ld", *sources(library), *library.rglob("tmo/*.[hd]*")]
@@ -212,10 +216,10 @@ def runner(core: Core, tree: Path = ROOT) -> Path:
     image = Path(tempfile.gettempdir()) / f"tmo_cores_{digest.hexdigest()[:16]}" / f"{core.name}.elf"
     if not image.exists():
         given = [f"-DCORE_BLOB={core.blob:#x}u", f"-I{here}", *(["-DCORE_PAIR"] if core.pair else [])]
-        if core.prefix == "xtensa-lx106-elf-":  # Debian's libgcc for the lx106 lacks float32
+        if core.prefix == "xtensa-lx106-elf-":  # Debian's libgcc for the lx106 has no float32 functions
             all_kinds = sum(1 << kind for kind in Kind if kind is not Kind.OWN)
             given.append(f"-DTMO_KINDS(KIND)={kind_list(all_kinds & ~FLOAT_KINDS)}")
-        apart = core.blob != core.rom + IMAGE_BYTES  # whether the cases do not follow the runner
+        apart = core.blob != core.rom + IMAGE_BYTES  # cases may be at another address than after the runner
         room = 2 * IMAGE_BYTES if apart else IMAGE_BYTES
         build(core, [*mine, *sources(library)], image, given, rom_bytes=room, library=library)
     return image
@@ -254,7 +258,9 @@ def build(
 
 
 def emulate(core: Core, image: Path, blob: Path | None = None, options: Sequence[str] = ()) -> str:
-    """Run the image and return its output. Raises RuntimeError if the machine reports an error. options: of QEMU."""
+    """Run the image and return its output. Raises RuntimeError if the machine reports an error. `options` are QEMU's
+    options.
+    """
     if core.spike:
         return _run([*spike_command(core, blob), *options, str(image)])
     loader = ["-device", f"loader,file={blob},addr={core.blob:#x},force-raw=on"] if blob else []

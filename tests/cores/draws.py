@@ -19,7 +19,7 @@ from tflm_memopt.ops.packing import Family
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 
 SMALL_RAM = 11 << 10
-"""Maximum bytes of an arena that fits every machine."""
+"""An arena of this many bytes fits into the RAM of every machine."""
 DRAWS = (drawn.by_row, drawn.tiled, drawn.pixels, drawn.packed, drawn.depthwise, drawn.two_rows)
 
 

@@ -3,7 +3,7 @@
 #include "module.h"
 
 #define STACK_PAINT 0x5AA55AA5u
-#define STACK_SPARE 16u /* unpainted words below this function's frame, for its own calls */
+#define STACK_SPARE 16u /* the words below this function's stack frame that its own calls may use are not painted */
 #define JOIN(a, b) a##b
 #define NAME(prefix, suffix) JOIN(prefix, suffix)
 

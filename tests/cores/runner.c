@@ -24,12 +24,12 @@
 #define CANARY 0xA5u
 #define CANARY_BYTES 64u
 #define STACK_PAINT 0x5AA55AA5u
-#define STACK_SPARE 16u /* unpainted words below this function's frame, for its own calls */
+#define STACK_SPARE 16u /* the words below this function's stack frame that its own calls may use are not painted */
 #define MAX_OPS 256u
 #define LOOPS 100000u
 
 typedef struct {
-  uint32_t magic, n_cases, cases; /* offset of blob_case[n_cases] */
+  uint32_t magic, n_cases, cases; /* the array blob_case[n_cases] begins at this offset */
 } blob_header;
 
 typedef struct {
@@ -37,21 +37,21 @@ typedef struct {
   uint32_t arena_bytes, workspace; /* offset in the arena */
   uint32_t n_inputs, n_outputs, io; /* offset of blob_io[n_inputs + n_outputs] */
   uint32_t by_operator;
-  uint32_t state; /* offset in the arena of the state, which outlives a run */
+  uint32_t state; /* the state, which outlives a run, begins at this offset in the arena */
   uint32_t core;  /* RUN_*, */
 } blob_case;
 
 enum {
-  RUN_ALL,    /* this core runs everything */
-  RUN_FIRST,  /* this core makes only core 0's share; outputs are arbitrary */
-  RUN_SECOND, /* this core makes only core 1's share */
-  RUN_BOTH    /* each core makes its share */
+  RUN_ALL,    /* one core runs the whole program */
+  RUN_FIRST,  /* this core makes only core 0's part, so that the outputs are arbitrary */
+  RUN_SECOND, /* this core makes only core 1's part of the outputs */
+  RUN_BOTH    /* both cores run, and each one makes its own part */
 };
 
 typedef struct {
   uint32_t arena; /* offset in the arena */
   uint32_t bytes;
-  uint32_t data;  /* an input's values or an output's expected values; 0 if the blob has none */
+  uint32_t data;  /* the input's values or the output's expected values begin at this offset; 0 means that the blob has none */
 } blob_io;
 
 typedef struct {
@@ -77,7 +77,7 @@ static void write_number(const char *name, int64_t value) {
   core_write(end);
 }
 
-/* Ticks of 2 * LOOPS instructions. */
+/* The function returns the ticks of 2 LOOPS instructions. */
 static uint64_t calibrate(void) {
   core_clock_start();
 #if defined(__riscv) || defined(__xtensa__)
@@ -107,7 +107,7 @@ static void help(void) { tmo_run_worker(&team); }
 static tmo_spin always;
 static tmo_team alone = {tmo_spin_wake, tmo_spin_wait, &always, NULL, NULL, NULL, TMO_OK, NULL};
 
-/* Runs a whole program, or one core's share if the other core is always ready. */
+/* Runs a whole program, or one core's part of the program without ever waiting for the other core. */
 static int run_as(uint32_t core, const void *program, void *const *io, void *workspace) {
   if (core == RUN_ALL) return tmo_run(program, io, workspace);
   if (core == RUN_BOTH) return tmo_run_shared(&team, program, io, workspace);
@@ -132,7 +132,7 @@ __attribute__((noinline)) static measured run(uint32_t core, const void *program
 static uint64_t op_ticks[MAX_OPS];
 static uint32_t op_steps[MAX_OPS];
 
-/* Returns how many of the next iterations are alike, so that the executor may run these in one call of a kernel. */
+/* Returns how many of the next iterations the executor may run in one call of a kernel. */
 static uint32_t alike(const tmo_run_state *state) {
   const uint8_t *const at = state->at;
   if (*at >= TMO_LOOP_NEAR) return 1;
@@ -142,7 +142,7 @@ static uint32_t alike(const tmo_run_state *state) {
   return is_loop ? state->left[state->depth - 1] : n;
 }
 
-/* Runs the next iterations that are alike. */
+/* Runs the next iterations that the executor may run in one call of a kernel. */
 static tmo_status step_alike(tmo_run_state *state) {
   if (state->iterations == 0) return step(state, 1);
   const tmo_status found = find_iteration(state);
@@ -198,11 +198,11 @@ static void run_case(const blob_case *c) {
   const void *program = blob + c->program;
   uint8_t *before = align16(core_free), *arena = align16(before + CANARY_BYTES), *behind = arena + c->arena_bytes;
   if (behind + CANARY_BYTES > core_ram_end) {
-    core_write("status -1000\n"); /* too large for this machine */
+    core_write("status -1000\n"); /* the case is too large for this machine */
     return;
   }
   const uint32_t n_io = c->n_inputs + c->n_outputs;
-  uint32_t bytes[TMO_MAX_IO + 1]; /* the state comes last */
+  uint32_t bytes[TMO_MAX_IO + 1]; /* the state follows all other buffers */
   void *buffers[TMO_MAX_IO + 1];
   for (uint32_t i = 0; i < n_io; ++i) {
     bytes[i] = io[i].bytes;

@@ -51,7 +51,7 @@ void core_clock_start(void) {
   wraps = 0;
   SYST_RVR = SYSTICK_MASK;
   SYST_CVR = 0;
-  SYST_CSR = 7; /* SysTick: enabled, with interrupt, on the core's clock */
+  SYST_CSR = 7; /* enable SysTick with its interrupt, on the core's clock */
 }
 
 uint64_t core_clock_stop(void) {

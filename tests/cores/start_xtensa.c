@@ -1,4 +1,5 @@
-/* Xtensa in QEMU, lx106 (ESP8266): memory, vectors, simcall, and CCOUNT as an instruction counter (-icount: virtual time = instructions). */
+/* Xtensa in QEMU, lx106 (ESP8266): memory, vectors, simcall, and CCOUNT as an instruction counter (-icount: virtual time = instructions).
+ * */
 #include <string.h>
 
 #include "core.h"
@@ -29,7 +30,7 @@ _Noreturn __attribute__((used)) static void fault(void) {
   core_exit(70);
 }
 
-/* Debug 0x10, NMI 0x20, kernel 0x30, user 0x50, double exception 0x70: each is a fault here. */
+/* The exceptions debug 0x10, NMI 0x20, kernel 0x30, user 0x50 and double exception 0x70 are faults of the program. */
 __asm__(".section .text.vectors, \"ax\"\n .align 256\n core_vectors:\n"
         " .rept 8\n j core_fault\n .align 16\n .endr\n"
         " .align 4\n .literal_position\n core_fault:\n movi a1, core_stack_end\n movi a0, fault\n jx a0\n");

@@ -1,6 +1,6 @@
 """Run the library on real instruction sets: random programs and whole models match this machine byte for byte.
 
-Canaries around the arena stay intact, and one run keeps to the stack that the targets allow.
+Canaries around the arena stay intact, and one run uses no more stack than the core allows.
 """
 
 from __future__ import annotations
@@ -32,17 +32,19 @@ from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
 
 OTHERS = tuple(name for name in CORES if name not in ("m0-large", "m7"))
-"""Cores of the random tests. A Cortex-M7 runs the code of a Cortex-M4 and is tested in `make soak KIND=cores`."""
+"""Random tests run on these cores. A Cortex-M7 runs the code of a Cortex-M4, so that only `make soak KIND=cores` tests
+the Cortex-M7.
+"""
 LARGE = tuple(name for name in CORES if name not in ("m0", "m7"))
-"""Cores that have memory for whole models."""
+"""These cores have enough memory for whole models."""
 DSP = ("m4", "m33")
-"""Cores that run programs packed for the DSP extension of Arm."""
+"""These cores run programs that are packed for the DSP extension of Arm."""
 ONE = ("m4",)
-"""The core of tests that need only one core."""
+"""Tests that need only one core use the core with this name."""
 PACKED_FOR = "cortex-m4"
-"""The target of programs for the DSP extension. All cores with the DSP extension run the same programs."""
+"""Programs for the DSP extension of Arm are converted for this target."""
 CLOCK = 100
-"""Maximum number of instructions by which reading the clock lengthens a step."""
+"""One reading of the clock takes at most this many instructions."""
 
 pytestmark = pytest.mark.slow
 
@@ -114,8 +116,8 @@ def test_the_example_model(core: Core) -> None:
 
 
 def packed(model: bytes, part: Part | None = None, **options: Any) -> list[Case]:
-    """Return the regions of a model converted for the DSP extension. Each region must use the optional part `part` of
-    the library, if one is given.
+    """Return the regions of a model converted for the DSP extension. If `part` is given, each region must use this
+    optional part of the library.
     """
     given = ConversionOptions(target=PACKED_FOR, tiles=None, wide=True, reverse=False)
     converted, _ = rewrite(model, replace(given, **options))
@@ -126,9 +128,7 @@ def packed(model: bytes, part: Part | None = None, **options: Any) -> list[Case]
 
 @cache
 def wide_tiles() -> list[Case]:
-    """Convolutions for a kernel that computes four pixels at once: many values per window, borders, strides and
-    dilation.
-    """
+    """A kernel computes four pixels at once, with many values per window, borders, strides and dilation."""
     net = Net(6)
     y = net.conv2d(net.input((1, 9, 14, 28)), 28, kernel=(3, 3), dilation=(1, 2))
     return packed(net.model(net.conv2d(y, 20, kernel=(3, 3), stride=(2, 2))), Part.DSP_PAIRS_4)
@@ -136,7 +136,7 @@ def wide_tiles() -> list[Case]:
 
 @cache
 def last_five_pixels() -> list[Case]:
-    """Convolutions of a row's last five pixels, at borders and inside, with odd channels and values."""
+    """A kernel computes a row's last five pixels, at borders and inside, with odd numbers of channels and values."""
     net = Net(7)
     y = net.conv2d(net.conv2d(net.input((1, 12, 9, 8)), 15), 8, kernel=(2, 3))
     return packed(net.model(net.conv2d(y, 13, kernel=(3, 3), stride=(1, 2))), Part.DSP_PAIRS_5)
@@ -144,7 +144,7 @@ def last_five_pixels() -> list[Case]:
 
 @cache
 def two_rows() -> list[Case]:
-    """Kernels that compute two rows, at borders and inside, with odd rows, channels and steps."""
+    """Kernels compute two rows at once, at borders and inside, with odd rows, channels and strides."""
     cases = []
     for rows, channels in ((6, 8), (7, 13), (2, 4)):
         net = Net(rows)
@@ -158,7 +158,7 @@ def two_rows() -> list[Case]:
 
 @cache
 def one_pixel_rows() -> list[Case]:
-    """Pointwise convolutions with even and odd numbers of channels and of pairs of channels."""
+    """Pointwise convolutions have even and odd numbers of channels, and of pairs of channels."""
     cases = []
     for deep, channels in ((8, 4), (8, 11), (16, 5), (16, 8), (16, 15), (24, 7), (24, 9)):
         net = Net(channels)
@@ -169,7 +169,7 @@ def one_pixel_rows() -> list[Case]:
 
 @cache
 def sums_of_rows() -> list[Case]:
-    """Means of rows that have as many pixels as an int16 sum can hold, fewer pixels, or more."""
+    """Means are of rows with as many pixels as an int16 sum can hold, with fewer, or with more pixels."""
     cases = []
     for width, channels in ((5, 8), (256, 4), (257, 4), (3, 6)):
         net = Net(width)
@@ -182,7 +182,7 @@ def sums_of_rows() -> list[Case]:
 
 @cache
 def depthwise_rows() -> list[Case]:
-    """Rows of many widths, with padding, blocks of six pixels, a shorter last block, and odd channels."""
+    """A kernel computes rows in blocks of six pixels, with padding, a shorter last block and odd channels."""
     cases = []
     for width in (4, 5, 6, 7, 8, 11, 12, 13, 18, 20, 37):
         net = Net(width)
@@ -195,7 +195,7 @@ def depthwise_rows() -> list[Case]:
 
 @cache
 def few_pixels() -> list[Case]:
-    """Tiles of several widths at borders and inside, with narrower last tiles, steps and odd channels."""
+    """Tiles have several widths, strides and odd numbers of channels, at borders and inside."""
     cases, kernels = [], set()
     for tile, width in ((2, 22), (3, 13), (4, 22), (7, 13)):
         net = Net(tile + width)
@@ -223,8 +223,6 @@ PACKED = (wide_tiles, last_five_pixels, two_rows, one_pixel_rows, sums_of_rows, 
 def test_packed_networks(core: Core, network: Callable[[], list[Case]]) -> None:
     outcomes = run(core, network())
     assert all(outcome.right and outcome.stack <= core.most_stack for outcome in outcomes)
-    # The sum over the operators contains the instructions that read the clock. It comes from a second copy of the
-    # executor, in which the compiler may save a few.
     assert all(-CLOCK < sum(o.operators) - o.instructions <= CLOCK * sum(o.steps) for o in outcomes)
 
 
@@ -250,6 +248,6 @@ def test_whole_models(core: Core, own_model: Path) -> None:
     rewritten = optimized(own_model)
     cases = model_cases(rewritten)
     if not cases or len(rewritten) > core.blob_bytes or len(blob(cases)) > core.blob_bytes:
-        return  # TFLM runs the whole model, or the machine cannot hold its weights, inputs and outputs
+        return  # TFLM runs the model without our operator, or the machine's memory is too small
     for outcome in run(core, cases):
         assert outcome.status == TOO_LARGE or outcome.right

@@ -1,8 +1,7 @@
-"""Compare estimates for networks that were not used for a fit (tests/unseen.py) with counts, before and after a
-rewrite.
+"""Compare estimates with counted instructions, for the networks of tests/unseen.py, which were not used for a fit.
 
-unseen.json holds the counts of the original networks under TFLM with CMSIS-NN. The instructions of rewritten networks
-are counted here.
+The file unseen.json has the counts of the original networks under TFLM with CMSIS-NN. The test counts the instructions
+of the rewritten networks.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ CLOCKS = {
     core: boards()[name].clock(core)
     for core, name in (("cortex-m4", "nano33ble"), ("cortex-m3", "bluepill"), ("cortex-m0", "pico"))
 }
-"""A board's clock for each core on which original networks were counted."""
+"""The instructions of original networks were counted for these cores, at the clock of a board."""
 SLOW = ("segments", "large_windows", "narrow_shortcuts")
-"""Networks that take many seconds to convert."""
+"""The conversion of these networks takes many seconds."""
 MARGIN = 0.02
-"""Error of an estimate allowed in addition to the stated one, because plans have changed since that was measured."""
+"""An estimate may be wrong by this much more than stated, because plans have changed since the error was measured."""
 
 
 @functools.cache
@@ -93,9 +92,9 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
         result = tflm_memopt.optimize(original(name), target=target, effort=QUICKLY)
         outcomes = run(CORE, model_cases(result.model, by_operator=True))
         assert all(outcome.wrong == 0 for outcome in outcomes)
-        # counted step by step, which takes more instructions than counting a whole run
+        # a run that is counted step by step takes more instructions than a whole run
         operators = [n for outcome in outcomes for n in outcome.operators]
-        keeps = any(done.kept for done in result.work)  # only the first inference fills the states
+        keeps = any(done.kept for done in result.work)  # the first inference also fills the states
         counted = sum(operators) if keeps else sum(outcome.instructions for outcome in outcomes)
         off[name] = table.instructions(result.work) / counted - 1
         print(f"{name} {target}: {counted:,} counted, estimate {off[name]:+.1%}")

@@ -19,15 +19,15 @@ from tflm_memopt.emit.names import identifier
 from tflm_memopt.runtime import host
 
 FLASH = {"m0": 256 << 10, "hifive1": 4 << 20, "m3": 4 << 20, "m4": 4 << 20}
-"""Flash of each machine, in bytes."""
+"""Each machine has this many bytes of flash."""
 STACK = 1536
-"""Stack that a program reserves here in bytes, including main() and start-up code."""
+"""A program reserves this many bytes of stack, including main() and start-up code."""
 pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True)
 class Ran:
-    """Output of module_main.c, in bytes."""
+    """module_main.c prints these numbers of bytes."""
 
     wrong: int
     static: int
@@ -41,7 +41,7 @@ def module(name: str, model: bytes, **settings: Any) -> tuple[str, Mapping[str, 
 
 @pytest.fixture(scope="module")
 def modules() -> Mapping[str, tuple[str, Mapping[str, bytes]]]:
-    """Modules of the models that fit 16 KB of RAM, by name."""
+    """These models' modules fit into 16 KB of RAM."""
     return {
         EXAMPLE.stem: module(EXAMPLE.stem, EXAMPLE.read_bytes(), max_macs=1.1),
         KEYWORDS.stem: module(KEYWORDS.stem, KEYWORDS.read_bytes()),
@@ -49,12 +49,11 @@ def modules() -> Mapping[str, tuple[str, Mapping[str, bytes]]]:
 
 
 def linked() -> list[Path]:
-    """The library's sources that are not embedded in an emitted module."""
     return [path for path in sources() if path.suffix == ".S" or path.stem in ("tmo_fixed", "tmo_status")]
 
 
 def execute(core: Core, name: str, files: Mapping[str, bytes], folder: Path, more: Sequence[str] = ()) -> Ran:
-    """Build and run a module. `more`: additional compiler flags."""
+    """Build and run a module. `more` has additional compiler flags."""
     code = (f"{name}.c", f"{name}_library.c")
     for file in (*code, f"{name}.h"):
         (folder / file).write_bytes(files[file])
@@ -115,11 +114,11 @@ int main(void) {{
   return net_init() == TMO_OK && net_{run}() == TMO_OK ? net_output()[0] : -1;
 }}
 """
-"""A program that runs a module without its self-test."""
+"""The program runs a module without its self-test."""
 
 
 def sections(core: Core, files: Mapping[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """Link a program and return the size of each of its sections in bytes. files: C sources and their headers."""
+    """Link a program of C sources and headers, and return the bytes of each section."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     size, image = importlib.import_module("size"), folder / "image.elf"
     for name, data in files.items():
@@ -139,7 +138,7 @@ def sections(core: Core, files: Mapping[str, bytes], folder: Path, monkeypatch: 
 def test_flash_and_ram_are_those_of_the_linked_program(
     path: Path, where: str, core: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The library's flash is an upper bound, whereas the RAM is exact except for alignment."""
+    """The stated flash of the library is an upper bound, and the stated RAM is exact apart from alignment."""
     on = CORES[core]
     if reason := missing_tools(on):
         pytest.skip(reason)

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import two_cores
 
 ESTIMATE = 0.05
-"""Allowed error of a share's estimate, as a fraction of one core's work."""
+"""The estimated work of a core may be wrong by this fraction of the work of a single core."""
 
 
 @pytest.fixture(autouse=True)
@@ -46,10 +46,10 @@ def test_trained_models(path: Path, share: str) -> None:
 
 @pytest.mark.slow
 def test_a_wrong_byte_of_either_core_is_seen() -> None:
-    """Each core computes some of the output's bytes, and a wrong byte in either part is found."""
+    """Each core computes some of the output's bytes, and the test finds a wrong byte of either core."""
     (case,) = cases()
     for run_as in (RunAs.FIRST, RunAs.SECOND):
-        assert run(PAIR, [replace(case, run_as=run_as)])[0].right  # the output is not checked
+        assert run(PAIR, [replace(case, run_as=run_as)])[0].right  # the first run's output is not checked
     flipped = [e.copy() for e in case.expected]
     flipped[0].flat[0] ^= 1
     assert [o.wrong for o in run(PAIR, both([replace(case, expected=flipped)]))] == [1]
@@ -59,11 +59,11 @@ def test_a_wrong_byte_of_either_core_is_seen() -> None:
 def test_a_barrier_takes_what_the_report_says() -> None:
     """Compare the instructions of a run whose barriers never wait with those of a run without barriers.
 
-    Each core's share of the work also matches its estimate.
+    The measured work of each core matches the estimate.
     """
     result = tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2, target=PAIR.target)
     assert result.report.barriers
-    alone, _ = two_cores.counted(CORES["m33"], cases(), RunAs.ALL)  # the same plan, run by one core
+    alone, _ = two_cores.counted(CORES["m33"], cases(), RunAs.ALL)  # one core runs the plan for two cores
     each, barrier = two_cores.shares(CORES["m33"], model_cases(result.model), result.report.barriers.count)
     assert result.report.barriers.instructions == BARRIER == barrier
     for (instructions, stack), said in zip(each, result.report.cores, strict=True):

@@ -25,7 +25,7 @@ MOST = {
     "addition": 0.85,
     "lstm": 0.78,
 }
-"""Maximum instructions on a Cortex-M4 as a fraction of those on a Cortex-M3."""
+"""A Cortex-M4 needs at most this fraction of the instructions of a Cortex-M3."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -19,7 +19,7 @@ RV32V, SPIKE = CORES["rv32v"], in_spike(CORES["rv32v"], 64)
 QEMU = [pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(RV32V)), reason=missing_tools(RV32V))]
 IN_SPIKE = [pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(SPIKE)), reason=missing_tools(SPIKE))]
 LONGER = (256, 512)
-"""Vector lengths in bits that are tested besides the 128 of CORES["rv32v"]."""
+"""The tests also use vectors of these lengths in bits, besides the 128 bits of CORES["rv32v"]."""
 PROGRAMS = {"generic": Family.GENERIC, "rv32-v": Family.RVV}
 
 
@@ -46,7 +46,7 @@ def test_every_length_of_vectors_has_the_same_bytes(one: Core, target: str) -> N
 
 
 def test_dilated_windows_in_whole_rows() -> None:
-    """Windows dilated vertically, horizontally and both ways.
+    """Windows are dilated vertically, horizontally or both ways.
 
     Taps of dilated windows are not adjacent, and rows are so long that many pixels are computed at once.
     """

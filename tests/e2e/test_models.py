@@ -16,29 +16,29 @@ from conftest import AUTOENCODER, EXAMPLE, FLOAT_IO, KEYWORDS, MOBILENET, RESNET
 from tflm_memopt.cli import main as cli
 
 ONE_REGION_TAIL = 500
-"""Bytes of the tail (ilp32) of a model that became a single operator."""
+"""A model that became a single operator has this many bytes of persistent data (ilp32)."""
 FLASH = 1.02
-"""Largest allowed ratio of the rewritten .tflite to the original."""
+"""The rewritten .tflite may be larger than the original by at most this factor."""
 GROUP_OVERHEAD = 1_000
-"""Upper bound on the bytes of persistent structs that a fully converted model needs in addition if each group, not each
-region, is an operator. A group takes about 50 bytes.
+"""A converted model may need this many more bytes of persistent data if each group of layers is an operator. Each group
+of layers takes about 50 bytes.
 """
 
 
 @dataclass(frozen=True)
 class Case:
-    """A conversion, and an upper bound on its whole arena (`total`, ilp32, by the convention of `input`)."""
+    """A conversion has an upper bound on the total arena, in bytes for ilp32."""
 
     model: Path | str
-    """A model of the repository, or the name of a public one."""
+    """The model is a file of the repository, or the name of a public model."""
     total: int
     int8_io: bool = False
     runs: int = 20
     overhead: float = 1.0
-    """Upper bound on F, the computed share of the original's multiply-accumulates; dead channels lower it."""
+    """The rewritten model computes at most this multiple of the original's multiply-accumulates."""
     input: str = "arena"
     max_macs: float | None = None
-    """Limit on F, or None to plan without recomputation."""
+    """The option limits the multiply-accumulates; with None, nothing is computed twice."""
 
     def __str__(self) -> str:
         parts = [self.model if isinstance(self.model, str) else self.model.stem]
@@ -73,7 +73,7 @@ def slow(cases: Sequence[Case], quick: int = 0) -> list[Any]:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
-    """Run a command that must succeed, and return its JSON."""
+    """Run a command that must succeed, and return the JSON that it prints."""
     code = cli.main([*map(str, arguments), "--json"])
     out, err = capsys.readouterr()
     assert (code, err) == (cli.DONE, "")
@@ -81,7 +81,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
 
 
 def converted(case: Case, path: Path, op_per: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Check that a conversion is bit-exact and that its counts are consistent, and return its report."""
+    """Check that a conversion is bit-exact and that the figures of its report are consistent."""
     flags = ["--input", case.input, *(["--int8-io"] if case.int8_io else [])]
     flags += ["--max-macs", str(case.max_macs)] if case.max_macs else []
     report = run(capsys, "optimize", path, "-o", folder, "--op-per", op_per, *flags)
@@ -91,7 +91,7 @@ def converted(case: Case, path: Path, op_per: str, folder: Path, capsys: pytest.
     assert case.max_macs or (report["overhead"] < 1.0) is (report["dead_channels"] > 0)
     assert arena["abi"] == "ilp32"
     assert arena["total"] == arena["head"] + arena["tail"]
-    assert arena["total"] <= -(-arena["min"] // 16) * 16  # gaps for alignment can lower `min` by up to 15 B
+    assert arena["total"] <= -(-arena["min"] // 16) * 16  # alignment can make the smallest arena up to 15 B smaller
     assert report["lower_bound_head"] <= arena["head"]
     assert report["kept_builtin"] == []
     assert report["flash"]["rewritten"] <= FLASH * report["flash"]["original"]
@@ -102,7 +102,7 @@ def converted(case: Case, path: Path, op_per: str, folder: Path, capsys: pytest.
     assert verified["runs"] == runs
     if verified["measured"]:
         before, after = verified["measured"]["original"], verified["measured"]["rewritten"]
-        assert after["head"] == arena["head"]  # activations have the same size on every machine
+        assert after["head"] == arena["head"]  # activations take the same number of bytes on every machine
         assert before["head"] == report["original_arena"]["head"]
     return report
 

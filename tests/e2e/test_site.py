@@ -23,11 +23,11 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = (
     "index", "start", "how-it-works", "report", "python", "c-api", "plan", "papers", "adding-an-operator", "errors",
 )  # fmt: skip
-"""Pages whose code this test runs; test_docs.py runs the `console` groups of every page."""
+"""The test runs the code of these pages."""
 
 
 def groups(language: str) -> list[tuple[str, str]]:
-    """Return (page, code) of all groups in a language."""
+    """Return each code block in a language, with its page."""
     found = [(page, FENCE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))) for page in PAGES]
     return [(page, code) for page, fences in found for name, code in fences if name == language]
 
@@ -49,7 +49,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """A text block after a code block is that code's output."""
+    """A text block that follows a code block is the expected output of the code."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for page in dict.fromkeys(page for page, _ in groups("python")):

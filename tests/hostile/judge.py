@@ -1,4 +1,4 @@
-"""Judge the converter's results for damaged files. Each file is examined in a process with limits (server.py)."""
+"""Judge the converter's results for damaged files. A process with limits (server.py) examines each file."""
 
 from __future__ import annotations
 
@@ -15,20 +15,18 @@ TESTS = Path(__file__).parents[1]
 
 
 class Outcome(str, Enum):
-    """Result of examining a file."""
-
     REFUSED = "refused"
-    """The file was refused with a typed error."""
+    """The converter refused the file with a typed error."""
     UNCHANGED = "unchanged"
     SAME = "same bytes"
-    """The file was converted, and TFLM gives the same output bytes for both models."""
+    """The converter accepted the file, and TFLM gives the same output bytes for both models."""
     UNKNOWN = "converted; what TFLM makes of the original is undefined"
     DEFECT = "defect"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict on one file."""
+    """A verdict says what the converter did with one damaged file."""
 
     seed: int
     outcome: Outcome

@@ -1,4 +1,4 @@
-"""Damaged .tflite files: corrupted bytes, and well-formed files with impossible contents.
+"""Make damaged .tflite files: some have corrupted bytes, and some have impossible contents.
 
 `mutant(seed)` always returns the same bytes for a seed.
 """
@@ -28,7 +28,9 @@ REALS = (
 
 
 def mutant(seed: int, models: Sequence[bytes] = ()) -> bytes:
-    """Damage one of the `models` (the corpus by default) as `seed` determines. Some results are still valid models."""
+    """Damage one of the `models` (the corpus by default) as `seed` determines. Some of the damaged files are still
+    valid models.
+    """
     rng, models = random.Random(seed), models or corpus()
     data = models[rng.randrange(len(models))]
     if rng.random() < 0.6:
@@ -50,13 +52,11 @@ def corpus() -> tuple[bytes, ...]:
 
 @cache
 def networks() -> tuple[bytes, ...]:
-    """Return the models that are converted, except one with several subgraphs."""
     return (*few(), *(_around(kind) for kind in KINDS))
 
 
 @cache
 def few() -> tuple[bytes, ...]:
-    """Return the first few networks."""
     return (_chain(), _branches(), _dense(), _builtins(), _subgraphs())
 
 
@@ -119,7 +119,7 @@ def _set(data: bytes, rng: random.Random) -> bytes:
 
 
 def _word(data: bytes, rng: random.Random) -> bytes:
-    """Change an aligned 32-bit value, which may be an offset, a count or an index."""
+    """Change an aligned 32-bit value of the file, which may be an offset, a count or an index."""
     place = _place(data, rng) // 4 * 4
     value = rng.choice(INTEGERS) if rng.random() < 0.7 else rng.randrange(len(data) + 1)
     return data[:place] + (value % 2**32).to_bytes(4, "little") + data[place + 4 :]
@@ -157,7 +157,7 @@ def _put(data: bytes, place: int, change: Callable[[int], int]) -> bytes:
 
 
 def _damaged_tree(data: bytes, rng: random.Random) -> bytes | None:
-    """Change a few fields of the model. Returns None if the changed file cannot be written."""
+    """Change a few fields of the model. The result is None if the changed file cannot be written."""
     tree = schema.ModelT.InitFromPackedBuf(data, 0)
     fields = [*_fields(tree)]
     for _ in range(rng.choice((1, 1, 1, 2, 4))):

@@ -1,7 +1,7 @@
 """Judge files: `python -m hostile.server` reads lines of mutants' seeds and writes [outcome, detail] for each seed.
 
-The server imports everything once, then forks. A crash, a hang or a run-away allocation ends the child process, which
-is the verdict on its current file. Another child process continues with the next file.
+The server imports all modules once, and then starts child processes by fork(). A crash, a hang or a huge allocation
+ends the child process, and is then the verdict on the current file. Another child process continues with the next file.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from tflm_memopt.report import html, text
 from tflm_memopt.results import Inspection, Optimized
 
 SECONDS = 10
-"""CPU time limit for one file."""
+"""Examining one file may take this many seconds of CPU time."""
 PATIENCE = 1
-"""CPU time limit for TFLM with the original alone, which takes milliseconds unless the damage misleads TFLM."""
+"""TFLM may take this many seconds of CPU time for the original, which usually takes milliseconds."""
 BYTES = 2 * 10**9
-"""Memory limit of a child, on top of what the forking process uses."""
+"""A child process may use this many bytes more than its parent process."""
 HANGS = 60
-"""Wall-clock limit as a multiple of the CPU time limit, since a waiting process uses no CPU time."""
+"""A child process may take this many times the limit of CPU time, as it may also wait."""
 TOLD = 1 / 4
-"""Fraction of the files whose reports are also written."""
+"""Reports are written for this fraction of the files."""
 
 Answer = tuple[Outcome, str]
 
@@ -58,7 +58,7 @@ def examine(data: bytes) -> Answer:
     try:
         inspected = tflm_memopt.inspect(data)
         done = tflm_memopt.optimize(data, seconds=0.02, target=chance.choice(sorted(TARGETS)), op_per=op_per)
-    except PlanError as error:  # this error concerns one of our own plans, not the damaged file
+    except PlanError as error:  # a PlanError is a defect of the planner, whatever file causes it
         return Outcome.DEFECT, str(error)
     except MemoptError as error:
         return Outcome.REFUSED, str(error)
@@ -82,7 +82,7 @@ def warm() -> None:
 
 
 def tell(inspected: Inspection, done: Optimized) -> None:
-    """Write all output for programs and for people. The output contains names and numbers from the file."""
+    """Write the report as JSON and as text for people. A report contains names and numbers from the file."""
     json.dumps([inspected.to_json(), done.report.to_json(), done.plan.to_json() if done.plan else None])
     console = Console(file=io.StringIO())
     console.print(text.inspection(inspected), text.optimized(done.report, Path(), []))
@@ -92,7 +92,7 @@ def tell(inspected: Inspection, done: Optimized) -> None:
 
 def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[tuple[object, str]]:
     """Run each function in a child process with limits. Yield the function's JSON result, or None and the failure.
-    After a failure of a child process, a new child continues.
+    After a failure of a child process, a new child process continues.
     """
     done = 0
     while done < len(work):
@@ -118,11 +118,11 @@ def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[
 
 
 def _work(work: Sequence[Callable[[], object]], seconds: int, answers: int) -> None:
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)  # a grandchild keeps the existing limit
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)  # a process that the child starts keeps the existing limit
     most = _data() + BYTES if hard == resource.RLIM_INFINITY else hard
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    faulthandler.disable()  # a crash of TFLM counts as an answer here
+    faulthandler.disable()
     with os.fdopen(answers, "w") as pipe:
         for one in work:
             used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
@@ -152,14 +152,14 @@ def examine_mutant(seed: int) -> Answer:
 
 
 def serve() -> None:
-    """Answer until standard input ends. TFLM prints to standard output, so the answers have their own."""
+    """Answer until standard input ends. TFLM prints to standard output, so that answers need another stream."""
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     fill_memory(-86)  # kernels must not depend on memory being zero
     warm()
     os.dup2(nowhere, 2)
-    gc.freeze()  # existing objects stay shared with the children
+    gc.freeze()  # child processes share the existing objects
     for line in sys.stdin:
         for answer, failure in in_children([partial(examine_mutant, seed) for seed in json.loads(line)], SECONDS):
             print(json.dumps(answer or [Outcome.DEFECT, failure]), file=answers, flush=True)

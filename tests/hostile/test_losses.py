@@ -1,4 +1,4 @@
-"""Remove one tensor of an operator. The model is converted, left unchanged, or refused with a typed error."""
+"""The tests remove one tensor of an operator. The model is converted, left unchanged, or refused with a typed error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that names in any input cannot lead a path out of the output folder."""
+"""A name in an input file cannot lead a path out of the output folder."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD.values(), ids=BAD)
 def test_bad_names_are_refused(name: str, tmp_path: Path) -> None:
-    """Names are checked in app.toml, in a Python App, and wherever generated files get their paths."""
+    """The names of app.toml, of a Python App and of all generated files are tested."""
     assert name_fault(name)
     with pytest.raises(UsageError, match="a model cannot be called") as refused:
         App({name: AppModel(b"")})
     assert refused.value.code == "bad_config"
-    if name != BAD["a folder"]:  # generated files may be in a folder
+    if name != BAD["a folder"]:  # some generated files are in a folder
         with pytest.raises(UsageError, match="invalid file name"):
             paths_below(tmp_path, {f"project/{name}": b""})
     if name.isprintable():
@@ -64,7 +64,7 @@ NAMES = ("a\nb", 'a"b', "con", "c:x", "..", "a\\b", "\udcff")
 
 @pytest.mark.parametrize(("name", "kind"), [*itertools.product(NAMES, ("cpp", "platformio"))])
 def test_a_model_file_of_any_name(name: str, kind: str, tmp_path: Path) -> None:
-    """Linux allows these names. Generated files get names that every system allows."""
+    """Linux allows these file names, and Windows does not. Generated files get names that every system allows."""
     result = tflm_memopt.optimize(small(), name=f"{name}.tflite")
     written = result.save(tmp_path / "out", emit=kind)
     assert written
@@ -85,7 +85,6 @@ def test_a_nul_character_in_a_path(tmp_path: Path) -> None:
 def test_no_absolute_path_gets_into_what_is_written_or_answered(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Files and JSON may be passed on to other people."""
     secret = tmp_path / "secret"
     (secret / "in").mkdir(parents=True)
     model = secret / "in/small.tflite"

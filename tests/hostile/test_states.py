@@ -34,10 +34,9 @@ def keepers() -> tuple[bytes, ...]:
 
 
 def examine(data: bytes) -> str:
-    """Return what happens to a file."""
     try:
         done = tflm_memopt.optimize(data, seconds=0.02)
-    except PlanError as error:  # this error concerns one of our own plans, not the damaged file
+    except PlanError as error:  # a PlanError is a defect of the planner, whatever file causes it
         return f"defect: {error}"
     except MemoptError:
         return "refused"
@@ -52,7 +51,7 @@ def examine(data: bytes) -> str:
 
 @pytest.mark.slow
 def test_damaged_states() -> None:
-    """A few models may give other bytes, because TFLM's result for a damaged operator can be undefined."""
+    """A few models may give other bytes, because TFLM's result for a damaged operator may be undefined."""
     count = 100
     work = [partial(lambda seed: examine(mutant(seed, keepers())), seed) for seed in range(count)]
     found = [answer or f"defect: {failure}" for answer, failure in in_children(work, 3 * SECONDS)]

@@ -22,31 +22,25 @@ from tflm_memopt.runtime.stand_in import runnable
 
 ARENA = 1 << 24
 SURROUNDINGS = ((1 << 6, -128), (1 << 17, 127))
-"""For each repeated run, the number of bytes between any two tensors, and the value that fills memory. The two values
-that fill memory must give different results after later layers, too.
-"""
+"""Each repeated run has this many bytes between any two tensors, and fills memory with this value."""
 BEHIND = 1 << 12
-"""Bytes after each constant."""
 FOUR_DIMENSIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"})
-"""Operators whose kernels read four dimensions of their input, filter and output."""
+"""The kernels of these operators read four dimensions of their input, filter and output."""
 SUMS = frozenset({"MEAN", "SUM"})
 M_PERTURB = -6
-"""A parameter of glibc's mallopt."""
 
 
 class Memory(NamedTuple):
-    """Memory of a model's tensors."""
-
     before: NDArray[np.int8]
-    """Contents of the memory when a run begins."""
+    """The memory has these bytes when a run begins."""
     between: NDArray[np.bool_]
-    """Mask of the bytes that belong to no tensor."""
+    """The mask is set for the bytes outside all tensors."""
 
 
 def outputs_anywhere(data: bytes) -> list[list[str]] | None:
     """Return TFLM's outputs for the original. Fills this process's memory.
 
-    Returns None if the outputs of TFLM depend on memory outside the tensors, or if TFLM writes there.
+    The result is None if TFLM's outputs depend on memory outside the tensors, or if TFLM writes outside the tensors.
     """
     data = runnable(data)
     model = read(data)
@@ -63,19 +57,18 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
 
 
 def strays_unseen(op: Op, graph: Graph) -> bool:
-    """Return whether TFLM's kernel accesses memory outside its tensors in a way that no change of memory contents
-    reveals.
+    """Return whether TFLM's kernel accesses memory outside its tensors without changing any result.
 
-    Four kernels of TFLM access memory outside their tensors. One kernel reads missing dimensions of a shape from the
-    stack (RuntimeShape::ReplaceWith leaves them uninitialised). One kernel reads missing dimensions from the bytes
-    after a filter's shape (PopulateConvolutionQuantizationParams). One kernel reads multipliers of missing channels
-    after its persistent buffer, and a fourth kernel adds to missing sums after a scratch buffer.
+    Four kernels of TFLM access memory outside their tensors. The first kernel reads missing dimensions of a shape from
+    the stack (RuntimeShape::ReplaceWith). The second kernel reads missing dimensions from the bytes after a filter's
+    shape (PopulateConvolutionQuantizationParams). The third kernel reads multipliers of missing channels after its
+    persistent buffer. The fourth kernel adds to missing sums after a scratch buffer.
     """
     if op.type in SUMS:
         return sums(op, graph) > graph.tensors[op.outputs[0]].elements
     shapes = [graph.tensors[t].shape for t in (*op.inputs[:2], *op.outputs[:1]) if t in graph.tensors]
     ranks = [len(shape) for shape in shapes]
-    if op.type == "TRANSPOSE":  # input and output have the same number of dimensions
+    if op.type == "TRANSPOSE":
         return len(ranks) == 3 and ranks[2] < ranks[0]
     if min(ranks, default=0) < (4 if op.type in FOUR_DIMENSIONS else ranks[0] if op.type == "SOFTMAX" else 0):
         return True
@@ -140,7 +133,7 @@ def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
 def outputs(interpreter: Any, graph: Graph, memory: Memory | None = None) -> list[list[str]] | None:
     """Return the outputs of the model for a few inputs as hexadecimal; the last input repeats the first.
 
-    Returns None if a run changes bytes between tensors.
+    The result is None if a run changes bytes between tensors.
     """
     count = len(graph.outputs)
     inputs = oracle.inputs_of(graph, seed=1)

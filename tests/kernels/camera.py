@@ -12,15 +12,15 @@ GRAY8, RGB565_LE, RGB565_BE = 1, 2, 3
 
 @dataclass(frozen=True)
 class Case:
-    """A part of a frame, and the image to make from it."""
+    """A view selects a part of a frame, and gives the shape of the image to make."""
 
     format: int
     part: tuple[int, int, int, int]
-    """Left, top, width and height of the part."""
+    """The part of the frame has this left and top edge, width and height."""
     margin: tuple[int, int]
-    """Number of pixels to the right of the part, and of padding bytes after a row."""
+    """The frame has this many pixels to the right of the part, and padding bytes after each row."""
     image: tuple[int, int, int]
-    """Height, width and channels of the image."""
+    """The image has this height, width and number of channels."""
     seed: int
 
     @property
@@ -39,7 +39,7 @@ class Case:
 
 
 def whole(case: Case, frame: NDArray[np.uint8], levels: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Return the image [height, width, channels]. The frame is converted first and sampled afterwards."""
+    """Return the image [height, width, channels]. The whole frame is converted first and sampled afterwards."""
     left, top, width, height = case.part
     pixels = frame[:, : (left + width) * case.pixel].reshape(len(frame), -1, case.pixel).astype(np.int64)
     if case.format == GRAY8:

@@ -27,21 +27,21 @@ FLAGS = (
 SANITIZED = f"gcc {FLAGS}"
 PLAIN = "gcc -std=gnu11 -O2 -pthread"
 WATCHED = "gcc -std=gnu11 -Wall -Wextra -Werror -O1 -g1 -fno-builtin -fsanitize=thread -pthread"
-"""A compiler command with ThreadSanitizer, whose functions the compiler calls before each access to memory."""
+"""The command compiles with ThreadSanitizer."""
 INCLUDE = tuple(f"-I{LIBRARY / folder}" for folder in ("include", "src", "host"))
 
 Build = Callable[..., Path]
 
 
 def sample(program: Program | bytes, inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> bytes:
-    """Return a file for fuzz.c: a valid program, its inputs and its expected outputs."""
+    """Return the bytes of a file for fuzz.c, which contain a valid program, inputs and expected outputs."""
     data = [np.ascontiguousarray(values).tobytes() for values in (*inputs, *outputs)]
     sizes = struct.pack(f"<{2 + len(data)}I", len(inputs), len(outputs), *map(len, data))
     return b"".join([sizes, *data, program if isinstance(program, bytes) else pack(program)])
 
 
 THREADS = LIBRARY / "host/tmo_threads.c"
-"""Two cores simulated as two threads of this machine."""
+"""Two threads of this machine simulate two cores."""
 SOURCES = tuple(sorted((LIBRARY / "src").glob("*.c")))
 
 
@@ -70,5 +70,5 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 @pytest.fixture(scope="session")
 def library() -> ctypes.CDLL:
-    """The host's build, with all transports of links/."""
+    """Return the host's build of the library, with all transports of links/."""
     return ctypes.CDLL(str(native_library("tmo_host")))

@@ -32,16 +32,16 @@ from tflm_memopt.runtime import host, regions
 from tflm_memopt.runtime.host import DeviceArena
 
 ROWS = tuple(kind for kind in SUPPORTED if kind not in ("split", "stacked", "channels first"))
-"""Kinds of layers with one output."""
+"""Layers of these kinds have one output."""
 PACKED = ("conv", "depthwise", "dense", "dense", "add")
-"""Kinds of layers that have packed kernels."""
+"""Layers of these kinds have packed kernels."""
 DEPTHS = (1, 3, 4, 8, 16, 24, 32, 33, 48, 64, 96)
-"""Numbers of channels of packed layers."""
+"""Packed layers have one of these numbers of channels."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A program with one output, and its buffers in one arena."""
+    """A program has one output, and all of its buffers in one arena."""
 
     program: Program
     arena: DeviceArena
@@ -89,7 +89,7 @@ def _converted(recipe: Recipe, options: ConversionOptions, rng: random.Random) -
 
 
 def _chain(rng: random.Random, kinds: Sequence[str], most: int, depths: Sequence[int]) -> Recipe:
-    """Draw layers that each read the newest tensor. depths: numbers of channels."""
+    """Draw layers that each read the newest tensor, with one of these numbers of channels."""
     layers = [random_layer(rng, kinds, source=0, channels=rng.choice(depths)) for _ in range(rng.randint(1, most))]
     depth, few = rng.choice(depths), rng.choice((1, 1, 6, 13))
     shape = (1, rng.randint(1, few), rng.randint(1, few if few < 13 else 11), depth)
@@ -133,7 +133,7 @@ def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
 
 @functools.lru_cache(512)
 def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False) -> Drawn:
-    """Draw a network in tiled groups that no planner would choose. by_pixel: operators make single pixels."""
+    """Draw a network in tiled groups that no planner would choose. With `by_pixel`, operators make single pixels."""
 
     def draw(rng: random.Random) -> Drawn | None:
         number = rng.randrange(1 << 16)

@@ -1,5 +1,5 @@
-/* Reads triples of x, multiplier and shift. Writes, for each triple, high_mul(x, multiplier), and rescale() of the triple with the multiplier's absolute
- * value. */
+/* Reads numbers in threes: a value x, a multiplier and a shift. Writes high_mul(x, multiplier), and rescale() of the three numbers with
+ * the multiplier's absolute value. */
 #include <stdio.h>
 
 #include "tmo/fixed.h"

@@ -1,4 +1,4 @@
-"""Make the inputs of programs streamed or external in the simplest way: the caller keeps every row."""
+"""Make the inputs of programs streamed or external, with a caller that keeps every row."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def can_stream(program: Program) -> bool:
 
 
 def streamed(program: Program, rng: Generator) -> Program:
-    """Stream any number of rows at a time, with older rows in a rolling buffer after the workspace. A program that
-    cannot be streamed is returned unchanged.
+    """Stream any number of rows at a time, with older rows in a rolling buffer after the workspace. The function
+    returns a program that cannot be streamed unchanged.
     """
     if not can_stream(program):
         return program

@@ -1,6 +1,8 @@
-/* Damages valid programs and runs those that tmo_check() still accepts; programs for two cores run on two threads if tmo_check_cores() accepts
- * them too. With AddressSanitizer and UndefinedBehaviorSanitizer, an access outside the exactly sized buffers or undefined arithmetic ends the
- * process. With ThreadSanitizer, a race ends the process too, except on buffers that a damaged program makes both cores use. A run that does not
+/* Damages valid programs, and runs each damaged program that tmo_check() still accepts. Two threads run a program for two cores if
+ * tmo_check_cores() accepts the program. With AddressSanitizer and UndefinedBehaviorSanitizer, an access outside the exactly sized buffers
+ * or undefined arithmetic ends the
+ * process. With ThreadSanitizer, a race ends the process too, except on buffers that a damaged program makes both cores use. A run that
+ * does not
  * end also ends the process.
  *
  * A case is the number of a valid program and a few edits of its fields or of the buffers around it.
@@ -8,7 +10,8 @@
  *   fuzz SEED COUNT FILE...                              COUNT random cases
  *   fuzz CORPUS -ignore_remaining_args=1 FILE...         with TMO_LIBFUZZER: libFuzzer looks for cases that reach new code
  *
- * FILE: uint32 n_inputs, n_outputs, sizes of both; inputs; expected outputs; the program. Input 0 is always a whole frame, wherever the program
+ * FILE: uint32 n_inputs, n_outputs, sizes of both; inputs; expected outputs; the program. Input 0 is always a whole frame, wherever the
+ * program
  * reads it. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,17 +35,17 @@ void AnnotateBenignRaceSized(const char *file, int line, const volatile void *ad
 
 typedef struct {
   uint32_t n_inputs, n_outputs;
-  uint32_t io_bytes[MAX_IO + 2]; /* also the sizes of the state and slow memory, if the program has them */
-  uint8_t *io[MAX_IO]; /* inputs, and expected outputs */
-  uint32_t frame_bytes, row_bytes; /* bytes of the whole input 0, and of one of its rows; io_bytes[0] may be the size of a push */
+  uint32_t io_bytes[MAX_IO + 2]; /* if the program has a state or slow memory, an edit may change their sizes */
+  uint8_t *io[MAX_IO]; /* the buffers hold the inputs, then the expected outputs */
+  uint32_t frame_bytes, row_bytes; /* bytes of the whole input 0, and of one row; io_bytes[0] may be the size of a push */
   uint32_t workspace;
   uint8_t *program;
   size_t size;
-  size_t tables; /* bytes before the constants */
-  uint32_t shares, n_shares; /* tmo_share[], of two cores */
+  size_t tables;
+  uint32_t shares, n_shares; /* the table of tmo_share[] for two cores begins at this offset */
 } sample;
 
-typedef struct { /* an edit of a program; any values are valid */
+typedef struct { /* an edit of a program may have any values */
   uint8_t kind;
   uint8_t length;
   uint16_t from;
@@ -52,7 +55,7 @@ typedef struct { /* an edit of a program; any values are valid */
 
 static sample samples[MAX_FILES];
 static uint32_t n_samples;
-static uint64_t most_cost = 2000000; /* limit of byte operations per run: a damaged program may be slow without being a defect */
+static uint64_t most_cost = 2000000; /* a run has a limit of byte operations, because a damaged program may be slow without a defect */
 
 static void *must(void *memory) {
   if (memory == NULL) abort();
@@ -81,7 +84,7 @@ static size_t tables_end(const sample *s, const tmo_op *op) {
   return end;
 }
 
-/* Returns the end of the tables of two cores. */
+/* Returns the end of the tables for two cores. */
 static size_t cores_end(const sample *s) {
   const tmo_cores *cores = tmo_cores_of(s->program);
   if (cores == NULL) return 0;
@@ -111,7 +114,7 @@ static sample load(const char *path) {
   s.io_bytes[n + 1] = h->state > 0 ? slow : 0;
   s.frame_bytes = s.io_bytes[0];
   s.tables = h->groups + h->n_groups * sizeof(tmo_group);
-  for (uint32_t i = 0; i < h->n_tensors; ++i) { /* column windows are tables of the program, too */
+  for (uint32_t i = 0; i < h->n_tensors; ++i) { /* column windows are also tables of the program */
     const tmo_tensor *t = &tmo_tensors(s.program)[i];
     if (t->base == 1) s.row_bytes = t->width * t->channels;
     if (t->base == 1 && h->input == TMO_INPUT_STREAM) s.io_bytes[0] = t->pushed * s.row_bytes;
@@ -141,7 +144,7 @@ static sample load(const char *path) {
   return s;
 }
 
-/* Returns a size slightly below `size`, or any small one. */
+/* Returns a size slightly below `size`, or any small size. */
 static uint32_t resized(uint32_t size, const edit *e) {
   return e->length % 2 && size > 4 ? size - e->length / 2 % 5 : e->value % 8192;
 }
@@ -224,13 +227,13 @@ static uint64_t dearest_iteration(const sample *s) {
   return dearest;
 }
 
-/* Runs on two threads, unless that is too slow. Returns true after a successful end. */
+/* Runs on two threads, unless that is too slow. Returns true if the run ended successfully. */
 static bool run_shared(const sample *s, void *const *io, void *workspace) {
   if (tmo_header_of(s->program)->iterations > most_cost / dearest_iteration(s)) return false;
   return tmo_run_threads(s->program, io, workspace, 0) == TMO_OK;
 }
 
-/* Runs steps until the end or until the limit. Returns true at the end. */
+/* Calls tmo_step() until the run ends or exceeds the limit. Returns true if the run ended. */
 static bool run(const sample *s, void *const *io, void *workspace) {
   const tmo_op *ops = tmo_ops(s->program);
   const uint64_t dearest = dearest_iteration(s);
@@ -240,7 +243,7 @@ static bool run(const sample *s, void *const *io, void *workspace) {
   tmo_begin(&state_of_run, s->program, io, workspace);
   while (spent + dearest < most_cost) {
     const tmo_status status = tmo_step(&state_of_run);
-    if (status == TMO_WAIT && state_of_run.stream == NULL) return true; /* the run has ended: a window is not full yet */
+    if (status == TMO_WAIT && state_of_run.stream == NULL) return true; /* the run has ended although a window is not full yet */
     if (status == TMO_WAIT) {
       push(s, io, ++pushes);
       tmo_more_rows(&state_of_run);
@@ -268,7 +271,7 @@ static uint32_t bytes_of(const sample *s, uint32_t i) {
   return slow ? tmo_slow_bytes(s->program) : s->io_bytes[i];
 }
 
-/* Runs a program in the smallest allowed buffers. RIGHT: it gave the original's outputs for the original's inputs. */
+/* Runs a program in the smallest allowed buffers. RIGHT means that the outputs are those of the undamaged program. */
 static outcome try_program(const sample *s, const sample *original) {
   if (tmo_check(s->program, s->size, s->io_bytes, s->n_inputs, s->n_outputs, s->workspace) != TMO_OK) return REFUSED;
   if (tmo_check_cores(s->program) != TMO_OK) return REFUSED;
@@ -292,9 +295,9 @@ static outcome try_program(const sample *s, const sample *original) {
     if (s->io_bytes[i] != original->io_bytes[i] || memcmp(io[i], s->io[i], s->io_bytes[i]) != 0) result = ENDED;
   }
   if (result >= ENDED && input != TMO_INPUT_STREAM && tmo_cores_of(s->program) == NULL) {
-    (void)tmo_run(s->program, io, workspace); /* makes several tiles at once, whereas tmo_step() makes one */
+    (void)tmo_run(s->program, io, workspace); /* tmo_run() makes several tiles at once, and tmo_step() makes one */
   }
-  if (s->io_bytes[n] > 0) { /* first the program's own state or slow memory, then an arbitrary one */
+  if (s->io_bytes[n] > 0) { /* the program runs first with its own state or slow memory, then with arbitrary bytes */
     (void)run(s, io, workspace);
     memset(io[n], 0xA5, bytes_of(s, n));
     (void)run(s, io, workspace);
@@ -349,7 +352,7 @@ static outcome try_case(const uint8_t *data, size_t size) {
     memcpy(&e, data + at, sizeof e);
     apply(&s, &e);
   }
-  s.program = memcpy(must(malloc(s.size)), room, s.size); /* exactly as long as the header states */
+  s.program = memcpy(must(malloc(s.size)), room, s.size); /* the program is exactly as long as its header states */
   const outcome result = try_program(&s, good);
   free(s.program);
   free(room);
@@ -389,7 +392,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
   while (first < *argc && strcmp((*argv)[first - 1], "-ignore_remaining_args=1") != 0) ++first;
   const int status = load_all(*argv + first, *argc - first);
   if (status != 0) exit(status);
-  most_cost /= 10; /* a lower limit, since libFuzzer prefers long runs */
+  most_cost /= 10; /* runs have a lower limit, since libFuzzer prefers long runs */
   return 0;
 }
 
@@ -398,7 +401,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* Half of the time one edit is replaced or added; otherwise libFuzzer changes bytes. */
+/* Half of the time, one edit is replaced or added, and libFuzzer changes bytes in the other half. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed) {
   state = seed;
   const size_t n = size < 2 ? 0 : (size - 2) / sizeof(edit);

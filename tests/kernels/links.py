@@ -18,7 +18,7 @@ MOVE = ctypes.CFUNCTYPE(
 )
 POLL = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint8, ctypes.c_bool, ctypes.c_uint32)
 CLOCK = ctypes.CFUNCTYPE(ctypes.c_uint32)
-"""Patience of a link, in milliseconds."""
+"""A link waits for a message for this many milliseconds."""
 CROSS = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_bool, ctypes.c_uint16, ctypes.c_char_p, ctypes.c_uint32
 )
@@ -29,16 +29,18 @@ class Transport(ctypes.Structure):
 
 
 class Link(ctypes.Structure):
-    """The C struct tmo_link: its first member, and space for the other members."""
+    """The C struct tmo_link has this first member, and space for all other members."""
 
     _fields_ = (("cross", CROSS), ("others", ctypes.c_uint8 * 256))
 
 
 class Device:
-    """One of two devices. The messages that it sends pass through `fault` to the other device's `inbox`."""
+    """A device is one of two that exchange rows. The messages of one device pass through `fault` to the inbox of the
+    other device.
+    """
 
     patience = PATIENCE
-    """Time of the transport's clock, in milliseconds."""
+    """The transport's clock shows this time in milliseconds."""
 
     def __init__(self, library: ctypes.CDLL, number: int, rng: random.Random, identity: int = 7) -> None:
         self.library, self.number, self.rng, self.identity = library, number, rng, identity
@@ -47,11 +49,11 @@ class Device:
         self.fault: Callable[[bytes], bytes] | None = None
         self.pending = b""
         self.blocked = 0
-        """Remaining milliseconds during which no message arrives."""
+        """No message arrives during this many milliseconds."""
         self.fails = False
-        """Whether the device restarts."""
+        """The device restarts if this flag is set."""
         self.wrong = 0
-        """Number of wrong rows: rows of an older inference that the first device gave up."""
+        """The number counts received rows of an older inference, which the first device gave up."""
         self.transport = Transport(MOVE(self._send), MOVE(self._receive), POLL(self._poll), None)
         self.restart(1)
 
@@ -62,7 +64,7 @@ class Device:
         )
 
     def has_mail(self) -> bool:
-        """Return whether a message has arrived that is still unread."""
+        """Return whether an unread message has arrived."""
         return bool(self.inbox)
 
     def _send(self, _context: Any, _peer: int, bytes_: Any, count: int) -> int:
@@ -120,8 +122,8 @@ class Device:
 
 def both(first: Device, second: Device, data: Callable[[int, int], bytes]) -> tuple[int, int]:
     """Run an inference in which the first device sends tensor 0 and the second answers with tensor 1. Return the final
-    statuses of the two devices. The second device may be late; it then continues with the messages that have arrived in
-    the meantime, as on real hardware.
+    statuses of the two devices. A second device that is late continues with the messages that have arrived in the
+    meantime, as on real hardware.
     """
     scripts = {first: [(0, True), (1, False)], second: [(0, False), (1, True)]}
     runs = {device: device.rows(script, data) for device, script in scripts.items()}

@@ -1,4 +1,4 @@
-"""Random loop nests for tests that run a given sequence of iterations."""
+"""Draw random loop nests that run a given sequence of iterations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tflm_memopt.lower.program import Program
 from tflm_memopt.plan.loops import Iteration, Loops, Repeat, iterations
 
 LONGEST = 12
-"""Maximum number of iterations in a loop's body."""
+"""The body of a loop has at most this many iterations."""
 
 
 def times(count: int, stage: int = 0) -> Loops:
@@ -21,7 +21,7 @@ def times(count: int, stage: int = 0) -> Loops:
 
 
 def nested(order: Sequence[Iteration], rng: Generator, depth: int = LOOP_DEPTH) -> Loops:
-    """Draw loops of at most `depth` levels that run this sequence."""
+    """Draw loops of at most `depth` levels that run a sequence of iterations."""
     found: list[Iteration | Repeat] = []
     at = 0
     while at < len(order):

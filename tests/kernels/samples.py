@@ -1,4 +1,4 @@
-"""Two valid programs, one of rows and one of tiles, and functions that damage a program."""
+"""The module has two valid programs, one of rows and one of tiles, and functions that damage a program."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from tflm_memopt.plan.loops import Iteration, Loops, Repeat
 Change = Callable[[Program], Program]
 
 IN, OUT = 8 * 6 * 2, 1 * 1 * 3
-"""Bytes of the input and of the output."""
+"""The input and the output of good() have these numbers of bytes."""
 FIRST_OP = HEADER.itemsize + 4 * TENSOR.itemsize
-"""Offset of the first operator's record in good()."""
+"""The first operator's record in good() begins at this offset."""
 TILED_OP = HEADER.itemsize + 5 * TENSOR.itemsize
-"""Offset of the first operator's record in tiled()."""
+"""The first operator's record in tiled() begins at this offset."""
 
 
 def _looped(*items: int | tuple[int, str]) -> Loops:
@@ -43,14 +43,12 @@ def _looped(*items: int | tuple[int, str]) -> Loops:
 
 
 GOOD_LOOPS = _looped((8, "012"))
-"""Loops of good()."""
 TILED_LOOPS: Loops = (
     Repeat(2, _looped((7, "0"), (3, "120"), (5, "12"))),
     *_looped((8, "23")),
     Repeat(2, _looped((8, "0"), (2, "120"), (6, "12"))),
     *_looped((8, "23")),
 )
-"""Loops of tiled()."""
 
 
 def good() -> Program:

@@ -1,6 +1,6 @@
 """The library gives the same outputs when a vendor's library computes convolutions.
 
-ESP-NN and CMSIS-NN are not included: backends/ implements their interfaces with TFLM's arithmetic.
+The files of backends/ have the interfaces of ESP-NN and CMSIS-NN, and compute with TFLM's arithmetic.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tflm_memopt.runtime import host
 
 BACKENDS = ROOT / "tests/kernels/backends"
 SHARED = "gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -O0 -shared -fPIC -Wl,-Bsymbolic"
-"""-Bsymbolic binds the library to its own functions instead of those already loaded into the process."""
+"""The flag -Bsymbolic binds the library to its own functions, although the process has loaded others of these names."""
 HOST = [LIBRARY / "host/tmo_guard.c"]
 
 
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(params=["CMSIS_NN", "ESP_NN"])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Return the library with the backend."""
+    """Return the library that calls a vendor's functions."""
     return compiled(
         f"{SHARED} -DTMO_{request.param} -I{BACKENDS}", "backends/vendor.c", tmp_path / f"{request.param}.so", *HOST
     )
@@ -71,7 +71,7 @@ def test_pointwise_convolutions_go_there(backend: Path) -> None:
 
 
 def test_networks_give_the_same_bytes(backend: Path) -> None:
-    """Channel groups and iterative layers stay with our kernels."""
+    """Layers in channel groups are computed by our kernels, even if a vendor's library is there."""
     assert agree_in(backend, [tiled(seed) for seed in range(20)]) > 20
 
 

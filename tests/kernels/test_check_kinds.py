@@ -38,7 +38,7 @@ GATED = ProgramOp(
     Kind.MUL, (0, 2), 1, (0, 0), 0,
     multipliers=np.full(1, 1 << 30, np.int32), shifts=np.zeros(1, np.int8),
 )  # fmt: skip
-"""A program that multiplies an image by a broadcast constant."""
+"""Return a program that multiplies an image by a constant of one pixel."""
 
 
 def gate(height: int = 1, width: int = 1, channels: int = 2, *, tiled: bool = False, **changes: Any) -> Program:
@@ -224,7 +224,7 @@ def test_each_kind_has_its_functions(kind: Kind, function: FloatFunction, status
 
 
 def test_an_access_is_checked_before_it_is_read() -> None:
-    """Accesses are also checked for pixels of an external input, which the access converts to int8."""
+    """tmo_check() also checks accesses to pixels of an external input, which become int8 when they are read."""
     lookup = ProgramOp(Kind.LOOKUP, (0,), 1, (0,), 0, weights=np.zeros(256, np.int8))
     tensors = (ProgramTensor(16, 8, 6, 2, 0, base=1), ProgramTensor(0, 8, 6, 2, 8, base=2))
     program = Program(

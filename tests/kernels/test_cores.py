@@ -27,9 +27,9 @@ from tflm_memopt.runtime.host import Status
 TARGETS = ("cortex-m33", "esp-nn", "generic")
 RACE_RUNS = 100
 NETWORKS, RUNS = 12, 10
-"""Number of random networks, and number of runs of each under ThreadSanitizer."""
+"""ThreadSanitizer runs this many random networks, each this many times."""
 TSAN_FOUND = 66
-"""ThreadSanitizer's exit code."""
+"""ThreadSanitizer ends a process with this exit code."""
 
 
 @functools.cache
@@ -116,7 +116,7 @@ def test_no_race_under_thread_sanitizer(watched: Path) -> None:
 
 @pytest.mark.slow
 def test_random_networks_have_no_race(watched: Path) -> None:
-    """`make soak KIND=races` draws more of these random networks."""
+    """`make soak KIND=races` draws more random networks for two cores."""
     given = [case for seed in range(NETWORKS) for case in two_cores.random_cases(mobile(seed))]
     done = raced(watched, given, RUNS)
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]

@@ -31,7 +31,9 @@ def high_mul(a: int, b: int) -> int:
 
 
 def rescale(x: int, multiplier: int, shift: int) -> int:
-    """Return the scaled value, rounded twice: halves up, then halves away from zero. A left shift of x wraps."""
+    """Return the scaled value, which is rounded twice: first halves up, then halves away from zero. A left shift of x
+    wraps around.
+    """
     if shift >= 0:
         return high_mul(wrap(x << shift), multiplier)
     value = Fraction(high_mul(x, multiplier), 1 << -shift)
@@ -44,7 +46,7 @@ def cases() -> Iterator[tuple[int, int, int]]:
     rng = random.Random(1)
     for _ in range(5_000):
         yield rng.randint(LOW, HIGH), rng.randint(1 << 30, HIGH), rng.choice(SHIFTS)
-    for _ in range(5_000):  # these numbers include small sums, and ties for each of the two roundings
+    for _ in range(5_000):  # the numbers include small sums, and ties for each of the two roundings
         shift = rng.choice(SHIFTS)
         odd, tie = 2 * rng.randint(-(1 << 12), 1 << 12) + 1, 1 << rng.randint(0, 15)
         yield odd * tie, rng.choice((1 << 30, (1 << 30) + (1 << 29), HIGH, rng.randint(1 << 30, HIGH))), shift
@@ -71,4 +73,4 @@ def test_scaling_is_exact(multiply: str, sanitized: Build) -> None:
     ]
     assert not wrong, wrong[:5]
     ties = [high_mul(x, m) & ((1 << -s) - 1) == 1 << (-s - 1) for x, m, s in numbers if s < 0]
-    assert sum(ties) > 500  # enough of the values that were rounded were ties
+    assert sum(ties) > 500  # enough of the rounded values were ties

@@ -1,4 +1,6 @@
-"""Damaged programs never make the executor leave its buffers. tmo_check() refuses them, or running them is harmless."""
+"""Damaged programs never make the executor leave its buffers. tmo_check() refuses a damaged program, or running the
+program is harmless.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +50,11 @@ from tflm_memopt.runtime.regions import regions
 
 SAMPLES = 24
 ANY = ConversionOptions(seconds=0, effort=QUICKLY)
-"""Options for quick plans; any plan will do."""
+"""The options give quick plans, because any plan will do."""
 
 
 FAMILIES = {0: Family.DSP, 1: Family.DSP, 2: Family.ESP, 3: Family.ESP, 4: Family.RVV, 5: Family.MVE}
-"""Kernel family for which a program is packed, by the last three bits of its seed. Other seeds: generic."""
+"""The last three bits of a seed choose the kernel family of a program."""
 
 
 def write_samples(folder: Path) -> list[Path]:
@@ -171,7 +173,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
     by_row, free, groups = replace(ANY, tiles=None), ANY, replace(ANY, ops="group")
     yield from layered()
     for core in ("cortex-m4", "cortex-m55", "rv32-v"):
-        net = Net()  # depthwise windows with fewer taps than a core processes at once, with no data after them
+        net = Net()  # depthwise windows have fewer taps than a core computes at once, and no data follow the weights
         x = net.conv2d(net.input((1, 4, 24, 4)), 16)
         ends = [net.depthwise_conv2d(x, kernel=kernel) for kernel in ((2, 2), (1, 5))]
         yield net.model(*ends), replace(by_row, ops="group", target=core)
@@ -185,7 +187,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
     for state in (memories.svdf_network, memories.lstm_network, lambda: memories.lstm_network(steps=3)):
         yield state(), by_row
     yield streaming.chunks(), replace(groups, target="cortex-m4")
-    for padding in ("VALID", "SAME"):  # running sums, and rows of padding
+    for padding in ("VALID", "SAME"):  # the networks have running sums and rows of padding
         net = Net()
         y = net.conv2d(net.input((1, 16, 2, 3)), 4, kernel=(3, 1), padding=padding)
         both = net.mean(y, (1,)), net.pool(y, kernel=net.shape(y)[1:3], stride=(1, 1))
@@ -215,7 +217,7 @@ def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: lis
     assert min(refused, finished, right, finished - right) > count // 50  # all outcomes of damaged programs occurred
     if flags:
         damage(fuzzer, count, without_listed_parts(samples))
-    else:  # two kinds of samples are few and have separate checks
+    else:  # separate checks cover the kinds with few samples
         for name in ("pools", "poses"):
             damage(fuzzer, 2_500, [path for path in samples if path.stem.startswith(name)])
 
@@ -234,7 +236,7 @@ def without_listed_parts(samples: Sequence[Path]) -> list[Path]:
 
 
 def damage(fuzzer: Path, count: int, samples: Sequence[Path]) -> tuple[int, int, int]:
-    """Run this many damaged programs; return how many were refused, finished, and finished with the right outputs."""
+    """Run damaged programs, and return how many were refused, finished, and finished with the right outputs."""
     seed = 1
     said = run(fuzzer, str(seed), str(count), *samples)
     refused, unfinished, finished, right = map(int, re.findall(r"\d+", said))
@@ -244,7 +246,7 @@ def damage(fuzzer: Path, count: int, samples: Sequence[Path]) -> tuple[int, int,
 
 @pytest.mark.slow
 def test_damaged_programs_on_two_threads(tmp_path: Path, samples: list[Path]) -> None:
-    """The two cores of such a program share nothing but buffers. `make soak KIND=shared` runs this test longer."""
+    """The two cores of a program share nothing but buffers. `make soak KIND=shared` runs this test longer."""
     fuzzer = compiled(WATCHED, "fuzz.c", tmp_path / "fuzz", THREADS)
     shared = [path for path in samples if path.stem.startswith("shared")]
     run(fuzzer, "1", "1000", *shared)

@@ -18,7 +18,7 @@ def damaged(device: Device, message: bytes) -> bytes:
 
 
 def late(device: Device, message: bytes) -> bytes:
-    """Delay messages by less than the patience, by exactly the patience, or by more."""
+    """Messages are delayed by less than the time that a link waits, by exactly this time, or by more."""
     if device.other:
         device.other.blocked = device.rng.choice((PATIENCE // 2, PATIENCE, 2 * PATIENCE))
     return message

@@ -63,7 +63,7 @@ class Radio(Device):
         return bool(line.written != line.read)
 
     def rows(self, script: list[tuple[int, bool]], data: Callable[[int, int], bytes]) -> Iterator[int]:
-        """Run an inference. The end of the last message may be in a partly filled frame, or in one that was lost."""
+        """The end of the last message may be in a frame that is not full, or that was lost."""
         for status in super().rows(script, data):
             left = 0 if status == WAIT else PATIENCE
             while left and not self.library.tmo_datagram_done(ctypes.byref(self.datagrams)):
@@ -89,7 +89,6 @@ class Radio(Device):
         return self.time
 
     def air(self) -> None:
-        """Finish the frame in transit."""
         if self.sent and self.rng.random() < 0.5:
             frame, other = self.sent.popleft(), self.other
             assert isinstance(other, Radio)

@@ -16,7 +16,7 @@ from kernels.links import LINK, OK, PATIENCE, POLL, WAIT, Device, Transport, bot
 PEERS = 16
 """TMO_SOCKET_PEERS."""
 LONG = 60_000
-"""Timeout in milliseconds that exceeds any wait, even on a busy computer."""
+"""No wait takes this many milliseconds, even on a busy computer."""
 
 
 class Sockets(ctypes.Structure):
@@ -26,7 +26,7 @@ class Sockets(ctypes.Structure):
 
 
 class Connected(Device):
-    """A device with a socket to the other one."""
+    """A device sends and receives by a socket."""
 
     def __init__(self, library: ctypes.CDLL, number: int, stream: int, patience: int = LONG) -> None:
         self.patience = patience
@@ -69,7 +69,7 @@ def fill(stream: socket.socket) -> int:
 
 
 def test_a_sender_waits_while_the_line_is_full(library: ctypes.CDLL, streams: Streams) -> None:
-    """The sender continues when there is space, and times out if there never is."""
+    """A sender continues when the socket has space, and times out if the socket stays full."""
     first, second = (Connected(library, number, stream.fileno(), PATIENCE) for number, stream in enumerate(streams))
     data = drawn(first.rng)
     full = fill(streams[0])

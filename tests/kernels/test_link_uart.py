@@ -28,7 +28,7 @@ class Uarts(ctypes.Structure):
 
 
 class Serial(Device):
-    """A device with a serial port."""
+    """A device sends and receives by a serial port."""
 
     def __init__(self, library: ctypes.CDLL, number: int, port: int, rng: random.Random) -> None:
         self.port, self.time, self.line = port, 0, bytearray()

@@ -1,4 +1,4 @@
-"""Run programs with loops of any nesting. The executor stays inside its buffers, whatever these loops are."""
+"""Run programs with loops of any nesting. The executor stays inside its buffers for loops of any nesting."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
 GROUP_AT = HEADER.itemsize + 4 * TENSOR.itemsize + 3 * OP.itemsize
-"""Offset of the group's record in good()."""
+"""The group's record in good() begins at this offset."""
 
 
 def test_any_nesting_runs_the_same_order() -> None:
@@ -37,7 +37,7 @@ def test_any_nesting_runs_the_same_order() -> None:
         assert host.iteration_order(pack(other), inputs, [expected.size]) == iterations
         (watched,) = host.run_guarded(pack(other), found.arena, inputs, [expected.size])
         np.testing.assert_array_equal(watched, expected)
-        pushed = pack(streamed(other, rng))  # each push resumes at its place in the loops
+        pushed = pack(streamed(other, rng))  # each push continues at the place in the loops where the last push ended
         assert host.iteration_order(pushed, inputs, [expected.size]) == iterations
         (got,) = host.run(pushed, inputs, [expected.size])
         np.testing.assert_array_equal(got, expected)
@@ -58,13 +58,13 @@ def hostile(program: Program, rng: np.random.Generator) -> Program:
 
 
 def test_a_wrong_order_does_no_harm() -> None:
-    """Each iteration of the wrong order writes its own pixels, and the run ends. The pixels' values may be wrong."""
+    """Each iteration of the wrong order writes its own pixels, and the run ends."""
     for seed in seeds(16):
         found = drawn(seed)
         damaged = pack(hostile(found.program, np.random.default_rng(seed)))
         size = found.expected.size
         assert host.check(damaged, [values.nbytes for values in found.inputs], [size]) is Status.OK
-        with contextlib.suppress(ModelError):  # an operator runs too often
+        with contextlib.suppress(ModelError):  # one operator runs too often
             host.run_guarded(damaged, found.arena, found.inputs, [size])
 
 

@@ -1,4 +1,6 @@
-"""Compare packed kernels with plain ones. C twins of packed kernels are tested here, the others in tests/cores."""
+"""Compare packed kernels with plain ones. C versions of packed kernels run on this machine, and tests/cores runs the
+others.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def test_networks(family: Family) -> None:
 
 @pytest.mark.parametrize("kind", ["conv", "depthwise"])
 def test_constants_for_vectors_are_checked(kind: str) -> None:
-    """Shifts must be 1 to 22, weights and scales complete, and programs for other cores must lack both."""
+    """Shifts of packed additions must be 1 to 22, and all weights and scales must be present."""
     found = alone(Layer(kind, channels=6), (1, 6, 6, 6), Family.RVV)
     program, sizes = found.program, ([216], [found.expected.size])
     (op,) = program.ops
@@ -55,7 +57,7 @@ def test_constants_for_vectors_are_checked(kind: str) -> None:
 
 
 def test_an_addition_without_an_operand_that_is_shifted_alone_is_refused() -> None:
-    """Two additions are damaged: one has scales that TFLM never makes, and one shifts to the right."""
+    """One addition has scales that TFLM never makes, and another addition shifts to the right."""
     program = alone(Layer("add", other=1), (1, 3, 3, 2), Family.DSP, inputs=2).program
     (add,) = program.ops
     assert add.packing and add.scales is not None

@@ -1,7 +1,7 @@
 """Test inputs outside the arena. The executor stops when rows of a streamed input are missing, and reads an external
 input from the caller's buffer.
 
-The programs here keep every row of their inputs (frames.py).
+The programs keep every row of their inputs (frames.py).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def test_a_streamed_input_gives_the_same_bytes() -> None:
         program, inputs, expected = found.program, found.inputs, found.expected
         assert unpack(pack(program)) == program
         if not can_stream(program):
-            continue  # the input is external, or several groups read the input
+            continue  # some programs have an external input, or an input that several groups read
         data = pack(streamed(program, np.random.default_rng(seed)))
         assert host.input_mode(data) == InputPlace.STREAM
         (got,) = host.run(data, inputs, [expected.size])
@@ -57,7 +57,7 @@ def test_an_external_frame_gives_the_same_bytes(form: int) -> None:
     for seed in seeds(16):
         found = drawn(seed)
         if not can_be_source(found.program):
-            continue  # the program has two inputs, two views of its input, or indices
+            continue  # some programs have two inputs, two views of their input, or indices
         program, rng = external(found.program), np.random.default_rng(seed)
         status, got = _run(program, found.inputs[0], found.expected.size, form, rng)
         assert status is Status.OK
@@ -67,7 +67,7 @@ def test_an_external_frame_gives_the_same_bytes(form: int) -> None:
 def _run(
     program: Program, values: NDArray[Any], output: int, form: int, rng: np.random.Generator, **changes: int
 ) -> tuple[Status, NDArray[Any]]:
-    """Call tmo_run() on a frame with a border. changes: changed fields of the frame."""
+    """Call tmo_run() on a frame with a border and with other values in the fields `changes`."""
     (view,) = (t for t in program.tensors if t.base == 1)
     y, x, room = (int(v) for v in rng.integers(0, 4, 3))
     pitch = (x + view.width) * view.channels + room

@@ -28,7 +28,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.process import run_model
 
 LIBRARY = ROOT / "custom_ops"
-STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O0"]  # compiles twice as fast with sanitizers
+STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O0"]  # -O0 compiles twice as fast
 WATCHED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 LOW: Mapping[str, Any] = {"effort": 0.05, "seconds": 0.2}
 SEED, STEPS = 29, 300
@@ -36,7 +36,9 @@ SEED, STEPS = 29, 300
 
 @cache
 def several() -> AppOptimized:
-    """Models with streamed input, external input, state, retained outputs, and several regions."""
+    """The models have streamed or external inputs, a state, retained outputs, or operators that stay builtin between
+    ours.
+    """
     models = {
         "camera": AppModel(small(1), {"input": "stream:2"}),
         "state": AppModel(streaming.mixed()),
@@ -49,14 +51,14 @@ def several() -> AppOptimized:
 
 @cache
 def in_pauses() -> AppOptimized:
-    """A third model that both others exclude."""
+    """The application has two models that run at the same time as a third one."""
     app = pausing(0.2)
     return optimize(replace(app, models={**app.models, "other": AppModel(small(7))}))
 
 
 @cache
 def in_slow_memory() -> AppOptimized:
-    """Two models that run at the same time, at least one with tensors in slow memory, and a third one in turn."""
+    """Two models run at the same time, with tensors in slow memory, and a third model runs alone."""
     models = {"a": AppModel(RESNET), "b": AppModel(RESNET), "c": AppModel(small(4))}
     return optimize(App(models, (("a", "b"),), options={**LOW, "memory": "fast=12kB,slow=20kB"}, name="two"))
 
@@ -133,7 +135,9 @@ static int turn_{c}(void) {{
 
 
 def turn(m: Module, retained: bool) -> str:
-    """The C function of a model's turn. The function returns 0 and runs nothing if it is not the model's turn."""
+    """The text is a C function that runs a model once. The C function returns 0 and runs nothing if another model must
+    run first.
+    """
     assert m.shared is not None
     outputs = [f"  fwrite({p.function}(), 1, {p.constant}, out);" for p in m.ports.outputs]
     fill = [f"REQUIRE(fread({p.function}(), 1, {p.constant}, in) == {p.constant});" for p in m.ports.inputs]
@@ -169,7 +173,7 @@ def main(result: AppOptimized) -> str:
 
 
 def gaps(result: AppOptimized) -> bytes:
-    """A mask of the arena's bytes that no model uses."""
+    """The mask is set for the arena's bytes that no model uses."""
     found = modules(result)
     free = np.ones(next(m.arena for m in found.values()), np.uint8)
     for name, m in found.items():
@@ -222,7 +226,7 @@ def ran(result: AppOptimized, folder: Path) -> tuple[int, int]:
 @pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is missing: apt-get install gcc")
 @pytest.mark.parametrize("app", APPS)
 def test_models_in_any_order_give_what_tflm_gives(app: str, tmp_path: Path) -> None:
-    """No byte between models is written, and a call out of turn runs nothing."""
+    """No byte between models is written, and a call that comes too early runs nothing."""
     result = APPS[app]()
     built(result, tmp_path)
     refused, wrong = ran(result, tmp_path)

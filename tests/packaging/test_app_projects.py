@@ -23,7 +23,7 @@ LINE = r"(\w+): (?:.+, )?0 us, arena \d+ B, self-test: the same outputs as on a 
 
 @cache
 def several() -> AppOptimized:
-    """Models that are streamed, stateful, external, run during another one's pauses, and unchanged."""
+    """The models have streamed or external inputs or a state, run during another model's pauses, or stay unchanged."""
     models = {
         "camera": AppModel(small(1), {"input": "stream:2"}),
         "state": AppModel(streaming.mixed()),
@@ -35,7 +35,7 @@ def several() -> AppOptimized:
 
 @cache
 def partitions() -> AppOptimized:
-    """Two partitions of a pipeline, of which one pauses for the other."""
+    """A model is divided into two parts, and one part pauses for the other."""
     return optimize(App({"net": AppModel(long(), pipeline=[2])}, yields=2.0, options=CLOCKED, name="line"))
 
 

@@ -1,4 +1,4 @@
-"""Test the Arduino library that `make arduino` builds: Arduino builds it, and sketches run with a stub core."""
+"""Test the library that `make arduino` builds: it compiles as Arduino compiles libraries, and sketches run with it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def test_arduino_would_take_every_file() -> None:
     reason="not installed: arduino-builder arduino-core-avr gcc-avr",
 )
 def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
-    """Build only the C part, because AVR has no C++ standard library; Arduino finds and compiles all C files."""
+    """Build only the C part of the library, because AVR has no C++ standard library. The Arduino IDE compiles all C
+    files.
+    """
     libraries, build = tmp_path / "libraries", tmp_path / "build"
     shutil.copytree(arduino_library(), libraries / "tflm_memopt")
     build.mkdir()
@@ -51,7 +53,7 @@ def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
         "-build-path", build, HERE / "kernels/kernels.ino",
     ]  # fmt: skip
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "tmo" not in done.stdout + done.stderr  # none of our files causes a warning
+    assert "tmo" not in done.stdout + done.stderr  # no file of this repository causes a warning
     sources = {path.name for path in (arduino_library() / "src").rglob("*") if path.suffix in (".c", ".cpp", ".S")}
     assert {path.stem for path in (build / "libraries/tflm_memopt").rglob("*.o")} == sources
     linked = run("avr-nm", build / "kernels.ino.elf", cwd=tmp_path)
@@ -59,7 +61,7 @@ def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
 
 
 def compiled(folder: Path, sources: Iterable[Path], *flags: str) -> list[Path]:
-    """Compile to object files in `folder`, which is empty, as an Arduino core does: gnu11 and gnu++14."""
+    """Compile to object files in an empty folder with an Arduino core's standards, gnu11 and gnu++14."""
     common = ["-O1", *STRICT, f"-I{HERE / 'core'}", f"-I{arduino_library() / 'src'}"]
     c, cpp = [], []
     for path in sorted(sources):
@@ -74,14 +76,14 @@ SPRING = TFLM["SPRING"]
 
 @pytest.fixture
 def library() -> list[Path]:
-    """The object files of the repository's library, which `make arduino` copies."""
+    """Return the object files of the C library, which `make arduino` copies."""
     return repository_library(SPRING)
 
 
 @pytest.mark.slow
 @needs_host
 def test_the_c_library_has_no_globals(library: list[Path], tmp_path: Path) -> None:
-    """Runs in several threads share nothing but their buffers, because the C library has no globals."""
+    """Threads that run programs share nothing but the caller's buffers, because the C library has no globals."""
     said = run("size", "-A", *(made for made in library if made.stem != "tmo_tflm"), cwd=tmp_path)
     found = re.findall(r"^\.(?:data|bss|tdata|tbss)(?!\.rel\.ro)\S*\s+(\d+)", said, re.MULTILINE)
     assert set(found) == {"0"}
@@ -92,9 +94,9 @@ def run_sketch(sketch: str, folder: Path, library: list[Path], *defines: str) ->
     source, out = folder / sketch, folder / "out"
     shutil.copytree(arduino_library() / "examples" / sketch, source)
     out.mkdir()
-    for ops in source.glob("*_ops.h"):  # the sketch's arena is sized for 32-bit builds; a PC needs more
+    for ops in source.glob("*_ops.h"):  # the sketch's arena is sized for 32-bit builds, and a PC needs more
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
-    # like the IDE, include Arduino.h before the sketch
+    # the Arduino IDE includes Arduino.h before the sketch
     sources = [HERE / "core/main.cpp", source / f"{sketch}.ino", *source.glob("*.cpp"), *source.glob("*.c")]
     made = [*compiled(out, sources, *defines, "-include", "Arduino.h", "-x", "c++"), *library]
     run("g++", *made, *SPRING.link, "-pthread", "-o", "program", cwd=out)
@@ -112,7 +114,7 @@ def run_sketch(sketch: str, folder: Path, library: list[Path], *defines: str) ->
     ],
 )
 def test_sketches_run(tmp_path: Path, sketch: str, platform: tuple[str, ...], begins: str, library: list[Path]) -> None:
-    """A thread stands for arduino-pico's second core; without it core 0 would wait forever."""
+    """A thread stands for the second core of an RP2040, on which the first core waits."""
     assert run_sketch(sketch, tmp_path, library, *platform).startswith(begins)
 
 
@@ -123,7 +125,7 @@ def test_rows_of_the_camera_give_the_scores_of_the_whole_frame(
 ) -> None:
     case = camera.Case(camera.RGB565_BE, (20, 0, 120, 120), (20, 0), (96, 96, 1), 0)
     y, x = np.mgrid[:120, :160]
-    inside = (x - 84) ** 2 + (y - 57) ** 2 < 30**2  # the circle that the sketch draws
+    inside = (x - 84) ** 2 + (y - 57) ** 2 < 30**2  # the sketch draws a circle
     first, last = np.where(inside, 0xC6, 0x39), np.where(inside, 0x18 + (x & 3), 0xE7)
     frame = np.stack([first, last], axis=2).astype(np.uint8).reshape(120, -1)
     image = camera.whole(case, frame, (np.arange(256) - 128).astype(np.int8))

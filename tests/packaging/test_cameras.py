@@ -1,4 +1,4 @@
-"""Test the cameras of emitted projects: known pictures through stub drivers give exact bytes."""
+"""Test the camera code of emitted projects with drivers that give a known picture."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CAMERAS = Path(__file__).parent / "cameras"
 LIBRARY = ROOT / "custom_ops"
 OV7675, ESP32 = 1, 2
 SIZES = {OV7675: (160, 120), ESP32: (320, 240)}
-"""Size of the picture for a model of 170 x 100; the OV7675 has only one size."""
+"""The camera gives a picture of this size for a model of 170 x 100 pixels."""
 MAIN = """
 #include <stdio.h>
 #include "net_camera.h"
@@ -48,14 +48,13 @@ pytestmark = needs_host
 
 
 def network(shape: tuple[int, ...], dtype: str, affine: tuple[float, int] | None) -> bytes:
-    """Build a model with this input. TFLM has no RELU for uint8."""
     net = Net(1)
     x = net.input(shape, affine, dtype=dtype)
     return net.model(net.unary("QUANTIZE", x) if dtype == "UINT8" else net.unary("RELU", x, dtype=dtype, out=affine))
 
 
 def seen(model: bytes, which: int, frame: NDArray[np.uint8], folder: Path) -> bytes:
-    """Return the input that the glue code makes of a frame, under AddressSanitizer."""
+    """Return the model's input that the camera code makes of a frame, under AddressSanitizer."""
     parsed = read(model)
     ports = border(parsed, parsed)
     report = tflm_memopt.optimize(model).report
@@ -81,14 +80,14 @@ def seen(model: bytes, which: int, frame: NDArray[np.uint8], folder: Path) -> by
 @pytest.mark.parametrize(
     ("which", "channels", "dtype", "affine", "black", "white"),
     [
-        (ESP32, 3, "INT8", (0.0071, -9), -1, 1),  # calibration saw no pixel of full brightness
+        (ESP32, 3, "INT8", (0.0071, -9), -1, 1),  # the quantization was chosen without a pixel of full brightness
         (OV7675, 3, "FLOAT32", None, 0, 1),
     ],
 )
 def test_a_picture_becomes_the_models_input(
     which: int, channels: int, dtype: str, affine: tuple[float, int] | None, black: int, white: int, tmp_path: Path
 ) -> None:
-    """The input matches the one that NumPy computes: cropped in the middle, scaled, converted to grey, quantized."""
+    """NumPy computes the input from the picture, which it crops, scales, converts to grey and quantizes."""
     height, width = 100, 170
     model = network((1, height, width, channels), dtype, affine)
     w, h = SIZES[which]
@@ -123,7 +122,7 @@ def test_what_is_no_image_gets_no_camera(shape: tuple[int, ...]) -> None:
         ((0.8 / 255, -128), 0, 1),
         ((2 / 255, 0), -1, 1),
         ((1.0, -128), 0, 255),
-        ((4.5 / 255, -11), -117 * 4.5 / 255, 138 * 4.5 / 255),  # no known convention, so the whole range
+        ((4.5 / 255, -11), -117 * 4.5 / 255, 138 * 4.5 / 255),  # for any other scale, the pixels use the whole range
     ],
 )
 def test_black_and_white_follow_from_the_scale(affine: tuple[float, int], black: float, white: float) -> None:

@@ -1,7 +1,4 @@
-"""Test the device packages of `make dist`: each holds exactly what its users need, and builds are reproducible.
-
-test_distributions.py tests wheel and sdist.
-"""
+"""Test the device packages of `make dist`, which hold exactly what users need, and are equal after each build."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ import tflm_memopt
 PIO = runpy.run_path(str(ROOT / "scripts/platformio.py"))
 LIBRARY = ROOT / "custom_ops"
 LARGEST = 1_000_000
-"""Upper bound on a package in bytes, far below the limits of all registries."""
+"""A package has at most this many bytes, far fewer than any registry allows."""
 
 needs_platformio = pytest.mark.skipif(bool(PIO["missing"]()), reason=PIO["missing"]() or "present")
 
@@ -48,14 +45,14 @@ def unpacked(archive: Path) -> dict[str, bytes]:
 
 
 def sources(*folders: str) -> dict[str, bytes]:
-    """Files of folders of custom_ops/, by path below it."""
+    """Return the files of some folders of custom_ops/ by their path."""
     paths = [path for folder in folders for path in (LIBRARY / folder).rglob("*") if path.is_file()]
     return {path.relative_to(LIBRARY).as_posix(): path.read_bytes() for path in paths}
 
 
 CODE = sources("include", "src", "tflm")
 WITH_LINKS = {**CODE, **sources("links")}
-"""The code with the optional links between devices."""
+"""The code includes the optional links between devices."""
 
 
 @pytest.mark.slow
@@ -65,7 +62,7 @@ def test_packages_hold_the_library_and_are_always_the_same(tmp_path: Path) -> No
     for out, packages in ((first, ("arduino", "platformio", "esp-idf")), (again, ("platformio", "esp-idf"))):
         done = dist(out, *packages)
         assert done.returncode == 0, done.stdout + done.stderr
-    (archive,) = arduino_library().parent.glob("*.zip")  # another test process built the zip file
+    (archive,) = arduino_library().parent.glob("*.zip")  # another test process has built the zip file
     shutil.copy(archive, package(again, "arduino.zip"))
     digests = [{p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in out.iterdir()} for out in (first, again)]
     assert digests[0] == digests[1]

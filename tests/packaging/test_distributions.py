@@ -1,6 +1,6 @@
 """Test what pip installs: the wheel with and without a compiler, and the source distribution that builds it.
 
-Wheel and sdist come from `make dist`, which checks them with twine.
+The command `make dist` builds the wheel and the source distribution, and checks both with twine.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def wheel_files(wheel: Path) -> dict[str, bytes]:
 
 
 def sdist_files(sdist: Path) -> dict[str, bytes]:
-    """Contents by path, without the leading NAME-VERSION/."""
+    """Return the contents by path, without NAME-VERSION/ at the beginning."""
     with tarfile.open(sdist) as archive:
         streams = {member.name.partition("/")[2]: archive.extractfile(member) for member in archive.getmembers()}
         return {name: stream.read() for name, stream in streams.items() if stream is not None}
@@ -50,7 +50,7 @@ def python_package() -> set[str]:
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with sdist and wheel."""
+    """Return a folder with the source distribution and the wheel."""
     out = tmp_path_factory.mktemp("dist")
     command = [sys.executable, ROOT / "scripts/dist.py", "-o", out, "python"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -66,7 +66,7 @@ def sdist(published: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def source(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The unpacked source distribution."""
+    """Return the folder of the unpacked source distribution."""
     folder = tmp_path_factory.mktemp("source")
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
@@ -105,9 +105,9 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def installed(wheel: Path, folder: Path) -> Command:
-    """Install a wheel in a separate environment and return its command.
+    """Install a wheel in a separate environment and return the installed command.
 
-    The environment has the dependencies of the tests' environment, and nothing on its PATH: no make and no compiler.
+    The environment has the dependencies of the tests' environment, and neither make nor a compiler on its PATH.
     """
     environment = folder / "venv"
     venv.create(environment, with_pip=False)
@@ -133,7 +133,7 @@ def test_the_installed_command_needs_no_compiler(wheel: Path, tmp_path: Path) ->
         assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "out/small.report.html").is_file()
     verify = ["verify", model, "out/small.tflite", "--runs", "1"]
-    projects = ["optimize", model, "-o", "projects", "--emit", "arduino"]  # with outputs to compare with
+    projects = ["optimize", model, "-o", "projects", "--emit", "arduino"]  # the model has outputs to compare with
     for arguments in (verify, projects):
         done = command(*arguments)
         assert done.returncode == 0, done.stdout + done.stderr

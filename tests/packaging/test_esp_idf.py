@@ -1,6 +1,6 @@
 """Test which sources the ESP-IDF component registers, and that cross compilers accept an emitted program.
 
-ESP-IDF is not installed; a function that logs its arguments replaces idf_component_register().
+ESP-IDF is not installed, so that a function that logs its arguments replaces idf_component_register().
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ endfunction()
 
 
 def registered(folder: Path, tmp_path: Path, *, script: bool) -> tuple[list[Path], list[Path]]:
-    """Return sources and include folders. ESP-IDF reads CMakeLists.txt twice: as a script and in a project."""
+    """Return the sources and include folders that the component registers. ESP-IDF reads CMakeLists.txt twice, first as
+    a script and then in a project.
+    """
     if script:
         (tmp_path / "record.cmake").write_text(f"{RECORD}include({folder}/CMakeLists.txt)\n")
         command = ["cmake", "-P", str(tmp_path / "record.cmake")]
@@ -57,7 +59,7 @@ def test_component_registers_every_source(tmp_path: Path, script: bool) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("board", "core"), [("esp32s3", CORES["lx106"]), ("esp32p4", CORES["rv32"])])
 def test_cross_compilers_accept_an_emitted_program(board: str, core: Core, tmp_path: Path) -> None:
-    """Debian's compilers are for an older Xtensa and for RV32; the tests' own header replaces ESP-NN's header."""
+    """Debian's compilers are for an older Xtensa and for RV32, and a header of the tests replaces ESP-NN's header."""
     if missing_tools(core):
         pytest.skip(missing_tools(core))
     net = Net()
@@ -99,7 +101,7 @@ def test_the_readme_names_the_target_of_the_board(board: str, target: str) -> No
 
 @pytest.mark.parametrize(("board", "octal"), [("xiao_esp32s3", True), ("esp32s3", False)])
 def test_psram_of_an_esp32s3_runs_at_80_mhz(board: str, octal: bool) -> None:
-    """ESP-IDF's default is four lines at 40 MHz; the costs of slow memory were measured with octal PSRAM at 80 MHz."""
+    """The costs of slow memory were measured with octal PSRAM at 80 MHz, which is not ESP-IDF's default."""
     about = About("net", ("net",), "1,000", True)
     files = esp_idf(Project("net", lambda _: "", {}, library=False, boards=(), board=board, about=about, slow=1000))
     settings = files["sdkconfig.defaults.esp32s3"].splitlines()

@@ -37,7 +37,7 @@ def written(where: str, cores: int = 1, memory: str | None = None) -> Mapping[st
     ("project", "where", "tflm"), [("platformio", "external", "SPRING"), ("esp-idf", "stream:4", "AUTUMN")]
 )
 def test_a_project_runs_as_it_is(project: str, where: str, tflm: str, tmp_path: Path) -> None:
-    """Arduino's library manager and PlatformIO have a TFLM of spring 2023; ESP-IDF has later versions."""
+    """Arduino's library manager and PlatformIO have a TFLM of spring 2023, and ESP-IDF has later versions."""
     assert re.fullmatch(SAME, told(project, written(where), TFLM[tflm], tmp_path))
 
 
@@ -53,7 +53,7 @@ def test_a_project_provides_slow_memory(tmp_path: Path) -> None:
 
 @cache
 def sliding(rows: int) -> Mapping[str, bytes]:
-    """A window of 17 rows in time, and its projects."""
+    """Return a model with a sliding window of 17 rows, and the model's projects."""
     net = Net(4)
     x = net.conv2d(net.input((1, 17, 1, 6)), 8, kernel=(3, 1), padding="VALID", activation="RELU")
     model = net.model(net.softmax(net.fully_connected(net.conv2d(x, 4, kernel=(4, 1), padding="VALID"), 3)))
@@ -64,7 +64,7 @@ def sliding(rows: int) -> Mapping[str, bytes]:
 @needs_host
 @pytest.mark.parametrize(("project", "rows", "tflm"), [("platformio", 3, "SPRING")])
 def test_a_window_slides(project: str, rows: int, tflm: str, tmp_path: Path) -> None:
-    """The self-test fills the window; after that each round is one step."""
+    """The self-test fills the window, and then each loop of the program adds rows once."""
     said = told(project, sliding(rows), TFLM[tflm], tmp_path, loops=20)
     assert re.fullmatch(f"({SAME})+", said)
     assert len(set(re.findall(r"outputs[-.\d ]+", said))) > 1
@@ -73,7 +73,7 @@ def test_a_window_slides(project: str, rows: int, tflm: str, tmp_path: Path) -> 
 @pytest.mark.slow
 @needs_host
 def test_a_project_runs_on_both_cores(tmp_path: Path) -> None:
-    """A thread stands for the other core, and the worker reports that it ran."""
+    """A thread stands for the second core, and prints that it ran."""
     files = written("arena", cores=2)
     library = "arduino/libraries/tflm-memopt/src/tmo_worker.c"
     before, found, behind = files[library].partition(b"  team->status = team->help(team);")
@@ -85,7 +85,7 @@ def test_a_project_runs_on_both_cores(tmp_path: Path) -> None:
 @pytest.mark.slow
 @needs_host
 def test_a_project_has_the_models_ports(tmp_path: Path) -> None:
-    """Every input gets its own bytes: the stored values of two inputs are exchanged."""
+    """The self-test fails if the stored values of two inputs are exchanged."""
     files = tflm_memopt.optimize(MADE["swapped"](), name="swapped").files(PROJECTS)
     assert re.fullmatch(SAME, told("arduino", files, TFLM["SPRING"], tmp_path / "right"))
     wrong = {path: exchanged(data) if path.endswith("_sample.h") else data for path, data in files.items()}
@@ -97,7 +97,7 @@ LABELS = ("cat", "dog", 'a "bird" ?', "fish", "größe")
 
 @cache
 def classifier(where: str) -> tuple[bytes, Mapping[str, bytes]]:
-    """A small network for colour pictures, and its projects."""
+    """Return a small network for colour pictures, and the network's projects."""
     net = Net(3)
     x = net.conv2d(net.input((1, 24, 32, 3), (1 / 255, -128)), 8, kernel=(3, 3), stride=(2, 2), activation="RELU")
     model = net.model(net.softmax(net.fully_connected(net.mean(net.conv2d(x, 8), (1, 2)), len(LABELS))))
@@ -111,7 +111,7 @@ def classifier(where: str) -> tuple[bytes, Mapping[str, bytes]]:
     [("arduino", "arena", "SPRING", OV7675), ("esp-idf", "external", "AUTUMN", ESP32)],
 )
 def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str, which: int, tmp_path: Path) -> None:
-    """The class name and score match those of TFLM for the same picture, which NumPy made an input."""
+    """The program prints the class name and score that TFLM gives for the camera's picture."""
     model, files = classifier(where)
     (main,) = (name for name in files if name.startswith(project) and name.endswith("net_model.h"))
     (tmp_path / main).parent.mkdir(parents=True)
@@ -137,7 +137,9 @@ def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str
 @pytest.mark.slow
 @needs_host
 def test_a_model_with_resource_variables_starts(tmp_path: Path) -> None:
-    """The self-test is the stateful model's first inference. The project runs with spring's TFLM, not autumn's."""
+    """The self-test runs the first inference of a model with a state. The project runs with TFLM of spring 2023, not
+    with TFLM of autumn 2023.
+    """
     files = tflm_memopt.optimize(resource_variables(), name="state").files(PROJECTS)
     assert b"constexpr int state_resource_variables = 2;" in files["arduino/state/state_ops.h"]
     assert re.fullmatch(f"(?:{SAME}){{3}}", told("arduino", files, TFLM["SPRING"], tmp_path, loops=3))

@@ -1,5 +1,5 @@
 """Test the project that STM32CubeIDE imports: read its files as the IDE does, and build it with Arm's compiler. The IDE
-itself is not used. Start-up, clock, output and linker script run in QEMU on a machine with an STM32F405's memories.
+itself is not used. A program with the project's start-up code runs in QEMU, on a machine with an STM32F405's memories.
 """
 
 from __future__ import annotations
@@ -30,13 +30,10 @@ STRICT = ["-Wall", "-Wextra", "-Werror"]
 
 @dataclass(frozen=True)
 class Build:
-    """Compiler settings of .cproject."""
-
     mcu: str
     fpu: str
     float_abi: str
     standard: Mapping[str, str]
-    """Language standard by tool: c, cpp."""
     symbols: tuple[str, ...]
     includes: tuple[Path, ...]
     sources: tuple[Path, ...]
@@ -93,7 +90,7 @@ def unpacked(board: str, folder: Path) -> Path:
 )
 @pytest.mark.parametrize("board", ["nucleo_f767zi"])
 def test_it_compiles_as_the_project_says(board: str, tmp_path: Path) -> None:
-    """Everything compiles except TFLM's own sources, which users add: only TFLM's headers are here."""
+    """All sources of the project compile with TFLM's headers, whose sources users add."""
     build = Build.of(unpacked(board, tmp_path))
     ours = [path for path in build.includes if "tflm" not in path.relative_to(tmp_path / "stm32cube").parts[:1]]
     assert len(ours) == 4 and all(path.is_dir() for path in ours)

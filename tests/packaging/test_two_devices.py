@@ -1,6 +1,7 @@
-"""Run the commands of examples/two_devices, then its two sketches as two processes on this machine.
+"""Run the commands of examples/two_devices, then the two sketches as two processes on this machine.
 
-A lossy socket replaces the radio; ThreadSanitizer watches the data that the radio's task and the sketch share.
+A socket that loses frames replaces the radio, and ThreadSanitizer watches the data that the radio's task and a sketch
+share.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ PC_ARENA = 80_000
 
 
 def boards(folder: Path) -> Path:
-    """Run README.md's commands in a copy of the example and return its folder."""
+    """Run README.md's commands in a copy of the example, and return the folder of the copy."""
     here = folder / "examples/two_devices"
     shutil.copytree(EXAMPLE, here)
     for name in ("custom_ops", "examples/shapes"):
@@ -42,7 +43,7 @@ def boards(folder: Path) -> Path:
 
 def compiled(folder: Path, device: int, age: str, library: list[Path]) -> Path:
     """Compile a board's program. The program's clock runs slower than real time, because this machine may be busy."""
-    for ops in folder.glob("*_ops.h"):  # the program's arena is sized for 32-bit builds
+    for ops in folder.glob("*_ops.h"):  # the sketch's arena is sized for 32-bit builds
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
     tflm = TFLM["AGES"][0]
     places = (HERE / "radio", HERE / "arduino/core", *INCLUDE, folder)

@@ -1,7 +1,7 @@
 """Test the Zephyr module: its description, its settings, and what its CMakeLists.txt passes to Zephyr's build.
 
-Zephyr is not installed. Instead, the schema of Zephyr's module.yml is restated below, Kconfiglib (the base of Zephyr's
-own reader) reads the Kconfig files, and logging functions replace Zephyr's CMake functions.
+Zephyr is not installed for the tests. Kconfiglib, on which Zephyr's reader is based, reads the Kconfig files, and
+functions that log their arguments replace Zephyr's CMake functions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random applications: models in one arena, some of them streamed, stateful, concurrent, pausing or retaining."""
+"""Draw random applications: models in one arena, some of them streamed, stateful, concurrent, pausing or retaining."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tflm_memopt.errors import DoesNotFit, UsageError
 
 OPTIONS: dict[str, Any] = {"effort": 0.05, "seconds": 0.05, "core": "cortex-m4", "clock": 64, "target": "cortex-m4"}
 IMPOSSIBLE = ("memory_unknown", "cannot_share", "time_unknown", "too_slow", *ELSEWHERE)
-"""Error codes that are right for some random applications, because the models cannot do what was drawn."""
+"""A random application may be refused with one of these error codes."""
 STEPS = 40
-"""Number of turns of one application."""
+"""Each application runs this many inferences or pushes of rows."""
 
 
 def examine(seed: int, machine: Machine) -> str:
@@ -49,7 +49,7 @@ def application(rng: random.Random) -> App:
 
 
 def _model(rng: random.Random, *, plain: bool) -> AppModel:
-    """Draw a model; a plain one has no streamed input and no state."""
+    """Draw a model, without a streamed input or a state if it is `plain`."""
     retain, rows = rng.random() < 0.3, rng.randint(6, 24)
     if plain:
         return AppModel(network(rng, rows), retain=retain)
@@ -60,7 +60,7 @@ def _model(rng: random.Random, *, plain: bool) -> AppModel:
 
 
 def network(rng: random.Random, rows: int) -> bytes:
-    """A few layers over an image; sometimes the output is a vector."""
+    """Draw a few layers over an image, and sometimes a dense layer at the end."""
     net = Net(rng.getrandbits(16))
     x = net.input((1, rows, rng.randint(4, 16), rng.randint(1, 4)))
     for _ in range(rng.randint(2, 6)):

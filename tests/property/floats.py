@@ -1,6 +1,6 @@
-"""Random float32 networks: the random int8 networks with float32 types, and with values of any size.
+"""Draw random float32 networks, which are random int8 networks with other types and with values of any size.
 
-Bytes are compared. Only NaN counts as equal to any NaN, since IEEE 754 leaves its sign and payload open.
+Outputs must have equal bytes, apart from NaN, since IEEE 754 leaves the sign and payload of NaN open.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FLOAT = (
     "mirrored", "slice", "blocks", "transpose conv", "resize nearest", "stacked", "transposed", "picked", "masked",
     "selected", "log softmax", "reduce", "resize", "channels first", "normalized", "summed",
 )  # fmt: skip
-"""Kinds of layers that have float32 kernels in TFLM."""
+"""TFLM has float32 kernels for layers of these kinds."""
 Floats = NDArray[np.float32]
 WILD = (0.0, -0.0, 1e30, -1e30, 1e-40, -1e-40, 3e38, np.inf, -np.inf, np.nan, 1.4e-45)
 
@@ -65,7 +65,7 @@ def in_float(data: bytes, seed: int, share: float = 0.0) -> bytes:
 
 
 def same_floats(a: NDArray[Any], b: NDArray[Any], said: str) -> None:
-    """Compare the bytes of two float32 arrays; NaN equals NaN."""
+    """Compare the bytes of two float32 arrays, in which NaN equals NaN."""
     nan = np.isnan(a) & np.isnan(b)
     np.testing.assert_array_equal(np.where(nan, 0, a.view(np.int32)), np.where(nan, 0, b.view(np.int32)), said)
 

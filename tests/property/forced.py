@@ -1,4 +1,4 @@
-"""Plans that no planner would choose (random cuts into tiled groups, any switches), and networks that can be tiled."""
+"""Make plans that no planner would choose, with random tiled groups, and draw networks that can be tiled."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 
 
 def random_settings(rng: random.Random) -> Settings:
-    """Any combination of switches with which something can be planned."""
     cache = rng.random() < 0.6
     return Settings(
         stripe_rows=tuple(rng.sample((1, 2, 3, 4, 5, 6, 8), rng.randint(1, 3))),
@@ -37,9 +36,9 @@ def random_settings(rng: random.Random) -> Settings:
 
 
 def random_cut(chain: Chain, settings: Settings, rng: random.Random, widening: random.Random | None = None) -> CutLabel:
-    """Draw a partition into any number of tiled groups; long groups are as likely as short ones.
+    """Draw a partition into any number of tiled groups, which are long or short.
 
-    widening: draws tiles of several widths in one group.
+    With `widening`, a group has tiles of several widths.
     """
     tiled = tiled_candidates(chain, settings, UNLIMITED)
     groups: list[Candidate] = []
@@ -70,7 +69,7 @@ def _widened(group: Candidate, chain: Chain, rng: random.Random) -> Candidate:
 
 
 def forced(settings: Settings, seed: int) -> Any:
-    """Inside this context, every plan consists of random groups, some of which are reversed."""
+    """Every plan that is made inside the context consists of random groups, some of which are reversed."""
 
     def choose(cuts: Sequence[Cuts], _macs: int, *_: object) -> tuple[CutLabel, ...]:
         rng, widening = random.Random(seed), random.Random(f"widened {seed}")
@@ -91,7 +90,7 @@ def forced(settings: Settings, seed: int) -> Any:
 
 
 def mobile(seed: int, *, most: int = 6) -> Recipe:
-    """A typical network for small devices: convolutions, inverted residuals, a tail."""
+    """Draw a typical network for small devices: convolutions, inverted residuals, and a classifier."""
     rng = random.Random(seed)
     layers: list[Layer] = []
     for _ in range(rng.randint(1, most)):
@@ -102,14 +101,14 @@ def mobile(seed: int, *, most: int = 6) -> Recipe:
 
 
 def expanding(seed: int) -> Recipe:
-    """An expanding convolution, a depthwise and a projecting one, which may run in channel groups."""
+    """Draw a bottleneck of three convolutions, which may run in groups of channels."""
     rng = random.Random(seed)
     shape = (1, rng.randint(5, 12), rng.randint(3, 8), rng.randint(1, 4))
     return Recipe((shape,), tuple(_inverted(rng)), seed=seed & 0xFFFF)
 
 
 def separable(seed: int) -> Recipe:
-    """Depthwise convolutions of 3x3 taps between pointwise convolutions, mostly in rows of five pixels (DS-CNN)."""
+    """Draw depthwise and pointwise convolutions in turn, mostly with rows of five pixels (DS-CNN)."""
     rng = random.Random(seed)
     window = {"kernel": (3, 3), "stride": (1, 1), "dilation": (1, 1), "channels": 3, "padding": "SAME"}
     layers = [_pointwise(rng, rng.randint(4, 16))]
@@ -121,16 +120,15 @@ def separable(seed: int) -> Recipe:
 
 
 BORDERS = ("INT8", "INT8", "FLOAT32", "UINT8", "INT16")
-"""Types of the inputs and outputs of bordered()."""
 
 
 def bordered(recipe: Recipe) -> Recipe:
-    """The same recipe with a random type of inputs and outputs."""
+    """Return the recipe with a random type of inputs and outputs."""
     return replace(recipe, outside=random.Random(f"border {recipe.seed}").choice(BORDERS))
 
 
 def squeezed(seed: int) -> Recipe:
-    """A network like mobile() with squeeze-excite gates in inverted residuals."""
+    """Draw a network like mobile() with squeeze-excite gates in inverted residuals."""
     rng = random.Random(seed)
     plain = mobile(seed, most=1)
     gates = [layer for _ in range(rng.randint(1, 3)) for layer in _squeezed(rng)]
@@ -152,13 +150,13 @@ def _pointwise(rng: random.Random, channels: int) -> Layer:
 
 
 def _inverted(rng: random.Random) -> list[Layer]:
-    """Expand, depthwise, project; half of the draws have a shortcut."""
+    """Draw a bottleneck, in half of the draws with a shortcut."""
     middle = _layer("depthwise", rng, channels=3)
     return [_pointwise(rng, rng.randint(4, 16)), middle, _pointwise(rng, rng.randint(1, 6))]
 
 
 def _bottleneck(rng: random.Random) -> list[Layer]:
-    """Expand, depthwise, project with a shortcut."""
+    """Draw a bottleneck with a shortcut."""
     channels = rng.randint(1, 5)
     kernel = (rng.randint(1, 5), rng.randint(1, 4))
     middle = _layer("depthwise", rng, channels=3, kernel=kernel, stride=(1, 1), padding="SAME")
@@ -169,7 +167,7 @@ def _bottleneck(rng: random.Random) -> list[Layer]:
 
 
 def _squeezed(rng: random.Random) -> list[Layer]:
-    """Expand, depthwise, gate, project; half of the draws have a shortcut."""
+    """Draw a bottleneck with a gate, in half of the draws with a shortcut."""
     channels, wide = rng.randint(1, 5), rng.choice((rng.randint(6, 16), rng.randint(32, 50)))
     middle = _layer("depthwise", rng, channels=3, stride=(1, 1), dilation=(1, 1), padding="SAME")
     gate = _layer(rng.choice(("gated", "gated", "averaged")), rng, kernel=(2, 2))
@@ -178,7 +176,7 @@ def _squeezed(rng: random.Random) -> list[Layer]:
 
 
 def _shortcut(rng: random.Random) -> list[Layer]:
-    """Two branches of equal stride, each with a convolution, that are added (ResNet-8)."""
+    """Draw two branches of equal stride, each with a convolution, and their sum (ResNet-8)."""
     alike = {"channels": rng.randint(1, 5), "stride": rng.choice(((1, 1), (2, 2), (2, 1))), "padding": "SAME"}
     return [
         _pointwise(rng, rng.randint(1, 5)), _layer("conv", rng, dilation=(1, 1), **alike),

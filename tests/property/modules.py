@@ -33,17 +33,17 @@ from tflm_memopt.runtime.verify import sample, verify
 NAME = "net"
 SECONDS = 0.05
 RUNS = 3
-"""Number of random inferences, in addition to extreme ones."""
+"""Each module runs this many random inferences, in addition to extreme ones."""
 ELSEWHERE = ("unsupported_input",)
-"""Error codes that are right for one place of the input, after which another place is tried."""
+"""After one of these error codes, the input is tried at another place."""
 IMPOSSIBLE = ("unsupported_input", "unsupported_operator")
-"""Error codes that are right for a model that cannot become a module."""
+"""A model that cannot become a module is refused with one of these error codes."""
 
 
 def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
     """Convert the model with random settings, write its module to the folder, and return the converted model.
 
-    Raises UsageError if the model cannot become a module.
+    The function raises UsageError if the model cannot become a module.
     """
     source = read(data)
     if why := annotation.left_whole(source):
@@ -78,7 +78,7 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
 
 
 def _modes(shape: tuple[int, ...], rng: random.Random) -> tuple[InputMode, ...]:
-    """Possible places of the input, in the order to try them."""
+    """The input is tried at these places, in this order."""
     rows = shape[1] if len(shape) > 1 else 1
     pushed = rng.choice([n for n in range(1, rows + 1) if rows % n == 0])
     elsewhere = InputMode("stream", pushed), InputMode("external")
@@ -96,10 +96,7 @@ def verified(data: bytes, new: bytes, folder: Path) -> Verification:
 
 
 def examine(seed: int, model: bytes | None = None) -> str:
-    """Test a model, or a random network; return the input's place, or the reason against a module.
-
-    Raises AssertionError if a byte differs.
-    """
+    """Test a model or a random network, and return the place of the input, or why there is no module."""
     rng = random.Random(seed)
     data = model or ported(rng)
     try:

@@ -1,7 +1,7 @@
-"""Random int8 networks as data: a recipe of layers, small enough to print when a test fails, and its builder.
+"""A recipe describes a random network, and is small enough to be printed when a test fails.
 
-Every recipe builds: a layer that does not fit its operand is adapted (a window that is too large is padded, an operand
-that is not an image is reshaped). Most operators are supported; a few stay builtin, in the middle and at the ends.
+Every recipe can be built, because layers adapt to their operands: large windows are padded, and vectors are reshaped to
+images. Most operators can be converted, and a few stay builtin.
 """
 
 from __future__ import annotations
@@ -18,20 +18,23 @@ from property.layers.layer import MAX_ELEMENTS
 
 @dataclass(frozen=True)
 class Recipe:
-    """A network. The model's outputs are the tensors that no layer reads, and `extra` others, counted backwards."""
+    """A network. The outputs of the model are the tensors that no layer reads, and the tensors `extra`, which are
+    counted backwards.
+    """
 
     inputs: tuple[tuple[int, ...], ...]
     layers: tuple[Layer, ...]
     extra: tuple[int, ...] = ()
     seed: int = 0
     outside: str = "INT8"
-    """Type of the model's inputs and outputs. Types other than INT8 are converted at the border."""
+    """Inputs and outputs of the model have this type. Other types than INT8 are converted to INT8 at once."""
     inside: str = "INT8"
-    """Type of the network's activations. With INT16, inputs and outputs have INT16, too, unless `outside` is set."""
+    """Activations of the network have this type. With INT16, also inputs and outputs have INT16 if `outside` is INT8.
+    """
     unwanted: int = 0
-    """Number of tensors without a reader that are not outputs: the first `unwanted` tensors without a reader."""
+    """The first tensors without a reader, as many as this number, are not outputs of the model."""
     unused: int = 0
-    """Number of unused tensors that precede all others and shift their indices."""
+    """This many unused tensors precede all others, whose indices are therefore shifted."""
 
 
 def build(recipe: Recipe) -> bytes:
@@ -111,7 +114,7 @@ _kind_sets = (
 
 @st.composite
 def recipes(draw: st.DrawFn, *, most: int = 9, sets: Sequence[tuple[str, ...]] = _kind_sets) -> Recipe:
-    """Draw networks of up to `most` layers, all of kinds from one of `sets`.
+    """Draw networks of up to `most` layers, whose kinds are all from one of the sets.
 
     By default, some networks have only supported operators, some are mixed, and some resemble image classifiers.
     """

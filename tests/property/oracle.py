@@ -31,14 +31,16 @@ ARENA = 1 << 21
 FIGURE = re.compile(r"Arena allocation (head|tail|total) (\d+) bytes")
 Inputs = Sequence[NDArray[Any]]
 EFFORTS = (LEVELS[NORMAL], LEVELS["low"], QUICKLY, QUICKLY)
-"""Search efforts for random conversions."""
+"""Random conversions use one of these search efforts."""
 ANY = (-128, 127)
 LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""Extreme input values by type. Types that are not listed have ANY."""
+"""The table has extreme input values of each type. Other types have the values of ANY."""
 
 
 def convert(data: bytes, options: ConversionOptions) -> tuple[bytes, Planned] | None:
-    """Return the rewritten model, however small its gain, and its checked plan; None if nothing can be converted."""
+    """Return the rewritten model, even if little memory is saved, and its checked plan, or None if nothing can be
+    converted.
+    """
     source = read(data)
     planned = make_plan(source.graph, options)
     return planned and (lowered(source, planned, options), planned)
@@ -59,7 +61,9 @@ def rewrite_whole(data: bytes) -> bytes:
 
 
 def original(data: bytes, arena: int = ARENA) -> Any:
-    """Return TFLM's interpreter. Raises RuntimeError if TFLM refuses, with another message for missing features."""
+    """Return TFLM's interpreter. Raises RuntimeError if TFLM refuses the model, with a special message if TFLM lacks an
+    operator.
+    """
     return interpreter(runnable(data), arena)
 
 
@@ -80,7 +84,7 @@ def draw_inputs(data: bytes, seed: int) -> list[Inputs]:
 
 
 def inputs_of(graph: Graph, seed: int) -> list[Inputs]:
-    """Return random and extreme inputs; in the last one, each element is either extreme at random."""
+    """Return random and extreme inputs, and one input in which each element is one of both extremes."""
     rng = np.random.default_rng(seed)
     tensors = [graph.tensors[t] for t in graph.inputs]
 
@@ -112,7 +116,7 @@ def run(interpreter: Any, inputs: Inputs, outputs: int) -> list[NDArray[Any]]:
 def assert_same_bytes(data: bytes, new: bytes, *, seed: int = 0, before: Any = None) -> Any:
     """Check that both models give the same output bytes in each run, and return the rewritten model's interpreter.
 
-    `before`: an existing interpreter of the original.
+    `before` is an interpreter of the original.
     """
     a, b = before or original(data), rewritten(new)
     outputs = len(read(data).graph.outputs)
@@ -126,7 +130,7 @@ def assert_same_bytes(data: bytes, new: bytes, *, seed: int = 0, before: Any = N
 def assert_arena_as_predicted(new: bytes, interpreter: Any = None) -> None:
     """Check that the rewritten model's arena, with scratch of builtin operators, is the predicted one.
 
-    Nothing is checked if the prediction is an estimate. `interpreter`: an existing interpreter of the model.
+    An arena that can only be estimated is not checked. `interpreter` is an interpreter of the model.
     """
     arena = predict(new, "lp64", recording=True)
     if arena.exact:
@@ -145,7 +149,7 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _stderr() -> Iterator[Any]:
-    """Capture what native code writes to stderr; yields a function that reads it."""
+    """Capture what native code writes to stderr, and yield a function that returns the text."""
     sys.stderr.flush()
     saved = os.dup(2)
     with tempfile.TemporaryFile() as file:

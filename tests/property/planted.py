@@ -19,17 +19,19 @@ WEIGHTED = {
     schema.BuiltinOperator.DEPTHWISE_CONV_2D: 3,
     schema.BuiltinOperator.FULLY_CONNECTED: 0,
 }
-"""For each operator, the filter axis that is the output's channels."""
+"""The filter of an operator has the output's channels along this axis."""
 
 
 @dataclass
 class Channel:
-    """One output channel. The arrays of a channel are views, so writing to the arrays changes the model."""
+    """Gives access to the constants of one output channel. The arrays are views, so that writing to an array changes
+    the model.
+    """
 
     filter: NDArray[np.int8]
     bias: NDArray[np.int32] | None
     scales: Sequence[NDArray[np.float32]]
-    """Scales of filter and bias; all channels share the scales unless these are per channel."""
+    """Filter and bias have these scales, which all channels may share."""
 
     def set_bias(self, value: int) -> None:
         if self.bias is not None:
@@ -55,12 +57,12 @@ SPOIL: Sequence[Callable[[Channel], None]] = (
     lambda c: c.set_bias(-(1 << 15)),  # possibly below
     lambda c: c.set_bias(INT32.min),  # sums wrap
     lambda c: c.set_bias(INT32.max),
-    lambda c: c.set_bias(INT32.max - 70_000),  # some sums wrap
+    lambda c: c.set_bias(INT32.max - 70_000),  # some sums wrap around
     Channel.silence,
     _silent_at_zero,
-    lambda c: c.scale_by(2.0**-40),  # the multiplier becomes 0
-    lambda c: c.scale_by(2.0**-21),  # shifts near -31
-    lambda c: c.scale_by(2.0**18),  # the shifted sum wraps
+    lambda c: c.scale_by(2.0**-40),  # the quantized multiplier becomes 0
+    lambda c: c.scale_by(2.0**-21),  # the shifts become almost -31
+    lambda c: c.scale_by(2.0**18),  # the shifted sum wraps around
 )
 
 
@@ -78,9 +80,8 @@ def plant(data: bytes, seed: int) -> bytes:
 
 
 def _spoil(rng: np.random.Generator, axis: int, operands: Sequence[tuple[Any, NDArray[Any]]]) -> None:
-    """Modify one operator. `operands`: filter and bias, with their values."""
     values = np.moveaxis(operands[0][1], axis, 0)
-    ways = rng.choice(len(SPOIL), rng.integers(1, 5))  # only a few ways per operator, so that whole layers can die
+    ways = rng.choice(len(SPOIL), rng.integers(1, 5))  # with few ways, whole layers can die
     shared: set[int] = set()
     for c in range(len(values)):
         scales = []
@@ -96,7 +97,7 @@ def _spoil(rng: np.random.Generator, axis: int, operands: Sequence[tuple[Any, ND
 
 
 def _values(tree: Any, tensor: Any, dtype: type[Any]) -> NDArray[Any]:
-    """Return the constant's values, writable."""
+    """Return the values of a constant as a writable array."""
     buffer = tree.buffers[tensor.buffer]
     values = np.frombuffer(buffer.data.tobytes(), dtype).copy()
     buffer.data = values.view(np.uint8)

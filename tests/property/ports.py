@@ -1,4 +1,4 @@
-"""Random networks with permuted, unread, repeated and constant inputs and outputs, and inputs that are outputs."""
+"""Draw random networks with permuted, unread, repeated and constant inputs and outputs, and inputs that are outputs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tflm_memopt.model import writer
 from tflm_memopt.model.reader import TENSOR_TYPES, read
 
 UNREAD = ("INT8", "UINT8", "INT16", "INT32", "INT64", "FLOAT32", "BOOL")
-"""Types of inputs that no operator reads."""
+"""Inputs that no operator reads have one of these types."""
 CONSTANT = ("INT8", "UINT8", "INT16", "INT32", "INT64", "FLOAT32")
-"""Types of outputs that are constants."""
+"""Outputs that are constants have one of these types."""
 KIND_SETS = (
     tuple(SUPPORTED),
     tuple(SUPPORTED),
@@ -30,12 +30,12 @@ KIND_SETS = (
 
 
 def network(rng: random.Random) -> Recipe:
-    """A network with up to four inputs; in some networks a few operators stay builtin."""
+    """Draw a network with up to four inputs, and sometimes a few operators that stay builtin."""
     if rng.random() < 0.2:
         return mobile(rng.getrandbits(32), most=3)
     kinds = rng.choice(KIND_SETS)
     shapes = [_shape(rng) for _ in range(rng.choice((1, 1, 1, 2, 2, 2, 3, 4)))]
-    if rng.random() < 0.5:  # all inputs have one shape, so that only their bytes distinguish them
+    if rng.random() < 0.5:  # all inputs have one shape, so that only the bytes of two inputs differ
         shapes = [shapes[0]] * len(shapes)
     outside = "INT8" if kinds is INT16 else rng.choice(("INT8", "INT8", "INT8", "FLOAT32", "UINT8"))
     return Recipe(
@@ -57,12 +57,12 @@ def _shape(rng: random.Random) -> tuple[int, ...]:
 
 
 def ported(rng: random.Random) -> bytes:
-    """A network's model with its ports changed."""
+    """Return a network's model with other inputs and outputs."""
     return with_ports(build(network(rng)), rng)
 
 
 def with_ports(data: bytes, rng: random.Random) -> bytes:
-    """The model with its inputs and outputs permuted, and with additional ones."""
+    """Return the model with its inputs and outputs permuted, and with additional ones."""
     tree = writer.edit(read(data))
     graph = tree.subgraphs[0]
     inputs, outputs = [int(t) for t in graph.inputs], [int(t) for t in graph.outputs]
@@ -111,7 +111,7 @@ def _small(rng: random.Random) -> tuple[int, ...]:
 
 
 def ports_of(data: bytes) -> str:
-    """Types and shapes of all inputs and outputs, for messages."""
+    """Return the types and shapes of all inputs and outputs, for messages."""
     tree = read(data).tree
     graph = tree.subgraphs[0]
 

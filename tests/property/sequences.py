@@ -1,4 +1,4 @@
-"""Random stateful networks: variables that become rolling buffers, SVDF and LSTM, among other layers."""
+"""Draw random networks with a state: variables that become rolling buffers, SVDF and LSTM."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ VARIABLES = {"CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "SVD
 
 
 class _Drawn:
-    """A network under construction."""
-
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         self.net = Net(seed)
@@ -40,7 +38,7 @@ class _Drawn:
         return net.model(net.fully_connected(x, rng.randint(1, 5)) if rng.random() < 0.6 else x)
 
     def _window(self, x: int, old: int) -> int:
-        """Concatenate old rows before the new ones; sometimes the variable has no initial value."""
+        """Concatenate old rows and new rows, sometimes with a variable that has no initial value."""
         self.states += 1
         first = self.net.affine(x)[1] if self.filled and self.rng.random() < 0.8 else None
         return self.streaming.window(f"state{self.states}", x, old, first=first)
@@ -72,7 +70,7 @@ class _Drawn:
         return net.unary("RELU", x, out=net.affine(x))
 
     def _on_window(self, x: int, kind: str, channels: int) -> int:
-        """A layer over old and new rows, with one window over all of them or with several windows."""
+        """Add a layer over old and new rows, with one window over all rows or with several windows."""
         rng, net = self.rng, self.net
         _, h, w, _ = net.shape(x)
         old = rng.randint(1, 7)
@@ -90,7 +88,7 @@ class _Drawn:
         return net.conv2d(rows, channels, **where, dilation=(dilation, 1))
 
     def _halves(self, x: int) -> int:
-        """Two layers that each read half of the channels, and look back by different numbers of rows."""
+        """Add two layers that each read half of the channels, and different numbers of older rows."""
         rng, net = self.rng, self.net
         _, h, w, c = net.shape(x)
         old = rng.randint(2, 6)
@@ -105,7 +103,7 @@ class _Drawn:
         return self.streaming.join([a, b], 3)
 
     def _sum(self, x: int) -> int:
-        """A state that is added to itself in each step until it saturates."""
+        """Add a state that is added to itself in each step until it saturates."""
         self.states += 1
         name, affine = f"state{self.states}", self.net.affine(x)
         total = self.net.add(self.streaming.read(name, self.net.shape(x), affine), x, out=affine)

@@ -18,14 +18,14 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.tflm.refused import refusals
 
 CONSISTENT = 0.5
-"""Share of networks with correct shapes."""
+"""This fraction of the networks has correct shapes."""
 SMALL = 4096
-"""Largest number of elements of a tensor that later layers may read."""
+"""Later layers read only tensors of at most this many elements."""
 WRONG = "the file has a wrong shape"
 
 
 def network(seed: int) -> bytes:
-    """A network with consistent shapes; some dimensions are free in the signatures of its tensors."""
+    """Draw a network with consistent shapes, some of whose dimensions are free in the signatures of the tensors."""
     rng, net = random.Random(seed), Net(seed)
     x = net.input((rng.choice((1, 1, 1, 2, 3)), rng.randint(2, 12), rng.randint(1, 10), rng.choice((1, 2, 4, 6))))
     for _ in range(rng.randint(1, 6)):
@@ -76,7 +76,7 @@ def _layer(net: Net, x: int, rng: random.Random) -> int:
 
 
 def _dilated(net: Net, x: int, rng: random.Random, *, convolve: bool) -> int:
-    """A dilated convolution as converters write it: SPACE_TO_BATCH_ND, the convolution, BATCH_TO_SPACE_ND."""
+    """Add a convolution between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, as converters write a dilated convolution."""
     _, h, w, _ = net.shape(x)
     blocks = rng.choice(((2, 2), (2, 1), (1, 2), (3, 1)))
     kernel = rng.randint(1, 2), rng.randint(1, 2)
@@ -122,7 +122,7 @@ def _others(shape: Sequence[int], rng: random.Random) -> list[tuple[int, ...]]:
 
 
 def examine(seed: int) -> bool:
-    """Rewrite and compare the model; return whether it was rewritten."""
+    """Compare the rewritten model with the original, and return whether anything was rewritten."""
     rng, data = random.Random(seed), network(seed)
     consistent = rng.random() < CONSISTENT
     if not consistent:

@@ -1,4 +1,4 @@
-"""Test random applications; `make soak KIND=apps` runs more of these random applications."""
+"""Test random applications, of which `make soak KIND=apps` runs more."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CASES = range(8)
 @pytest.mark.slow
 @needs_host
 def test_every_model_runs_as_it_does_alone(tmp_path: Path) -> None:
-    """Some of these models pause for others, and some turns are refused."""
+    """Some models pause for others, and some calls that come too early are refused."""
     machine = built(tmp_path, TFLM["AUTUMN"])
     said = [examine(case, machine) for case in CASES]
     assert any(" 0 pausing" not in one for one in said)
@@ -35,13 +35,13 @@ def test_every_model_runs_as_it_does_alone(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_input_whose_first_wait_is_its_only_one() -> None:
-    """The checker once missed the bytes that a streamed input keeps during its only wait."""
+    """A streamed input keeps bytes while the model waits for rows only once."""
     planned(random.Random(160))
 
 
 @pytest.mark.parametrize("seed", [33, 61])
 def test_pauses_in_reversed_groups(seed: int) -> None:
-    """When a reversed group is placed beside another model, its buffers keep the distances of a mirrored arena."""
+    """Buffers of a reversed group keep their distances when the group is placed beside another model."""
     rng = random.Random(seed)
     options = {"effort": 0.05, "seconds": 0.05, "target": "cortex-m4"}
     asked = request(options)

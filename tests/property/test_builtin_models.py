@@ -1,4 +1,4 @@
-"""Run random networks of builtin operators in the plain official interpreter: the same bytes in less arena."""
+"""Random networks with builtin operators alone give the same bytes in less arena, in the official interpreter."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 KERNELS = (None, "reference", "reference", "cmsis-nn", "esp-nn")
 FLOOR = 0.9
-"""Fraction of tileable networks that must gain, with the reference kernels."""
+"""At least this fraction of the networks must need less memory, with the reference kernels."""
 LESS = 0.7
-"""Upper bound on the median ratio of new to old head with stripes."""
+"""With stripes, the median ratio of new to old bytes of activations is at most this number."""
 
 
 def examine_builtin(recipe: Recipe) -> None:
@@ -60,7 +60,7 @@ def test_many_networks(recipe: Recipe) -> None:
 
 
 def mobile(seed: int) -> bytes:
-    """A small MobileNet."""
+    """Draw a small MobileNet."""
     rng, net = random.Random(seed), Net(seed)
     x = net.conv2d(net.input((1, rng.randint(20, 40), rng.randint(16, 32), 3)), 8, kernel=(3, 3), padding="SAME")
     for _ in range(rng.randint(1, 4)):

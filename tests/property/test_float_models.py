@@ -31,13 +31,13 @@ def test_each_kind_of_layer_is_converted(kind: str) -> None:
 
 
 def test_a_group_whose_sums_would_be_rounded_in_another_order_is_not_reversed() -> None:
-    """The convolutions grow, so that the output would begin at the end of the arena."""
+    """The convolutions become larger, so that the output would begin at the end of the arena."""
     layers = (Layer("conv", channels=8), Layer("conv", channels=8, stride=(2, 2)), Layer("conv", channels=16))
     assert examine_float(Recipe(((1, 32, 32, 3),), layers))
 
 
 def test_sums_in_tiles_are_rounded_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The group that ends in a global pool must not run column by column; the checker refuses such a group."""
+    """A group of layers that ends in a global pool must not run column by column."""
     layers = (Layer("add"), Layer("padded", channels=7), Layer("average", kernel=(5, 1)))
     recipe = Recipe(((1, 13, 5, 2),), (*layers, Layer("masked"), Layer("global"), Layer("mean")), seed=347)
     assert examine_float(recipe, drawn(347))
@@ -47,7 +47,7 @@ def test_sums_in_tiles_are_rounded_row_by_row(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_map_that_nothing_reads_is_not_computed() -> None:
-    """A stride skips the second of two joined maps."""
+    """A convolution's stride skips the second of two joined maps."""
     conv = Layer("conv", channels=1)
     assert examine_float(
         Recipe(((1, 1, 1),), (conv, Layer("heads", channels=1), Layer("conv", channels=1, stride=(2, 2))), seed=1)

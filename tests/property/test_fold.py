@@ -1,6 +1,6 @@
-"""Folding dead channels changes no byte, and the ranges behind it hold.
+"""Removing dead channels changes no byte, and TFLM's values are in the computed ranges.
 
-Random networks, modified so that many channels are dead or nearly dead, run under the official TFLM wheel.
+The networks are random, and many of their channels are dead or almost dead.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ KINDS = (
 
 
 def chained(layer: Layer, chain: bool) -> Layer:
-    """Make the layer read the newest tensor if `chain` is set, because only tensors inside a region can be folded."""
+    """With `chain`, let the layer read the newest tensor, as only channels between converted operators are removed."""
     return replace(layer, source=0) if chain else layer
 
 
@@ -90,7 +90,7 @@ def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray
     ops = [s for s in support if isinstance(s, RowOp)]
     known = ranges(ops)
     tree = writer.edit(model)
-    shown = [op for op in ops if op.output in model.graph.tensors]  # the file lacks tensors that canonicalisation made
+    shown = [op for op in ops if op.output in model.graph.tensors]  # the file has no tensors that rewrite rules made
     tree.subgraphs[0].outputs = np.array([op.output for op in shown], np.int32)
     tree.signatureDefs = None
     interpreter = original(writer.write(tree), TAPPED_ARENA)
@@ -107,7 +107,9 @@ def test_many_networks(recipe: Recipe) -> None:
 
 
 def test_no_order_moves_a_folded_tensor_out_of_its_region() -> None:
-    """The dilated convolution becomes builtin operators, past which the end of the bottleneck could move."""
+    """The operators of a dilated convolution stay builtin, and the end of the bottleneck could move past these
+    operators.
+    """
     one = Layer("conv", channels=1, kernel=(1, 1), flag=False)
     last = replace(one, kind="bottleneck", source=4, channels=4)
     examine(Recipe(((1, 1, 1, 1),), (replace(one, other=6, dilation=(1, 2)), one, one, one, last), seed=0))

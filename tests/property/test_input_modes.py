@@ -1,7 +1,7 @@
 """Random networks with streamed or external input give the bytes of the original under the official TFLM wheel.
 
-Each network is planned with random switches and a random compute budget. Several frames run in sequence, with a Reset
-in the middle of one, in both formats if there are two (runtime/feeds.py).
+Each network is planned with random options and a random limit of computations. Several frames run in sequence, with a
+Reset in the middle of one, in both formats if there are two (runtime/feeds.py).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def examine(seed: int, data: bytes) -> None:
     before = original(data)
     try:
         new, planned = converted(data, seed)
-    except UsageError:  # the input is also an output
+    except UsageError:  # some networks have an input that is also an output
         return
     frame = planned.graph.source
     assert frame is not None

@@ -1,4 +1,6 @@
-"""C modules of random networks: every port matches TFLM's. `make soak KIND=modules` runs many more random networks."""
+"""C modules of random networks have the inputs and outputs of TFLM, byte by byte. The command `make soak KIND=modules`
+runs many more random networks.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from property.modules import examine
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
 SEEDS = (40, 44, 69)
-"""Seeds of networks that together cover every place of an input."""
+"""The networks of these seeds have inputs at every possible place."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")]
 

@@ -1,4 +1,4 @@
-"""Models that converters rarely make: each stays bit-exact for every target, or unchanged with a reason."""
+"""Models that converters rarely make stay bit-exact for every target, or unchanged with a reason."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Build = Callable[[Net], bytes]
 ODD: list[Build] = []
 IMAGE = (1, 8, 8, 4)
 WAYS = [*product(sorted(TARGETS), (False, True))]
-"""Targets, and whether each group becomes an operator."""
+"""Models are converted for these targets, with one operator for each group of layers or for several groups."""
 
 
 def odd(build: Build) -> Build:
@@ -40,7 +40,7 @@ def odd(build: Build) -> Build:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Convert each model in two ways that differ between models. Quick tests try half of the odd models."""
+    """Convert the model in two ways, which differ from model to model. Quick tests try half of the odd models."""
     if "way" in metafunc.fixturenames:
         ways = [(b, WAYS[(n + k) % len(WAYS)]) for k in range(2) for n, b in enumerate(ODD)]
         names = [f"{b.__name__}-{target}-{'group' if group else 'region'}" for b, (target, group) in ways]
@@ -57,12 +57,12 @@ def test_odd(build: Build, way: tuple[str, bool]) -> None:
 
 
 def first(net: Net, *, out: Any = DEFAULT) -> int:
-    """Add the layer with which most of the models begin."""
+    """Add the first layer of most models."""
     return net.conv2d(net.input(IMAGE), 4, kernel=(3, 3), out=out)
 
 
 def last_constant(net: Net, operand: int) -> Any:
-    """Return the tensor of the last operator's weights (1) or bias (2)."""
+    """Return the last operator's weights for 1, or bias for 2."""
     return net.graph.tensors[int(net.graph.operators[-1].inputs[operand])]
 
 
@@ -180,7 +180,7 @@ def biases_that_are_absent_and_listed(net: Net) -> bytes:
 
 @odd
 def an_activation_without_a_scale(net: Net) -> bytes:
-    """The operator and its readers stay builtin."""
+    """An operator without a row kernel and the operators that read its output stay builtin."""
     y = net.conv2d(net.input(IMAGE), 4)
     z = net.transpose(y, (0, 2, 1, 3))
     for tensor in (y, z):
@@ -313,7 +313,7 @@ def an_input_that_is_a_constant(net: Net) -> bytes:
 
 @odd
 def two_layers_with_the_same_weights(net: Net) -> bytes:
-    """Two operators read one filter and one bias. A third one reads a copy of the filter tensor in the same buffer."""
+    """Two operators read one filter and one bias. A third operator reads another tensor of the same buffer."""
     x = net.conv2d(net.input((1, 8, 8, 4)), 4, kernel=(3, 3), out=DEFAULT)
     first = net.graph.operators[-1]
     options = schema.Conv2DOptionsT(strideH=1, strideW=1)
@@ -356,7 +356,7 @@ def a_squeezed_image_read_pixel_by_pixel(net: Net) -> bytes:
 
 @odd
 def a_transposed_map_that_is_also_an_output(net: Net) -> bytes:
-    """The mean must not be moved before the transposition, which must stay."""
+    """The mean of rows must not be moved before the transposition, which must stay."""
     x = net.transpose(net.conv2d(net.input((1, 14, 6, 4)), 5, kernel=(3, 3)), (0, 3, 1, 2))
     y = net.mean(x, (2,), keep=False, out=(0.07, 1))
     return net.model(x, net.mean(y, (2,), keep=False))
@@ -385,14 +385,14 @@ def a_variable_that_is_an_output(net: Net) -> bytes:
 
 @odd
 def a_concatenation_of_ten(net: Net) -> bytes:
-    """Our operator cannot have ten operands. With one operator per group, TFLM places tensors between groups."""
+    """An operator of ours cannot have ten operands. With one operator per group, TFLM places tensors between groups."""
     x = net.conv2d(net.input((1, 8, 7, 3)), 10, kernel=(3, 3))
     return net.model(net.conv2d(concatenation(net, split(net, x, 3, 10)[::-1], 3), 4))
 
 
 @odd
 def only_the_last_row_is_wanted(net: Net) -> bytes:
-    """The rows before the last one are written over bytes that no operator reads any more."""
+    """Rows that no operator reads any more are overwritten."""
     x = net.conv2d(net.conv2d(net.input((1, 9, 9, 6)), 6, kernel=(3, 3)), 6)
     return net.model(slice_(net, x, [0, 8, 0, 0], [1, 1, -1, -1]))
 

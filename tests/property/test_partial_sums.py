@@ -21,7 +21,7 @@ def examine_parts(recipe: Recipe) -> None:
 
 
 def agree(data: bytes, parts: int, seed: int) -> list[RowOp]:
-    """Check that the model in parts gives the same bytes, and return its operators."""
+    """Check that the model in parts gives the same bytes, and return the operators of all parts."""
     before = running(data)
     converted = convert(in_parts(data, parts), drawn(seed))
     if converted is None:

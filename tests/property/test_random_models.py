@@ -41,7 +41,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 SECONDS = 0.1
 FLOOR = 0.8
-"""Minimum fraction of random networks in which something is converted, since the others test nothing."""
+"""At least this fraction of the random networks must be converted in part, since other networks test nothing."""
 COMMON = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 QUICK = settings(COMMON, max_examples=5, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
 MANY = settings(COMMON, max_examples=10, print_blob=True)
@@ -96,7 +96,7 @@ def is_converted(recipe: Recipe) -> bool:
 
 
 def examine_forced(seed: int) -> None:
-    """Run an unusual plan with random cuts into tiled groups and random switches."""
+    """Run a plan of random tiled groups with random options."""
     data = build(bordered(mobile(seed)))
     before = running(data)
     target = random.Random(f"target {seed}").choice(("generic", *TARGETS))
@@ -140,7 +140,7 @@ def test_tiles_of_dilated_convolutions_read_all_columns_under_them(target: str) 
 
 @pytest.mark.slow
 def test_a_pool_may_add_up_rows_in_tiles() -> None:
-    """The operators before the pool run row by row, and the pool counts its own tiles."""
+    """The operators before the pool run row by row, and the pool counts tiles by itself."""
     net, summed = Net(), 0
     x = net.conv2d(net.input((1, 9, 7, 3)), 4, kernel=(3, 3))
     data = net.model(net.mean(net.conv2d(x, 5, kernel=(3, 3)), (1, 2), out=(0.1, 3)))
@@ -206,7 +206,7 @@ GROWS_AGAIN = Recipe(
         for kind in ("depthwise", "conv", "conv", "global", "padded")
     ),
 )
-"""A network with several rows after a global pool. For Helium, all layers of this network are in one group."""
+"""A network with several rows after a global pool. For Helium, all layers of the network are in one group."""
 LESS_SCRATCH = Recipe(
     ((1, 1, 1), (1, 1, 3)),
     tuple(
@@ -254,7 +254,7 @@ def test_networks_with_an_int8_interface(recipe: Recipe, outside: str, target: s
     data = build(replace(recipe, outside=outside))
     running(data)
     done = tflm_memopt.optimize(data, int8_io=True, seconds=SECONDS, target=target)
-    if not done.report.changed:  # the model has only views, and so no region
+    if not done.report.changed:  # a model that only reshapes has nothing to convert
         assert done.model == data
         assert done.report.interface_kept
         return

@@ -1,4 +1,4 @@
-"""Split random networks over devices at random. Output bytes equal TFLM's, and messages are as predicted."""
+"""Random networks are split over devices. The output bytes equal TFLM's, and messages have the predicted sizes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tflm_memopt.runtime.native import native_library
 from tflm_memopt.runtime.regions import regions
 
 NOT_FOR_DEVICES = ("unsupported_operator", "cannot_share")
-"""Reasons why a convertible network can only run on a single device."""
+"""A network that can be converted runs on a single device for one of these reasons."""
 CROSS = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_bool, ctypes.c_uint16, ctypes.c_void_p, ctypes.c_uint32
 )
@@ -47,7 +47,7 @@ class Stream(ctypes.Structure):
 
 
 class Lines:
-    """Messages in transit between all devices, without faults."""
+    """The lines between devices hold messages that are sent but not yet received."""
 
     def __init__(self) -> None:
         self.lines: defaultdict[tuple[int, int], Line] = defaultdict(deque)
@@ -72,7 +72,7 @@ class Lines:
 
 
 class Running:
-    """A device's program with its own buffers."""
+    """A device has a program and buffers."""
 
     def __init__(self, model: bytes, lines: Lines) -> None:
         graph = read(model).graph
@@ -82,7 +82,7 @@ class Running:
         self.program = self.room.ctypes.data + -self.room.ctypes.data % ALIGNMENT
         ctypes.memmove(self.program, region.program, len(region.program))
         self.workspace = self.program + -(-len(region.program) // ALIGNMENT) * ALIGNMENT
-        tensors = (*region.inputs[: program.n_inputs], *region.outputs)  # the link follows these tensors
+        tensors = (*region.inputs[: program.n_inputs], *region.outputs)  # the link operator reads these tensors
         read_or_not = (*tensors, *graph.inputs)  # the model may output an input that no operator reads
         self.buffers = {t: np.zeros(graph.tensors[t].nbytes, np.int8) for t in read_or_not}
         self.inputs, self.outputs = graph.inputs, graph.outputs
@@ -96,7 +96,7 @@ class Running:
 
 
 def together(made: OptimizedDevices, inputs: Inputs) -> tuple[list[NDArray[np.int8]], list[int]]:
-    """Run all devices. Return the output bytes and the number of bytes that each device sent."""
+    """Return the output bytes and the number of bytes that each device sent."""
     library, lines = ctypes.CDLL(str(native_library("tmo_host"))), Lines()
     devices = [Running(one.model, lines) for one in made.models]
     for tensor, values in zip(devices[0].inputs, inputs, strict=True):

@@ -9,7 +9,7 @@ from property.sliding import examine
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
 FOUND = (116, 141)
-"""Cases that the soak found: a rolling buffer with many readers, and a concatenated tensor of which no row is kept."""
+"""One rolling buffer has many readers, and one concatenated tensor keeps no row."""
 
 
 @pytest.mark.slow

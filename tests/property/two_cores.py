@@ -1,4 +1,4 @@
-"""Plans networks for two cores, and returns their programs with inputs and the outputs of one core."""
+"""Plan networks for two cores, and compute the outputs on one core."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tflm_memopt.plan.effort import LEVELS
 from tflm_memopt.plan.iteration.planned import Planned
 
 TARGETS = ("generic", "cortex-m4", "cortex-m33")
-"""Targets that support two cores."""
+"""These targets support two cores."""
 ROOM = 4096
-"""Bytes of the arena for copies of weights."""
+"""Copies of weights may take this many bytes of the arena."""
 SPEEDS = (EVEN, (0.8, 1.0), (1.0, 0.3))
 
 
@@ -44,7 +44,7 @@ def drawn(seed: int) -> ConversionOptions:
 def planned(data: bytes, options: ConversionOptions, room: int = 0) -> tuple[Planned, bytes] | None:
     """Return a model's checked plan for two cores and the rewritten model, or None if two cores cannot share any part.
 
-    room: bytes of the arena for copies of weights.
+    Copies of weights may take `room` bytes of the arena.
     """
     source, options = read(data), replace(options, tiles=None, rematerialisation=False, speeds=options.speeds or EVEN)
     found = make_plan(source.graph, options)

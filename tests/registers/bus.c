@@ -71,7 +71,7 @@ static void write_field(unsigned id, uint32_t value) {
     if (cleared) device_written(id, cleared);
     return;
   }
-  if (f->access == BUS_WRITE_ONLY) { /* a command field: writing zero has no effect, and the value is not stored */
+  if (f->access == BUS_WRITE_ONLY) { /* a write of zero to a command field has no effect, and the value is not stored */
     if (value) seen("command", id, value);
     if (value) device_written(id, value);
     return;
@@ -86,7 +86,7 @@ static void write_field(unsigned id, uint32_t value) {
 void mmio_write32(uintptr_t address, uint32_t value) {
   int known = 0;
   ++stores;
-  /* Fields without visible effects first: all fields of a word are written at once. */
+  /* Writes fields without visible effects first, since one access writes all fields of a word. */
   for (int acts = 0; acts < 2; ++acts) {
     for (unsigned i = 0; i < bus_count; ++i) {
       const bus_field *f = &bus_fields[i];

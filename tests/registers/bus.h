@@ -1,7 +1,7 @@
-/* A simulated bus with peripherals: the oracle of the register generator, and independent of it.
+/* Simulates a bus with peripherals, independently of the register generator.
  *
- * The bus stores values of fields, not of registers, so that a peripheral can have several layouts. Visible effects are logged in
- * order: reads that clear, writes of fields that start something, and fields that are written to clear. */
+ * The bus stores values of fields, not of registers, so that a peripheral can have several layouts. The bus logs reads that clear a field,
+ * writes that start something, and writes that clear a field. */
 #ifndef BUS_H_
 #define BUS_H_
 
@@ -9,10 +9,10 @@
 
 enum { BUS_READ_WRITE, BUS_READ_ONLY, BUS_WRITE_ONLY, BUS_READ_CLEARS, BUS_ONE_CLEARS, BUS_ZERO_CLEARS };
 enum {
-  BUS_WRITE_ACTS = 1, /* a write that changes the field is visible */
-  BUS_READ_ACTS = 2,  /* any read of the field's register is visible */
-  BUS_PULSE = 4,      /* any write of the field is visible, like a write to a FIFO */
-  BUS_MODELLED = 8,   /* device_read() is called before the field is read */
+  BUS_WRITE_ACTS = 1, /* a write has an effect if it changes the field */
+  BUS_READ_ACTS = 2,  /* any read of the field's register has an effect */
+  BUS_PULSE = 4,      /* any write of the field has an effect, like a write to a FIFO */
+  BUS_MODELLED = 8,   /* the bus calls device_read() before a read of the field */
 };
 
 typedef struct {
@@ -20,7 +20,7 @@ typedef struct {
   uint8_t bit, bits, access, flags;
 } bus_field;
 
-/* The fields of a test; ids are indices. */
+/* The array has the fields of a test, by id. */
 extern const bus_field *bus_fields;
 extern const char *const bus_names[];
 extern const uint32_t bus_initial[];
@@ -35,12 +35,12 @@ void bus_report(uint32_t result);
 uint32_t mmio_read32(uintptr_t address);
 void mmio_write32(uintptr_t address, uint32_t value);
 
-/* The peripherals implement these. */
+/* The peripherals implement the following functions. */
 void device_reset(void);
 void device_read(unsigned id);
 void device_written(unsigned id, uint32_t value);
 
-/* The machine implements these. */
+/* The machine implements the following functions. */
 void bus_put(const char *text);
 
 #endif /* BUS_H_ */

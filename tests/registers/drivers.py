@@ -1,4 +1,4 @@
-"""The three drivers of examples/registers, plain and generated, on the simulated bus."""
+"""Run the drivers of examples/registers, plain and generated, on the simulated bus."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SPI_FLAGS = {
     "CR1_SPE": WRITES, "DR": PULSE + READS + MODEL, "SR_RXNE": MODEL, "SR_TXE": MODEL, "SR_BSY": MODEL
 }  # fmt: skip
 PIN_BITS = 0x5A5A5A5A
-"""Value of the input pins."""
+"""The input pins have this value."""
 STATUS = 0x0BADF00D
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A driver in the description language, and its description."""
+    """A driver of the examples has a source file, and a description of its registers."""
 
     driver: Path
     description: Path
@@ -94,7 +94,7 @@ def generated(name: str, variant: Variant, folder: Path) -> Ran:
 
 @dataclass(frozen=True)
 class Seen:
-    """Observations of a driver that must be equal for every layout of the registers."""
+    """A driver must have the same observations for every layout of the registers."""
 
     result: int
     events: tuple[tuple[str, str, int], ...]
@@ -113,7 +113,7 @@ def _alias(name: str) -> str:
 
 
 def _aliased(values: Mapping[str, int]) -> dict[str, int]:
-    """Rename fields of the GPIO: from names in field groups to names in the fixed registers."""
+    """Replace names of field groups by names of the fixed registers."""
     if "intStatus" not in values:
         return dict(values)
     found = {"INTSTATUS": values["intStatus"]}

@@ -1,4 +1,4 @@
-"""Drivers on RV32 in QEMU: on the simulated bus, and with RAM as registers, to count instructions."""
+"""Run drivers on RV32 in QEMU: on the simulated bus, or with RAM as registers, to count instructions."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from registers.simulated import Row
 RV32 = CORES["rv32"]
 COMPILER = [RV32.prefix + "gcc", *RV32.flags, "-std=c11", "-Os", "-ffreestanding"]
 RAM = 0x80300000
-"""Address of the registers when instructions are counted. Each peripheral is at its own address modulo 1 MB."""
+"""The registers have this address when instructions are counted. A peripheral's registers are at their own address
+modulo 1 MB.
+"""
 READY = {"SR_TXE": 1, "SR_RXNE": 1, "dma_ISR_TCIF": 1, "RIS_FRAME": 1}
-"""Register values with which every polling loop ends at once."""
+"""Every polling loop ends at once with these values of registers."""
 BASES = {"gpio": 0x1A101000, "spi": 0x40013000, "camera": 0x50050000, "dma": 0x40026000}
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of a driver: bytes of code at -Os, and instructions of its program."""
+    """A driver costs bytes of code at -Os, and instructions of a program."""
 
     code: int
     instructions: int
@@ -31,7 +33,7 @@ class Cost:
 
 
 def cost(name: str, variant: Variant | None, folder: Path) -> Cost:
-    """Measure code size and instructions of a driver. `variant` None stands for the plain driver."""
+    """Measure code size and instructions of a driver. The variant None is the plain driver."""
     folder.mkdir(parents=True, exist_ok=True)
     if variant is None:
         table, driver = fields(name, FIXED[name].description.read_text()), PLAIN / f"{name}.c"

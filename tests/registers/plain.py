@@ -1,4 +1,4 @@
-"""The plain drivers of examples/registers, the baseline of every comparison."""
+"""Return the plain drivers of examples/registers, with which generated drivers are compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs drivers on the simulated bus (bus.c), with field tables from SVD files. This code is independent of the
+"""Runs drivers on the simulated bus (bus.c), with field tables from SVD files. The module is independent of the
 generator.
 """
 
@@ -27,7 +27,7 @@ SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 @dataclass(frozen=True)
 class Row:
-    """One field of the bus's table."""
+    """A field has an entry in the bus's table."""
 
     name: str
     address: int
@@ -40,7 +40,7 @@ class Row:
 
 @dataclass
 class Ran:
-    """Observations of the bus."""
+    """The bus prints these observations of a driver."""
 
     counts: dict[str, int] = field(default_factory=dict)
     result: int = 0
@@ -71,7 +71,7 @@ def parsed(text: str) -> Ran:
 
 
 def rows(svd: str, *, with_registers: bool = True) -> list[Row]:
-    """Return all fields of an SVD file. with_registers: whether names consist of register and field, joined by _."""
+    """Return all fields of an SVD file. With `with_registers`, a name is REGISTER_FIELD."""
     root = ET.fromstring(svd)
     found: list[Row] = []
     for peripheral in root.iter("peripheral"):
@@ -86,7 +86,7 @@ def rows(svd: str, *, with_registers: bool = True) -> list[Row]:
 
 
 def _elements(node: ET.Element) -> Iterator[tuple[str, int]]:
-    """Yield name and step of each element of an array. An item that is no array has one element."""
+    """Yield name and step of each element of an array. An item without an array has one element."""
     name = node.findtext("name", "")
     if node.find("dim") is None:
         yield name, 0

@@ -1,4 +1,4 @@
-"""Test which accesses are combined and which must not be, one text case each."""
+"""Test which accesses are combined, and which accesses must not be combined."""
 
 from __future__ import annotations
 

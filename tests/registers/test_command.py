@@ -1,4 +1,4 @@
-"""Test the command `registers`: its files and its report, and that a refusal leaves no files."""
+"""Test the files and the report of the command `registers`, and that a refusal leaves no files."""
 
 from __future__ import annotations
 

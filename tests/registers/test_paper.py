@@ -58,7 +58,7 @@ STATUS_ALONE = of("r dir, r intEn", "r intStatus", "w dir")
 
 
 def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
-    """Colour the graph as in the paper. The reads and the writes of each colour form access regions."""
+    """Reads of one colour form an access region, and so do writes of one colour."""
     classes = greedy(accesses, lambda members, access: all((m.order, access.order) not in edges for m in members))
     return [region for members in classes for op in AccessOp if (region := [a for a in members if a.op is op])]
 
@@ -95,7 +95,7 @@ def test_figure_6_5(variant: str) -> None:
 
 
 def test_the_code_of_6_5() -> None:
-    """Check the printed code of variant (b). One read covers both fields of the pad, before the first use."""
+    """Check the printed code of variant (b). One read loads both fields of the pad, before the first use."""
     assert body(COMBINE, B) == (
         "void combine_example(struct GPIOPad *pad) {\n"
         "  uint32_t reg1, reg2;\n"
@@ -114,7 +114,9 @@ TABLE_6_1 = {
     ("write", "yes", "yes"): (1, 0, 0), ("write", "no", "yes"): (1, 1, 0),
     ("write", "yes", "no"): (2, 0, 1), ("write", "no", "no"): (2, 1, 1),
 }  # fmt: skip
-"""Numbers of bus accesses, shifts and masks. For a shared write, the paper states 3 accesses; the code has 2."""
+"""The code has these numbers of bus accesses, shifts and masks. The paper states 3 accesses for a shared write, and the
+generated code has 2 accesses.
+"""
 
 
 @pytest.mark.parametrize("row", TABLE_6_1, ids="-".join)
@@ -128,7 +130,7 @@ def test_table_6_1(row: tuple[str, str, str]) -> None:
     accesses, shifts, masks = TABLE_6_1[row]
     assert len(re.findall(r"REG_(?:READ|WRITE)32\(", code)) == accesses
     assert len(re.findall(r"<<|>>", code)) == shifts
-    # Our code masks written and returned values. The paper's code does not mask values and so overwrites neighbouring
+    # The generated code masks written and returned values.
     # fields.
     assert len(re.findall(r" & ", code)) == masks + 2 * (op == "write")
 

@@ -16,7 +16,7 @@ def guarded(text: str) -> str:
 
 
 def generated(driver: str, fields: str, *, place: bool = False) -> steps.Generated:
-    """Generate from a header or from SVD."""
+    """Generate a driver from a header or an SVD file."""
     path, text = (SVD, fields) if fields.lstrip().startswith("<") else (HEADER, guarded(fields))
     return steps.generate(DRIVER, driver, path, text, place=place)
 
@@ -50,7 +50,7 @@ def chip(registers: str, effects: str = "", *, reset: bool = True) -> str:
 
 
 def register(name: str, offset: int, *fields: str, more: str = "") -> str:
-    """Return one register with fields NAME:BIT:BITS; a further colon precedes more SVD."""
+    """Return a register with fields NAME:BIT:BITS, where more SVD may follow after a colon."""
     made = []
     for field in fields:
         word, bit, bits, *rest = field.split(":")

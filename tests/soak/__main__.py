@@ -1,8 +1,8 @@
 """Run random cases on all processors: `make soak N=10000` or `python -m soak KIND N`, from tests/.
 
 Every case is drawn from a seed. A failure prints the command that repeats it and, for networks, the smallest failing
-recipe. If a process dies, the cases that it was running count as failures. `programs` use libFuzzer, which needs clang
-and leaves its findings in build/soak.
+recipe. If a process dies, the cases that were running count as failures. The kind `programs` uses libFuzzer, which
+needs clang and writes findings to build/soak.
 """
 
 from __future__ import annotations

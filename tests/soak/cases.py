@@ -1,4 +1,4 @@
-"""Draw a case of each kind from its seed, and return whether it fails."""
+"""Draw cases of each kind from a seed, and return the failures."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ from tflm_memopt.rewrite.rules import columns as exchanged
 FOLDER = ROOT / "build/soak"
 FUZZER = "clang -DTMO_LIBFUZZER -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 RACES = 10
-"""Number of runs of each random network on two threads."""
+"""Each random network runs this many times on two threads."""
 LIMITS = ("-timeout=10", "-rss_limit_mb=2000", "-max_len=194", "-len_control=0")
-"""libFuzzer's limits: seconds per program, MB in total, and bytes per case (16 edits)."""
+"""libFuzzer has limits of seconds per program, MB in total, and bytes per case (16 edits)."""
 
 
 class Failure(NamedTuple):
-    """Failure of one case, or of several cases that are drawn together."""
+    """A failure is of one case, or of several cases that are drawn together."""
 
     cases: range
     detail: str
@@ -134,7 +134,7 @@ def files(cases: range) -> list[Failure]:
 def shared(cases: range) -> list[Failure]:
     """Run damaged programs for two cores under AddressSanitizer and UndefinedBehaviorSanitizer.
 
-    A tenth of the programs also run under ThreadSanitizer.
+    A tenth of the damaged programs also run under ThreadSanitizer.
     """
     folder = emptied(FOLDER / f"shared{cases.start}")
     return damaged(cases, folder, write_shared(folder), ((SANITIZED, len(cases)), (WATCHED, len(cases) // 10)))
@@ -152,7 +152,7 @@ def spills(cases: range) -> list[Failure]:
 
 
 def damaged(cases: range, folder: Path, good: Sequence[Path], builds: Sequence[tuple[str, int]]) -> list[Failure]:
-    """Run damaged programs. good: valid programs. builds: compilers, with the number of programs for each."""
+    """Damage the valid programs `good`, and run damaged programs with each build."""
     failures = []
     for compiler, count in builds:
         fuzzer = compiled(compiler, "fuzz.c", emptied(folder / f"{count}") / "fuzz", THREADS)
@@ -166,7 +166,7 @@ def damaged(cases: range, folder: Path, good: Sequence[Path], builds: Sequence[t
 
 
 def emptied(folder: Path) -> Path:
-    """Return the folder after removing files of earlier soaks."""
+    """Return the folder without the files of earlier soaks."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
@@ -257,7 +257,6 @@ def shapes(cases: range) -> list[Failure]:
 
 
 def each(cases: range, examine: Callable[[int], object]) -> list[Failure]:
-    """Draw and examine cases one by one."""
     failures = []
     for case in cases:
         try:
@@ -289,4 +288,4 @@ KINDS: dict[str, tuple[Work, int]] = {
     "devices": (devices, 50), "sums": (sums, 50),
     "shapes": (shapes, 25), "pools": (pools, 100_000), "spills": (spills, 50),
 }  # fmt: skip
-"""For each kind, its function and the maximum number of cases per task."""
+"""Each kind has a function and a maximum number of cases per task."""

@@ -4,8 +4,8 @@
  *
  * A model with a streamed or external input gets whole frames of this size, alternately unchanged and as a part of a larger uint8 frame.
  *
- * INPUTS: the bytes of every input, run after run. OUTPUTS gets the bytes of every output, run after run. Prints the used bytes of the arena. Exit
- * code 1 with a message on stderr if TFLM refuses the model, 3 if a canary was overwritten. */
+ * INPUTS has the bytes of every input, run after run. OUTPUTS gets the bytes of every output, run after run. The program prints the used
+ * bytes of the arena. The exit code is 1 if TFLM refuses the model, and 3 if a canary was overwritten. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -36,7 +36,7 @@ std::vector<uint8_t> Read(const char *path) {
   return std::vector<uint8_t>(std::istreambuf_iterator<char>(file), {});
 }
 
-/* `bytes` at a 16-byte boundary, surrounded by canaries. */
+/* An arena begins at a 16-byte boundary, between canaries. */
 class Guarded {
  public:
   explicit Guarded(size_t bytes) : bytes_(bytes), storage_(bytes + 2 * kCanaryBytes + kAlignment, kCanary) {
@@ -95,7 +95,7 @@ void AddOperators(Resolver &resolver) {
   resolver.AddVarHandle();
 }
 
-/* Number of resource variables of a model: one per handle. */
+/* A model has at most one resource variable for each handle. */
 int VariablesOf(const tflite::Model *model) {
   int handles = 0;
   for (const tflite::Operator *op : *model->subgraphs()->Get(0)->operators()) {
@@ -104,7 +104,7 @@ int VariablesOf(const tflite::Model *model) {
   return handles;
 }
 
-/* A frame in a caller's buffer: unchanged, or inside a larger uint8 frame. */
+/* A frame is in the caller's buffer, alone or inside a larger uint8 frame. */
 class Held {
  public:
   Held(const uint8_t *pixels, const uint32_t size[3], bool larger) : border_(larger ? 2 : 0) {
@@ -125,12 +125,12 @@ class Held {
   std::vector<uint8_t> bytes_;
 };
 
-/* Rows per push. */
+/* One push has this many rows. */
 uint32_t PushedRows(tflite::MicroInterpreter &interpreter, const uint32_t size[3]) {
   return static_cast<uint32_t>(interpreter.input(0)->bytes / (size[1] * size[2]));
 }
 
-/* Makes all pushes of a frame; with `again`, first half of another frame and Reset(). */
+/* Pushes all rows of a frame, and with `again` first half of another frame, then calls Reset(). */
 void Stream(tflite::MicroInterpreter &interpreter, tmo_source source, const uint32_t size[3], bool again) {
   const uint32_t rows = PushedRows(interpreter, size), row_bytes = size[1] * size[2], first = source.y;
   const uint32_t half = rows * ((size[0] / rows + 1) / 2);

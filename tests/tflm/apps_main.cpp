@@ -2,15 +2,17 @@
  *
  *   apps_main ORDER GAPS EXCLUDED ARENA_BYTES HEAD_BYTES [MODEL INPUTS OUTPUTS RETAINED]...
  *
- * ORDER: bytes, each the number of a model that does its next inference or, for streamed input, its next push. 255: models 0 and 1 finish all
- * their inferences, each in its own thread. 254: the models are partitions of a pipeline; each passes its outputs to the next, and all run at the
+ * ORDER: bytes, each the number of a model that does its next inference or, for streamed input, its next push. 255: models 0 and 1 finish
+ * all
+ * their inferences, each in its own thread. 254: the models are partitions of a pipeline; each passes its outputs to the next, and all run
+ * at the
  * same time in their own threads until the last frame is done.
- * INPUTS: the bytes of every input, turn after turn. OUTPUTS gets the outputs of each finished inference.
- * RETAINED: 1 if outputs must stay unchanged until the model's own next turn, 2 for a model that pauses, 3 for both.
- * GAPS: a byte for each byte of the head, 1 if no model writes there; these get canaries.
- * EXCLUDED: a tmo_excluded for each model. A model whose turn is refused gets its turn after all others. Prints the bytes that TFLM used and the
- * number of refusals. Exit code 1 if TFLM refuses a model, 3 if a canary was overwritten, 4 if retained outputs changed, 5 if a model ran out of
- * turn. */
+ * INPUTS has the bytes of every input, inference after inference. OUTPUTS gets the outputs of each finished inference.
+ * RETAINED is 1 if outputs must stay unchanged until the model's next inference, 2 for a model that pauses, 3 for both.
+ * GAPS has a byte for each byte of the head, which is 1 if no model writes there, so that a canary can be there.
+ * EXCLUDED has a tmo_excluded for each model. A model that is refused runs after all others. The program prints the bytes that TFLM used
+ * and the number of refusals. The exit code is 1 if TFLM refuses a model, 3 if a canary was overwritten, 4 if retained outputs changed, 5
+ * if a model ran too early. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -43,7 +45,7 @@ std::vector<uint8_t> Read(const char *path) {
   return std::vector<uint8_t>(std::istreambuf_iterator<char>(file), {});
 }
 
-/* Bytes at a 16-byte boundary. */
+/* The bytes begin at a 16-byte boundary. */
 class Aligned {
  public:
   explicit Aligned(size_t bytes) : storage_(bytes + kAlignment) {
@@ -69,7 +71,7 @@ class Tenant {
 
   bool IsDone() const { return at_ == inputs_.size(); }
 
-  /* Returns false if the library refused the turn; the refused turn did nothing. */
+  /* Returns false if the library refused to run the model, which then did nothing. */
   bool Turn(tmo_turns *turns) {
     if (tmo_enter(turns, number_) != TMO_OK) {
       if (tmo::RunToPause(*interpreter_, *turns, number_) != tmo::kPushError) Fail(5, "a model ran out of turn");
@@ -80,7 +82,7 @@ class Tenant {
     return true;
   }
 
-  /* turns: NULL if no model that runs at the same time shares bytes with this one. */
+  /* `turns` is NULL if no model that runs at the same time shares bytes with the model. */
   void Run(tmo_turns *turns = nullptr) {
     CheckRetained();
     for (size_t k = 0; !paused_ && !handed_ && k < interpreter_->inputs_size(); ++k) {
@@ -102,7 +104,7 @@ class Tenant {
     outputs_.write(last_.data(), static_cast<std::streamsize>(last_.size()));
   }
 
-  /* Copies this model's output to the input of the next one. The next model's input may overlap its own outputs. */
+  /* Copies a model's output to the input of the next model. The next model's input may overlap the next model's outputs. */
   void HandTo(Tenant *next) {
     if (interpreter_->output(0)->bytes != next->interpreter_->input(0)->bytes) Fail(2, "partitions do not fit together");
     next->CheckRetained();
@@ -135,7 +137,7 @@ void Rest(Tenant *tenant) {
   while (!tenant->IsDone()) tenant->Run();
 }
 
-/* Frame i + 1 enters while frame i leaves. */
+/* Frame i + 1 enters the pipeline while frame i leaves. */
 void Pipeline(const std::vector<std::unique_ptr<Tenant>> &parts) {
   std::vector<bool> made(parts.size(), false);
   for (;;) {

@@ -1,4 +1,4 @@
-"""Small cases of every verified row of tflm/access_order.py, as nodes and models."""
+"""Yield small operators for every verified row of tflm/access_order.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from tflm_memopt.tflm.builtin_memory import Node
 ITEM = {"INT8": 1, "INT16": 2, "FLOAT32": 4}
 SHAPES = ((1, 6, 5, 3), (1, 4, 7, 2), (2, 3, 4, 5))
 QUANTIZED = {"LOGISTIC": (1 / 256, -128), "SOFTMAX": (1 / 256, -128), "TANH": (1 / 128, 0)}
-"""Scales and zero points that int8 outputs of these operators must have. int16 outputs have 1 / 32768."""
+"""The int8 outputs of these operators must have these scales and zero points. Their int16 outputs have the scale 1 /
+32768.
+"""
 OPTIONS: Mapping[str, Any] = {
     "ADD": schema.AddOptionsT, "SUB": schema.SubOptionsT, "MUL": schema.MulOptionsT,
     "CONV_2D": schema.Conv2DOptionsT, "DEPTHWISE_CONV_2D": schema.DepthwiseConv2DOptionsT,
@@ -32,14 +34,13 @@ OPTIONS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class OrderCase:
-    """A kernel with its options, on small tensors."""
+    """A case is one operator with options, on small tensors."""
 
     op: str
     read: str
-    """Type of the input."""
     written: str
     k: int
-    """Index of the input tensor whose bytes the output overlaps."""
+    """The output overlaps the bytes of the input tensor with this index."""
     shape: tuple[int, int, int, int]
     channels: int
     kernel: tuple[int, int] = (1, 1)

@@ -1,7 +1,7 @@
-"""Small models for the runtime's tests.
+"""Build small models with a program of ours.
 
-The first model's region computes relu(max pool 2x2) of an 8x8x4 input as two groups. The pooled tensor is whole in
-the workspace, and everything overlaps the input in the arena:
+The program computes relu(max pool 2x2) of an 8x8x4 input in two groups of one operator. The pooled tensor is whole in
+the workspace, and all buffers overlap the input in the arena:
 
     0        16             64        128            272   276  288
     | workspace: pooled rows, resident |             |counters  |
@@ -33,7 +33,7 @@ INT8 = Format("INT8", 0.5, 0)
 
 
 def program(*, relu_from: int = 0, **header: int) -> bytes:
-    """Return the region's program. header: fields of the program's header with changed values."""
+    """Return the program, with other values in some fields of its header."""
     pool = ProgramOp(Kind.MAX_POOL, (0,), 1, (0,), 0, window=Window(2, 2, 2, 2))
     relu = ProgramOp(Kind.LOOKUP, (1,), 2, (0,), 0, weights=np.arange(-128, 128).clip(relu_from).astype(np.int8))
     rows = OUT[1]
@@ -51,7 +51,7 @@ def program(*, relu_from: int = 0, **header: int) -> bytes:
 
 
 def expected(x: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Compute the region's output in NumPy."""
+    """Compute the program's output in NumPy."""
     pooled = x.reshape(1, 4, 2, 4, 2, 4).max(axis=(2, 4))
     return np.maximum(pooled, 0).astype(np.int8)
 
@@ -63,7 +63,7 @@ def region_tree(
     workspace: int = WORKSPACE,
     offsets: tuple[int, int, int] = (INPUT_AT, OUTPUT_AT, 0),
 ) -> Any:
-    """Return the schema tree of a model of this operator. offsets: arena offsets of input, output and workspace."""
+    """Return the schema tree of a model. `offsets` are the arena offsets of input, output and workspace."""
     tree = empty_tree()
     x = writer.add_tensor(tree, "x", IN, "INT8", scale=INT8.scale, zero_point=INT8.zero_point)
     constant = writer.add_tensor(tree, "program", (len(code),), "UINT8", buffer=writer.add_buffer(tree, code))
@@ -97,7 +97,9 @@ def misaligned_model() -> bytes:
 
 
 def float_io(tree: Any) -> None:
-    """Surround the region with QUANTIZE and DEQUANTIZE. The outside is float32, and the model has no offline plan."""
+    """Surround the program with QUANTIZE and DEQUANTIZE. Inputs and outputs are float32, and the model has no offline
+    memory plan.
+    """
     graph = tree.subgraphs[0]
     inner_x, inner_y = int(graph.inputs[0]), int(graph.outputs[0])
     writer.rename_tensor(tree, inner_x, "x_int8")

@@ -1,4 +1,4 @@
-"""Compare the table of types that TFLM's kernels accept with the official wheel: every row, and types outside it."""
+"""Compare the table of types that TFLM's kernels accept with the official wheel."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 TYPES = ("FLOAT32", "FLOAT16", "INT8", "UINT8", "INT16", "INT32", "INT64", "BOOL", "UINT32")
 CONTROL = frozenset({"ASSIGN_VARIABLE", "CALL_ONCE", "IF", "READ_VARIABLE", "VAR_HANDLE", "WHILE"})
-"""Operators that cannot run alone, but only in models of the zoo."""
+"""Operators that cannot run alone are tested only in larger models."""
 UNCHECKED = frozenset({"LOGICAL_AND", "LOGICAL_OR", "TRANSPOSE_CONV"})
-"""Operators whose kernels do not check the types of their tensors."""
+"""The kernels of these operators do not check types."""
 
 
 def case(form: Form, common: str, base: Base) -> tuple[list[str], list[str]]:
-    """Return the types of the operator's inputs and outputs in a form, using the first of each alternative."""
+    """Return the types of the operator's inputs and outputs in a form, with the first type of each alternative."""
     return _types(form.inputs, base.inputs, common), _types(form.outputs, base.outputs, common)
 
 
@@ -43,7 +43,7 @@ def _types(operands: Sequence[Operand], own: Sequence[str], common: str) -> list
 
 
 def base_of(form: Form, common: str) -> Base:
-    """Return the zoo's operator that is closest to the form with the common type T."""
+    """Return the known operator that is closest to the form with the common type T."""
     found = [b for b in bases()[form.operator] if form.accepts(b.inputs, b.outputs)] or bases()[form.operator]
     return next((b for b in found if common in b.inputs[:2]), found[0])
 
@@ -92,7 +92,7 @@ def test_models_that_tflm_runs_are_accepted() -> None:
 
 
 def refused_forms() -> Iterator[tuple[str, bytes]]:
-    """Yield models that Prepare refuses, one for each limit, with their messages."""
+    """Yield models that TFLM refuses, one for each limit, with the messages."""
     for operator, operands in CONSTANTS.items():
         for k in operands:
             base = bases()[operator][0]
@@ -144,7 +144,9 @@ def test_arithmetic_of_a_free_shape_has_a_hint() -> None:
 
 
 def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
-    """The answer states that TFLM lacks the operator. If the operator stays builtin, the model is refused."""
+    """The report states that TFLM lacks the operator. A model with an operator that TFLM lacks is refused if the
+    operator stays builtin.
+    """
     net = Net()
     data = net.model(net.conv2d(tile(net, net.conv2d(net.input((1, 8, 8, 3)), 4), (1, 2, 1, 1)), 4))
     done = tflm_memopt.optimize(data, seconds=0)

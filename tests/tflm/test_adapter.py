@@ -1,8 +1,7 @@
-"""Compile the adapter against TFLM's headers of spring and autumn 2023 and run it there, with canaries around the
-arena.
+"""Compile the C++ adapter with TFLM of spring and autumn 2023, and run models with canaries around the arena.
 
-Users compile the same code of the adapter: custom_ops/tflm and custom_ops/src. Expected bytes come from the official
-wheel, which contains the current TFLM.
+Users compile the same files: custom_ops/tflm and custom_ops/src. Expected bytes come from the official wheel, which
+contains the current TFLM.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ RUNNABLE = [
     for path in OWN_MODELS
     if tflm is not TFLM["AUTUMN"] or not has_variables(path)
 ]
-"""Each TFLM with the models that it can run. Autumn's ASSIGN_VARIABLE always reads a null pointer."""
+"""Each release of TFLM runs these models. ASSIGN_VARIABLE of TFLM of autumn 2023 always reads a null pointer."""
 
 
 @dataclass(frozen=True)
 class Adapter:
-    """The compiled program adapter_main.cpp."""
+    """This class runs the program that adapter_main.cpp describes."""
 
     binary: Path
     scratch: Path
@@ -100,7 +99,7 @@ def test_rewritten_models_give_the_same_bytes_as_in_the_wheel(adapter: Adapter, 
 
 @pytest.mark.parametrize("where", ["stream", "stream:4", "external"])
 def test_frames_that_are_not_in_the_arena(adapter: Adapter, where: str) -> None:
-    """Run several frames through the users' helpers, with a Reset in the middle of one, in both formats."""
+    """Push several frames, with a Reset in the middle of one, in both formats."""
     original = (ROOT / "examples/shapes/shapes_int8.tflite").read_bytes()
     model = optimize(original, input=where, seconds=0.5, without=("tiles",) if where == "stream:4" else ()).model
     graph = read(original).graph

@@ -1,5 +1,5 @@
-"""Run several interpreters on one MicroAllocator, in TFLM of autumn 2023. For any order of inferences and pushes, each
-model gives the bytes of its original in the current wheel, and no byte between their buffers is written.
+"""Run several interpreters on one MicroAllocator, in TFLM of autumn 2023. Each model gives the bytes of its original
+for any order of inferences, and nothing is written between buffers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
 
 
 def test_out_of_turn_nothing_runs(machine: Machine) -> None:
-    """While the longest model is in an inference, a third model that may not run during the other two is refused."""
+    """A model that may not run during the inference of another model is refused."""
     app = pausing(0.2)
     result = optimize(replace(app, models={**app.models, "other": AppModel(small(7))}))
     order, runs = interleaved(result, STEPS)

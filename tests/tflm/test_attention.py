@@ -12,7 +12,7 @@ from tflm_memopt.convert.pipeline import ConversionOptions
 
 
 def attention(tokens: int, heads: int, *, late: bool) -> bytes:
-    """Return a network of the kind that Keras' MultiHeadAttention makes. late: whether the values are computed last."""
+    """Return a network of the kind that Keras' MultiHeadAttention makes. With `late`, the values are computed last."""
     net, depth = Net(3), 8
     x = net.input((1, tokens, 12), (0.02, 0))
 

@@ -40,9 +40,9 @@ for n in range(len(given["input0"])):
 np.savez(outputs, *(np.stack(values) for values in found))
 assert "tflm_memopt" not in sys.modules
 """
-"""A separate program that imports nothing from this package."""
+"""The program runs a model without importing anything from this package."""
 HEADS = {KEYWORDS: 7_344, RESNET: 16_656, MOBILENET: 36_864}
-"""Upper bound on the head in bytes, with the reference kernels."""
+"""The activations take at most these bytes with the reference kernels."""
 RUNS = 100
 
 
@@ -99,7 +99,7 @@ def test_the_checker_refuses_what_comes_too_near() -> None:
 
 
 def moved(plan: Plan) -> list[Plan]:
-    """Return the same plan with one tensor 16 bytes lower."""
+    """Return plans that each have one tensor 16 bytes lower."""
     tensors = [n for n, b in enumerate(plan.buffers) if b.role is Role.TENSOR]
     return [replace(plan, offsets=tuple(o - 16 * (n == m) for n, o in enumerate(plan.offsets))) for m in tensors]
 

@@ -1,4 +1,4 @@
-"""Models with resource variables as builtin operators: `--ops builtin` under the official wheel."""
+"""Models with resource variables give the same bytes with `--ops builtin`, under the official wheel."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BUILDS = [
 
 
 def as_builtin(data: bytes) -> Converted:
-    """Convert the model even without a gain."""
+    """Convert the model even if no memory is saved."""
     source, options = read(data), ConversionOptions(ops="builtin", kernels="reference", seconds=0.05)
     border = Int8Interface(source.graph, Changes(), {}, ())
     return Conversion(source, border, builtin_alone(source.graph), options, "ilp32").placed().once
@@ -95,7 +95,7 @@ def test_operators_of_a_variable_keep_their_order() -> None:
     (reading,) = (op for op in graph.ops if op.type == "READ_VARIABLE")
     pairs = [(made[t], assign) for t, assign in handles.items()]
     pairs += [(made[reading.inputs[0]], reading.index), (reading.index, handles[reading.inputs[0]])]
-    # operators are ordered by variable or by assigned tensor
+    # the order of operators depends on variables and on assigned tensors
     pairs += [(reading.index, assign) for assign in handles.values()]
     wanted = {
         tuple(order) for order in permutations(op.index for op in graph.ops)

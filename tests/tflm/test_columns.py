@@ -1,4 +1,4 @@
-"""Networks that reduce columns and combine the results with them. Exchanging rows and columns keeps the bytes."""
+"""Networks may reduce columns and combine the results with the columns. Exchanging rows and columns keeps the bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FRAMES, BANDS, CHANNELS = 60, 32, 8
 
 
 def spectrogram_net(activations: str = "INT8", channels: int = CHANNELS, *, transposed: bool = True) -> bytes:
-    """Build a small BC-ResNet: means over all frequencies, which are rows, are added to each frequency."""
+    """Build a small BC-ResNet, which adds the means over all frequencies to each frequency."""
     net = Net(activations=activations)
     if transposed:
         x = net.reshape(net.transpose(net.input((1, FRAMES, BANDS)), (0, 2, 1)), (1, BANDS, FRAMES, 1))
@@ -41,7 +41,7 @@ def test_no_map_waits(activations: str, *, transposed: bool) -> None:
     data = spectrogram_net(activations, transposed=transposed)
     result = tflm_memopt.optimize(data, effort=0.05)
     item = 2 if activations == "INT16" else 1
-    assert result.report.arena.total < item * BANDS // 2 * FRAMES * CHANNELS  # the bytes of a single map
+    assert result.report.arena.total < item * BANDS // 2 * FRAMES * CHANNELS  # a single map has this many bytes
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
 
 
@@ -54,7 +54,7 @@ def test_maps_that_would_be_transposed_as_a_whole() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("transposed", [True, False])
 def test_a_sliding_window_computes_only_new_rows(*, transposed: bool) -> None:
-    """The window slides over rows that are also the network's rows, or that a TRANSPOSE makes the network's columns."""
+    """The window slides over rows of the network, or over rows that a TRANSPOSE makes columns."""
     data = spectrogram_net(transposed=transposed)
     result = tflm_memopt.optimize(data, effort=0.05, input="sliding:2")
     assert result.report.macs.rewritten < 0.5 * result.report.macs.original

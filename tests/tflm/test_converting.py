@@ -1,4 +1,4 @@
-"""Test QUANTIZE and DEQUANTIZE between float32, int16, int8 and uint8 against TFLM, at halves and limits."""
+"""Compare QUANTIZE and DEQUANTIZE of all types with TFLM, at halves and limits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_from_float32(shape: tuple[int, ...], dtype: str, affine: Affine, seed: 
     )
     near = (steps * np.float64(scale)).astype(np.float32).reshape(shape)
     further = np.nextafter(near, np.where(net.rng.random(shape) < 0.5, np.float32(-1e9), np.float32(1e9)))
-    largest = min(1e6, scale * 2.0**30)  # this limit keeps quotients within int32
+    largest = min(1e6, scale * 2.0**30)  # quotients must be within int32
     wide = net.rng.uniform(-largest, largest, size=shape).astype(np.float32)
     data = net.model(net.unary("QUANTIZE", x, dtype=dtype, out=(scale, zero_point)))
     graph = read(data).graph
@@ -78,7 +78,7 @@ def test_between_integers(
 @pytest.mark.parametrize("dtype", ["FLOAT32", "UINT8"])
 @pytest.mark.parametrize("where", ["arena", "stream", "external"])
 def test_a_border_takes_no_second_copy(dtype: str, where: str) -> None:
-    """Compared with int8 inputs and outputs, the head grows only by the larger input and one line buffer."""
+    """Activations take only the bytes of the larger input and of a few rows more than with int8 inputs and outputs."""
     net = Net(3)
     image, row = 24 * 20 * 3, 20 * 3
     x = net.input((1, 24, 20, 3), None if dtype == "FLOAT32" else (0.02, 128), dtype=dtype, name="image")

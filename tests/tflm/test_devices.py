@@ -1,4 +1,4 @@
-"""Networks on several devices under TFLM. Each device is a process with its own file, linked over loopback."""
+"""Networks on several devices give TFLM's bytes. Each device is a process with its own file, linked over loopback."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def written(result: OptimizedDevices, folder: Path) -> list[Path]:
 def sharing_layers(
     model: bytes, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
 ) -> OptimizedDevices:
-    """Return the network with all layers shared, regardless of the memory that stages of whole operators need."""
+    """Split all layers between the devices, even if another split needs less memory."""
 
     def one(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optimized, Planned | None]:
         return optimize_planned(data, name=name, effort=0.05)
@@ -75,7 +75,9 @@ def test_the_example(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("front", [DeviceSharding.ROWS, DeviceSharding.OVERLAP])
 def test_stripes(front: DeviceSharding, tmp_path: Path) -> None:
-    """Stripes run with and without exchange of rows. In one case, a shared layer is also read after the stack."""
+    """Stripes run with and without exchange of rows. A layer that all devices compute is also read after the last of
+    these layers.
+    """
     net = Net(3)
     x = net.conv2d(net.input((1, 24, 10, 3)), 8, kernel=(3, 3), stride=(2, 1))
     y = net.depthwise_conv2d(x, kernel=(5, 3))
@@ -89,7 +91,7 @@ def test_stripes(front: DeviceSharding, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cuts", [[5], [1, 4, 6]])
 def test_one_behind_the_other(cuts: list[int], tmp_path: Path) -> None:
-    """In one of the cases, a device lies between the ends of a residual connection."""
+    """In the second case, a device computes layers between the ends of a residual connection."""
     net = Net(5)
     x = net.conv2d(net.input((1, 12, 10, 3)), 8, kernel=(3, 3), stride=(2, 1))
     y = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 12), kernel=(5, 3)), 8)

@@ -1,4 +1,4 @@
-"""Convolutions between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, as converters write dilated ones, run row by row."""
+"""Convolutions between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND run row by row."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tflm_memopt.model.graph import Op, Quantization
 from tflm_memopt.ops import lookup
 
 TABLES = examples(75)
-"""Number of random scales and zero points per operator."""
+"""Each operator gets this many random scales and zero points."""
 
 
 def unary(kind: str, source: Affine, target: Affine, alpha: float) -> bytes:

@@ -61,7 +61,7 @@ def test_an_embedding_of_keras_3() -> None:
 
 @pytest.mark.parametrize("index", thinned([50, -1, 1 << 30, -(1 << 31)], 2))
 def test_an_index_outside_of_the_table_ends_the_run(index: int) -> None:
-    """As in TFLM, the table is never read out of range."""
+    """Nothing outside the table is read, as in TFLM."""
     data = text_model(6, 50, 4)
     ids: NDArray[np.int32] = np.array([[0, 49, 3, index, 1, 2]], np.int32)
     with pytest.raises(ModelError, match="failed to invoke"):

@@ -35,7 +35,7 @@ def test_slopes_of_every_value(kind: str, out: float) -> None:
 @pytest.mark.parametrize("kind", ["CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "DEPTHWISE_CONV_2D"])
 @pytest.mark.parametrize("bias_type", ["INT64", "INT32"])
 def test_operators_without_bias_say_how_many_bits_their_sums_have(kind: str, bias_type: str) -> None:
-    """An operator stays builtin only if TFLM would sum in int32."""
+    """An operator without a bias stays builtin only if TFLM would sum in int32."""
     net = Net(activations="INT16")
     x = net.input((1, 6, 5, 4))
     made = {

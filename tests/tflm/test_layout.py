@@ -1,4 +1,4 @@
-"""Networks in PyTorch's layout, with transpositions around each convolution. The bytes stay the same without these
+"""Networks in PyTorch's layout have transpositions around each convolution. The output bytes stay the same without the
 transpositions.
 """
 
@@ -20,7 +20,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.rewrite.canonicalise import canonicalise
 
 FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
-"""Orders of the axes that put channels first and last."""
+"""With these orders of axes, channels are first or last."""
 PADDING = [(0, 0), (0, 0), (1, 1), (1, 1)]
 
 
@@ -47,7 +47,7 @@ def joined(activations: str) -> bytes:
 
 
 def squeezed(activations: str) -> bytes:
-    """Means of channels in PyTorch's layout: a gate of each channel, and the pool at the end."""
+    """Return a network in PyTorch's layout that computes means of channels for a gate and for the output."""
     net = Net(activations=activations)
     x = planes(net, net.input((1, 3, 32, 30)), 8)
     gate = net.unary("RELU", net.mean(x, (2, 3)), dtype=activations, out=net.affine(x))
@@ -62,7 +62,7 @@ def test_only_the_input_is_transposed(build: Callable[[str], bytes], activations
     assert [op.index for op in graph.ops if op.type in ("TRANSPOSE", "PAD")] == [graph.ops[0].index]
     result = tflm_memopt.optimize(data, effort=0.05)
     item = 2 if activations == "INT16" else 1
-    assert result.report.arena.total < item * 32 * 30 * 9  # a single map
+    assert result.report.arena.total < item * 32 * 30 * 9  # a single map has this many bytes
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
     oracle.assert_arena_as_predicted(result.model)
 

@@ -1,4 +1,4 @@
-"""Convolutions and pools along one axis whose windows have more samples than a kernel can read as rows."""
+"""Windows along one axis may have more samples than a kernel can read as rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators with internal state under TFLM: bytes, resets, and the remaining arena."""
+"""Operators with a state give TFLM's bytes, also after resets."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_cells(how: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("kind", "bits"), [("LOGISTIC", 10), ("TANH", 9)])
 def test_the_curves_are_those_of_tflm(kind: str, bits: int) -> None:
-    """For every int16, the interpolation that program.h defines gives TFLM's value, with the programs' table."""
+    """Interpolation in the table of a program, as program.h defines it, gives TFLM's value for every int16."""
     net = Net()
     x = net.input((1, 1 << 16), (2.0**-12, 0), dtype="INT16")
     tflm = interpreter(net.model(net.op(kind, [x], [net.tensor((1, 1 << 16), "INT16", (2.0**-15, 0))])), 1 << 20)
@@ -97,7 +97,7 @@ def test_the_curves_are_those_of_tflm(kind: str, bits: int) -> None:
 
 @pytest.mark.parametrize("build", [memories.svdf_network, memories.lstm_network])
 def test_states_are_verified_step_by_step(build: Callable[[], bytes]) -> None:
-    """The guarded executor lets an operator write only its own state."""
+    """The guarded executor refuses writes to the state of another operator."""
     data = build()
     found = verify(data, tflm_memopt.optimize(data, seconds=0).model, runs=2, steps=Steps(20, 7))
     assert found.bit_exact and found.guarded > 0, found

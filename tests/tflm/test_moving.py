@@ -1,4 +1,4 @@
-"""Test networks whose ends move data: many dimensions, joined heads, constant indices and shuffled pixels."""
+"""Networks may end in operators that move data: many dimensions, joined heads, constant indices, shuffled pixels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXAMPLES = settings(max_examples=examples(6))
 
 
 def assert_all(net: Net, *outputs: int) -> None:
-    """Compare the network on this machine with its planned and lowered form under TFLM, which must be one region."""
+    """Compare the network's operators and the rewritten model with TFLM, where no operator may stay builtin."""
     data = net.model(*outputs)
     assert_equal(data)
     converted = oracle.rewrite(data, ConversionOptions(tiles=None, seconds=0.2))
@@ -39,7 +39,7 @@ def slices(size: int) -> st.SearchStrategy[slice]:
 @EXAMPLES
 @given(data=st.data(), rank=st.integers(5, 6), transposed=st.booleans(), dtype=st.sampled_from(["INT8", "FLOAT32"]))
 def test_more_dimensions_than_tflm_takes(data: st.DataObject, rank: int, *, transposed: bool, dtype: str) -> None:
-    """STRIDED_SLICE of more than four dimensions and TRANSPOSE of more than five, which run only in our operator."""
+    """Only our operator runs STRIDED_SLICE of more than four dimensions, and TRANSPOSE of more than five."""
     shape = (1, *(data.draw(st.integers(1, 4)) for _ in range(rank - 1)))
     net = Net()
     x = net.input(shape, (0.05, 0) if dtype == "INT8" else None, dtype=dtype)
@@ -59,7 +59,7 @@ def test_more_dimensions_than_tflm_takes(data: st.DataObject, rank: int, *, tran
 
 @pytest.mark.parametrize("ops", ["region", "builtin"])
 def test_heads_of_a_detector_are_written_where_they_are_joined(ops: str) -> None:
-    """Besides the output, the plan has no copy of a head's map, and the map that both heads read is not kept whole."""
+    """The plan has no copy of the two joined maps, and the map that both heads read is never whole."""
     net = Net()
     body = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
     small = net.conv2d(net.conv2d(body, 16, kernel=(3, 3), stride=(2, 2)), 32, out=(0.05, 3))
@@ -87,7 +87,7 @@ def test_constant_indices_select_parts(axis: int, indices: list[int]) -> None:
 
 def test_shuffled_pixels_go_directly_to_their_places() -> None:
     result = tflm_memopt.optimize(Net.model(*shuffled_pixels(Net(), (1, 24, 24, 3), 2)), effort=0.05)
-    both = 24 * 24 * 3 + 24 * 24 * 12  # the bytes of input and output
+    both = 24 * 24 * 3 + 24 * 24 * 12  # input and output have this many bytes
     assert result.report.arena.total < 1.3 * both
 
 

@@ -1,6 +1,6 @@
-"""Test operators against TFLM in the official wheel where one rounding decides, and with int4 filters.
+"""Compare operators with TFLM for inputs at which one rounding decides, and with int4 filters.
 
-A model of one operator is run twice: by TFLM, and by our C executor.
+TFLM and our C executor run the same model of one operator.
 """
 
 from __future__ import annotations
@@ -60,8 +60,7 @@ def assert_equal(data: bytes, *, also: Sequence[NDArray[Any]] = ()) -> None:
             np.testing.assert_array_equal(b[0], a)
 
 
-# Whether TFLM computes a factor in float32 or in double affects one result in a million, at a tie. These tests first
-# search for such inputs, then compare the kernels with TFLM there.
+# Few inputs show whether TFLM computes a factor in float32 or in double. The tests first search for such inputs.
 
 
 def rescaled(x: NDArray[np.int64], multiplier: quant.Multiplier) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Models whose operators run in another order than the file's, under the official TFLM wheel."""
+"""Operators may run in another order than the file's, under the official TFLM wheel."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def two_towers(net: Net) -> bytes:
 
 
 def three_heads(net: Net) -> bytes:
-    """All operators are ours. In the file's order, no branch can be one group from its wide tensor to its mean."""
+    """Return a model whose operators all become ours. In the file's order, no branch can run row by row from its wide
+    tensor to its mean.
+    """
     x = net.input((1, 16, 16, 8))
     heads = [net.conv2d(x, 24, kernel=(3, 3)) for _ in range(3)]
     heads = [net.depthwise_conv2d(y) for y in heads]

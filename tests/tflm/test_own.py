@@ -33,7 +33,7 @@ DESCRIPTION = CODE.partition("\n\n\nresult =")[0]
 
 
 def steps(seed: int = 0, *, axis: int = 3, image: tuple[int, int] = (24, 24), **options: bool) -> bytes:
-    """Return the page's model."""
+    """Return the model of docs/own-operator.md."""
     net = Net(seed)
     y = net.conv2d(net.input((1, *image, 3), (0.03, seed - 5)), 16, kernel=(3, 3))
     operands = [y, net.tensor((), "INT32", None, data=np.array(axis, np.int32))]
@@ -71,7 +71,7 @@ def added(seed: int = 3, *, constant: bool = False, three: bool = False) -> byte
 def test_the_page_runs_as_it_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The page's printed output must match, too."""
+    """The code of docs/own-operator.md prints what the page says."""
     monkeypatch.chdir(tmp_path)
     Path("steps.tflite").write_bytes(steps())
     exec(CODE, {})
@@ -87,7 +87,7 @@ def converted(model: bytes) -> Optimized:
 
 @pytest.mark.parametrize("settings", [{}, {"max_macs": 1.0}, {"max_macs": 1.3}, {"without": ("tiles",)}])
 def test_two_operands_have_the_bytes_of_tflm(settings: dict[str, Any]) -> None:
-    """Either operand of ADD_N may be demanded first."""
+    """The plan may compute either operand of ADD_N first."""
     described(TWO)
     for seed in range(3):
         model = added(seed)

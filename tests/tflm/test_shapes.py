@@ -1,4 +1,4 @@
-"""Compare shapes in the file with shapes inferred from inputs. The official wheel shows TFLM's behaviour if the two
+"""Compare shapes in a file with shapes that follow from the inputs. The official wheel shows what TFLM does if two
 shapes differ.
 """
 
@@ -33,7 +33,7 @@ def other_shapes(shape: Shape) -> list[Shape]:
 
 
 def up_to(model: Model, op: Op, tensor: int, shape: Shape) -> bytes:
-    """Cut the model after this operator, and return its output `tensor` in this shape."""
+    """Remove the operators after `op`, and let the model return `tensor` in another shape."""
     tree = writer.edit(model)
     (subgraph, *_) = tree.subgraphs
     subgraph.operators = subgraph.operators[: op.index + 1]
@@ -65,7 +65,7 @@ def test_other_shapes_are_found(name: str) -> None:
 
 
 def dilated(batch: int, pads: int = 0) -> bytes:
-    """Return a dilated convolution as Keras converts it: the batch is free, and `batch` after SPACE_TO_BATCH_ND."""
+    """Return a dilated convolution as Keras converts it, with this batch after SPACE_TO_BATCH_ND."""
     net = Net(1)
     x = net.input((1, 8, 8, 2))
     net.graph.tensors[x].shapeSignature = np.array([-1, 8, 8, 2], np.int32)

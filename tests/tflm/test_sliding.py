@@ -1,4 +1,4 @@
-"""Test `verify --steps` of a sliding window: each step matches the original on the whole window, under TFLM."""
+"""`verify --steps` compares each step of a sliding window with the original on the whole window, under TFLM."""
 
 from __future__ import annotations
 

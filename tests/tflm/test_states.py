@@ -1,4 +1,6 @@
-"""Stateful models under TFLM. The original has resource variables, and the rewritten model has rolling buffers."""
+"""Models with a state give TFLM's bytes. The original has resource variables, and the rewritten model has rolling
+buffers.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
 
 @pytest.mark.parametrize("build", [streaming.shared, streaming.assigned_nowhere])
 def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
-    """In the first model, another subgraph also reads the variable. In the second model, the variable has no bytes, so
+    """Another subgraph also reads the variable of the first model. The variable of the second model has no bytes, so
     that its data are arbitrary.
     """
     data = build()
@@ -88,7 +90,7 @@ def keeps_state_in_rolling_buffers(data: bytes, total: int, rolling_buffers: int
 
 
 def test_verify_in_steps() -> None:
-    """A sequence contains resets. A rewrite with a wrong initial state is found in the first step after a reset."""
+    """A wrong initial state is found in the first inference after a reset."""
     data = streaming.mixed()
     model = tflm_memopt.optimize(data, seconds=0).model
     done = verify(data, model, runs=1, steps=Steps(40, 15))

@@ -1,4 +1,4 @@
-"""The ends of detectors and pose networks: indices of extremes, comparisons, int32 arithmetic and selected values."""
+"""Detectors and pose networks end in indices of extremes, comparisons, int32 arithmetic and selected values."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_functions_of_float32(kind: str) -> None:
 
 
 @EXAMPLES
-# this example needs less memory in reverse order
+# the example needs less memory in reverse order
 @example(size=(2, 6, 2), axis=1, dtype="INT8", smallest=False, streamed=False, seed=0)
 @given(size=sizes, axis=st.integers(-4, 3), dtype=st.sampled_from(["INT8", "FLOAT32"]), smallest=st.booleans(),
        streamed=st.booleans(), seed=seeds)  # fmt: skip
@@ -170,7 +170,7 @@ def test_what_indices_select(size: tuple[int, ...], depth: int, count: int, dtyp
 
 @pytest.mark.parametrize("index", [6, -1, 1 << 30, -(1 << 31)])
 def test_an_index_that_selects_nothing_ends_the_run(index: int) -> None:
-    """As in TFLM, nothing outside the tensor is read."""
+    """Nothing outside the tensor is read, as in TFLM."""
     net = Net()
     x, indices = net.input((1, 6, 3)), net.input((2, 2), None, dtype="INT32")
     data = net.model(gather_nd(net, x, indices))
@@ -198,7 +198,7 @@ def test_a_pose_network() -> None:
 @given(size=sizes, dtype=st.sampled_from(["INT8", "INT16", "INT32", "FLOAT32"]), seed=seeds, rank=st.integers(1, 4),
        parts=st.lists(st.tuples(st.integers(0, 15), st.booleans()), min_size=3, max_size=3))  # fmt: skip
 def test_selections(size: tuple[int, ...], dtype: str, seed: int, rank: int, parts: list[tuple[int, bool]]) -> None:
-    """parts: for each operand, the dimensions in which it is broadcast, and whether it is a constant."""
+    """For each operand, `parts` states the dimensions of size 1, and whether the operand is a constant."""
     net, shape = Net(seed), (1, *size)[-rank:]
     affine = None if dtype in ("FLOAT32", "INT32") else (0.05, 0)
     operands = []
@@ -232,7 +232,7 @@ def test_normalized_channels(size: tuple[int, ...], rank: int, seed: int) -> Non
     data = net.model(y)
     assert_rewritten(data, seed)
     before, after = original(data), rewritten(rewrite(data)[0])
-    for value in (0.0, 1e-8, 1e-30):  # norms below the minimum that TFLM uses as a divisor
+    for value in (0.0, 1e-8, 1e-30):  # the norms are below the minimum that TFLM uses as a divisor
         inputs = [np.full(shape, value, np.float32)]
         same_floats(*(run(model, inputs, 1)[0] for model in (before, after)), f"value {value}")
 
@@ -240,7 +240,7 @@ def test_normalized_channels(size: tuple[int, ...], rank: int, seed: int) -> Non
 @EXAMPLES
 @given(size=sizes, count=st.integers(2, 5), seed=seeds)
 def test_sum_of_several_tensors(size: tuple[int, ...], count: int, seed: int) -> None:
-    """ADD_N of float32, also of negative zeros, whose sum is 0 in TFLM."""
+    """ADD_N of float32 adds also negative zeros, whose sum is 0 in TFLM."""
     net, shape = Net(seed), (1, *size)
     operands = [net.input(shape, None, dtype="FLOAT32") for _ in range(count)]
     data = net.model(net.op("ADD_N", operands, [net.tensor(shape, "FLOAT32", None)], schema.AddNOptionsT()))

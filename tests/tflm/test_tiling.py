@@ -1,4 +1,6 @@
-"""Split chains of builtin operators into stripes and channel groups. The bytes equal TFLM's for every operator."""
+"""Chains of builtin operators are split into stripes of rows and groups of channels. The output bytes of the split
+operators equal TFLM's.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ def dilated(net: Net, x: int) -> int:
 
 
 def padded(net: Net, x: int) -> int:
-    """Return a group with separate operators for the padding."""
+    """Add operators with separate padding."""
     x = net.conv2d(net.pad(net.conv2d(x, 6), [(0, 0), (1, 2), (1, 0), (0, 0)]), 4, kernel=(3, 3), padding="VALID")
     return net.unary("LOGISTIC", x, out=(1 / 256, -128))
 
@@ -82,7 +84,7 @@ def test_channel_groups_give_the_same_bytes() -> None:
 
 
 def words(net: Net, count: int = 40) -> int:
-    """Return the mean of the table's rows for some words."""
+    """Add a lookup of words in a table, and the mean of the found rows."""
     indices = net.input((1, count), None, dtype="INT32")
     table = net.tensor((30, 13), "INT8", (0.05, 3), data=net.rng.integers(-128, 128, (30, 13)))
     y = net.tensor((1, count, 13), "INT8", (0.05, 3))
@@ -95,7 +97,7 @@ def hidden(net: Net) -> int:
 
 
 def averaged(net: Net) -> int:
-    """Return a model with padding, which does not involve channel groups, and a mean of rows and columns."""
+    """Add a pool with padding, and a mean of rows and columns."""
     x = net.conv2d(net.input((1, 9, 7, 5)), 11, kernel=(3, 3), stride=(2, 1), padding="SAME")
     return net.mean(net.pool(x, kernel=(3, 3), stride=(1, 1), padding="SAME"), (1, 2), keep=True)
 

@@ -1,4 +1,4 @@
-"""Two cores inside our operator's Invoke, in TFLM's interpreter, with a thread as the second core."""
+"""Two cores compute our operator in TFLM's interpreter, with a thread as the second core."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ HOWS: tuple[How, How] = (TFLM_WHEEL, HOST_REFERENCE)
 
 @pytest.mark.parametrize("how", HOWS)
 def test_names_the_first_byte_that_differs(how: How) -> None:
-    other = region_model(program(relu_from=1))  # values of 0 and below become 1 in the rewritten model
+    other = region_model(program(relu_from=1))  # the rewritten model makes 1 of values of 0 and below
     lowest = np.full(IN, -128, np.int8)
     result = verify(region_model(), other, runs=0, inputs=[lowest], how=how)
     assert not result.bit_exact
@@ -80,7 +80,7 @@ def _with_another_entry(model: bytes, entry: int) -> bytes:
 
 @pytest.mark.parametrize("how", HOWS)
 def test_one_wrong_value_in_256_is_found(how: How) -> None:
-    """Two random inputs miss the wrong entry of the table; as many as verify() runs in two seconds hit it."""
+    """Two random inputs miss the wrong entry of the table, and the inputs of a usual verify() hit the entry."""
     original = _a_table()
     rewritten = optimize(original, if_worthwhile=False).model
     other = _with_another_entry(rewritten, 77)

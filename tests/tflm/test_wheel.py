@@ -1,4 +1,4 @@
-"""Our operator inside the official TFLM wheel."""
+"""Our operator runs inside the official TFLM wheel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers for tests of the command line: calls, answers, and models in the current folder."""
+"""Run the command line in tests, on small models."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.cli import main as cli
 
 MAIN = [sys.executable, "-m", "tflm_memopt"]
-"""Program that runs the installed command's code in a separate process."""
+"""The arguments run the command's code in a separate process."""
 
 SUFFIXES = (".tflite", ".plan.json", ".report.json", ".report.html", "_model.h", "_model.cpp", "_ops.h")
-"""Suffixes of the files of any model."""
+"""The files of any model have these suffixes."""
 REWRITTEN = (*SUFFIXES, "_library.c", "_library.LICENSE")
-"""Suffixes of the files of a rewritten model."""
+"""The files of a rewritten model have these suffixes."""
 ARENA = {"abi", "head", "tail", "total", "min"}
 
 
@@ -44,7 +44,7 @@ def long(seed: int = 5) -> bytes:
 
 
 def wide(last: str = "") -> bytes:
-    """Return a model of wide maps, on which rows take more bytes but fewer iterations. last: its last operator."""
+    """Return a model of wide maps, on which whole rows take more bytes and fewer calls of kernels."""
     net = Net(12)
     x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
     x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
@@ -98,7 +98,7 @@ def float_io() -> bytes:
 
 @dataclass(frozen=True)
 class Answer:
-    """Answer of one command."""
+    """An answer is what a command prints, and its exit code."""
 
     code: int
     out: str

@@ -1,5 +1,3 @@
-"""Fixtures of the tests of the command line."""
-
 from __future__ import annotations
 
 from pathlib import Path

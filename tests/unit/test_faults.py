@@ -1,4 +1,4 @@
-"""Every fault in tests/faults can be planted, so that scripts/faults.py can show that a test catches it."""
+"""Every fault in tests/faults can be planted, so that scripts/faults.py can run tests with the fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test the Python API: what it exports and accepts, and that it writes the same files as the command."""
+"""The Python API accepts all forms of models, and writes the same files as the command."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_model_is_bytes_or_a_path(folder: Path) -> None:
 
 
 def test_it_writes_what_the_command_writes(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (api, describe):  # the report contains the elapsed seconds, which differ
+    for module in (api, describe):  # the elapsed seconds of two reports differ
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 0.0))
     run("optimize", "small.tflite", "-o", "out", "--emit", "cpp,c", "--ram-limit", "20kB")
     command = {name: (folder / "out" / name).read_bytes() for name in files(folder / "out")}

@@ -1,4 +1,4 @@
-"""Test --target: what is packed, its arena, and refusals."""
+"""Test which operators --target packs, the arena, and refusals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_plan_for_another_target(model: bytes) -> None:
 
 
 def test_the_checker_knows_what_kernels_write(model: bytes) -> None:
-    """Scratch of a kernel that is too small or that overlaps live data is refused."""
+    """The checker refuses scratch memory of a kernel that is too small or overlaps live data."""
     planned = plan_of(read(model).graph, ConversionOptions(target="cortex-m4", seconds=0.1))
     plan, graph = planned.plan, planned.graph
     index = next(i for i, b in enumerate(plan.buffers) if b.role is Role.SCRATCH)

@@ -1,5 +1,5 @@
 /* The functions of ESP-NN that the library calls, reimplemented for the tests with its interface (esp_nn_ansi_headers.h) and TFLM's
- * arithmetic. Like the vector kernels, these functions need aligned data and destroy their scratch. */
+ * arithmetic. Like ESP-NN's vector kernels, the functions need aligned data and destroy their scratch. */
 #ifndef TESTS_ESP_NN_H_
 #define TESTS_ESP_NN_H_
 
@@ -93,7 +93,7 @@ static inline void esp_nn_max_pool_s8_test(const int8_t *input, const uint16_t i
                                            const uint16_t pad_ht, const int32_t activation_min, const int32_t activation_max,
                                            const uint16_t channels) {
   const vendor_image image = {input_wd, channels, filter_wd, filter_ht, stride_wd, output_wd};
-  (void)input_ht, (void)output_ht, (void)stride_ht, (void)pad_ht; /* one row, without padding above or below */
+  (void)input_ht, (void)output_ht, (void)stride_ht, (void)pad_ht; /* the image has one output row, without padding above or below */
   vendor_pool(&image, input, pad_wd, activation_min, activation_max, 1, out);
 }
 

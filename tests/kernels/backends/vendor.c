@@ -51,7 +51,7 @@ void vendor_depthwise(const vendor_layer *layer, const vendor_image *image, cons
   }
 }
 
-/* Elementwise kernels round differently in the elements after the last vector. */
+/* ESP-NN's elementwise kernels round differently in the elements after the last vector. */
 static void need_vectors(const int8_t *a, const int8_t *b, const int8_t *out, int32_t n) {
   need_alignment(a);
   need_alignment(b);

@@ -1,4 +1,4 @@
-/* The part of the library Arduino_OV767X that programs use, with its names, types and sizes. */
+/* Declares the part of the library Arduino_OV767X that programs use. */
 #ifndef ARDUINO_OV767X_H_
 #define ARDUINO_OV767X_H_
 

@@ -1,4 +1,5 @@
-/* The picture of the tests' cameras: the bytes of frame.bin in the current folder. Without the file, opening the camera fails. */
+/* Gives the picture that a camera of the tests sees, which is in frame.bin in the current folder. Without frame.bin, opening the camera
+ * fails. */
 #ifndef FRAME_H_
 #define FRAME_H_
 
@@ -11,7 +12,7 @@ inline bool frame_exists() {
   return file != nullptr;
 }
 
-/* Returns the bytes read: exactly as many as a real driver writes, so that AddressSanitizer detects a buffer that is too small. */
+/* Reads exactly as many bytes as a real driver writes, so that AddressSanitizer detects a buffer that is too small. */
 inline size_t read_frame(void *to, size_t bytes) {
   FILE *file = fopen("frame.bin", "rb");
   if (file == nullptr) return 0;

@@ -1,4 +1,4 @@
-/* The part of the ESP32's WiFi library that the sketches use. */
+/* Declares the part of the ESP32's WiFi library that the sketches use. */
 #pragma once
 
 enum { WIFI_STA };

@@ -1,5 +1,5 @@
-/* Simulates ESP-NOW with a datagram socket per address in the folder $RADIO, and a task for the callbacks as on an ESP32.
- * $LOSS per cent of the frames and as many acknowledgements are lost; receivers have to handle duplicates. */
+/* Simulates ESP-NOW with a datagram socket per address in the folder $RADIO, and a task for the callbacks as on an ESP32. $LOSS per cent
+ * of the frames and as many acknowledgements are lost, so that receivers get duplicates. */
 #pragma once
 
 #include <stdint.h>
@@ -94,7 +94,7 @@ inline void task() {
   const unsigned loss = static_cast<unsigned>(atoi(getenv("LOSS")));
   for (;;) {
     Frame frame;
-    const ssize_t n = recv(line, &frame, sizeof frame, 0); /* waits at most a millisecond */
+    const ssize_t n = recv(line, &frame, sizeof frame, 0); /* the task waits at most a millisecond */
     if (n > 0 && frame.acknowledges) {
       if (flying && frame.number == number) end(ESP_NOW_SEND_SUCCESS);
     } else if (n > 0 && random() % 100 >= loss) {
@@ -113,7 +113,7 @@ inline void task() {
 inline uint32_t esp_random() { return std::random_device()(); }
 
 inline esp_err_t esp_now_init() {
-  const char *address = getenv("ADDRESS"); /* the last byte of the address; the sketch sets the other bytes */
+  const char *address = getenv("ADDRESS"); /* the variable ADDRESS is the last byte of the address, and the sketch sets the others */
   const uint8_t start[] = {0x24, 0x6F, 0x28, 0x00, 0x00, static_cast<uint8_t>(atoi(address))};
   memcpy(radio::own, start, sizeof start);
   radio::line = socket(AF_UNIX, SOCK_DGRAM, 0);

@@ -1,4 +1,4 @@
-"""The layers of random networks: each kind, and the function that builds it."""
+"""The tables give a function for each kind of layer of random networks."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ INT16 = (
     "leaky", "relu", "transpose conv", "softmax", "logistic", "tanh", "gated", "averaged", "attention",
     "columns", "channels first",
 )  # fmt: skip
-"""Kinds that can be built with int16."""
+"""Layers of these kinds can be built with int16."""
 TAILS = (
     "conv", "depthwise", "heads", "transposed", "logistic", "reshape", "slice", "difference", "picked", "masked",
     "selected",
 )  # fmt: skip
-"""Kinds at the ends of detectors."""
+"""Layers of these kinds are typical of the ends of detectors."""
 COLUMNS = (
     "columns", "columns", "columns", "conv", "depthwise", "padded", "average", "max", "resize nearest", "resize",
     "concatenation", "leaky", "logistic", "residual", "global", "selected", "masked", "two", "slice", "mirrored",
 )  # fmt: skip
-"""Kinds whose rows and columns can be exchanged, and a few others."""
+"""The rows and columns of most of these kinds of layers can be exchanged."""

@@ -1,4 +1,4 @@
-"""Layers with operators that stay builtin."""
+"""The functions add layers with operators that stay builtin."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def normalized(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
 
 
 def summed(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """ADD_N of two tensors if their shapes and scales allow it, else of several copies of one tensor."""
+    """Add ADD_N of two tensors if their shapes and scales are equal, else of several copies of one tensor."""
     alike = net.shape(x) == net.shape(other) and net.affine(x) == net.affine(other)
     return [net.add_n(*([x, other] if alike else [x] * (2 + layer.channels % 3)))]
 
 
 def in_float(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """A part in float32."""
+    """Add operators of float32."""
     inner = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)
     if layer.flag:
         inner = net.unary("RELU", inner, dtype="FLOAT32", out=None)
@@ -28,7 +28,7 @@ def in_float(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def needed_shape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Two RESHAPEs by one computed shape; the float32 one needs the shape at run time."""
+    """Add two RESHAPEs by one computed shape, which one of them needs at run time."""
     shape = (1, math.prod(net.shape(x)[1:-1]), net.shape(x)[-1])
     target = moving.computed_shape(net, x, shape, form=layer.channels % 3)
     inner = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)

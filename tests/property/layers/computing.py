@@ -1,4 +1,4 @@
-"""Layers that compute: windows, products, sums, functions."""
+"""The functions add layers that compute: windows, products, sums and functions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from poses import two as two_of
 from property.layers.layer import Build, Layer, image, scaled, window
 
 MOST_CLASSES = 511
-"""Limit for SOFTMAX: TFLM aborts when the sum of exponentials reaches 512 (RoundingDivideByPOT by more than 31)."""
+"""SOFTMAX has at most this many classes, because TFLM aborts when the sum of exponentials reaches 512
+(RoundingDivideByPOT).
+"""
 
 
 def conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """A convolution, in groups if the channels allow it and `other` is odd."""
+    """Add a convolution, which is in groups if `other` is odd and the channels can be divided."""
     x = image(net, x)
     if in_blocks(net, layer, x):
         return dilated(net, layer, x)
@@ -41,9 +43,9 @@ def in_blocks(net: Net, layer: Layer, x: int) -> bool:
 
 
 def dilated(net: Net, layer: Layer, x: int, *, depthwise: bool = False) -> list[int]:
-    """A dilated convolution as converters write it, between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND.
+    """Add a convolution between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, as converters write a dilated convolution.
 
-    A PAD makes whole blocks, since TFLM's SPACE_TO_BATCH_ND pads with uninitialised values.
+    A PAD makes whole blocks, since SPACE_TO_BATCH_ND of TFLM pads with uninitialised values.
     """
     none = [(0, 0), (0, 0)]
     reach = [(k - 1) * d for k, d in zip(layer.kernel, layer.dilation, strict=True)]
@@ -66,7 +68,7 @@ def depthwise(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def padded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """A PAD that can be merged into its convolution, a PAD of channels, which cannot, or a PAD of steps in time."""
+    """Add a PAD before a convolution, a PAD of channels, or a PAD of steps in time."""
     x = image(net, x)
     (top, left), (bottom, right) = layer.dilation, layer.stride
     if layer.other > 4:
@@ -103,7 +105,7 @@ def mean(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def transposed_mean(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """The end of MCUNet: TRANSPOSE, MEAN, MEAN."""
+    """Add the end of MCUNet: a TRANSPOSE and two MEANs."""
     y = net.mean(net.transpose(image(net, x), (0, 3, 1, 2)), (2,), keep=False)
     return [scaled(net, layer, net.mean(y, (2,), keep=False))]
 
@@ -114,7 +116,7 @@ def dense(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def dense_rows(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """A dense layer on each pixel."""
+    """Add a dense layer on each pixel."""
     shape = net.shape(x)
     y = net.fully_connected(x, layer.channels, batches=math.prod(shape[:-1]), per_channel=layer.flag)
     return [scaled(net, layer, y)]
@@ -127,14 +129,14 @@ def add(net: Net, layer: Layer, x: int, other: int) -> list[int]:
 
 
 def residual(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """ADD of a tensor and a convolution of it, in either order."""
+    """Add a convolution and the ADD of the convolution's input and output, in either order."""
     x = image(net, x)
     y = net.conv2d(x, net.shape(x)[3], kernel=layer.kernel, dilation=layer.dilation)
     return [scaled(net, layer, net.add(*((x, y) if layer.flag else (y, x)), activation=layer.activation))]
 
 
 def bottleneck(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """MobileNet's inverted bottleneck: wide inside, with a shortcut where stride and channels allow one."""
+    """Add MobileNet's inverted bottleneck, with a shortcut where stride and channels allow one."""
     x = image(net, x)
     channels = net.shape(x)[3] if layer.flag else layer.channels
     wide = net.conv2d(x, 3 * net.shape(x)[3], activation="RELU6")
@@ -159,7 +161,7 @@ def softmax(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def attention(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Attention: products of all pairs of tokens, and sums weighted by them, in heads if `other` is odd."""
+    """Add attention: products of all pairs of tokens, and weighted sums, in several heads if `other` is odd."""
     x = image(net, x)
     _, h, w, c = net.shape(x)
     if h * w > 64:
@@ -175,7 +177,7 @@ def attention(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def in_heads(net: Net, layer: Layer, x: int) -> int:
-    """The attention of Keras' MultiHeadAttention."""
+    """Add the operators of Keras' MultiHeadAttention."""
     _, tokens, c = net.shape(x)
     heads, depth = 1 + layer.channels % 4, layer.kernel[0]
     plain, swapped = (0, 2, 1, 3), (0, 2, 3, 1)
@@ -205,7 +207,7 @@ def picked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def masked(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Compare a tensor with a threshold or another tensor; the result is 0 or 1 in the type of x. TFLM aborts for
+    """Compare a tensor with a threshold or another tensor, and cast the result to the type of x. TFLM aborts for
     comparisons whose scales are 1 or more.
     """
     if net.affine(x)[0] >= 1:
@@ -220,7 +222,7 @@ def masked(net: Net, layer: Layer, x: int, other: int) -> list[int]:
 
 
 def selected(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """SELECT_V2 between two tensors, a tensor and a constant, or two constants; conditions of one channel as well."""
+    """Add SELECT_V2 of tensors or constants, sometimes with a condition of one channel."""
     if net.affine(x)[0] >= 1:
         return relu6(net, layer, x, x)
     shape, like = net.shape(x), net.affine(x)
@@ -256,7 +258,7 @@ TWO_OPERANDS = ("MUL", "SUB", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU
 
 
 def two(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Add an operator with two operands: tensors of one shape, or a broadcast or constant operand, in either order."""
+    """Add an operator with two operands in either order, of which one may be smaller or a constant."""
     kind, shape = TWO_OPERANDS[layer.channels % len(TWO_OPERANDS)], net.shape(x)
     if layer.stride[1] > 1 or not repeatable(net.shape(other), shape):
         size = [d if layer.kernel[0] >> k & 1 else 1 for k, d in enumerate(shape[1:])]
@@ -273,12 +275,12 @@ def log_softmax(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def embedded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """GATHER by the ARG_MAX or ARG_MIN of the last dimension."""
+    """Add a GATHER by the ARG_MAX or ARG_MIN of the last dimension."""
     return [net.gather(moving.arg_max(net, x, smallest=layer.flag), net.shape(x)[-1], layer.channels)]
 
 
 def difference(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """ADD, SUB or MUL, also of int16: of two tensors, or with one operand broadcast or constant."""
+    """Add ADD, SUB or MUL of int8 or int16, of which one operand may be smaller or a constant."""
     shape, dtype = net.shape(x), net.dtype(x)
     most = 1 << (15 if dtype == "INT16" else 7)
     if layer.stride[1] > 1 or not repeatable(net.shape(other), shape):
@@ -292,7 +294,7 @@ def difference(net: Net, layer: Layer, x: int, other: int) -> list[int]:
 
 
 def leaky(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """LEAKY_RELU, or ABS."""
+    """Add LEAKY_RELU or ABS."""
     kind, options = "LEAKY_RELU", schema.LeakyReluOptionsT(alpha=layer.other / 4)
     if layer.channels % 4 == 0:
         kind, options = "ABS", None
@@ -305,13 +307,13 @@ def repeatable(shape: Sequence[int], whole: Sequence[int]) -> bool:
 
 
 def gated(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Squeeze and excite."""
+    """Add a gate for each channel (squeeze and excite)."""
     x = image(net, x)
     return [excited(net, layer, x, net.mean(x, (1, 2)))]
 
 
 def averaged(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Squeeze and excite with a pool."""
+    """Add a gate for each channel, which begins with a pool."""
     x = image(net, x)
     size = net.shape(x)[1:3]
     return [excited(net, layer, x, net.pool(x, kernel=size, stride=size))]
@@ -344,10 +346,10 @@ def tanh(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
 
 
 def looked_up(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """An operator that computes byte by byte. TFLM's RSQRT rejects values below the zero point."""
+    """Add an operator that computes each byte separately. TFLM's RSQRT rejects values below the zero point."""
     kind = ("LEAKY_RELU", "HARD_SWISH", "TANH", "ABS", "ELU", "RSQRT")[layer.channels % 6]
     if kind == "RSQRT":
         x = net.add(x, x, out=(net.affine(x)[0], -128))
     options = schema.LeakyReluOptionsT(alpha=layer.other / 4) if kind == "LEAKY_RELU" else None
-    scale = net.affine(x)[0] * 2.0 ** max(layer.spread, 0)  # HARD_SWISH cannot magnify
+    scale = net.affine(x)[0] * 2.0 ** max(layer.spread, 0)  # HARD_SWISH of TFLM cannot magnify
     return [net.unary(kind, x, out=(scale, layer.zero_point), options=options)]

@@ -1,4 +1,4 @@
-"""A layer as data, and helpers for building one."""
+"""A layer of a random network is data, which a function turns into operators."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ MAX_ELEMENTS = 4096
 
 @dataclass(frozen=True)
 class Layer:
-    """One operator, or a few that belong together. Each kind of layer ignores the fields that it does not need."""
+    """A layer is one operator, or a few that often occur together. Each kind of layer ignores the fields that it does
+    not need.
+    """
 
     kind: str
     source: int = 0
-    """The operand: 0 is the newest tensor; tensors are counted backwards, modulo the number of tensors."""
+    """The first operand is counted backwards from the newest tensor, 0, modulo the number of tensors."""
     other: int = 0
-    """The second operand, counted like `source`."""
+    """The second operand is counted like `source`."""
     channels: int = 4
     kernel: Pair = (3, 3)
     stride: Pair = (1, 1)
@@ -30,18 +32,18 @@ class Layer:
     padding: str = "SAME"
     activation: str = "NONE"
     flag: bool = True
-    """Per-channel scales, kept dimensions, bias, etc., depending on the kind."""
+    """Depending on the kind, the flag means a scale per channel, a bias, or another property."""
     spread: int = 0
     """The output's scale is 2**spread times its natural scale."""
     zero_point: int = 3
 
 
 Build = Callable[[Net, Layer, int, int], list[int]]
-"""Adds a layer with one operand or two to a network and returns its output tensors."""
+"""The function adds a layer to a network, and returns the layer's output tensors."""
 
 
 def random_layer(rng: random.Random, kinds: Sequence[str], **fixed: Any) -> Layer:
-    """Draw a layer of one of these kinds; `fixed` gives fields that are not drawn."""
+    """Draw a layer of one of these kinds; Fields in `fixed` are not drawn."""
     layer = Layer(
         kind=rng.choice(kinds),
         source=rng.choice((0, 0, rng.randint(0, 4))),
@@ -66,7 +68,7 @@ def image(net: Net, x: int) -> int:
 
 
 def window(net: Net, layer: Layer, x: int, *, dilated: bool = True) -> dict[str, object]:
-    """Options of a convolution or pool; the padding is SAME when the window is larger than the input."""
+    """Return the options of a convolution or pool, whose padding is SAME when the window is larger than the input."""
     dilation = layer.dilation if dilated else (1, 1)
     extent = [(k - 1) * d + 1 for k, d in zip(layer.kernel, dilation, strict=True)]
     fits = all(e <= n for e, n in zip(extent, net.shape(x)[1:3], strict=True))

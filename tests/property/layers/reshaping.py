@@ -1,4 +1,4 @@
-"""Layers that move bytes, resize images or reduce them."""
+"""The functions add layers that move bytes, or resize or reduce images."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def reshape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def computed(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """A RESHAPE by a computed shape."""
+    """Add a RESHAPE by a computed shape."""
     shape = (1, math.prod(net.shape(x)[1:-1]), net.shape(x)[-1])
     return [moving.reshape_by(net, x, moving.computed_shape(net, x, shape, form=layer.channels % 3), shape)]
 
@@ -43,7 +43,7 @@ def heads(net: Net, layer: Layer, x: int, other: int) -> list[int]:
 
 
 def split(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """An operator with two outputs."""
+    """Add an operator with two outputs."""
     axis = 1 + layer.channels % (len(net.shape(x)) - 1)
     size = net.shape(x)[axis]
     if layer.flag and size % 2 == 0:
@@ -71,7 +71,7 @@ def transposed(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def channels_first(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Operators between transpositions, as PyTorch's layout leaves them."""
+    """Add operators between transpositions, as converted PyTorch models have them."""
     x = image(net, x)
     y = net.transpose(x, (0, 3, 1, 2))
     channels, dtype = net.shape(y)[1], net.dtype(y)
@@ -104,20 +104,20 @@ def shuffled(net: Net, x: int, groups: int) -> int:
 
 
 def pixels_of_channels(net: Net, x: int) -> int:
-    """PyTorch's PixelShuffle: four channels become two by two pixels."""
+    """Add PyTorch's PixelShuffle, by which four channels become two by two pixels."""
     _, h, w, c = net.shape(x)
     y = net.transpose(net.reshape(x, (h, w, c // 4, 2, 2)), (0, 3, 1, 4, 2))
     return net.reshape(y, (1, 2 * h, 2 * w, c // 4))
 
 
 def repeated(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """BROADCAST_TO of means."""
+    """Add BROADCAST_TO of means."""
     x = image(net, x)
     return [moving.broadcast_to(net, net.mean(x, (1, 2) if layer.flag else (3,)), net.shape(x))]
 
 
 def mirrored(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """An image that MIRROR_PAD enlarges, or an image that is reversed along an axis."""
+    """Add MIRROR_PAD, or reverse an image along an axis."""
     if layer.kernel[0] == 1:
         return [moving.reverse(net, x, [1 + layer.channels % (len(net.shape(x)) - 1)])]
     amounts = [(0, 0)] + [(min(2, d - 1), min(n, d - 1)) for d, n in zip(net.shape(x)[1:], layer.stride, strict=False)]
@@ -126,7 +126,7 @@ def mirrored(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def strided_slice(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Along one axis, take the indices in reverse, all but the first, or every second one; or take a SLICE."""
+    """Add a slice along one axis: in reverse, without the first index, of every second index, or a SLICE."""
     if layer.kernel[0] == 1:
         begin = [0, *(min(d - 1, layer.source) for d in net.shape(x)[1:])]
         return [moving.slice_(net, x, begin, [-1] * len(begin))]
@@ -137,7 +137,7 @@ def strided_slice(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def blocks(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """SPACE_TO_DEPTH if the image's size allows it and the flag is set, else DEPTH_TO_SPACE."""
+    """Add SPACE_TO_DEPTH if the image's size allows it and the flag is set, else DEPTH_TO_SPACE."""
     x = image(net, x)
     _, h, w, c = net.shape(x)
     if layer.flag and h % 2 == w % 2 == 0:
@@ -160,7 +160,7 @@ def resize_nearest(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def tiled(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """TILE of pixels, as UpSampling2D does, or of the whole image."""
+    """Add TILE of pixels, as UpSampling2D does, or of the whole image."""
     x = image(net, x)
     if math.prod((*net.shape(x), *layer.stride)) > MAX_ELEMENTS:
         return [x]
@@ -186,7 +186,7 @@ def transpose_conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def reduce(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Reduce any axes of an image, or one value for each group of channels, which is subtracted from them."""
+    """Add a reduction of any axes of an image, or the subtraction of a mean from each group of channels."""
     if layer.other > 3:
         return [grouped(net, layer, image(net, x))]
     kind = ("SUM", "REDUCE_MAX", "MEAN", "REDUCE_MIN")[layer.channels % 4]
@@ -196,7 +196,7 @@ def reduce(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def grouped(net: Net, layer: Layer, x: int) -> int:
-    """The first steps of a group norm, in five dimensions."""
+    """Add the first operators of a group norm, in five dimensions."""
     *image_, channels = net.shape(x)
     groups = math.gcd(layer.channels, channels)
     x = net.reshape(x, (*image_, groups, channels // groups))

@@ -1,4 +1,4 @@
-"""Small models that cover the rows of tflm_memopt/tflm/builtin_memory.py, for comparisons with a real TFLM."""
+"""Build small models for each row of tflm_memopt/tflm/builtin_memory.py."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIGMOID, TANH = (1 / 256, -128), (1 / 128, 0)
 
 
 class T(NamedTuple):
-    """An input, constant or output of an operator."""
+    """An operand is an input, a constant or an output of an operator."""
 
     shape: Sequence[int] = IMAGE
     dtype: str = "INT8"
@@ -74,7 +74,7 @@ def _shaped(
     first: bool = False,
     outputs: int = 1,
 ) -> Callable[[], bytes]:
-    """Return an operator on an image and int32 constants. shape: of the output. first: constants precede the image."""
+    """Return an operator on an image and int32 constants, which precede the image if `first` is set."""
     extra = [ints(c) for c in constants]
     return _one(kind, [*extra, T()] if first else [T(), *extra], [T(shape)] * outputs, options)
 
@@ -170,7 +170,7 @@ def _pack() -> bytes:
 
 
 def lstm(dtype: str = "FLOAT32", *, units: int = 4, features: int = 3, steps: int = 2) -> bytes:
-    """Return an LSTM over a few steps, without optional inputs. dtype: type of the activations."""
+    """Return an LSTM over a few steps, without optional inputs."""
     net = Net()
     whole = dtype == "FLOAT32"
     bias_type = {"INT8": "INT32", "INT16": "INT64"}.get(dtype, dtype)
@@ -196,7 +196,7 @@ def lstm(dtype: str = "FLOAT32", *, units: int = 4, features: int = 3, steps: in
     options = schema.UnidirectionalSequenceLSTMOptionsT(fusedActivationFunction=schema.ActivationFunctionType.TANH)
     y = net.tensor((1, steps, units), dtype, affine(1 / 128))
     net.op("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [y], options)
-    if not whole:  # scales of the sums: those of the input, forget, cell and output gates, and of the hidden state
+    if not whole:  # the sums of the input, forget, cell and output gates and of the hidden state have these scales
         sums = [*(net.tensor((0,), "INT16", affine(2**-12)) for _ in range(4)), net.tensor((0,), "INT8", (1 / 128, 0))]
         net.graph.operators[-1].intermediates = np.asarray(sums, np.int32)
     return net.model(y)
@@ -260,7 +260,7 @@ def _while() -> bytes:
 
 
 def with_subgraphs(net: Net, output: int, *builders: Callable[[], int]) -> bytes:
-    """Return the net with one more subgraph per builder. A builder returns the subgraph's output."""
+    """Return the net with a further subgraph for each builder. A builder returns the subgraph's output."""
     net.graph.outputs = [output]
     graphs = [net.graph]
     for number, build in enumerate(builders):
@@ -394,7 +394,7 @@ ZOO: Mapping[str, Callable[[], bytes]] = {
     "dynamic_update_slice": _one("DYNAMIC_UPDATE_SLICE", [T(), T((1, 2, 2, 4)), ints(0, 1, 1, 0)], [T()]),
     "depth_to_space": _shaped("DEPTH_TO_SPACE", [], (1, 12, 10, 1), schema.DepthToSpaceOptionsT(blockSize=2)),
 }
-"""Builders of models that TFLM runs, by name."""
+"""The builders make models that TFLM runs."""
 
 REGION = _region
-"""A rewritten model with an empty program, which only a TFLM with a stand-in for our operator accepts."""
+"""The rewritten model has an empty program, which only a TFLM with another operator in place of ours accepts."""

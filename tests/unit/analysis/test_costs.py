@@ -11,16 +11,16 @@ from tflm_memopt.ops.packing import family
 from tflm_memopt.ops.packings import PACKINGS
 
 UNMEASURED = (Kind.BINARY_32, Kind.COMPARE_32)
-"""float32 kernels at the ends of networks, which take little time. Cores without a libm have no costs for these
-kernels.
+"""These float32 kernels occur at the ends of networks and take little time. Cores without a libm have no costs for
+float32 kernels.
 """
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])
 
 
 @TABLES
 def test_every_kernel_was_measured(table: Table) -> None:
-    """Every kernel was measured, except those of float32, and possibly of int4 (_S4). Without a measurement of one
-    kernel, the estimate of a model with this kernel is unknown.
+    """Every kernel was measured, apart from float32 kernels and some int4 kernels (_S4). The time of a model is unknown
+    if one of its kernels was not measured.
     """
     known, unknown = (Work(f"{name} rows", *range(1, len(AMOUNTS) + 1)) for name in ("CONV", "CONV_F32"))
     assert table.known([known]) and table.known([known, unknown]) is None

@@ -1,4 +1,4 @@
-"""Test the ranges of times on Espressif's chips against published figures, also of networks outside the fit."""
+"""Compare the estimated times on Espressif's chips with published times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tflm_memopt.model.reader import read
 MOBILENET = [
     (1, 64), (2, 128), (1, 128), (2, 256), (1, 256), (2, 512), *[(1, 512)] * 5, (2, 1024), (1, 1024),
 ]  # fmt: skip
-"""Stride and channels of the separable convolutions of MobileNetV1."""
+"""The separable convolutions of MobileNetV1 have these strides and channels."""
 
 
 def mobilenet(size: int, channels: int, width: float, classes: int) -> bytes:
@@ -51,7 +51,9 @@ def graph(name: str) -> Graph:
 
 
 TICK = 10
-"""Milliseconds between two ticks of FreeRTOS in ESP-IDF's default settings. TiGrIS waits for a tick after each tile."""
+"""FreeRTOS has a tick every so many milliseconds in ESP-IDF's default settings. TiGrIS waits for a tick of FreeRTOS
+after each tile.
+"""
 
 
 def computed(row: dict[str, Any]) -> tuple[float, float]:
@@ -73,7 +75,7 @@ def test_costs_contain_the_published_cycles_of_every_kernel() -> None:
         ranges = chip.kernels[row["kernel"]]
         low, high = (sum(row[unit] * span[end] for unit, span in ranges.items()) for end in (0, 1))
         assert low <= row["fast"] <= high, row
-        if "counted" in row and "plain" in row:  # cycles and instructions of the same C function on one chip
+        if "counted" in row and "plain" in row:  # both are of one C function on one chip
             low, high = chip.cycles_per_instruction
             assert low * row["counted"] <= row["plain"] <= high * row["counted"], row
 

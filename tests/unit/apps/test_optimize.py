@@ -120,7 +120,9 @@ def explored() -> AppExploration:
 
 
 def test_a_small_model_beside_one_on_two_cores_with_copies(tmp_path: Path) -> None:
-    """The small model's plan has buffers above those of the large one. Barriers follow from the common layout."""
+    """The small model's plan has buffers above those of the large one. The barriers of two cores follow from the common
+    layout.
+    """
     net = Net(2)
     models = {
         "large": AppModel(long(), {"cores": 2, "weights": "ram"}),

@@ -1,4 +1,4 @@
-"""Test app.toml: valid contents and errors."""
+"""Test valid and invalid contents of app.toml."""
 
 from __future__ import annotations
 

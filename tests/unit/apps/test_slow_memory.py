@@ -1,4 +1,4 @@
-"""Applications whose models share fast and slow memory."""
+"""Models of an application share fast and slow memory."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
 
 FAST = 1_000
-"""Fast memory of a model that needs more without slow memory."""
+"""The model needs more than this many bytes of fast memory if there is no slow memory."""
 ALONE, BOTH = 6_468, 12_820
-"""Arenas without slow memory, of one model and of two at the same time."""
+"""The arenas of one model and of two concurrent models have these bytes without slow memory."""
 
 
 pytestmark = pytest.mark.slow
@@ -49,7 +49,7 @@ def test_models_in_turn_share_slow_bytes(in_turn: AppOptimized) -> None:
 
 
 def test_models_at_the_same_time_have_their_own_slow_bytes(together: AppOptimized) -> None:
-    """The model with the larger arena gets less fast memory until both fit."""
+    """The model with the larger arena gets less fast memory until both models fit."""
     report = together.report
     assert report.arena.total <= 12_000 < BOTH
     assert report.slow == sum(done.report.memories.slow for done in together.models.values()) > 0

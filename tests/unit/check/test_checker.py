@@ -1,7 +1,7 @@
 """The checker refuses every planted defect.
 
-Plans of real models are damaged in one place each, and most kinds of damage are wrong for any plan. However, a moved
-buffer may be in free space, and another order of operands may be valid, too. A mutant that passes must run in the host
+Plans of real models are damaged in one place each, and most kinds of damage are wrong for any plan. Some kinds of
+damage may be harmless, for example a buffer that moves to free space. A mutant that passes must run in the host
 executor, with all buffers where the mutant puts them, and give the right bytes.
 """
 
@@ -24,7 +24,7 @@ from tflm_memopt.plan.plan import Plan, Role
 from tflm_memopt.plan.planner import plan
 
 QUICKLY = {"pointwise", "streamed"}
-"""Names of the plans that the quick tests damage."""
+"""The quick tests damage the plans of these names."""
 
 
 @pytest.fixture(params=MODELS)

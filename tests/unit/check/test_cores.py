@@ -1,4 +1,4 @@
-"""check/cores.py refuses every plan in which two cores race because of a wrong barrier or cut."""
+"""The checker refuses every plan in which two cores race because of a wrong barrier or cut."""
 
 from __future__ import annotations
 

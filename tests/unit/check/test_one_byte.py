@@ -105,5 +105,5 @@ def lives(*moments: tuple[int, int]) -> LiveRanges:
     ],
 )
 def test_lives_at_one_place(moments: list[tuple[int, int]], expected: bool) -> None:
-    """Live ranges include their first and last moment, and two ranges conflict if they share a moment."""
+    """Live ranges include the first and last moment, and two ranges with a common moment conflict."""
     assert apart(pieces(lives(*moments))) is expected

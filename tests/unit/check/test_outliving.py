@@ -1,4 +1,4 @@
-"""Operators that keep, read or send other rows than the model's operator are refused."""
+"""The checker refuses operators that keep, read or send other rows than the model's operator."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def found(graph: RowGraph, of: Callable[[RowOp], object]) -> tuple[int, RowOp]:
 
 
 def older(**changes: int) -> Callable[[RowGraph], RowGraph]:
-    """Return a fault of the window that reads kept rows."""
+    """Return a function that damages the window which reads kept rows."""
 
     def damaged(graph: RowGraph) -> RowGraph:
         key, op = found(graph, lambda op: op.older is not None)
@@ -51,7 +51,7 @@ def older(**changes: int) -> Callable[[RowGraph], RowGraph]:
 
 
 def kept(change: Callable[[RowOp], RowOp]) -> Callable[[RowGraph], RowGraph]:
-    """Return a fault of the operator that keeps rows."""
+    """Return a function that damages the operator that keeps rows."""
 
     def damaged(graph: RowGraph) -> RowGraph:
         key, op = found(graph, lambda op: op.state_write)

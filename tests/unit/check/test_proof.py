@@ -1,4 +1,6 @@
-"""The checker proves tiled groups in bulk. The replay accepts all plans that the proof accepts, with the same state."""
+"""The checker proves tiled groups of layers in bulk. A replay of single iterations accepts all plans that the proof
+accepts.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ def copied(arena: TaggedArena, source: SourceReplay) -> tuple[TaggedArena, Sourc
 
 
 class Both:
-    """Runs both the checker's proof and its replay."""
+    """Runs both the checker's proof and the checker's replay of single iterations."""
 
     def __init__(self) -> None:
         self.proved, self.unproved = 0, 0
@@ -114,7 +116,7 @@ def test_what_is_damaged_is_proved_only_where_the_replay_accepts_it(
 
 
 def replayed(found: Planned, plan: Plan) -> None:
-    """Check the plan by replay only, without the proof."""
+    """Check the plan by a replay of single iterations, without the proof."""
     with mock.patch.object(checker, "proved", return_value=False):
         checker.check(plan, found.graph)
 

@@ -1,4 +1,4 @@
-"""Operators that read other data than TFLM's kernels are refused, for every kind of operator."""
+"""The checker refuses operators that read other data than TFLM's kernels."""
 
 from __future__ import annotations
 

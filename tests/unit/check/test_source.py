@@ -17,7 +17,7 @@ from tflm_memopt.plan.plan import Role
 @pytest.mark.parametrize("name", ["streamed", "streamed classifier"])
 @pytest.mark.parametrize("role", [Role.ROLLING_BUFFER, Role.COUNTERS])
 def test_nothing_that_outlives_an_invoke_may_lie_where_rows_are_pushed(name: str, role: Role) -> None:
-    """The caller writes to the bytes of a pushed input while the group waits."""
+    """The caller writes rows of a streamed input while the program waits."""
     real = subject(name)
     plan, source = real.planned.plan, real.planned.graph.source
     assert source is not None

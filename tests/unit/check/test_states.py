@@ -62,12 +62,12 @@ def test_a_field_of_a_state_that_is_off_by_one(number: int, field: str, step: in
 
 
 def test_a_forgotten_reset() -> None:
-    """Without its index among the states, the rolling buffer would never be reset."""
+    """A rolling buffer that is not among the states would never be reset."""
     assert "the plan has states" in refused(replace(planned().plan, states=planned().plan.states[1:]))
 
 
 def test_rows_that_are_kept_before_they_are_read() -> None:
-    """A planner that ignores dependencies between states makes the mistake of keeping rows before these are read."""
+    """A planner that ignores dependencies between states would keep new rows before old rows are read."""
     parts = planned().graph
     hasty = {
         key: replace(op, inputs=op.inputs[:1], reads=op.reads[:1], access=op.access[:1]) if op.state_write else op

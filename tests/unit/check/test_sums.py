@@ -1,4 +1,4 @@
-"""The checker refuses running sums that do not match their window's rows."""
+"""The checker refuses running sums that do not match the rows of the window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Test the checker on tiled groups. Wrong plans are refused, and plans that pass run correctly."""
+"""Test the checker on groups of layers that run in tiles. The checker refuses wrong plans, and accepted plans run
+correctly.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ from tflm_memopt.plan.plan import Group, Plan
 from tflm_memopt.runtime import host, regions
 
 QUICK_SEEDS = (8, 14, 20)
-"""Seeds of the quick tests."""
+"""The quick tests use these seeds."""
 SEEDS = (*range(9), *QUICK_SEEDS[1:])
 
 
@@ -44,7 +46,7 @@ def passes(seed: int, mutant: Plan) -> bool:
 
 
 def outputs(seed: int, mutant: Plan) -> list[list[NDArray[np.int8]]] | None:
-    """Return the host executor's outputs by region, with the plan's buffers, or None if it refuses the program."""
+    """Return the outputs of each program with the plan's buffers, or None if the executor refuses a program."""
     model, found = planned(seed)
     new = read(lowered(model, replace(found, plan=mutant), OPTIONS))
     rng, result = np.random.default_rng(seed), []

@@ -1,4 +1,4 @@
-"""Check several devices together: messages match, and no device waits forever."""
+"""Programs of several devices are checked together: messages match, and no device waits forever."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_bytes_are_those_of_messages() -> None:
 
 
 def test_a_line_holds_what_both_send_before_they_receive() -> None:
-    """Each device sends four rows, then receives the other's rows. With a smaller buffer, both would wait forever."""
+    """Each device sends four rows, then receives four rows. With a smaller buffer, both devices would wait forever."""
     there = [row(0, 0, 1, sends=True, y=y) for y in range(4)] + [row(1, 1, 0, sends=False, y=y) for y in range(4)]
     back = [row(1, 1, 0, sends=True, y=y) for y in range(4)] + [row(0, 0, 1, sends=False, y=y) for y in range(4)]
     found = check_devices([there, back])

@@ -1,4 +1,4 @@
-"""The command line is a contract: flags, exit codes, JSON keys, files, and errors."""
+"""Test the flags, exit codes, JSON keys, files and errors of the command line."""
 
 from __future__ import annotations
 

@@ -128,11 +128,11 @@ def test_a_full_disk_leaves_nothing(folder: Path) -> None:
     resource = pytest.importorskip("resource", reason="file size limits are POSIX")
 
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))  # enough for the model, not for its C array
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))  # the model fits, and its C array does not
 
     done = subprocess.run(
         [*MAIN, "optimize", "small.tflite", "-o", "new/out"],
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # else Python leaves a truncated bytecode file
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # otherwise Python leaves a truncated bytecode file
         preexec_fn=limit,
         capture_output=True,
         text=True,

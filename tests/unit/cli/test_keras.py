@@ -1,4 +1,4 @@
-"""Convert a Keras model in one step: to int8 with the user's data, then as usual, with the accuracy of both."""
+"""Convert a Keras model to int8 with the user's data, and rewrite the int8 model in the same step."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ BAD: Sequence[tuple[str, list[str]]] = (
     ("bad_data", ["net.keras", "--calibrate", "none.npy"]),
     ("not_a_model", ["broken.keras", "--calibrate", "x.npy"]),
 )
-"""Error codes, with arguments that cause them."""
+"""Each error code has arguments that cause the error."""
 SAYS: Mapping[str, str] = {
     "lstm_loop": "unroll=True",
     "mine": "custom layer, Mine, whose code is not in the file",
@@ -99,7 +99,7 @@ PAGES = tuple(
         r"^tflm-memopt optimize model.keras .*$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE
     )
 )
-"""Arguments of the pages' commands for a Keras model."""
+"""The pages have commands with these arguments for a Keras model."""
 COMMANDS: Mapping[str, list[str]] = {
     **{f"page_{number}": [*arguments[:-1], f"page_{number}"] for number, arguments in enumerate(PAGES)},
     "net": ["net.keras", *IN_ONE_STEP],
@@ -112,7 +112,7 @@ COMMANDS: Mapping[str, list[str]] = {
 
 
 class Folder(NamedTuple):
-    """A folder with a small trained network and data, and with the answers of all commands."""
+    """The folder has a small trained network and data, and the answers of all commands."""
 
     path: Path
     codes: Mapping[str, int]

@@ -30,7 +30,7 @@ from tflm_memopt.runtime.verification import ComparedConstants
 RANGES = ("input_zero_point", "output_zero_point", "act_min", "act_max", "left_shift")
 
 AT_ONCE = (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
-"""Packings whose kernels may compute several pixels at once."""
+"""The kernels of these packings may compute several pixels at once."""
 
 
 @cache
@@ -92,7 +92,7 @@ def places(program: bytes) -> Iterator[tuple[str, int, int]]:
         for name in RANGES:
             field = OP.fields[name] if OP.fields else None
             if name == "left_shift" and op.packing in AT_ONCE:
-                continue  # left_shift is at_once here, which affects no value
+                continue  # left_shift is a number of pixels, which affects no value
             if field and name != "input_zero_point":
                 yield f"{n} {op.kind.name} {name}", at + field[1], field[0].itemsize
             elif field:
@@ -134,7 +134,7 @@ def test_every_float32_filter_has_its_counterpart() -> None:
 
 @pytest.mark.slow
 def test_constants_of_several_devices() -> None:
-    """A damaged weight is found whether a device has the whole operator or a part of it."""
+    """A damaged weight is found on any device, even if the device has only a part of an operator."""
     original = read(network())
     devices = [read(one.model) for one in tflm_memopt.optimize_devices(network(), 2, effort=0.05).models]
     found = compare_devices(original, devices, Changes())

@@ -30,8 +30,8 @@ def camera() -> bytes:
 
 
 def mostly_builtin() -> bytes:
-    """Return a model whose arena an operator without row kernel determines. Converting the dense layer at the model's
-    end saves little.
+    """Return a model whose arena depends on an operator without a row kernel. Only the dense layer at the model's end
+    can be converted, which saves little.
     """
     net = Net(4)
     x = net.input((1, 32, 32, 8))
@@ -41,7 +41,7 @@ def mostly_builtin() -> bytes:
 
 @pytest.mark.parametrize("limits", [{"board": "mkr_wifi_1010"}, {"target": "cortex-m4", "ram_limit": 30_000}])
 def test_a_limit_too_small_for_a_float_interface_names_int8_io(limits: dict[str, Any]) -> None:
-    """Each figure of a hint is the size of the arena that the hint's flags give."""
+    """The flags of a hint give an arena of the size that the hint states."""
     with pytest.raises(DoesNotFit) as no:
         tflm_memopt.optimize(camera(), **limits)
     assert no.value.code == "does_not_fit"
@@ -75,7 +75,7 @@ def test_a_limit_of_instructions_names_a_limit_of_ram_as_well() -> None:
 
 
 def test_scratch_is_named_in_what_does_not_fit() -> None:
-    """The buffer of a kernel's scratch belongs to a group, not to a tensor."""
+    """Scratch memory of a kernel is no tensor, but takes bytes of the arena."""
     net = Net(13)
     y = net.depthwise_conv2d(net.input((1, 1, 300, 4)), kernel=(1, 9), stride=(1, 2), out=(0.2, 0))
     with pytest.raises(DoesNotFit, match=r"scratch of the kernels 480 B"):
@@ -110,14 +110,14 @@ def test_a_rewrite_that_saves_less_than_it_costs_is_not_made(folder: Path, run: 
     balance = left["balance"]
     assert not balance["worthwhile"]
     assert 0 < balance["ram_saved"] < balance["flash_added"] == balance["model"] + balance["library"]
-    assert balance["tflm"] > 0  # this alone is not enough, since the saving is too small
+    assert balance["tflm"] > 0  # smaller code of TFLM is not enough, since the rewrite saves little RAM
     said = run("optimize", "builtin.tflite", "-o", "a").out
     (line,) = (line for line in said.splitlines() if line.startswith("  balance"))
     assert f"-{balance['ram_saved']:,} B of RAM, {balance['flash_added']:+,} B of flash" in line
 
 
 def heavy() -> bytes:
-    """A model with little RAM and 100 kB of weights."""
+    """Return a model with little RAM and 100 kB of weights."""
     net = Net(3)
     return net.model(net.fully_connected(net.fully_connected(net.input((1, 1000)), 100), 4))
 

@@ -17,13 +17,13 @@ from tflm_memopt.convert import saved
 from tflm_memopt.model import writer
 
 MORE = 3
-"""Ratio of the second model's operators to the first model's."""
+"""The second model has this many times the first model's operators."""
 SLACK = 1.25
-"""Allowed growth of calls per operator. A step whose calls grow quadratically would reach MORE."""
+"""The calls per operator may grow by this factor. Quadratic growth would reach MORE."""
 
 
 def regions(count: int) -> bytes:
-    """Return a model in which builtin operators separate all other operators, so that each of these is a region."""
+    """Return a model whose builtin operators separate all other operators."""
     net = Net(1)
     y = net.input((1, 16))
     for _ in range(count // 2):
@@ -61,6 +61,6 @@ def calls(model: bytes) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize(("made", "count"), [(regions, 60), (subgraphs, 60)])
 def test_calls_grow_with_the_number_of_operators(made: Callable[[int], bytes], count: int) -> None:
-    calls(made(8))  # one-time work of the process (imports, templates) must not count
+    calls(made(8))  # the first conversion also imports modules and reads templates, which must not count
     none, few, many = (calls(made(n)) for n in (8, count, MORE * count))
     assert many - none <= SLACK * MORE * (few - none)

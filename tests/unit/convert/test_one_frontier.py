@@ -1,4 +1,4 @@
-"""Every plan of optimize() is matched by a point of explore() in both RAM and cost, and all commands agree on times."""
+"""For every plan of optimize(), explore() has a point with no more RAM and no higher cost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def narrowing() -> bytes:
 
 
 def residual() -> bytes:
-    """Return a shortcut parallel to a convolution, followed by a dense layer."""
+    """Return a model with a shortcut parallel to a convolution, and a dense layer."""
     net = Net(5)
     x = net.conv2d(net.input((1, 8, 8, 3)), 8, kernel=(3, 3))
     x = net.add(x, net.conv2d(x, 8, kernel=(3, 3)))
@@ -55,7 +55,7 @@ def price(explored: Exploration, plan: Plan, work: tuple[Work, ...]) -> float:
 
 
 def limits(explored: Exploration) -> Iterator[Mapping[str, Any]]:
-    """Yield limits for optimize()."""
+    """Yield limits for the options of optimize()."""
     yield {}
     yield {"max_macs": 1}
     yield {"max_macs": 1.1}

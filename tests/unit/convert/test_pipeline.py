@@ -32,7 +32,7 @@ BUILTIN: dict[str, Any] = {"ops": "builtin", "effort": 0.05}
 
 
 def detector(size: int = 32) -> bytes:
-    """Heads on two maps with a CONCATENATION, so that chains may run in channel groups."""
+    """Return a detector with heads on two maps, whose layers may run in groups of channels."""
     net = Net(3)
     x = net.conv2d(net.input((1, size, size, 3)), 8, kernel=(3, 3), stride=(2, 2))
     x = net.conv2d(net.depthwise_conv2d(x), 16)

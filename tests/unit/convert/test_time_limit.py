@@ -1,4 +1,6 @@
-"""Limits of instructions and time hold or are refused. A time limit holds for the upper end of the range of cycles."""
+"""A limit of instructions or time holds, or the conversion is refused. A time limit holds for the highest estimate of
+cycles.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from tflm_memopt.report.times import verdict
 from tflm_memopt.results import Exploration, Report
 
 M4: dict[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
-"""Options of a search without recomputation, which is quick."""
+"""A search without recomputation is quick."""
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +98,7 @@ def test_a_board_gets_the_smallest_product_of_arena_and_time() -> None:
 
 @pytest.mark.slow
 def test_a_slower_model_names_a_faster_plan() -> None:
-    """The limit of 1.3 times the least arena refers to the generic program, since packed programs may need more."""
+    """The limit is 1.3 times the smallest arena of the generic program, since packed programs may need more."""
     generic, chosen = (tflm_memopt.optimize(KEYWORDS, board=board).report for board in (None, "esp32s3"))
     assert chosen.time
     assert chosen.time.change

@@ -81,7 +81,7 @@ def test_builtin_operators_never_copy(network: bytes) -> None:
 
 @pytest.mark.parametrize("target", ["generic", "cortex-m33", "esp-nn"])
 def test_two_cores(network: bytes, target: str) -> None:
-    """Core 0 copies the weights, and a barrier is between a copy and core 1's first iteration that reads the copy."""
+    """Core 0 copies the weights, and core 1 waits at a barrier before it reads a copy."""
     made = tflm_memopt.optimize(network, target=target, weights="ram", cores=2)
     assert copies(made) >= 2
     assert tflm_memopt.verify(network, made.model, runs=4).bit_exact
@@ -94,7 +94,7 @@ def test_two_cores(network: bytes, target: str) -> None:
 
 
 def without_the_barrier(planned: Planned) -> Iterator[Sharing]:
-    """Yield the shares of each group without its first barrier after the copies."""
+    """Yield the division of work between the cores without the first barrier after the copies."""
     for sharing in planned.plan.sharing:
         after = min((i for i in sharing.barriers if i > 0), default=None)
         copied = planned.plan.find(Role.WEIGHTS, planned.groups[sharing.step].trace.members[0].op.output)

@@ -1,4 +1,4 @@
-"""Compare the simulation of waiting devices with the same events given as times of single messages."""
+"""Compare the simulation of waiting devices with the times of single messages."""
 
 from __future__ import annotations
 

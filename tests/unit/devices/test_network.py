@@ -1,4 +1,4 @@
-"""Test optimize_devices() and its refusals."""
+"""Test results and refusals of optimize_devices()."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_what_crosses_runs_row_by_row_and_forwards() -> None:
 
 @pytest.fixture(scope="module")
 def tiled() -> tflm_memopt.Optimized:
-    """A device that receives rows, computes pixels of wide maps, and sends rows."""
+    """A device receives rows, computes pixels of wide maps, and sends rows."""
     net = Net(4)
     x = net.conv2d(net.input((1, 12, 24, 3)), 8, kernel=(3, 3))
     for channels in (24, 24, 24, 4):
@@ -178,7 +178,7 @@ def tiled() -> tflm_memopt.Optimized:
 
 @pytest.mark.parametrize("at", [0, -1])
 def test_the_checker_wants_whole_rows_of_messages(tiled: tflm_memopt.Optimized, at: int) -> None:
-    """at: position of the operator RECEIVE or SEND in the group."""
+    """The operator RECEIVE or SEND is at the position `at` of the group."""
     planned = request({}).conversion(tiled.original).of(tiled.plan).planned
     plan, graph = planned.plan, planned.graph
     (group,) = plan.steps
@@ -239,7 +239,7 @@ def test_rows_that_are_too_long_to_be_sent_are_not_sent() -> None:
 def test_only_impossible_splits_are_left_out(
     error: MemoptError, left_out: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Any error of a stage's conversion other than an impossible split ends the command."""
+    """An error in the conversion for a device ends the command, unless only the split is impossible."""
     before = Network.converted
 
     def converted(self: Network, *args: Any, **at: Any) -> OptimizedDevices:

@@ -1,4 +1,4 @@
-"""Test graphs that are split over devices."""
+"""Test the graphs of devices that compute parts of the same layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test the C++ that `optimize` writes: no warnings, the model's bytes, exactly its operators."""
+"""The C++ that `optimize` writes compiles without warnings, and registers exactly the model's operators."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_arena_is_never_too_small(converted: Optimized) -> None:
         assert nbytes % 16 == 0
 
 
-# A stub of TFLM that records calls; its classes are in different files in different versions.
+# The stub of TFLM records calls.
 RECORDER = """
 #pragma once
 #include <stdio.h>
@@ -153,7 +153,7 @@ def test_the_methods_are_those_of_tflm() -> None:
 
 
 def test_an_arena_that_is_not_known_is_the_users_to_say(converted: Optimized) -> None:
-    """A custom operator's memory is unknown, so no constant is emitted and only a minimum is checked."""
+    """The memory of a custom operator is unknown, so that no size of the arena is emitted."""
     least = arena_bytes(read(converted.model), converted.report)
     header = ops_header("mixed", read(converted.model), converted.report)
     assert "without what Mine * / __#error allocates, which is unknown" in header

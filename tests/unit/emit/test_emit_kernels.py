@@ -79,7 +79,7 @@ def test_a_build_without_tiles_refuses_groups_of_one_stripe(tmp_path: Path) -> N
 
 
 def test_a_build_refuses_what_needs_more_taps_than_it_has(tmp_path: Path) -> None:
-    """The build without the part refuses nothing else, and the converter's requirements match the library's."""
+    """A build without a part of the library refuses exactly the programs that need the part."""
     said, asked = build_without(Part.TAPS, tmp_path), set()
     for seed in range(24):
         drawn = depthwise(seed, Family.MVE).program

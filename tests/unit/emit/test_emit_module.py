@@ -1,5 +1,5 @@
 """Test the C module that `optimize --emit c` writes. The module compiles without warnings and passes its self-test.
-Models that cannot become a module are refused.
+Models that cannot become a C module are refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The ports of C modules are exactly the model's inputs and outputs in its order, and each has its own bytes."""
+"""A C module has the model's inputs and outputs in the model's order, each with separate bytes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_port_has_the_bytes_of_tflm(name: str, where: str, tmp_path: Path)
 
 
 def exchanged(source: str, a: str, b: str) -> str:
-    """Return the module with two accessors exchanged."""
+    """Return the C module with two of its functions exchanged."""
     swap = {a: b, b: a}
     return re.sub(rf"\b({a}|{b})\(void\) {{", lambda found: f"{swap[found[1]]}(void) {{", source)
 
@@ -48,8 +48,8 @@ def exchanged(source: str, a: str, b: str) -> str:
 @needs_compiler
 @pytest.mark.slow
 def test_swapped_ports_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`verify --c` detects exchanged ports of a C module, and tells where and by how much outputs differ. The self-test
-    of the C module detects exchanged ports, too.
+    """`verify --c` finds exchanged inputs or outputs of a C module, and tells which bytes differ. The self-test of a C
+    module also finds exchanged inputs or outputs.
     """
     model = MADE["swapped"]()
     (tmp_path / "original.tflite").write_bytes(model)
@@ -86,7 +86,7 @@ def test_another_models_module_is_refused(tmp_path: Path) -> None:
 
 
 def places(source: str, side: str) -> list[int]:
-    """Addresses of the inputs or outputs in the arena."""
+    """Return the addresses of the inputs or outputs in the arena."""
     return [int(at) for at in re.findall(rf"net_{side}(?:_\d+)?\(void\) {{ return \(.*\(arena \+ (\d+)\); }}", source)]
 
 

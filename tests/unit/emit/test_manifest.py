@@ -1,4 +1,4 @@
-"""Test `optimize --manifest`: a wake word's manifest gets the rewritten model's arena and keeps everything else."""
+"""`optimize --manifest` writes the new arena to a wake word's manifest, and keeps everything else."""
 
 from __future__ import annotations
 

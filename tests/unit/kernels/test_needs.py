@@ -1,4 +1,4 @@
-"""For each output element, compare the inputs that the access analysis finds with those that the interpreter reads."""
+"""The access analysis of a kernel finds the inputs that the interpreter reads for each output element."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_nothing_else_changes_an_element(described: KernelProgram) -> None:
     "described", [*WEIGHTED, *ELEMENTWISE, dense, rows.arg_max, rows.batch_matmul], ids=lambda k: k.name
 )
 def test_the_first_and_the_last_of_it_are_loaded(described: KernelProgram) -> None:
-    """The comparison covers kernels whose loads have no gaps and precede the store of their only output element."""
+    """The analysis supports kernels that load elements without gaps, and then store their only output element."""
     for seed in range(4):
         values, _ = drawn(described, np.random.default_rng(seed))
         values |= {name: 1 for name in values if name.startswith("dilation_")}

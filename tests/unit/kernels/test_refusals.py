@@ -1,4 +1,4 @@
-"""Test kernels whose descriptions are refused, with the messages."""
+"""Wrong descriptions of kernels are refused with a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lower plans to programs: addresses in the workspace, and the order of operands."""
+"""Test addresses in the workspace of programs, and the order of operands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ def planned(data: bytes, *, op_per_group: bool = False) -> Planned:
 
 
 def custom(found: Planned) -> CustomOp:
-    """Return all groups of the only region."""
     (region,) = (node for node in found.graph.nodes if isinstance(node, Region))
     return CustomOp(REGION, tuple(found.groups.values()), region.inputs, region.outputs)
 
@@ -48,7 +47,7 @@ def line_buffers() -> bytes:
 
 
 def two_groups() -> bytes:
-    """Return a model with a tensor that two groups share, and a dense layer on an image."""
+    """Return a model with a tensor between two groups of layers, and a dense layer on an image."""
     net = Net(seed=2)
     x = net.conv2d(net.input((1, 4, 4, 2)), 3, kernel=(3, 3))
     return net.model(net.fully_connected(x, 60))
@@ -76,7 +75,7 @@ def add_of(found: Planned) -> RowOp:
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_operands_are_listed_in_the_order_of_demand(order: tuple[int, int]) -> None:
-    """The operands' zero points, multipliers and shifts are in the same order."""
+    """Zero points, multipliers and shifts have the order of the operands."""
     found = planned(line_buffers())
     add = add_of(found)
     plan = replace(found.plan, steps=tuple(_demanding(step, add, order) for step in found.plan.steps))

@@ -1,4 +1,4 @@
-"""Test the rewritten model as a file: its operators, its memory plan, and all data that must stay unchanged."""
+"""Test the operators and the memory plan of a rewritten file, and the data that must stay unchanged."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_tensors_are_where_the_plan_puts_them() -> None:
 
 
 def test_builtin_operators_stay_byte_for_byte() -> None:
-    """Code, version, options and referenced tensors are unchanged."""
+    """The code, version, options and tensors of a builtin operator stay unchanged."""
     before, (after, _) = read(gated()), rewritten(gated())
 
     def builtin(model: Model) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Packing and reading back a program loses nothing."""
+"""A program that is written to bytes and read again is unchanged."""
 
 from __future__ import annotations
 
@@ -47,16 +47,14 @@ def example() -> Program:
 def test_round_trip() -> None:
     program = example()
     again = unpack(pack(program))
-    assert again == program  # this comparison leaves out arrays
+    assert again == program  # the comparison leaves out arrays
     for before, after in zip(program.ops, again.ops, strict=True):
         for name in ARRAYS:
             np.testing.assert_array_equal(getattr(before, name), getattr(after, name), err_msg=name)
 
 
 def grouped() -> Program:
-    """Return the two convolutions of example() in two channel groups and two stripes, and a third one that adds up
-    their results.
-    """
+    """Return three convolutions in two groups of channels and two stripes of rows, of which the last one adds up."""
     program = example()
     conv, depthwise = (dataclasses.replace(op, tile=3, channel_groups=2, group_channels=3) for op in program.ops)
     total = dataclasses.replace(

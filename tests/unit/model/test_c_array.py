@@ -1,4 +1,4 @@
-"""Test models in C and C++ source in common forms: xxd -i, TFLM's examples, our own files, and damaged ones."""
+"""Test models in C and C++ source: of xxd -i, of TFLM's examples, of our own files, and damaged ones."""
 
 from __future__ import annotations
 
@@ -70,6 +70,6 @@ def test_what_we_write_is_read(rest: bytes) -> None:
 
 @pytest.mark.parametrize("part", [b"uint8_t a[", b'"', b'\\"', b"/*", b"[[", b"char ", b"{", b"'\\"])
 def test_a_hostile_file_is_read_once(part: bytes) -> None:
-    """Half a megabyte is read in linear time."""
+    """The time to read half a megabyte is linear in the size."""
     with pytest.raises(ModelError):
         model_of(part * (500_000 // len(part)))

@@ -1,4 +1,4 @@
-"""Test models whose subgraphs call others, some of them endlessly."""
+"""Test models whose subgraphs call other subgraphs, some of them endlessly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tflm_memopt.model.graph import Graph, Op
 
 
 def graphs(*others: Sequence[int]) -> list[Graph]:
-    """Return subgraphs that call others, with two calls per IF."""
+    """Return subgraphs that call other subgraphs, with two calls per IF."""
     return [
         Graph({}, tuple(choice(k, *called[k : k + 2]) for k in range(0, len(called), 2)), (), ()) for called in others
     ]

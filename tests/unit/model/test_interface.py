@@ -1,4 +1,4 @@
-"""Compare the interfaces of two models, and the record of a rewrite's changes."""
+"""Test the comparison of two models' inputs and outputs, and the recorded changes of a rewrite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test TFLite metadata: usable contents, and damage that leaves the model intact."""
+"""Test TFLite metadata, also with damage that leaves the model intact."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LABELS = ("cat", "dog", "größe")
 
 
 def _table(b: flatbuffers.Builder, fields: dict[int, tuple[str, object]]) -> int:
-    """Write a table. fields: slot -> ("offset" or "byte", value)."""
+    """Write a FlatBuffers table, whose fields are offsets or bytes by slot."""
     b.StartObject(8)
     for slot, (kind, value) in fields.items():
         add = b.PrependUOffsetTRelativeSlot if kind == "offset" else b.PrependByteSlot
@@ -42,7 +42,7 @@ def _floats(b: flatbuffers.Builder, values: list[float]) -> int:
 
 
 def packed(file: str = "labels.txt", kind: int = AXIS_LABELS, means: tuple[float, ...] = (127.5,)) -> bytes:
-    """Return metadata of a model with an image input, and one output with two files, the labels last."""
+    """Return metadata of a model with an image input, and one output with two files, the last one with labels."""
     b = flatbuffers.Builder(256)
     other = _table(b, {0: ("offset", b.CreateString("about.txt")), 2: ("byte", 1)})
     labels = _table(b, {0: ("offset", b.CreateString(file)), 2: ("byte", kind)})
@@ -56,7 +56,7 @@ def packed(file: str = "labels.txt", kind: int = AXIS_LABELS, means: tuple[float
 
 
 def with_metadata(entry: bytes, files: dict[str, str] | None = None, values: int = 3) -> bytes:
-    """Return a model with `values` output values, this metadata entry, and the files after the model."""
+    """Return a model with `values` output values, metadata, and files after the model."""
     net = Net(1)
     tree = net.finished(net.fully_connected(net.input((1, 8)), values))
     writer.set_metadata(tree, ENTRY, entry)

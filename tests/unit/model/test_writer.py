@@ -1,4 +1,4 @@
-"""Test that the writer is lossless, aligned and small, and test the edits of a rewrite."""
+"""The writer loses nothing, aligns data and writes small files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rich() -> Net:
         )
     ]
     net.tree.subgraphs.append(schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="other"))
-    net.tree.buffers.append(schema.BufferT(data=np.zeros(0, np.uint8)))  # an empty array differs from an absent one
+    net.tree.buffers.append(schema.BufferT(data=np.zeros(0, np.uint8)))  # an empty array differs from an absent array
     return net
 
 
@@ -67,7 +67,7 @@ def test_buffers_start_at_multiples_of_16(length: int) -> None:
 
 
 def _unaligned(tree: Any) -> bytes:
-    """Write with the object API, which ignores force_align."""
+    """Write a model with FlatBuffers' object API, which ignores force_align."""
     for size in range(1, 20):
         builder = flatbuffers.Builder(1024)
         tree.description = "x" * size
@@ -100,7 +100,7 @@ def test_edits_leave_the_original_alone() -> None:
 def test_what_nothing_names_is_dropped() -> None:
     tree = writer.edit(read(rich().model(6)))
     graph = tree.subgraphs[0]
-    graph.operators = graph.operators[2:]  # only the FULLY_CONNECTED remains
+    graph.operators = graph.operators[2:]  # only the operator FULLY_CONNECTED remains
     dense_input = int(graph.operators[0].inputs[0])
     writer.replace_interface(tree, {0: dense_input})
     writer.rename_tensor(tree, dense_input, "image")
@@ -118,4 +118,4 @@ def test_what_nothing_names_is_dropped() -> None:
     assert weights is not None
     np.testing.assert_array_equal(weights, original.tensors[original.ops[2].inputs[1]].data)
     assert interface.metadata(model.tree, "min_runtime_version") == b"2.9.0" + bytes(11)
-    assert len(model.tree.buffers) == 4  # the model's buffers are the empty one, weights, bias and metadata
+    assert len(model.tree.buffers) == 4  # the model has an empty buffer and buffers for weights, bias and metadata

@@ -20,7 +20,7 @@ Edit = Callable[[Net], None]
 
 
 def conv(net: Net, **options: Any) -> int:
-    """Add a convolution. The operator's tensors by index: 0 input, 1 filter, 2 output, 3 bias."""
+    """Add a convolution. The operator's tensors are 0 input, 1 filter, 2 output, 3 bias."""
     return net.conv2d(net.input((1, 6, 5, 4)), 3, kernel=(3, 3), **options)
 
 
@@ -30,17 +30,17 @@ def batch_matmul(net: Net) -> int:
 
 
 def remembering(net: Net) -> int:
-    """Add an SVDF. Tensors by index: 0 input, 1 feature weights, 2 time weights, 3 bias, 4 state, 5 output."""
+    """Add an SVDF. The tensors are 0 input, 1 feature weights, 2 time weights, 3 bias, 4 state, 5 output."""
     return svdf(net, net.input((1, 6)), 4, rank=2, memory=3)
 
 
 def recurrent(net: Net) -> int:
-    """Add an LSTM. Tensors: 0 input, 1 to 8 weights, 9 to 12 biases, 13 last output, 14 cells, 15 output."""
+    """Add an LSTM. The tensors are 0 input, 1 to 8 weights, 9 to 12 biases, 13 last output, 14 cells, 15 output."""
     return lstm(net, net.input((1, 3, 6)), 4)
 
 
 def without(*operands: int) -> Edit:
-    """Return a function that removes these operands of the first operator."""
+    """Return a function that removes operands of the first operator."""
 
     def edit(net: Net) -> None:
         net.graph.operators[0].inputs[[*operands]] = -1
@@ -127,7 +127,7 @@ MODELS: dict[str, Callable[[Net], int]] = {
     "remembering": remembering,
     "recurrent": recurrent,
 }
-"""Builders of models of one operator."""
+"""The builders make models of one operator."""
 CASES: list[tuple[str, Edit, str, str]] = [
     ("conv", operator(inputs=np.array([0], np.int32)), "count_of_operands", "1 inputs, 1 outputs"),
     (
@@ -244,5 +244,5 @@ def test_int16_that_tflm_would_compute_in_another_way() -> None:
     assert refused(net, y).code == "int32_bias"
     net = Net(activations="INT16")
     y = conv(net)
-    net.graph.tensors[2].quantization.scale = np.array([2e-6], np.float32)  # requires a rescaling by 2^8 or more
+    net.graph.tensors[2].quantization.scale = np.array([2e-6], np.float32)  # the values are rescaled by 2^8 or more
     assert refused(net, y).code == "executable"

@@ -1,4 +1,4 @@
-"""Damage plans in one place each: in any group, or in the addresses of buffers."""
+"""Damage plans in one place each, in a group of layers or in the address of a buffer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tflm_memopt.plan.loops import iterations
 from tflm_memopt.plan.plan import Buffer, Group, Plan, Role, Stage
 
 Mutants = Iterator[tuple[str, Plan]]
-"""Description of the damage, and the plan."""
+"""A mutant is a damaged plan with a description of the damage."""
 
 
 def with_buffer(plan: Plan, i: int, buffer: Buffer) -> Plan:
@@ -73,7 +73,7 @@ def repeated_steps(plan: Plan) -> Mutants:
 
 
 def swapped_steps(plan: Plan) -> Mutants:
-    """Swap steps. In these models, every group depends on the previous group."""
+    """Swap steps."""
     for n in range(len(plan.steps) - 1):
         steps = list(plan.steps)
         steps[n], steps[n + 1] = steps[n + 1], steps[n]
@@ -100,7 +100,7 @@ def other_orders(plan: Plan) -> Mutants:
 
 
 def other_ways_to_sum(plan: Plan) -> Mutants:
-    """Let iterative operators lose their sums, and readers take a rolling buffer for a whole tensor."""
+    """Let operators that add up rows lose their sums."""
     for n, group in groups(plan):
         for s, stage in enumerate(group.stages):
             if stage.iterative:

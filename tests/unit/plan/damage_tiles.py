@@ -1,4 +1,4 @@
-"""Damage plans of tiled groups in one place each."""
+"""Damage plans of groups of layers that run in tiles, in one place each."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _nests(plan: Plan, field: str, change: int, least: int | None = None) -> Mut
 
 
 def shallower_column_windows(plan: Plan) -> Mutants:
-    """Make column windows shallower. The buffer keeps its size or shrinks with the column window."""
+    """Make column windows shallower. The rolling buffer keeps its size or shrinks with the column window."""
     for i, b in _column_windows(plan, "depth", -1):
         pixel = b.nbytes // sum(column_window.depth for column_window in plan.buffers[i].column_windows)
         for nbytes in (b.nbytes, b.nbytes - pixel):
@@ -62,7 +62,7 @@ def missing_stripes(plan: Plan) -> Mutants:
 
 
 def other_groups(plan: Plan) -> Mutants:
-    """Change the groups of one operator out of three. No tensor has a thousand channels."""
+    """Change the channel groups of one operator out of three. No tensor has a thousand channels."""
     for change in (-1, 1, 1000):
         yield from _nests(plan, "channel_groups", change, least=2)
 

@@ -1,4 +1,4 @@
-"""Graphs of row operators without weights, drawn by hand or at random."""
+"""Build graphs of operators without weights, by hand or at random."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tflm_memopt.rowgraph.regions import partition
 
 @dataclass
 class Sketch:
-    """A graph under construction. Every method adds one operator and returns its output."""
+    """Every method adds one operator to a graph and returns the operator's output."""
 
     rows: dict[TensorId, Rows] = field(default_factory=dict)
     ops: list[RowOp] = field(default_factory=list)
     inputs: list[TensorId] = field(default_factory=list)
     first: TensorId = 0
-    """Number of the graph's first tensor."""
+    """The graph's first tensor has this number."""
 
     def input(self, h: int, w: int, c: int) -> TensorId:
         self.inputs.append(self._tensor(Rows(h, w, c)))
@@ -66,11 +66,11 @@ class Sketch:
         return self._op(Kind.CONV, (x,), Rows(1, 1, units), Window(rows.h, rows.w))
 
     def chain(self, *wanted: TensorId, across: int = 0) -> Chain:
-        """Return all operators as one region. wanted: tensors that are read after the region."""
+        """Return all operators as one chain, whose tensors `wanted` are read later."""
         return Chain(tuple(range(len(self.ops))), tuple(self.ops), frozenset(wanted), across)
 
     def graph(self, *outputs: TensorId) -> Graph:
-        # operators without parameters
+        # the operators have no parameters
         ops = tuple(Op(i, "SKETCH", op.inputs, (op.output,)) for i, op in enumerate(self.ops))
         tensors = {t: Tensor(t, f"t{t}", (1, r.h, r.w, r.c), "INT8") for t, r in self.rows.items()}
         return Graph(tensors, ops, tuple(self.inputs), outputs)
@@ -95,7 +95,7 @@ class Sketch:
 
 
 def random_sketch(seed: int, *, least: int = 2, most: int = 7, tallest: int = 9) -> Sketch:
-    """Draw chains, branches, residuals, strides larger than the kernel, dilation and sums. There is one input."""
+    """Draw chains, branches, residuals, strides larger than the kernel, dilation and sums."""
     rng = random.Random(seed)
     s = Sketch()
     s.input(rng.randint(1, tallest), rng.randint(1, 4), rng.randint(1, 6))

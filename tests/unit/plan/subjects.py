@@ -1,4 +1,4 @@
-"""Plans of real models, and their expected outputs."""
+"""Plan models, and compute the expected outputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPTIONS = ConversionOptions(seconds=0.1)
 
 
 def _classifier() -> bytes:
-    """Return residual groups, one of them strided, global pooling, and dense layers."""
+    """Return a classifier with two shortcuts, one of them with a stride, and a dense layer."""
     net = Net(seed=3)
     stem = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3), activation="RELU")
     y = net.conv2d(net.conv2d(stem, 8, kernel=(3, 3)), 8, kernel=(3, 3))
@@ -35,7 +35,7 @@ def _classifier() -> bytes:
 
 
 def _pyramid() -> bytes:
-    """Return a model with three outputs of different heights. One of the outputs is also an operator's input."""
+    """Return a model with three outputs of different heights. The tensor of one output is also an operator's input."""
     net = Net(seed=4)
     x = net.depthwise_conv2d(net.input((1, 16, 6, 4)), kernel=(3, 3))
     small = net.conv2d(net.pool(x), 6, kernel=(3, 3))
@@ -51,7 +51,7 @@ def _pointwise() -> bytes:
 
 
 def _fused() -> bytes:
-    """Return one group with line buffers, a shortcut and sums, with inner tensors larger than input and outputs."""
+    """Return a model with a shortcut and sums, whose inner tensors are larger than input and outputs."""
     net = Net(seed=6)
     x = net.conv2d(net.input((1, 30, 12, 1)), 8, kernel=(3, 3))
     y = net.depthwise_conv2d(net.conv2d(x, 8, kernel=(5, 3)), kernel=(3, 3), dilation=(2, 1))
@@ -75,12 +75,12 @@ INPUTS = {
     "external": "external",
     "external pointwise": "external",
 }
-"""Place of each model's input that is not in the arena."""
+"""The inputs of these models are not in the arena."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A model, its plan, and its expected outputs."""
+    """A subject is a model with its plan and expected outputs."""
 
     model: Model
     planned: Planned

@@ -1,4 +1,4 @@
-"""Single pixels that packed kernels compute at once: wider tiles for more RAM, and the checker's limits."""
+"""Packed kernels may compute several pixels at once, for more RAM, within the checker's limits."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def at_once(plan: Plan) -> list[int]:
 
 
 WHOLE_ROW = 1000
-"""A number of pixels that exceeds the width of any row."""
+"""The number of pixels exceeds the width of any row."""
 
 
 def wide(plan: Plan) -> list[int]:
-    """Return the number of pixels that each stage in a tiled group computes at once, WHOLE_ROW if it runs by row."""
+    """Return how many pixels each tiled operator computes at once, or WHOLE_ROW."""
     groups = (step for step in plan.steps if isinstance(step, Group) and step.stripes)
     return [(stage.nest.tile or WHOLE_ROW) * stage.at_once for group in groups for stage in group.stages]
 
 
 def iterations(done: Sequence[Work]) -> float:
-    """Return a cost: the number of iterations."""
+    """Return the number of iterations as the cost of a plan."""
     return sum(work.iterations for work in done)
 
 
@@ -85,7 +85,7 @@ def test_two_rows_are_only_for_their_kernels() -> None:
 
 
 def refusal(found: Planned, number: int, most: int) -> str:
-    """Return the checker's error if a stage of the first group computes `most` iterations at once."""
+    """Return the checker's error if an operator of the first group computes `most` iterations at once."""
     group = found.plan.steps[0]
     assert isinstance(group, Group)
     stages = list(group.stages)
@@ -108,7 +108,7 @@ def test_only_single_pixels_are_joined_and_at_most_four() -> None:
 
 
 def test_a_depthwise_convolution_never_writes_over_its_own_input() -> None:
-    """A kernel for several pixels at once writes the first ones before it has read the windows of the others."""
+    """A kernel for several pixels writes the first pixels before it has read the windows of the last pixels."""
     net = Net(1)
     x = net.input((1, 12, 6, 8))
     with forced(Settings(tile=1, at_once=2, group_channels=0).once, 5):

@@ -1,4 +1,4 @@
-"""Compare the choice of a point on each model's frontier with all choices."""
+"""Compare the chosen plan of each model with all choices."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ def frontier(rng: random.Random, points: int, busy: int = 0) -> list[Point]:
 
 
 def top(heads: Sequence[int], meet: Collection[tuple[int, int]]) -> int:
-    """Return the smallest arena for heads of these sizes, which is found by placing the heads in every order. meet:
-    pairs of heads that may not overlap.
-    """
+    """Return the smallest arena for heads of these sizes, of which the pairs `meet` may not overlap."""
     units, best = [-(-head // 16) for head in heads], 1 << 60
     for order in permutations(range(len(heads))):
         start: dict[int, int] = {}
@@ -42,7 +40,7 @@ def top(heads: Sequence[int], meet: Collection[tuple[int, int]]) -> int:
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("seed", range(6))
 def test_no_choice_is_better(seed: int, count: int) -> None:
-    """On two cores, models 1 and 2 stay on one of them."""
+    """Models 1 and 2 stay on one of two cores."""
     rng = random.Random(seed)
     models = [frontier(rng, 3, busy=600_000) for _ in range(3)]
     meet = {(0, 1)} if seed % 2 else {(0, 1), (1, 2)}

@@ -1,4 +1,4 @@
-"""Test candidate groups: incremental sums over iterations match counting from scratch."""
+"""Incremental sums over iterations match a count from scratch, for all groups that the planner considers."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def test_branches_that_end_in_whole_tensors_share_the_rows_that_they_read() -> N
     graph = s.row_graph(s.conv(shared, 4), s.conv(shared, 4))
     found = plan(graph)
     check(found, graph)
-    # the head holds the results of both convolutions, the input, and a few rows of the shared tensor
+    # the arena holds the results of both convolutions, the input, and a few rows of the shared tensor
     assert found.head < 64 * 8 * (1 + 4 + 4) + 8 * 64 * 8
     assert any(isinstance(step, Group) and step.in_turn for step in found.steps)

@@ -1,4 +1,4 @@
-"""Layouts are valid, never below the bound, and optimal where that can be verified exhaustively."""
+"""Addresses of buffers are valid, and optimal where all addresses can be tried."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SECONDS = 5.0
 
 
 def random_problem(seed: int, *, most: int, largest: int) -> LayoutProblem:
-    """Draw buffers and least distances in each direction: none, the lower buffer's size, or less, even below 0."""
+    """Draw buffers and their least distances in each direction."""
     rng = random.Random(seed)
     count = rng.randint(1, most)
     nbytes = tuple(rng.randint(1, largest) for _ in range(count))
@@ -43,7 +43,7 @@ def random_problem(seed: int, *, most: int, largest: int) -> LayoutProblem:
 
 
 def is_valid(problem: LayoutProblem, layout: Layout) -> bool:
-    """Return whether all buffers are aligned and inside the arena, and all pairs far enough apart in a direction."""
+    """Return whether all buffers are aligned and inside the arena, and all pairs are far enough apart."""
     at = layout.offsets
     inside = all(o >= 0 and o + n <= layout.top for o, n in zip(at, problem.nbytes, strict=True))
     aligned = all(o % a == 0 for o, a in zip(at, problem.align, strict=True))

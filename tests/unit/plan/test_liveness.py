@@ -1,4 +1,4 @@
-"""Test the minimum distance of two buffers with closed forms, and with the checker for every byte."""
+"""Test the minimum distance of two buffers with formulas, and with the checker for every byte."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ranges_of(chain: Chain, group: Candidate) -> tuple[LiveRange, ...]:
 
 
 def constraint(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -> int:
-    """Return how many bytes above `lower` the tensor `upper` must start if the sketch is one group."""
+    """Return how many bytes above the tensor `lower` the tensor `upper` must start."""
     chain = s.chain(*wanted)
     ranges = ranges_of(chain, whole_group(chain))
     index = {c.buffer.key: i for i, c in enumerate(ranges) if c.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)}
@@ -41,7 +41,7 @@ def constraint(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -
 
 @pytest.mark.parametrize(("n", "k"), [(16, 16), (16, 48), (48, 16), (1, 7), (7, 1)])
 def test_pointwise_is_vmcu_s_closed_form(n: int, k: int) -> None:
-    """The formula of vMCU (section 4) is max(MN, MK) + min(N, K) - 1 segments, here with segments of one byte."""
+    """The formula of vMCU (section 4) is max(MN, MK) + min(N, K) - 1 segments, which are bytes in the test."""
     m = 12
     s = Sketch()
     x = s.input(m, 1, k)
@@ -53,10 +53,9 @@ def test_pointwise_is_vmcu_s_closed_form(n: int, k: int) -> None:
 
 
 def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distance: int) -> str:
-    """Return the checker's error message for a layout with content `high` `distance` bytes above content `low`; "" if
-    valid.
+    """Return the checker's error message, or "", for buffer `high` `distance` bytes above buffer `low`.
 
-    All other contents are placed far from these two.
+    All other buffers are far away.
     """
     ranges = ranges_of(chain, group)
     far, offsets = sum(c.buffer.nbytes + 64 for c in ranges), [0] * len(ranges)
@@ -88,7 +87,7 @@ def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distan
 @settings(max_examples=examples(20), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_every_constraint_is_safe(number: int) -> None:
-    """The checker accepts the computed distance of each pair of buffers, in both directions, one pair at a time."""
+    """The checker accepts the computed distance of each pair of buffers, in both directions."""
     s = random_sketch(number, most=5)
     chain = s.chain(*s.unread())
     group = whole_group(chain)
@@ -104,7 +103,7 @@ def test_a_byte_less_is_too_close(number: int) -> None:
     """For a single operator whose input is above its output, the computed minimum distance is exact."""
     s = random_sketch(number, least=1, most=1)
     (op,) = s.ops
-    assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # one byte fits on read bytes or outside
+    assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # a single byte always has space
     chain = s.chain(op.output)
     group = whole_group(chain)
     ranges = ranges_of(chain, group)

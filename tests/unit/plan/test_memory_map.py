@@ -1,4 +1,4 @@
-"""Test memory maps of TFLM's own layout and of the plan, buffer by buffer."""
+"""Test the memory maps of TFLM's layout and of the plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test loop nests: the outputs of the iterations, in their order."""
+"""Test the outputs of the iterations of loop nests, in their order."""
 
 from __future__ import annotations
 

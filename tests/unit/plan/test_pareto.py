@@ -1,4 +1,4 @@
-"""Test which points of a frontier stay."""
+"""A frontier keeps the points that are best in some way."""
 
 from __future__ import annotations
 

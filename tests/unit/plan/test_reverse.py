@@ -1,4 +1,4 @@
-"""Test groups that run from the last row to the first: the live ranges of their buffers."""
+"""Test operators that run from the last row to the first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tflm_memopt.plan.iteration.reversal import reversed_op
 
 
 def test_a_reversed_window_pads_on_the_other_side() -> None:
-    """With a stride of 2, a window over eight rows pads one row below; the reversed window pads one row above."""
+    """A window with a stride of 2 pads one row below, and the reversed window pads one row above."""
     s = Sketch()
     s.conv(s.input(8, 1, 4), 4, stride=2)
     assert s.ops[0].window.pad_top == 0

@@ -1,4 +1,4 @@
-"""Test orders of operators on whole tensors: the thesis's example, and all orders of small random graphs."""
+"""The order of operators on whole tensors is the best of all orders, for small random graphs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def bytes_at_worst(problem: OrderProblem, order: Sequence[int]) -> int:
 
 
 def random_dag(seed: int) -> OrderProblem:
-    """Draw tasks with several readers, several outputs, and pairs that must keep their order."""
+    """Draw tasks with several outputs and readers, and pairs that must keep their order."""
     rng = random.Random(seed)
     count = rng.randint(1, 7)
     tasks, tensors = [], 1
@@ -60,7 +60,7 @@ def random_dag(seed: int) -> OrderProblem:
 
 
 def random_flow(seed: int) -> OrderProblem:
-    """Each tensor of these tasks has at most one reader."""
+    """Draw tasks whose tensors have at most one reader each."""
     rng = random.Random(seed)
     tasks: list[Task] = []
     free: list[int] = []

@@ -1,4 +1,4 @@
-"""Random tiled groups of random networks, for tests of the planner."""
+"""Draw random networks in random tiled groups of layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test the HTML report: it has every figure of the JSON, needs no network access, and escapes names."""
+"""The HTML report has every figure of the JSON report, needs no network access, and escapes names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tflm_memopt.results import InterfaceReport, KeptBuiltin, Optimized
 
 
 class Page(HTMLParser):
-    """Visible text and elements of the page."""
+    """The parser collects the visible text and the elements of the page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

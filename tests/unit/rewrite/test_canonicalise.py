@@ -1,4 +1,4 @@
-"""Test rewrite rules: their results and the text of their refusals. tests/tflm proves equal numbers."""
+"""Test the results and the refusals of rewrite rules."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_pad_goes_into_each_convolution_that_reads_it() -> None:
     assert types(result) == ["CONV_2D", "DEPTHWISE_CONV_2D"]
     conv, depthwise = result.graph.ops
     assert (conv.inputs[0], conv.options[EXPLICIT_PADDING], conv.stands_for) == (0, (1, 1, 2, 0), (0, 1))
-    # the padding is 1 row before and 2 rows after
+    # the image is padded by 1 row before and 2 rows after
     assert (depthwise.options[EXPLICIT_PADDING], depthwise.stands_for) == ((2, 3, 3, 2), (0, 2))
     assert not result.refusals
 

@@ -1,4 +1,4 @@
-"""Test --int8-io: which operators are removed, and which changes are recorded. verify checks that the numbers agree."""
+"""Test which operators --int8-io removes, and which changes are recorded."""
 
 from __future__ import annotations
 

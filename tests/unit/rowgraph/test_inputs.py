@@ -1,4 +1,4 @@
-"""Test the places where an input may be, and the reasons for refusals."""
+"""Test where the input of a model may be, and the refusals of other places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test that regions are convex, maximal in simple cases, and have the right views and borders."""
+"""Regions of converted operators are convex, and as large as possible in simple cases."""
 
 from __future__ import annotations
 
@@ -133,7 +133,9 @@ def ops_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> l
 
 
 def test_an_operator_with_state_waits_for_the_one_before() -> None:
-    """Operator 2 waits for a region that waits for operator 4. Operator 3 could run before, but has state and waits."""
+    """Operator 2 waits for a region of operators that waits for operator 4. Operator 3 has a state and waits, although
+    it could run before.
+    """
     ops = [(BUILTIN, (0,)), (OURS, (1,)), (STATE, (2,)), (STATE, (0,)), (BUILTIN, (0,)), (OURS, (5, 2))]
     kept = [node.op for node in partition(*graph_of(ops)).nodes if isinstance(node, BuiltinNode)]
     assert [i for i in kept if ops[i][0] == STATE] == [2, 3]

@@ -1,4 +1,4 @@
-"""Test which operators run twice, the resulting graph, and the gain."""
+"""Test which operators run twice to save memory."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from tflm_memopt.errors import UsageError
 
 SIZE, WIDE = 10, 24
 EXPAND, DEPTHWISE, MUL, ADD = 1, 2, 7, 9
-"""Numbers of the operators of squeeze_excite()."""
 
 
 def squeeze_excite() -> bytes:
-    """An inverted residual with a gate; its wide tensor is six times as large as its input."""
+    """Return an inverted residual with a gate, whose wide tensor is six times as large as the input."""
     net = Net(3)
     x = net.conv2d(net.input((1, SIZE, SIZE, 3)), 4, kernel=(3, 3))
     return net.model(_inverted(net, x))
@@ -38,7 +37,7 @@ def _inverted(net: Net, x: int) -> int:
 
 
 def centred() -> bytes:
-    """Return a model whose late reader is no gate: the mean of each channel is subtracted from it."""
+    """Return a model that subtracts the mean of each channel from the channel."""
     net = Net(5)
     wide = net.conv2d(net.conv2d(net.input((1, 12, 12, 2)), 2), 16)
     return net.model(net.conv2d(net.binary("SUB", wide, net.mean(wide, (1, 2)), out=(0.1, 0)), 2))
@@ -60,7 +59,7 @@ def test_compute_buys_ram_and_the_bytes_stay(model: Callable[[], bytes]) -> None
     assert again.plan.passes
     assert again.report.arena.total < without.report.arena.total <= once.report.arena.total
     assert again.report.overhead <= 2.5
-    assert again.report.flash.rewritten < once.report.flash.rewritten + 4096  # weights are not duplicated
+    assert again.report.flash.rewritten < once.report.flash.rewritten + 4096  # the file has no second copy of weights
     assert tflm_memopt.verify(data, again.model, runs=2).bit_exact
     stages = [stage for group in again.report.groups for stage in group.stages if stage.rematerialised]
     assert len(stages) == sum(len(second.ops) for second in again.plan.passes)

@@ -1,4 +1,4 @@
-"""Test sliding windows: the new rows of each layer, the kept rows, and layers that cannot slide."""
+"""Test the new rows and the kept rows of each layer over a sliding window, and layers that cannot slide."""
 
 from __future__ import annotations
 
@@ -58,10 +58,12 @@ def padded(height: int = 40, layers: int = 2) -> bytes:
 
 
 def test_rows_that_depend_on_padding_are_made_again() -> None:
-    """The last layer's two end rows depend on padding. For the lower two, the first layer makes three more rows."""
+    """The last layer's two end rows depend on padding. The first layer makes three more rows for two rows that depend
+    on padding.
+    """
     made = [op.writes.h for op in slid(padded(), 1) if op.name == "CONV_2D"]
     assert made == [1, 1, 3, 2, 1, 2]
-    # rows in the rolling buffers of the first layer, the second layer and the mean
+    # the rolling buffers of the first layer, the second layer and the mean have these rows
     assert kept(padded(), 1) == [39, 2, 35]
     annotated = pipeline.annotate(read(padded()).graph)
     assert with_sliding(annotated, 1)[0].macs < 0.2 * annotated.macs

@@ -1,4 +1,4 @@
-"""Test the row graph's verifier: the graphs of all steps pass, and each rule detects a violation."""
+"""The verifier accepts the graphs of all steps of a conversion, and each rule finds a violation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Damage = Callable[[RowGraph], RowGraph]
 
 
 def sound() -> RowGraph:
-    """Two regions with a builtin operator between them."""
+    """Return a model with a builtin operator between two parts that can be converted."""
     net = Net()
     x = net.conv2d(net.input((1, 8, 8, 4)), 8)
     y = net.conv2d(net.add_n(x, x), 4)

@@ -1,4 +1,4 @@
-"""Test arrays from files: accepted files, and messages for others."""
+"""Test arrays from files, and the messages for files that are refused."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""Arena sizes of a real TFLM on a Cortex-M4: head, arena_used_bytes(), and the smallest arena of AllocateTensors.
+"""The tables have arena sizes of TFLM on a Cortex-M4: head, arena_used_bytes(), and the smallest arena of
+AllocateTensors.
 
 They were measured with tensorflow/tflite-micro at 90b983c2b, reference kernels, arm-none-eabi-g++ 12.2 with
 -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -Os -DNDEBUG -DTF_LITE_STATIC_MEMORY, run by QEMU 7.2 on mps2-an386 with a
 16-byte aligned arena: the plain MicroInterpreter in a large arena (a multiple of 16 B), then in an arena of the third
-number of bytes, which succeeds, and in one of a byte less, which fails. The bytes of the head are the recording
-interpreter's.
+number of bytes, which succeeds, and in one of a byte less, which fails. The recording interpreter gave the bytes of the
+head.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ REAL_MODELS: Mapping[str, Measured] = {
     "mcunet_vww_80_float_io": (161_472, 219_744, 219_740),
     "mcunetv2_large_224_float_io": (2_451_840, 2_602_048, 2_602_040),
 }
-"""Measurements by file name."""
+"""The table has the measurements by file name."""
 
 ZOO: Mapping[str, Measured] = {
     "abs": (256, 612, 616),
@@ -94,7 +95,9 @@ ZOO: Mapping[str, Measured] = {
     "while": (512, 1156, 1168),
     "zeros_like": (960, 1232, 1232),
 }
-"""Models of arena_zoo.py. In "region", a stand-in without state that accepts any program replaced our operator."""
+"""The table has measurements of the models of arena_zoo.py. An operator without a state replaced our operator in the
+model "region".
+"""
 
 FULL_BUILD: Mapping[str, Measured] = {
     "branches": (1504, 3304, 3312),
@@ -110,7 +113,7 @@ FULL_BUILD: Mapping[str, Measured] = {
     "svdf": (80, 660, 952),
     "transpose_conv": (688, 1236, 1244),
 }
-"""The same TFLM and models, built without TF_LITE_STATIC_MEMORY and with -fno-short-enums: the ABI "ilp32-full"."""
+"""For the ABI "ilp32-full", TFLM was built without TF_LITE_STATIC_MEMORY and with -fno-short-enums."""
 
 EARLY_2023: Mapping[str, tuple[int, int]] = {"lstm": (1104, 2000), "lstm_int8": (1316, 4892)}
-"""TFLM at 0c425da36 (13 January 2023): the values are arena_used_bytes(), and an arena that suffices."""
+"""For TFLM at 0c425da36 (13 January 2023), the values are arena_used_bytes() and a sufficient arena."""

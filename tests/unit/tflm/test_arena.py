@@ -1,4 +1,4 @@
-"""Compare the predicted arena with a real TFLM's: measured on a Cortex-M4, and in the official wheel."""
+"""Compare the predicted arena with the arena of TFLM on a Cortex-M4 and in the official wheel."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def measured(wheel: Any, capfd: pytest.CaptureFixture[str]) -> Measure:
 
 
 def _allocate(wheel: Any, model: bytes, size: int) -> Any:
-    with contextlib.redirect_stdout(io.StringIO()):  # TFLM prints the number of resource variables
+    with contextlib.redirect_stdout(io.StringIO()):  # TFLM prints how many resource variables the model has
         return wheel.Interpreter.from_bytes(model, arena_size=size)
 
 
@@ -109,7 +109,7 @@ def test_small_models_as_the_wheel_measures_them(name: str, wheel: Any, measured
 
 
 def test_real_models_as_the_wheel_measures_them(real_model: Path, wheel: Any, measured: Measure) -> None:
-    """TFLM refuses an arena of one byte less. Small models are left out: TFLM may overwrite its own temporaries."""
+    """Small models are left out: TFLM may overwrite its own temporaries."""
     model = real_model.read_bytes()
     arena = predict(model, "lp64", recording=True)
     assert as_printed(arena) == measured(model)
@@ -119,7 +119,7 @@ def test_real_models_as_the_wheel_measures_them(real_model: Path, wheel: Any, me
 
 
 def test_a_region_as_the_wheel_measures_it(wheel: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    """Our operator is registered, with offline offsets and a workspace but no state."""
+    """The model has our operator, with offline offsets and a workspace."""
     run = importlib.import_module("tflm_memopt.runtime.wheel")
     interpreter = run.interpreter(region_model(), AMPLE)
     capfd.readouterr()

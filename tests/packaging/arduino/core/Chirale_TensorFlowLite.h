@@ -1,1 +1,1 @@
-/* An empty header: if the Arduino library includes it, the test has a TFLM of 2023 on its include path. */
+/* The header is empty, because a TFLM of 2023 is on the include path of the tests. */

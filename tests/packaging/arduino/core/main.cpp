@@ -1,10 +1,10 @@
-/* An Arduino program that loops as often as the environment variable LOOPS states, by default once. */
+/* Runs a sketch's loop() as often as the environment variable LOOPS states, by default once. */
 #include <stdlib.h>
 
 #ifdef ARDUINO_ARCH_RP2040
 #include <thread>
 
-/* arduino-pico runs setup1() and loop1() on core 1, which is a thread here. */
+/* A thread runs setup1() and loop1(), which run on core 1 of an RP2040. */
 extern void setup1() __attribute__((weak));
 extern void loop1() __attribute__((weak));
 

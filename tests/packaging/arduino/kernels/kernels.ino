@@ -1,4 +1,4 @@
-/* The library without TensorFlow Lite Micro, for a board that has no C++ standard library. */
+/* Uses the library without TensorFlow Lite Micro, for a board that has no C++ standard library. */
 #include <tflm_memopt.h>
 
 alignas(16) static const uint8_t no_program[16] = {0};
@@ -8,7 +8,7 @@ void setup() {
   Serial.begin(9600);
   const tmo_status status = tmo_check(no_program, sizeof no_program, nullptr, 0, 0, 0);
   Serial.println(tmo_status_text(status));
-  if (status == TMO_OK) tmo_run(no_program, nullptr, nullptr); /* keeps every kernel in the program */
+  if (status == TMO_OK) tmo_run(no_program, nullptr, nullptr); /* the call keeps every kernel in the program */
 
   const tmo_camera frame = {frame_pixels, 2, 0, 0, 2, 2, TMO_GRAY8};
   const tmo_image image = {2, 2, 1, nullptr};

@@ -1,4 +1,4 @@
-"""Build for a bare machine of QEMU, with the compiler on PATH, start-up code and linker script of tests/cores."""
+"""Build a program for a bare machine of QEMU, with start-up code and linker script of tests/cores."""
 
 from pathlib import Path
 
@@ -48,4 +48,4 @@ program = env.BuildProgram()
 Default([program])
 AlwaysBuild(env.Alias("size", program, env.VerboseAction("$SIZEPRINTCMD", "Size")))
 if "upload" in COMMAND_LINE_TARGETS:
-    env.Alias("upload", program)  # the machine gets its program when it starts
+    env.Alias("upload", program)  # QEMU gets the program when the machine starts
