@@ -177,6 +177,8 @@ static bool check_own(const tmo_checker *c, const tmo_operation *o) {
   }
   return true;
 }
+#else
+#define check_own(c, o) false
 #endif
 
 /* Checks that the operator makes one index of each pixel. */
@@ -420,30 +422,8 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
   if (op->packing != TMO_PACKING_NONE) return tmo_check_packed_filter(c, o) && check_windowed(c, o);
   if (tmo_is_in(TMO_BUILT(TMO_ACCESS_KINDS), op->kind) && !check_accesses(c, o)) return false;
   switch (family_of(op->kind)) {
-    case tmo_family_filter: return check_filter(c, o);
-    case tmo_family_sums: return check_sums(c, o);
-    case tmo_family_pool: return check_pool(c, o);
-    case tmo_family_binary: return check_binary(c, o);
-    case tmo_family_softmax: return check_softmax(c, o);
-    case tmo_family_lookup: return check_lookup(c, o);
-    case tmo_family_mapped: return check_mapped(c, o);
-    case tmo_family_arg_max: return check_arg_max(c, o);
-    case tmo_family_convert: return check_convert(c, o);
-    case tmo_family_gather: return check_gather(c, o);
-#if TMO_OWN
-    case tmo_family_own: return check_own(c, o);
-#endif
-    case tmo_family_link: return check_link(c, o);
-    case tmo_family_copy: return check_copy(c, o);
-    case tmo_family_gather_nd: return check_gather_nd(c, o);
-    case tmo_family_select: return check_select(c, o);
-    case tmo_family_resize: return check_resize(c, o);
-    case tmo_family_resize_f32: return check_resize_f32(c, o);
-    case tmo_family_transpose_conv: return check_transpose_conv(c, o);
-    case tmo_family_batch_matmul: return check_batch_matmul(c, o);
-    case tmo_family_lstm: return check_lstm(c, o);
-    case tmo_family_sliding_sum: return check_sliding_sum(c, o);
-    case tmo_family_add_sums: return check_add_sums(c, o);
+#define CHECK(family) case tmo_family_##family: return check_##family(c, o);
+    TMO_EACH_FAMILY(CHECK)
     default: return false;
   }
 }

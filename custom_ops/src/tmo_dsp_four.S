@@ -8,6 +8,7 @@
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
+#include "tmo/records.h"
 
     .equ WEIGHTS, 4   /* of a record: the weights of its first two rows */
     .equ VALUES, 16
@@ -36,20 +37,6 @@
     str   r5, [r11, #3 * RECORD + \at]
 .endm
 
-/* The weights of a channel in the first two rows: those of taps 0 and 1 in `first` and `second`, of tap 2 in halves of r4 and r10, or r5 and r11. */
-.macro TWO_ROWS channel, first, second, low, high
-    pkhbt lr, \first, \second, lsl #16
-    str   lr, [sp, #\channel * RECORD + WEIGHTS]
-    pkhtb lr, \second, \first, asr #16
-    str   lr, [sp, #\channel * RECORD + WEIGHTS + 4]
-  .if \channel < 2
-    pkhbt lr, \low, \high, lsl #16
-  .else
-    pkhtb lr, \high, \low, asr #16
-  .endif
-    str   lr, [sp, #\channel * RECORD + WEIGHTS + 8]
-.endm
-
 .macro OUTPUT sum, to
     add.w r9, \sum, \sum, asr #31
     add.w r9, r9, r7
@@ -70,32 +57,7 @@
     add   r0, sp, #OUTS
     stmia r0, {r4-r11}
 1:  ldr   r12, [sp, #NEXT]
-    ldmia r12!, {r0-r3}
-    str   r0, [sp]
-    str   r1, [sp, #RECORD]
-    str   r2, [sp, #2 * RECORD]
-    str   r3, [sp, #3 * RECORD]
-    ldmia r12!, {r0-r5}       /* a row: w0 and w1 of each channel, then w2 of channels 0 and 2, 1 and 3 */
-    ldmia r12!, {r6-r11}
-    TWO_ROWS 0, r0, r6, r4, r10
-    TWO_ROWS 1, r1, r7, r5, r11
-    TWO_ROWS 2, r2, r8, r4, r10
-    TWO_ROWS 3, r3, r9, r5, r11
-    ldmia r12!, {r0-r5}
-    lsrs  r6, r0, #16
-    pkhbt r6, r6, r4, lsl #16
-    lsrs  r7, r1, #16
-    pkhbt r7, r7, r5, lsl #16
-    pkhtb r4, r4, r2, asr #16
-    pkhtb r5, r5, r3, asr #16
-    str   r0, [sp, #THIRD]
-    str   r6, [sp, #THIRD + 4]
-    str   r1, [sp, #RECORD + THIRD]
-    str   r7, [sp, #RECORD + THIRD + 4]
-    str   r2, [sp, #2 * RECORD + THIRD]
-    str   r4, [sp, #2 * RECORD + THIRD + 4]
-    str   r3, [sp, #3 * RECORD + THIRD]
-    str   r5, [sp, #3 * RECORD + THIRD + 4]
+    LOAD_RECORDS
     str   r12, [sp, #NEXT]    /* m2, c and e */
     ldrd  r10, lr, [sp, #CHANNEL]
     mov   r11, sp

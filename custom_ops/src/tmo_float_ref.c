@@ -188,79 +188,41 @@ static void multiply_finite(const tmo_op *op, const void *a, const void *b, void
   make_finite((float *)out, n);
 }
 
-static tmo_make_elements *arithmetic_of(const tmo_op *op) {
-  const bool finite = tmo_float_range(op) == TMO_RANGE_FINITE;
-  switch (tmo_float_function(op)) {
-    case TMO_FUNCTION_ADD: return finite ? add_finite : tmo_add_f32;
-    case TMO_FUNCTION_SUB: return finite ? subtract_finite : tmo_subtract_f32;
-    case TMO_FUNCTION_MUL: return finite ? multiply_finite : tmo_multiply_f32;
-    case TMO_FUNCTION_MAXIMUM: return tmo_maximum_f32;
-    case TMO_FUNCTION_MINIMUM: return tmo_minimum_f32;
-    case TMO_FUNCTION_SQUARED_DIFFERENCE: return tmo_square_difference_f32;
-    case TMO_FUNCTION_PRELU: return tmo_prelu_f32;
-    default: return tmo_leaky_relu_f32;
-  }
-}
-
-void tmo_arithmetic_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { make_elements(k, window, out, 4, arithmetic_of(k->op)); }
-
+/* The kernels of each kind, in the order of TMO_FUNCTION_*. tmo_check() has ensured that a kind has its operator's function. */
+static tmo_make_elements *const arithmetic[] = {tmo_add_f32,     tmo_subtract_f32,          tmo_multiply_f32, tmo_maximum_f32,
+                                                tmo_minimum_f32, tmo_square_difference_f32, tmo_prelu_f32,    tmo_leaky_relu_f32};
+static tmo_make_elements *const finite_arithmetic[] = {add_finite, subtract_finite, multiply_finite};
 /* Rare functions of two operands are separate, so that programs without them need neither fmodf() nor double. */
-static tmo_make_elements *binary_of(const tmo_op *op) {
-  switch (tmo_float_function(op)) {
-    case TMO_FUNCTION_DIV: return tmo_divide_f32;
-    case TMO_FUNCTION_FLOOR_DIV: return tmo_floor_divide_f32;
-    case TMO_FUNCTION_FLOOR_MOD: return tmo_floor_modulo_f32;
-    case TMO_FUNCTION_ADD_S32: return tmo_add_s32;
-    case TMO_FUNCTION_SUB_S32: return tmo_subtract_s32;
-    case TMO_FUNCTION_MUL_S32: return tmo_multiply_s32;
-    case TMO_FUNCTION_MAXIMUM_S32: return tmo_maximum_s32;
-    default: return tmo_minimum_s32;
-  }
+static tmo_make_elements *const rare[] = {tmo_divide_f32,   tmo_floor_divide_f32, tmo_floor_modulo_f32, tmo_add_s32,
+                                          tmo_subtract_s32, tmo_multiply_s32,     tmo_maximum_s32,      tmo_minimum_s32};
+static tmo_make_elements *const comparisons[] = {tmo_equal_f32, tmo_not_equal_f32, tmo_less_f32, tmo_less_equal_f32,
+                                                 tmo_equal_s32, tmo_not_equal_s32, tmo_less_s32, tmo_less_equal_s32};
+static tmo_make_elements *const curves[] = {tmo_logistic_f32, tmo_tanh_f32, tmo_elu_f32,             tmo_hard_swish_f32,
+                                            tmo_abs_f32,      tmo_negative_f32, tmo_square_f32,      tmo_root_f32,
+                                            tmo_reciprocal_root_f32, tmo_exponential_f32, tmo_logarithm_f32, tmo_floor_f32,
+                                            tmo_ceiling_f32,  tmo_rounded_f32, tmo_from_s32,         tmo_to_s32};
+
+void tmo_arithmetic_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const uint32_t function = tmo_float_function(k->op);
+  const bool finite = tmo_float_range(k->op) == TMO_RANGE_FINITE && function <= TMO_FUNCTION_MUL;
+  make_elements(k, window, out, 4, (finite ? finite_arithmetic : arithmetic)[function]);
 }
 
-void tmo_binary_32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { make_elements(k, window, out, 4, binary_of(k->op)); }
-
-static tmo_make_elements *comparison_of(const tmo_op *op) {
-  switch (tmo_float_function(op)) {
-    case TMO_FUNCTION_EQUAL: return tmo_equal_f32;
-    case TMO_FUNCTION_NOT_EQUAL: return tmo_not_equal_f32;
-    case TMO_FUNCTION_LESS: return tmo_less_f32;
-    case TMO_FUNCTION_LESS_EQUAL: return tmo_less_equal_f32;
-    case TMO_FUNCTION_EQUAL_S32: return tmo_equal_s32;
-    case TMO_FUNCTION_NOT_EQUAL_S32: return tmo_not_equal_s32;
-    case TMO_FUNCTION_LESS_S32: return tmo_less_s32;
-    default: return tmo_less_equal_s32;
-  }
+void tmo_binary_32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  make_elements(k, window, out, 4, rare[tmo_float_function(k->op) - TMO_FUNCTION_DIV]);
 }
 
-void tmo_compare_32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { make_elements(k, window, out, 1, comparison_of(k->op)); }
+void tmo_compare_32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  make_elements(k, window, out, 1, comparisons[tmo_float_function(k->op) - TMO_FUNCTION_EQUAL]);
+}
+
+void tmo_curve_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  map_elements(k, window, out, curves[tmo_float_function(k->op) - TMO_FUNCTION_LOGISTIC]);
+}
 
 void tmo_clamp_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   map_elements(k, window, out, tmo_float_range(k->op) < TMO_RANGE_ALL ? tmo_clamped_f32 : tmo_raised_f32);
 }
-
-static tmo_make_elements *curve_of(const tmo_op *op) {
-  switch (tmo_float_function(op)) {
-    case TMO_FUNCTION_LOGISTIC: return tmo_logistic_f32;
-    case TMO_FUNCTION_TANH: return tmo_tanh_f32;
-    case TMO_FUNCTION_ELU: return tmo_elu_f32;
-    case TMO_FUNCTION_HARD_SWISH: return tmo_hard_swish_f32;
-    case TMO_FUNCTION_ABS: return tmo_abs_f32;
-    case TMO_FUNCTION_NEG: return tmo_negative_f32;
-    case TMO_FUNCTION_SQUARE: return tmo_square_f32;
-    case TMO_FUNCTION_SQRT: return tmo_root_f32;
-    case TMO_FUNCTION_RSQRT: return tmo_reciprocal_root_f32;
-    case TMO_FUNCTION_EXP: return tmo_exponential_f32;
-    case TMO_FUNCTION_LOG: return tmo_logarithm_f32;
-    case TMO_FUNCTION_FLOOR: return tmo_floor_f32;
-    case TMO_FUNCTION_CEIL: return tmo_ceiling_f32;
-    case TMO_FUNCTION_ROUND: return tmo_rounded_f32;
-    case TMO_FUNCTION_TO_FLOAT: return tmo_from_s32;
-    default: return tmo_to_s32;
-  }
-}
-
-void tmo_curve_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { map_elements(k, window, out, curve_of(k->op)); }
 
 static tmo_make_pixel *arg_max_of(const tmo_op *op) {
   if (tmo_is_kind(op, TMO_OP_ARG_MAX_F32)) return op->smallest ? tmo_place_of_smallest_f32 : tmo_place_of_greatest_f32;

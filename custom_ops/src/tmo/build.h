@@ -123,6 +123,27 @@ static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return
   case packing:                          \
     if (tmo_has_packing(packing)) call;  \
     break
+/* The same, for packings whose kernels are compiled only for some cores. */
+#if TMO_RUNS_DSP
+#define TMO_CASE_DSP(packing, call) TMO_CASE_PACKING(packing, call);
+#else
+#define TMO_CASE_DSP(packing, call)
+#endif
+#if TMO_RUNS_MVE
+#define TMO_CASE_MVE(packing, call) TMO_CASE_PACKING(packing, call);
+#else
+#define TMO_CASE_MVE(packing, call)
+#endif
+#if TMO_RUNS_RVV
+#define TMO_CASE_RVV(packing, call) TMO_CASE_PACKING(packing, call);
+#else
+#define TMO_CASE_RVV(packing, call)
+#endif
+#if TMO_RUNS_ESP
+#define TMO_CASE_ESP(packing, call) TMO_CASE_PACKING(packing, call);
+#else
+#define TMO_CASE_ESP(packing, call)
+#endif
 #define TMO_CASE_PART(value, part, call)  \
   case value:                             \
     if (tmo_has_part(part)) call;         \

@@ -16,20 +16,12 @@
 #if TMO_RUNS_PACKED
 static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
-#if TMO_RUNS_DSP
-    TMO_CASE_PACKING(TMO_PACKING_DSP_CONV, tmo_conv_dsp_row(k, window, out));
-    TMO_CASE_PACKING(TMO_PACKING_DSP_ADD, tmo_add_packed(k, window, out));
-    TMO_CASE_PACKING(TMO_PACKING_DSP_DENSE, tmo_conv_dsp_dense(k, window, out));
-#endif
-#if TMO_RUNS_MVE
-    TMO_CASE_PACKING(TMO_PACKING_MVE_CONV, tmo_conv_mve_row(k, window, out));
-#endif
-#if TMO_RUNS_RVV
-    TMO_CASE_PACKING(TMO_PACKING_RVV_CONV, tmo_conv_rvv_row(k, window, out));
-#endif
-#if TMO_RUNS_ESP
-    TMO_CASE_PACKING(TMO_PACKING_ESP_CONV, tmo_conv_esp_row(k, window, out));
-#endif
+    TMO_CASE_DSP(TMO_PACKING_DSP_CONV, tmo_conv_dsp_row(k, window, out))
+    TMO_CASE_DSP(TMO_PACKING_DSP_ADD, tmo_add_packed(k, window, out))
+    TMO_CASE_DSP(TMO_PACKING_DSP_DENSE, tmo_conv_dsp_dense(k, window, out))
+    TMO_CASE_MVE(TMO_PACKING_MVE_CONV, tmo_conv_mve_row(k, window, out))
+    TMO_CASE_RVV(TMO_PACKING_RVV_CONV, tmo_conv_rvv_row(k, window, out))
+    TMO_CASE_ESP(TMO_PACKING_ESP_CONV, tmo_conv_esp_row(k, window, out))
     default: if (HAS_PACKED_DEPTHWISE) tmo_depthwise_packed_row(k, window, out);
   }
 }
@@ -37,17 +29,11 @@ static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_
 /* Calls the kernel of an operator for one pixel. A convolution must read the pixel in place. */
 static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
-#if TMO_RUNS_DSP
-    TMO_CASE_PACKING(TMO_PACKING_DSP_CONV, tmo_conv_dsp_direct(k, window, out));
-    TMO_CASE_PACKING(TMO_PACKING_DSP_ADD, tmo_add_packed(k, window, out));
-    TMO_CASE_PACKING(TMO_PACKING_DSP_DENSE, tmo_conv_dsp_dense(k, window, out));
-#endif
-#if TMO_RUNS_MVE
-    TMO_CASE_PACKING(TMO_PACKING_MVE_CONV, tmo_conv_mve_multiply(k, window->pixels[0], 0, 1, out, 0));
-#endif
-#if TMO_RUNS_RVV
-    TMO_CASE_PACKING(TMO_PACKING_RVV_CONV, tmo_conv_rvv_multiply(k, window->pixels[0], 0, 1, out, 0));
-#endif
+    TMO_CASE_DSP(TMO_PACKING_DSP_CONV, tmo_conv_dsp_direct(k, window, out))
+    TMO_CASE_DSP(TMO_PACKING_DSP_ADD, tmo_add_packed(k, window, out))
+    TMO_CASE_DSP(TMO_PACKING_DSP_DENSE, tmo_conv_dsp_dense(k, window, out))
+    TMO_CASE_MVE(TMO_PACKING_MVE_CONV, tmo_conv_mve_multiply(k, window->pixels[0], 0, 1, out, 0))
+    TMO_CASE_RVV(TMO_PACKING_RVV_CONV, tmo_conv_rvv_multiply(k, window->pixels[0], 0, 1, out, 0))
     default: if (HAS_PACKED_DEPTHWISE) tmo_depthwise_packed_pixel(k, window, out);
   }
 }
@@ -93,81 +79,38 @@ static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int
 
 #if TMO_RUNS_PACKED
 static void gather_packed(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels) {
-#if TMO_RUNS_MVE
-  if (tmo_is_packed_as(k->op, TMO_PACKING_MVE_CONV)) {
-    tmo_conv_mve_gather(k, window, pixel);
-    return;
-  }
-#endif
-#if TMO_RUNS_RVV
-  if (tmo_is_packed_as(k->op, TMO_PACKING_RVV_CONV)) {
-    tmo_conv_rvv_gather(k, window, pixel);
-    return;
-  }
-#endif
-#if TMO_RUNS_ESP
-  if (tmo_is_packed_as(k->op, TMO_PACKING_ESP_CONV)) {
-    tmo_conv_esp_gather(k, window);
-    return;
-  }
-#endif
+  (void)pixel, (void)pixels;
+  switch (k->op->packing) {
+    TMO_CASE_MVE(TMO_PACKING_MVE_CONV, tmo_conv_mve_gather(k, window, pixel))
+    TMO_CASE_RVV(TMO_PACKING_RVV_CONV, tmo_conv_rvv_gather(k, window, pixel))
+    TMO_CASE_ESP(TMO_PACKING_ESP_CONV, tmo_conv_esp_gather(k, window))
 #if TMO_RUNS_DSP
-  if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_gather(k, window, pixel, pixels);
-#else
-  (void)pixel;
-  (void)pixels;
+    default: if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_gather(k, window, pixel, pixels);
 #endif
+  }
 }
 
 static void multiply_packed(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
-#if TMO_RUNS_MVE
-  if (tmo_is_packed_as(k->op, TMO_PACKING_MVE_CONV)) {
-    tmo_conv_mve_multiply(k, NULL, tmo_packed_values(k->op, k->in_channels), pixels, out, step);
-    return;
-  }
-#endif
-#if TMO_RUNS_RVV
-  if (tmo_is_packed_as(k->op, TMO_PACKING_RVV_CONV)) {
-    tmo_conv_rvv_multiply(k, (const int8_t *)k->scratch, tmo_packed_values(k->op, k->in_channels), pixels, out, step);
-    return;
-  }
-#endif
-#if TMO_RUNS_ESP
-  if (tmo_is_packed_as(k->op, TMO_PACKING_ESP_CONV)) {
-    tmo_conv_esp_multiply(k, out);
-    return;
-  }
-#endif
+  (void)pixels, (void)step;
+  switch (k->op->packing) {
+    TMO_CASE_MVE(TMO_PACKING_MVE_CONV, tmo_conv_mve_multiply(k, NULL, tmo_packed_values(k->op, k->in_channels), pixels, out, step))
+    TMO_CASE_RVV(TMO_PACKING_RVV_CONV, tmo_conv_rvv_multiply(k, (const int8_t *)k->scratch, tmo_packed_values(k->op, k->in_channels), pixels, out, step))
+    TMO_CASE_ESP(TMO_PACKING_ESP_CONV, tmo_conv_esp_multiply(k, out))
 #if TMO_RUNS_DSP
-  if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_multiply(k, pixels, out, step);
-#else
-  (void)pixels;
-  (void)step;
+    default: if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_multiply(k, pixels, out, step);
 #endif
+  }
 }
 
 static void make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns) {
-#if TMO_RUNS_MVE
-  if (tmo_is_packed_as(k->op, TMO_PACKING_MVE_CONV)) {
-    tmo_conv_mve_columns(k, rows, columns);
-    return;
-  }
-#endif
-#if TMO_RUNS_RVV
-  if (tmo_is_packed_as(k->op, TMO_PACKING_RVV_CONV)) {
-    tmo_conv_rvv_columns(k, rows, columns);
-    return;
-  }
-#endif
-#if TMO_RUNS_ESP
-  if (tmo_is_packed_as(k->op, TMO_PACKING_ESP_CONV)) {
-    tmo_conv_esp_columns(k, rows, columns);
-    return;
-  }
-#endif
+  switch (k->op->packing) {
+    TMO_CASE_MVE(TMO_PACKING_MVE_CONV, tmo_conv_mve_columns(k, rows, columns))
+    TMO_CASE_RVV(TMO_PACKING_RVV_CONV, tmo_conv_rvv_columns(k, rows, columns))
+    TMO_CASE_ESP(TMO_PACKING_ESP_CONV, tmo_conv_esp_columns(k, rows, columns))
 #if TMO_RUNS_DSP
-  if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_columns(k, rows, columns);
+    default: if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_columns(k, rows, columns);
 #endif
+  }
 }
 #endif
 

@@ -12,31 +12,14 @@
 #define TMO_ANY_NUMBER 0    /* any number of operands from 1 to TMO_MAX_INPUTS */
 #define TMO_PER_CHANNEL 255 /* one scale for each channel */
 
-/* Families of kinds. The order of families matters: the first three have a window, and those from `copy` on have an access table. */
-enum {
-  tmo_family_filter,
-  tmo_family_sums,
-  tmo_family_pool,
-  tmo_family_binary,
-  tmo_family_softmax,
-  tmo_family_lookup,
-  tmo_family_mapped,
-  tmo_family_arg_max,
-  tmo_family_convert,
-  tmo_family_gather,
-  tmo_family_own,
-  tmo_family_link,
-  tmo_family_copy,
-  tmo_family_gather_nd,
-  tmo_family_select,
-  tmo_family_resize,
-  tmo_family_resize_f32,
-  tmo_family_transpose_conv,
-  tmo_family_batch_matmul,
-  tmo_family_lstm,
-  tmo_family_sliding_sum,
-  tmo_family_add_sums,
-};
+/* The families of kinds. Families up to `pool` have a window, and families from `copy` on have an access table. */
+#define TMO_EACH_FAMILY(FAMILY)                                                                                                       \
+  FAMILY(filter) FAMILY(sums) FAMILY(pool)                                                                                            \
+  FAMILY(binary) FAMILY(softmax) FAMILY(lookup) FAMILY(mapped) FAMILY(arg_max) FAMILY(convert) FAMILY(gather) FAMILY(own) FAMILY(link) \
+  FAMILY(copy) FAMILY(gather_nd) FAMILY(select) FAMILY(resize) FAMILY(resize_f32) FAMILY(transpose_conv) FAMILY(batch_matmul)          \
+  FAMILY(lstm) FAMILY(sliding_sum) FAMILY(add_sums)
+#define TMO_FAMILY(family) tmo_family_##family,
+enum { TMO_EACH_FAMILY(TMO_FAMILY) };
 
 enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNELS_ANY };
 
@@ -51,46 +34,31 @@ typedef struct {
 #define TMO_HIGH_IF(is, name, value, ...) TMO_HIGH_BIT(value, is(name, value, __VA_ARGS__))
 #define TMO_KINDS_IF(is) ((tmo_kinds){0 TMO_EACH_KIND(TMO_LOW_IF, is), 0 TMO_EACH_KIND(TMO_HIGH_IF, is)})
 
-#define TMO_IS_BINARY(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  (tmo_family_##family == tmo_family_binary)
-#define TMO_IS_WINDOWED(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  (tmo_family_##family <= tmo_family_pool)
-#define TMO_IS_WEIGHTED(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  (tmo_family_##family <= tmo_family_sums)
-#define TMO_IS_PIXELWISE(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+#define TMO_IS_BINARY(name, value, reads, writes, operands, scales, family, ...) (tmo_family_##family == tmo_family_binary)
+#define TMO_IS_WINDOWED(name, value, reads, writes, operands, scales, family, ...) (tmo_family_##family <= tmo_family_pool)
+#define TMO_IS_WEIGHTED(name, value, reads, writes, operands, scales, family, ...) (tmo_family_##family <= tmo_family_sums)
+#define TMO_IS_PIXELWISE(name, value, reads, writes, operands, scales, family, ...) \
   (tmo_family_##family >= tmo_family_softmax && tmo_family_##family <= tmo_family_own && tmo_family_##family != tmo_family_gather)
-#define TMO_IS_POOL(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  (tmo_family_##family == tmo_family_pool)
-#define TMO_IS_MATMUL(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  (tmo_family_##family == tmo_family_batch_matmul)
-#define TMO_IS_SOFTMAX(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  (tmo_family_##family == tmo_family_softmax)
-#define TMO_IS_CONVERTING(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  (tmo_family_##family == tmo_family_convert)
-#define TMO_IS_S16(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+#define TMO_IS_POOL(name, value, reads, writes, operands, scales, family, ...) (tmo_family_##family == tmo_family_pool)
+#define TMO_IS_MATMUL(name, value, reads, writes, operands, scales, family, ...) (tmo_family_##family == tmo_family_batch_matmul)
+#define TMO_IS_SOFTMAX(name, value, reads, writes, operands, scales, family, ...) (tmo_family_##family == tmo_family_softmax)
+#define TMO_IS_CONVERTING(name, value, reads, writes, operands, scales, family, ...) (tmo_family_##family == tmo_family_convert)
+#define TMO_IS_S16(name, value, reads, writes, operands, scales, family, ...) \
   ((reads) == 2 && (writes) == 2 && tmo_family_##family != tmo_family_convert)
-#define TMO_IS_F32(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+#define TMO_IS_F32(name, value, reads, writes, operands, scales, family, ...) \
   ((reads) == 4 && ((writes) == 4 || tmo_family_##family == tmo_family_binary))
-#define TMO_IS_WIDE(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  ((reads) > 1 && tmo_family_##family != tmo_family_gather)
-#define TMO_IS_ACCESS(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  (tmo_family_##family >= tmo_family_copy)
-#define TMO_IS_LINK(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  (tmo_family_##family == tmo_family_link)
-#define TMO_IS_PER_CHANNEL(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  ((scales) == TMO_PER_CHANNEL)
-#define TMO_IS_FILTERED(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  (TMO_CHANNELS_##channels == TMO_CHANNELS_FILTERED)
-#define TMO_IS_SUMMED(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+#define TMO_IS_WIDE(name, value, reads, writes, operands, scales, family, ...) ((reads) > 1 && tmo_family_##family != tmo_family_gather)
+#define TMO_IS_ACCESS(name, value, reads, writes, operands, scales, family, ...) (tmo_family_##family >= tmo_family_copy)
+#define TMO_IS_LINK(name, value, reads, writes, operands, scales, family, ...) (tmo_family_##family == tmo_family_link)
+#define TMO_IS_PER_CHANNEL(name, value, reads, writes, operands, scales, ...) ((scales) == TMO_PER_CHANNEL)
+#define TMO_IS_FILTERED(name, value, reads, writes, operands, scales, family, channels, ...) (TMO_CHANNELS_##channels == TMO_CHANNELS_FILTERED)
+#define TMO_IS_SUMMED(name, value, reads, writes, operands, scales, family, channels, ...) \
   (TMO_CHANNELS_##channels == TMO_CHANNELS_SUMMED && (reads) == 1)
-#define TMO_IS_GROUPABLE(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+#define TMO_IS_GROUPABLE(name, value, reads, writes, operands, scales, family, channels, ...) \
   (TMO_CHANNELS_##channels != TMO_CHANNELS_ANY && (reads) == 1)
-#define TMO_IS_TWO_OPERANDS(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  ((operands) == 2)
-#define TMO_IS_THREE_OPERANDS(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  ((operands) == 3)
-#define TMO_IS_ANY_OPERANDS(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  ((operands) == TMO_ANY_NUMBER)
+#define TMO_IS_TWO_OPERANDS(name, value, reads, writes, operands, ...) ((operands) == 2)
+#define TMO_IS_THREE_OPERANDS(name, value, reads, writes, operands, ...) ((operands) == 3)
+#define TMO_IS_ANY_OPERANDS(name, value, reads, writes, operands, ...) ((operands) == TMO_ANY_NUMBER)
 
 #define TMO_BINARY_KINDS TMO_KINDS_IF(TMO_IS_BINARY)                 /* kinds with two operands that are processed element by element */
 #define TMO_WINDOWED_KINDS TMO_KINDS_IF(TMO_IS_WINDOWED)             /* kinds with a window */
