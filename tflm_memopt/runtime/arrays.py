@@ -17,7 +17,7 @@ from tflm_memopt.files import start_of
 Array = NDArray[Any]
 
 START = 512
-"""Number of first bytes that suffice to recognise a file's format."""
+"""Number of bytes at the start of a file that suffice to recognise its format."""
 IMAGES = "numpy.save('X.npy', numpy.stack([numpy.asarray(PIL.Image.open(f)) for f in FILES])), scaled as for training"
 FORMATS: Sequence[tuple[bytes, str, str]] = (
     (b"\x89PNG", "an image", IMAGES),
@@ -55,7 +55,6 @@ def _load(path: Path) -> Array:
 
 
 def _from_archive(path: Path) -> Array:
-    """Return the only array of an .npz file."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             names = list(archive.files)

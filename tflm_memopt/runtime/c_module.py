@@ -1,4 +1,4 @@
-"""Compiles a C module of `optimize --emit c` for this machine, with the sources of the C library, and runs it."""
+"""Compiles a C module that `optimize --emit c` wrote, for this machine, and runs it."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from tflm_memopt.runtime.windows import Slide, step_elements
 Array = NDArray[Any]
 
 EXTERNAL = "external"
-"""Value of interface.Changes.input for an external input."""
+"""Value of Changes.input for an input that the model reads from the caller's buffer."""
 STANDARD = ("-std=c11", "-O1")
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 SECONDS = 600
-"""Timeout of all runs of a C module together, in seconds."""
+"""Timeout in seconds for all runs of a C module."""
 SELFTEST = re.compile(r"^int32_t (\w+)_selftest\(void\);$", re.MULTILINE)
 """Pattern that finds the prefix of a module's names in its header."""
 
@@ -53,7 +53,7 @@ class Sources:
 
     @property
     def library(self) -> Path:
-        """Source file with the part of the C library that the C module needs."""
+        """The file with the part of the C library that the C module needs."""
         return self.source.with_name(file_name(self.source.stem))
 
 
@@ -130,8 +130,8 @@ def toolchain(command: tuple[str, ...]) -> Toolchain:
 def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
     """Return the outputs of all runs of a C module, or the failure.
 
-    model: the rewritten model that the module must belong to. where: interface.Changes.input. runs: inputs of each run;
-    whole frames for a streamed or external input, whole windows for a sliding one.
+    model: the rewritten model to which the module must belong. where: Changes.input. runs: inputs of each run, with the
+    whole input also if it is streamed or external, and the whole window of a sliding input.
     """
     compiler, new = toolchain(compilers.compiler()), step_elements(model.graph, where)
     source = None if new else _source(model, where, [run.values for run in runs])
@@ -158,11 +158,9 @@ def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
 
 @dataclass(frozen=True, slots=True)
 class _ModuleSource:
-    """An input outside the arena, as the harness reads it."""
-
     report: SourceReport
     shape: tuple[int, ...]
-    """Numbers of rows, pixels per row and bytes per pixel; for a streamed input, of pushes and bytes per push."""
+    """Rows, pixels per row and bytes per pixel of an external input, or pushes and bytes per push of a streamed one."""
 
 
 def _source(model: Model, where: str, runs: Sequence[Sequence[Array]]) -> _ModuleSource | None:
@@ -190,7 +188,6 @@ def _does_not_compile(said: str, where: str) -> UsageError:
 
 
 def _fed(source: _ModuleSource | None, runs: Sequence[Sequence[Array]]) -> Iterator[bytes]:
-    """Yield the parts of the harness's input file."""
     for number, values in enumerate(runs):
         if source is None or source.report.pushed:
             yield from (np.ascontiguousarray(value).tobytes() for value in values)
@@ -201,7 +198,7 @@ def _fed(source: _ModuleSource | None, runs: Sequence[Sequence[Array]]) -> Itera
 
 
 def _steps(runs: Sequence[Run], new: int) -> Iterator[bytes]:
-    """Yield the parts of the input file for a model that has a state. new: windows.step_elements."""
+    """Yield the parts of the input file for a model that has a state. new: elements of a sliding window's new rows."""
     slide = Slide(new)
     for run in runs:
         if run.reset:

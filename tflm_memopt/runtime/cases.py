@@ -1,4 +1,4 @@
-"""Feed inferences to two models that should compute the same outputs, and find the first difference."""
+"""Feeds the same inferences to two models, and finds the first difference between their outputs."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tflm_memopt.model.graph import Graph, Tensor
 from tflm_memopt.model.interface import Change, Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import convert, every_value, host_model, wheel
+from tflm_memopt.runtime.convert import Conversion
 from tflm_memopt.runtime.feeds import RESET_BEFORE
 from tflm_memopt.runtime.process import Outcome, run_model
 from tflm_memopt.runtime.stimuli import NO_STEPS, Run, Steps, from_files, matches, sequence, stimuli
@@ -30,7 +31,7 @@ class Difference:
 
     run: int
     label: str
-    """Source of the input in the run with the difference."""
+    """Description of the input in the run with the difference."""
     output: int
     name: str
     index: tuple[int, ...]
@@ -116,10 +117,8 @@ def cases_of(
 def further_cases(
     before: Graph, after: Graph, changes: Changes, *, done: int, count: int, seed: int
 ) -> tuple[list[Case], int]:
-    """Return `count` more inferences after `done` random ones, and how many of them are from every_value.
-
-    Inferences from every_value come first, if `count` is large enough for a full round of them. All other inferences
-    continue the random sequence.
+    """Return `count` more inferences after `done` random ones, and how many of them are from every_value.py. Those come
+    first, if `count` is large enough for a full round of them. The others continue the random sequence.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
     if count >= every_value.RUNS:
@@ -131,7 +130,7 @@ def further_cases(
 
 
 def _of_files(before: Graph, after: Graph, changes: Changes, files: Sequence[Array]) -> list[Case]:
-    """Return the inferences of the user's arrays, which have the original's or the rewritten model's formats."""
+    """Return the inferences of the user's arrays, which have the formats of either model."""
     old = [before.tensors[t] for t in before.inputs]
     if matches(old, files):
         to_new = each(changes.inputs, convert.forward)
@@ -154,20 +153,15 @@ def _quantized(tensor: Tensor, array: Array) -> Array:
 
 
 def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
-    """Return the inputs of inferences in the rewritten model's formats."""
+    """Return the original model's inputs, with the rewritten model's format where it differs."""
     changed = {change.index for change in changes.inputs}
     return [after.tensors[t] if k in changed else before.tensors[before.inputs[k]] for k, t in enumerate(after.inputs)]
 
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
-    """Return the cases for runs of the rewritten model on these inputs. The original model gets each input before the
-    conversion that the rewrite removed.
-    """
+    """Return the cases for runs of the rewritten model. The original gets inputs of the removed conversions."""
     to_old = each(changes.inputs, convert.preimage)
     return [Case(_mapped(to_old, run), run) for run in runs]
-
-
-Conversion = Callable[[Array], Array]
 
 
 def each(changed: Sequence[Change], conversion: Callable[[Change], Conversion]) -> dict[int, Conversion]:

@@ -1,12 +1,13 @@
-"""Repeat TFLM's arithmetic of QUANTIZE and DEQUANTIZE at a model's interface, between float32, uint8 and int8.
+"""Repeats TFLM's arithmetic of QUANTIZE and DEQUANTIZE between float32, uint8 and int8.
 
-With the functions of this module, two models can be compared after a rewrite that removed these operators
-(`--int8-io`): see `preimage`. Tests compare each function with the wheel's own operators.
+Two models can thus be compared after a rewrite that removed these operators (`--int8-io`). Tests compare each function
+with the wheel's own operators.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,12 @@ from tflm_memopt.ops.fixed import rescale
 from tflm_memopt.ops.quant import quantize_multiplier
 
 Int8 = NDArray[np.int8]
+Conversion = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def quantize(values: NDArray[np.float32], form: Format) -> NDArray[Any]:
-    """Convert float32 to `form`: round(v / scale) + zero point, clamped. The division is in float32, with halves
-    rounded away from zero (AffineQuantize, kernels/internal/reference/quantize.h).
+    """Convert float32 to `form`: round(v / scale) + zero point, clamped. Halves are rounded away from zero after a
+    division in float32 (AffineQuantize, kernels/internal/reference/quantize.h).
     """
     scale, zero_point = _affine(form)
     ratio = values.astype(np.float32) / np.float32(scale)
@@ -41,9 +43,8 @@ def dequantize(values: NDArray[Any], form: Format) -> NDArray[np.float32]:
 def requantize(values: NDArray[Any], source: Format, target: Format) -> NDArray[Any]:
     """Convert `source` to `target`, both 8 bits wide (Requantize, kernels/internal/reference/requantize.h).
 
-    If the scales are equal, only the zero points differ, and the conversion is exact. If the scales differ, values are
-    multiplied by the ratio of the scales as in TFLM: a Q31 multiplier and a shift, rounded twice
-    (MultiplyByQuantizedMultiplier, without TFLITE_SINGLE_ROUNDING).
+    As in TFLM, values are multiplied by the ratio of the scales with a Q31 multiplier and a shift, and rounded twice
+    (MultiplyByQuantizedMultiplier, without TFLITE_SINGLE_ROUNDING). With equal scales, the conversion is exact.
     """
     (scale, zero), (target_scale, target_zero) = _affine(source), _affine(target)
     multiplier, shift = quantize_multiplier(scale / target_scale)
@@ -69,7 +70,7 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
         return values
 
     every = np.arange(-128, 128).astype(np.int8)
-    back = forward(change)(inverse(every))
+    back = between(before, after)(inverse(every))
     if not np.array_equal(back, every):
         value = int(every[back != every][0])
         raise InterfaceError(
@@ -81,18 +82,25 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
     return inverse
 
 
-def forward(change: Change) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """Return the conversion of the operator at an input, which converts from `before` to `after`."""
-    if change.before.dtype == "FLOAT32":
-        return lambda values: quantize(values, change.after)
-    return lambda values: requantize(values, change.before, change.after)
+def between(source: Format, target: Format) -> Conversion:
+    """Return the conversion of a QUANTIZE or DEQUANTIZE from `source` to `target`."""
+    if source.dtype == "FLOAT32":
+        return partial(quantize, form=target)
+    return (
+        partial(dequantize, form=source)
+        if target.dtype == "FLOAT32"
+        else partial(requantize, source=source, target=target)
+    )
 
 
-def backward(change: Change) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """Return the conversion of the operator at an output, which converts from `after` to `before`."""
-    if change.before.dtype == "FLOAT32":
-        return lambda values: dequantize(values, change.after)
-    return lambda values: requantize(values, change.after, change.before)
+def forward(change: Change) -> Conversion:
+    """Return the conversion of the operator that a rewrite removed at an input."""
+    return between(change.before, change.after)
+
+
+def backward(change: Change) -> Conversion:
+    """Return the conversion of the operator that a rewrite removed at an output."""
+    return between(change.after, change.before)
 
 
 def _clamp(values: NDArray[Any], form: Format) -> NDArray[Any]:

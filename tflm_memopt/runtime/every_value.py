@@ -1,4 +1,4 @@
-"""Makes inputs in which each element takes every value. For int8 inputs of any size, all values take 256 inferences."""
+"""Makes inputs in which each element takes every value. For int8 inputs of any size, 256 inferences suffice."""
 
 from __future__ import annotations
 
@@ -24,12 +24,9 @@ SIDES = 3
 def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
     """Return inferences in which each byte of each integer input takes every value.
 
-    Larger integers take 256 values spread over their range, or every value of a smaller range. A float input that a
-    QUANTIZE reads takes the real value of each int8 result; any other float input takes 256 values spread over its
-    range. Models with float inputs get the same number of further inferences, with floats at or next to the borders
-    between these values.
-
-    graph: the original model, whose operators limit the values of its inputs.
+    Integers of 32 and 64 bits take 256 values of their range. Floats that a QUANTIZE reads take the real value of each
+    int8 result, and other floats 256 values of their range. Models with float inputs get as many further inferences,
+    with floats at or next to the borders between these values. graph: the original, whose operators limit the values.
     """
     values = [_levels(graph, tensor, seed, k) for k, tensor in enumerate(inputs)]
     runs = [Run(f"every value {r}", tuple(value(r, 0) for value in values)) for r in range(RUNS)]
@@ -39,10 +36,8 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
 
 def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
-    """Return a function that gives an input for run r of kind 0, the 256 values, or of kind 1, floats at the borders
-    between these values.
-
-    Each element has its own random start and a random odd step, with which it reaches all 256 values.
+    """Return a function of a run r and a kind, which gives one of 256 values (kind 0) or a float at the border between
+    two of them (kind 1). Each element has its own random start and a random odd step, and so reaches all 256 values.
     """
     random = np.random.default_rng([seed, number])
     low, high = limits(graph, tensor)

@@ -1,4 +1,4 @@
-"""Gives an interpreter of the wheel its input: in its input tensor, a few rows at a time, or through a pointer."""
+"""Gives an interpreter its input: in the input tensor, a few rows at a time, or through a pointer."""
 
 from __future__ import annotations
 
@@ -21,19 +21,16 @@ Feed = Callable[[Sequence[Array], int], int]
 """Function that runs an inference on inputs, given its number, and returns TFLM's status; 0 means success."""
 
 ABORT = 15
-"""Value of kTfLiteAbort in the pinned wheel, which means that the operator waits for more rows."""
+"""Value of kTfLiteAbort in TFLM's wheel. Our operator returns it when it waits for more rows."""
 RESET_BEFORE = 2
-"""Number of the inference before which half of an input is pushed and the interpreter is reset.
-
-The reset must drop the half input, or the full window of a sliding input.
-"""
+"""Number of the inference before which half of an input is pushed and the interpreter is reset, which must drop it."""
 BORDER = 3
 """Number of pixels around the input in frames that are larger than the input."""
 
 
 def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = ()) -> Feed:
-    """Return the function that feeds a model. where: place of its input, as in interface.Changes.input. resets:
-    inferences before which the caller resets the interpreter.
+    """Return the function that feeds a model. where: Changes.input, the place of the model's input. resets: inferences
+    before which the caller resets the interpreter.
     """
     own = regions(read(model))
     if slow := max((host.slow_bytes(region.program) for region in own), default=0):
@@ -64,7 +61,7 @@ def _to_the_end(interpreter: Any, values: Sequence[Array]) -> int:
 
 
 def _streamed(interpreter: Any, frame: Array, number: int) -> int:
-    """Push all parts of a frame. Returns the last status, or the first status that ends the inference too early."""
+    """Push all rows of an input, and return the last status. Raises RuntimeError if an earlier push does not wait."""
     shape = interpreter.get_input_details(0)["shape"]
     pushes = np.ascontiguousarray(frame).reshape(-1, *shape)
     if number == RESET_BEFORE and len(pushes) > 1:
@@ -107,7 +104,7 @@ def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], numb
 
 @dataclass(frozen=True, slots=True)
 class CameraFrame:
-    """The fields of a tmo_source, and the pixels of the whole frame."""
+    """The fields of a tmo_source, and all pixels of the camera frame to which it points."""
 
     pixels: Array
     x: int
@@ -120,7 +117,7 @@ class CameraFrame:
 
 
 def in_a_picture(values: Array, shape: Sequence[int], number: int) -> CameraFrame:
-    """Return a frame that is the input or, every other time, a larger one that contains it with uint8 pixels.
+    """Return a frame that is the input or, for odd numbers, a larger uint8 frame that contains the input.
 
     shape: rows, pixels of a row, bytes of a pixel.
     """

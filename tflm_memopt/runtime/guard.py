@@ -1,4 +1,4 @@
-"""Run the programs of a rewritten model in the watched host executor, with all buffers at their planned places."""
+"""Runs the programs of a rewritten model with buffers at their planned places, and checks all writes."""
 
 from __future__ import annotations
 
@@ -22,17 +22,15 @@ Bytes = NDArray[np.int8]
 State = NDArray[np.uint8]
 
 RANDOM_RUNS = 2
-"""Runs of each region if the model's inputs cannot be used. Random values suffice, because the addresses of a program's
-writes do not depend on data.
-"""
+"""Runs of each region on random values, which suffice because the addresses of writes do not depend on data."""
 
 
 def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> tuple[int, str]:
     """Return the number of runs, and a description of the first error, or "".
 
-    If the whole model is one region, this region runs on `inputs`, a list of values for each run. If the model has
-    several regions, each region runs on random values. Writes outside the row, sums or counters of an iteration are
-    found at once. A comparison with a run in separate buffers finds buffers that overwrite each other.
+    A region that is the whole model runs on `inputs`, a list of values for each run; other regions run on random
+    values. Writes outside the row, sums or counters of an iteration are found at once. A comparison with a run in
+    separate buffers finds buffers that overwrite each other.
     """
     done = 0
     for region in regions(model):
@@ -50,9 +48,7 @@ def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> 
 
 
 def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: int, watched: State, plain: State) -> str:
-    """Run a region in the watched and in the plain executor, and compare the outputs. watched, plain: state of the
-    region in each executor, which continues from run to run.
-    """
+    """Run a region in the watched and in the plain executor, and compare the outputs. watched, plain: their states."""
     sizes = [model.graph.tensors[t].nbytes for t in region.outputs]
     got = host.run_guarded(region.program, placement(model, region), inputs, sizes, seed, watched)
     expected = host.run(region.program, inputs, sizes, plain)
@@ -68,7 +64,7 @@ def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: in
 
 
 def _in_steps(graph: Graph, region: CustomOperator, inputs: Sequence[Sequence[Array]]) -> Iterator[Sequence[Array]]:
-    """Yield the inputs of each run. The inputs have a sliding window as a whole, and its steps are yielded."""
+    """Yield the inputs of each run. A whole sliding window in `inputs` becomes several runs with its new rows."""
     elements = [graph.tensors[t].elements for t in region.inputs]
     for values in inputs:
         if region.input == InputPlace.ARENA and len(elements) == 1 and values[0].size > elements[0]:
@@ -80,17 +76,19 @@ def _in_steps(graph: Graph, region: CustomOperator, inputs: Sequence[Sequence[Ar
 def _random(graph: Graph, region: CustomOperator, seed: int) -> list[list[Bytes]]:
     random = np.random.default_rng(seed)
     tensors = [graph.tensors[t] for t in region.inputs]
-    if region.input == InputPlace.ARENA:
-        return [[_drawn(random, tensor) for tensor in tensors] for _ in range(RANDOM_RUNS)]
-    frame, others = math.prod(host.source_shape(region.program)), tensors[region.input == InputPlace.STREAM :]
+    frames = [] if region.input == InputPlace.ARENA else [math.prod(host.source_shape(region.program))]
+    others = tensors[region.input == InputPlace.STREAM :]
     return [
-        [random.integers(-128, 128, frame, dtype=np.int8), *(_drawn(random, tensor) for tensor in others)]
+        [
+            *(random.integers(-128, 128, frame, dtype=np.int8) for frame in frames),
+            *(_drawn(random, tensor) for tensor in others),
+        ]
         for _ in range(RANDOM_RUNS)
     ]
 
 
 def _drawn(random: np.random.Generator, tensor: Tensor) -> Bytes:
-    """Return random bytes. For indices, return zeros, because index 0 exists in every table."""
+    """Return random bytes, or zeros for indices, because index 0 exists in every table."""
     if tensor.dtype == "INT32":
         return np.zeros(tensor.nbytes, np.int8)
     return random.integers(-128, 128, tensor.nbytes, dtype=np.int8)

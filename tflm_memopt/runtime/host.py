@@ -1,4 +1,4 @@
-"""Run programs in the C executor on this machine, plainly or watched (custom_ops/host)."""
+"""Runs programs in the C executor on this machine, with or without a check of all writes (custom_ops/host)."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ class DeviceArena:
 
 
 class ExecutedUnit(NamedTuple):
-    """An operator of the program, and the unit that it has computed (tmo_unit). In a row group, `stripe` is the row's
-    number.
+    """An operator of a program, and the part of its output that an iteration computes (tmo_unit). In a group without
+    tiles, `stripe` is the number of the row.
     """
 
     op: int
@@ -143,9 +143,7 @@ def check(
     workspace: int | None = None,
     slow: int | None = None,
 ) -> Status:
-    """Return the result of tmo_check() for a program and buffer sizes. workspace, slow: sizes of the workspace and of
-    slow memory; by default those that the program states.
-    """
+    """Return the result of tmo_check(). workspace, slow: bytes of workspace and slow memory, by default as declared."""
     image = _aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
     declared = slow_bytes(program) if slow is None else slow
@@ -161,8 +159,8 @@ def run(
 ) -> list[Bytes]:
     """Run one inference with separate buffers and return the outputs as flat int8 arrays.
 
-    A streamed or external input is also given as a whole. state: the state after the previous inference, or
-    new_state(), which the run updates. Raises ModelError if the executor refuses the program.
+    inputs: whole inputs, also for a streamed or external one. state: new_state(), or the state after the previous
+    inference, which the run updates. Raises ModelError if the executor refuses the program.
     """
     buffers = _Buffers(program, inputs, output_bytes, state)
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data
@@ -188,8 +186,9 @@ def check_cores(program: bytes) -> Status:
 def run_shared(
     program: bytes, arena: DeviceArena, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int], jitter: int = 0
 ) -> list[Bytes]:
-    """Run one inference on two threads, with all buffers at their device addresses. jitter: seed of delays, or 0 for
-    none. Raises ModelError if the executor refuses the program.
+    """Run one inference on two threads, with all buffers at their device addresses. jitter: seed of delays, or 0.
+
+    Raises ModelError if the executor refuses the program.
     """
     _accept(check(program, [i.nbytes for i in inputs], output_bytes))
     _accept(check_cores(program))
@@ -274,7 +273,7 @@ def run_guarded(
 
 
 def _with_slow(arena: DeviceArena, slow: int) -> tuple[DeviceArena, int]:
-    """Return an array of the arena followed by slow memory, and the offset of slow memory in it."""
+    """Return the arena with slow memory after it, and the offset of slow memory."""
     at = -(-arena.nbytes // ALIGNMENT) * ALIGNMENT
     return replace(arena, nbytes=at + slow), at
 
@@ -282,7 +281,7 @@ def _with_slow(arena: DeviceArena, slow: int) -> tuple[DeviceArena, int]:
 def _filled(
     arena: DeviceArena, inputs: Sequence[NDArray[Any]], mode: int, state: NDArray[np.uint8], seed: int
 ) -> NDArray[np.uint8]:
-    """Return the arena before a run, in which everything but the inputs and the state is noise."""
+    """Return an arena with the inputs and the state. All other bytes are noise."""
     noise = np.random.default_rng(seed).integers(0, 256, arena.nbytes, dtype=np.uint8)
     memory = _aligned(noise.tobytes())
     for k, (offset, values) in enumerate(zip(arena.inputs, inputs, strict=True)):
@@ -293,25 +292,29 @@ def _filled(
     return memory
 
 
+def _header(program: bytes) -> Any:
+    """Return the header of a program. All its fields are 0 if the program is too short."""
+    return np.frombuffer(program if len(program) >= HEADER.itemsize else bytes(HEADER.itemsize), HEADER, 1)[0]
+
+
 def workspace_bytes(program: bytes) -> int:
-    """Return the size of the workspace in the program's header, or 0 if the program is too short."""
-    return int(np.frombuffer(program, HEADER, 1)[0]["workspace"]) if len(program) >= HEADER.itemsize else 0
+    return int(_header(program)["workspace"])
 
 
 def state_bytes(program: bytes) -> int:
-    """Return the bytes that a program keeps between runs, or 0 if the program is too short."""
-    return int(np.frombuffer(program, HEADER, 1)[0]["state"]) if len(program) >= HEADER.itemsize else 0
+    """Return the bytes that a program keeps between runs."""
+    return int(_header(program)["state"])
 
 
 def slow_bytes(program: bytes) -> int:
     """Return the bytes of slow memory that a program needs, or 0 if the program is too short."""
-    has_pool = len(program) >= HEADER.itemsize + POOL.itemsize and np.frombuffer(program, HEADER, 1)[0]["pools"]
+    has_pool = len(program) >= HEADER.itemsize + POOL.itemsize and _header(program)["pools"]
     return int(np.frombuffer(program, POOL, 1, HEADER.itemsize)[0]["bytes"]) if has_pool else 0
 
 
 def inputs_of(program: bytes) -> int:
-    """Return the number of inputs of the program, or 0 if the program is too short."""
-    return int(np.frombuffer(program, HEADER, 1)[0]["n_inputs"]) if len(program) >= HEADER.itemsize else 0
+    """Return the number of inputs of a program."""
+    return int(_header(program)["n_inputs"])
 
 
 def new_state(program: bytes) -> NDArray[np.uint8]:
@@ -320,10 +323,8 @@ def new_state(program: bytes) -> NDArray[np.uint8]:
 
 
 def input_mode(program: bytes) -> int:
-    """Return the place of the program's input 0, as one of INPUT_*. A program that is too short counts as having its
-    input in the arena.
-    """
-    return int(np.frombuffer(program, HEADER, 1)[0]["input"]) if len(program) >= HEADER.itemsize else InputPlace.ARENA
+    """Return the place of a program's input 0, as a value of InputPlace."""
+    return int(_header(program)["input"])
 
 
 def source_shape(program: bytes) -> tuple[int, int, int]:
@@ -339,14 +340,13 @@ def source_of(program: bytes, values: NDArray[np.uint8]) -> TmoSource:
 
 
 def _source_view(program: bytes) -> Any:
-    """Return the first record of the program's input 0."""
-    header = np.frombuffer(program, HEADER, 1)[0]
+    header = _header(program)
     tensors = np.frombuffer(program, TENSOR, int(header["n_tensors"]), int(header["tensors"]))
     return next(t for t in tensors if t["base"] == 1)
 
 
 def _handed_bytes(program: bytes, inputs: Sequence[NDArray[Any]]) -> list[int]:
-    """Return the sizes of inputs in the arena. The size of a streamed input is that of one push."""
+    """Return the bytes of each input in the arena. A streamed input has the bytes of one push."""
     sizes, mode = [i.nbytes for i in inputs], input_mode(program)
     if mode == InputPlace.STREAM:
         view = _source_view(program)
@@ -371,7 +371,7 @@ class _Buffers:
         self.inputs = [np.array(i, order="C") for i in inputs]  # copies, because a run may overwrite its inputs
         self.outputs = [np.zeros(n, np.int8) for n in output_bytes]
         self.pushes: list[NDArray[np.uint8]] = []
-        """The parts of a streamed input, one for each push. Before the run, the input's tensor holds the first part."""
+        """The parts of a streamed input, one for each push."""
         if (mode := input_mode(program)) == InputPlace.STREAM:
             size = _handed_bytes(program, inputs)[0]
             self.pushes = list(self.inputs[0].ravel().view(np.uint8).reshape(-1, size))
@@ -392,7 +392,7 @@ def _iteration(record: _RunState | _Report) -> ExecutedUnit:
 
 
 def _ended(status: int) -> Status:
-    """Return the final status of a run without streamed input, which is OK if a sliding window is not full yet."""
+    """Return the final status of a run. A run that waits is OK, since its sliding window is not full yet."""
     return Status.OK if status == WAIT else Status(status)
 
 
@@ -405,7 +405,7 @@ def _accept(status: Status) -> None:
 
 
 def _aligned(data: bytes) -> NDArray[np.uint8]:
-    """Return a copy of the data that is writable and at a 16-byte boundary."""
+    """Return a writable copy of the data at a 16-byte boundary."""
     room = np.zeros(len(data) + ALIGNMENT, np.uint8)
     start = -room.ctypes.data % ALIGNMENT
     copy = room[start : start + len(data)]

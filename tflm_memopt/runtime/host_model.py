@@ -1,7 +1,7 @@
 """Runs a whole model on this machine without TFLM, operator by operator, with every tensor in its own buffer.
 
-Row operators run in the library's reference kernels, regions run as programs, and convert.py computes QUANTIZE and
-DEQUANTIZE. A model with any other operator needs TFLM's wheel. Tests compare the results with the wheel's.
+Operators that run row by row use the library's reference kernels, regions run as programs, and convert.py computes
+QUANTIZE and DEQUANTIZE. A model with any other operator needs TFLM's wheel. Tests compare the results with the wheel's.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Step = Callable[[Values], None]
 def run_model(
     graph: Graph, inputs: Sequence[Array], runs: int, resets: Sequence[int] = (), step: int = 0
 ) -> tuple[Array, ...]:
-    """Run `runs` inferences. All other parameters are as in process.run_model(). step: windows.step_elements.
+    """Run inferences as process.run_model() does. step: elements of the new rows of a sliding window, or 0 without one.
 
     Raises RuntimeUnavailable, naming the operator, for a model that needs TFLM's own kernels.
     """
@@ -63,7 +63,7 @@ def run_model(
 
 
 def compile_steps(graph: Graph) -> list[Step]:
-    """Return one step for each operator of the canonical graph."""
+    """Return a function for each operator, which computes the operator's outputs."""
     canonical = canonicalise(graph).graph
     support = to_row_ops(canonical)
     return [_step(canonical, op, support) for op in canonical.ops]
@@ -99,25 +99,19 @@ def _program(program: bytes, inputs: Sequence[TensorId], outputs: Sequence[Tenso
     return step
 
 
-def _border_conversion(graph: Graph, op: Op) -> Callable[[Array], Array] | None:
-    """Return the conversion of a per-tensor QUANTIZE or DEQUANTIZE between float32, uint8 and int8, or None."""
+CONVERSIONS = ("FLOAT32 INT8", "INT8 FLOAT32", "UINT8 FLOAT32", "INT8 UINT8", "UINT8 INT8")
+"""Types of input and output of QUANTIZE and DEQUANTIZE that this module computes."""
+
+
+def _border_conversion(graph: Graph, op: Op) -> convert.Conversion | None:
     if op.type not in ("QUANTIZE", "DEQUANTIZE"):
         return None
     source, target = (format_of(graph.tensors[t]) for t in (op.inputs[0], op.outputs[0]))
-    match source.dtype, target.dtype:
-        case "FLOAT32", "INT8":
-            return lambda values: convert.quantize(values, target)
-        case (("INT8" | "UINT8"), "FLOAT32"):
-            return lambda values: convert.dequantize(values, source)
-        case ("INT8", "UINT8") | ("UINT8", "INT8"):
-            return lambda values: convert.requantize(values, source, target)
-    return None
+    return convert.between(source, target) if f"{source.dtype} {target.dtype}" in CONVERSIONS else None
 
 
 def _reference_program(op: RowOp) -> bytes:
-    """Return the packed program of one operator. The io of such a program are the operator's whole inputs and output,
-    and its workspace is a counter.
-    """
+    """Return the program of one operator, with whole tensors as its inputs and output, and a counter as workspace."""
     n, constant = len(op.inputs), operands.constant(op)
     inputs = (*range(n),) if constant is None else (*range(n), n + 1)
     lone = ProgramOp(

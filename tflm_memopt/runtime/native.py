@@ -18,11 +18,10 @@ def file_name(name: str) -> str:
 
 
 def native_library(name: str) -> Path:
-    """Return the path of a compiled library.
+    """Return the path of a compiled library: "tmo_host" (the C executor) or "tmo_wheel_shim" (TFLM's wheel).
 
-    name: "tmo_host" (the C executor) or "tmo_wheel_shim" (the operator for TFLM's wheel). An editable install keeps the
-    Python files in the source tree and the libraries in site-packages, so the installer's list of files is searched.
-    Raises RuntimeUnavailable when the package was installed without a C and C++ compiler.
+    An editable install has the libraries in site-packages, so the installer's list of files is searched, too. Raises
+    RuntimeUnavailable if the package was installed without a C and C++ compiler.
     """
     file = file_name(name)
     packaged = Path(__file__).with_name(file)

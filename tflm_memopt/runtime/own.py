@@ -1,4 +1,4 @@
-"""Compile the user's own kernels (ops/own.py) for the executors that run programs on this machine."""
+"""Compiles the user's own kernels (ops/own.py) for the executors that run programs on this machine."""
 
 from __future__ import annotations
 
@@ -29,17 +29,13 @@ void tmo_own_use(tmo_own_table *given) {{ (void)given; }}
 void tmo_own_to(void (*use)(tmo_own_table *));
 void tmo_own_to(void (*use)(tmo_own_table *)) {{ use(&table); }}
 """
-"""C code that registers the kernels. The code that loads the kernels selects the executor, because a process may have
-several executors.
-"""
-
-
+"""C code that registers the kernels with an executor, which the caller selects because a process may have several."""
 _ALL = "tmo_own_all"
 _COMPILING = threading.Lock()
 
 
 def build(folder: Path) -> None:
-    """Write a C file with all kernels that this process's models have needed so far, if any."""
+    """Write the compiled kernels that this process's models have needed so far, if any, into a folder."""
     if MADE:
         shutil.copy(_built(source(_ALL)), folder / FILE)
 
@@ -51,7 +47,7 @@ def use(executor: ctypes.CDLL) -> None:
 
 
 def register(executor: ctypes.CDLL, kernels: Path) -> None:
-    """Register the kernels of a C file with a loaded executor."""
+    """Register compiled kernels with a loaded executor."""
     ctypes.CDLL(str(kernels)).tmo_own_to(executor.tmo_own_use)
 
 

@@ -1,6 +1,4 @@
-"""Runs a model under TFLM in a separate process; this module is the caller's side of worker.py. A worker process serves
-further models until the caller's process ends.
-"""
+"""Runs a model under TFLM in a separate process (worker.py), which serves further models until the caller ends."""
 
 from __future__ import annotations
 
@@ -40,14 +38,12 @@ class RecordedArena:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Outputs of every run, stacked by output, or the reason why there are none."""
+    """The outputs of all runs, stacked by output, or the reason why there are none."""
 
     outputs: tuple[NDArray[Any], ...] = ()
     arena: RecordedArena | None = None
     failure: str = ""
-    """Description of a failure with TFLM's output, which continues a sentence after "the model", or "" if every run
-    ended.
-    """
+    """What the model does instead of running to its end, with TFLM's output, or ""."""
     seconds: float = 0.0
     """Time of all runs, without the start of the interpreter."""
 
@@ -64,9 +60,9 @@ def run_model(
 ) -> Outcome:
     """Run `runs` inferences of a model with `outputs` outputs under the official wheel.
 
-    inputs[k][r]: value of input k in run r, in the input's shape and type; whole frames also for a streamed or external
-    input. input: interface.Changes.input. resets: runs before which the interpreter is reset. cores: number of threads
-    for a model made for two cores, which get random delays.
+    inputs[k][r]: value of input k in run r, with the whole input also if it is streamed or external. input:
+    Changes.input. resets: runs before which the interpreter is reset. cores: number of threads for a model made for two
+    cores, which get random delays.
     """
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         directory = Path(name)
@@ -90,7 +86,7 @@ _idle: dict[int, list[Worker]] = {}
 
 
 def _ask(request: Sequence[object]) -> int:
-    """Return the exit code of a model's process, or the worker's exit code if the worker ended."""
+    """Return the exit code of the process that ran a model, or that of the worker if the worker ended."""
     process = _take()
     try:
         questions, answers = _pipes(process)
@@ -108,7 +104,6 @@ def _ask(request: Sequence[object]) -> int:
 
 
 def _pipes(worker: Worker) -> tuple[IO[str], IO[str]]:
-    """Return the worker's input and output streams."""
     if worker.stdin is None or worker.stdout is None:
         raise TypeError("a worker has pipes: _take() starts it with them")
     return worker.stdin, worker.stdout
@@ -141,7 +136,7 @@ def _end_all() -> None:
 
 
 def environment() -> dict[str, str]:
-    """Return the caller's environment with its module path, so that the worker imports the same modules."""
+    """Return the environment for a worker, which imports modules from the same folders as the caller."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path)}
 
 

@@ -17,14 +17,14 @@ from tflm_memopt.model.reader import Model, is_region
 from tflm_memopt.runtime import host
 
 PAUSING = 2
-"""Number of additional inputs of an operator that pauses: one lists where it pauses, and one keeps its progress."""
+"""Number of additional inputs of an operator that pauses: the list of its pauses, and its progress."""
 OFFLINE_HEADER = 3
 """Number of int32 before the offsets in OFFLINE_PLAN: version, subgraphs and tensors."""
 
 
 @dataclass(frozen=True, slots=True)
 class CustomOperator:
-    """A custom operator in a model, as in docs/how-it-works.md."""
+    """One of our operators in a model (docs/how-it-works.md)."""
 
     op: Op
     program: bytes
@@ -34,7 +34,7 @@ class CustomOperator:
     state: TensorId | None = None
     """Tensor that is kept between inferences, or None."""
     input: int = InputPlace.ARENA
-    """Place of the program's input 0, as one of INPUT_*. An external input is not in `inputs`."""
+    """Place of the program's input 0, as a value of InputPlace. An external input is not in `inputs`."""
     pauses: bool = False
     """Whether the operator stops between iterations and continues in the next invocation."""
 
@@ -45,7 +45,7 @@ class CustomOperator:
 
 
 def region_of(graph: Graph, op: Op) -> CustomOperator:
-    """Return the parts of an operator for which `is_region` holds. Raises ModelError if the program is missing."""
+    """Return one of our operators with its parts. Raises ModelError if the operator lacks its program."""
     constant = graph.tensors[op.inputs[-1]].data if op.inputs else None
     if constant is None:
         raise ModelError(
@@ -92,9 +92,8 @@ def planned(model: Model, tensors: Iterable[TensorId]) -> dict[TensorId, int]:
 
 
 def addresses(model: Model, tensors: Iterable[TensorId]) -> tuple[int, Mapping[TensorId, int]]:
-    """Return the size of an arena that holds these tensors, and their offsets in it, relative to the lowest address.
-
-    Buffers that TFLM places come after all buffers of the plan.
+    """Return the size of an arena with these tensors, and their offsets from its start. Tensors that the model's own
+    plan does not place come last.
     """
     wanted = tuple(tensors)
     fixed = planned(model, wanted)

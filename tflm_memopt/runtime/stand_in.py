@@ -1,4 +1,4 @@
-"""Replaces operators that TFLM lacks by other operators, so that models with these operators can run."""
+"""Replaces operators that TFLM lacks by other operators, so that TFLM can run a model that has them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,10 @@ Shape = tuple[int, ...]
 
 
 def runnable(data: bytes) -> bytes:
-    """Return the model with other operators in place of some that TFLM lacks. The model with replaced operators gives
-    the same output bytes.
+    """Return the model with other operators in place of some that TFLM lacks, and with the same output bytes.
 
     TILE becomes RESHAPE, BROADCAST_TO and RESHAPE; SELECT becomes SELECT_V2 or, if its values are int32, arithmetic;
-    STRIDED_SLICE and TRANSPOSE of too many dimensions become GATHER. Operators with invalid operands stay. A model in
-    which all operators stay is returned unchanged.
+    STRIDED_SLICE and TRANSPOSE of too many dimensions become GATHER. Operators with invalid operands stay.
     """
     model = read(data)
     if not any(op.type in REPLACED for op in model.graph.ops):
@@ -52,7 +50,7 @@ def runnable(data: bytes) -> bytes:
 
 
 def _steps(graph: Graph, op: Op) -> list[tuple[Shape, Shape]] | None:
-    """For each repeated dimension, return the shapes before (1 in this dimension) and after its BROADCAST_TO."""
+    """Return the shapes before and after the BROADCAST_TO of each repeated dimension, which is 1 before it."""
     if (len(op.inputs), len(op.outputs)) != (2, 1) or ABSENT in op.inputs:
         return None
     source, multiples, output = (graph.tensors[t] for t in (*op.inputs, *op.outputs))

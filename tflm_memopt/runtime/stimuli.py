@@ -15,11 +15,9 @@ from tflm_memopt.model.graph import Graph, Op, Tensor
 Array = NDArray[Any]
 
 FLOAT_LIMIT = 4.0
-"""Limit of float inputs whose range is unknown, which are drawn from [-FLOAT_LIMIT, FLOAT_LIMIT]."""
+"""Float inputs whose range is unknown are drawn from [-FLOAT_LIMIT, FLOAT_LIMIT]."""
 INDEX_LIMIT = 127
-"""Limit of integer inputs of 32 and 64 bits. Inputs of 32 and 64 bits are drawn from [0, INDEX_LIMIT], or from the
-indices of a smaller table.
-"""
+"""Integers of 32 and 64 bits are drawn from [0, INDEX_LIMIT], or from the indices of a smaller table."""
 INTEGERS = ("INT32", "INT64", "UINT32", "UINT64")
 TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
 """By operator, the numbers of two operands: the table, and the indices."""
@@ -39,11 +37,9 @@ class Run:
 
 
 def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
-    """Return `runs` random inferences for `inputs`, followed by three inferences with all lowest, all highest and
-    alternating values.
+    """Return `runs` random inferences, then three with all lowest, all highest and alternating values.
 
-    graph: the original model, whose operators limit the values. The same seed gives the same values, and a larger
-    number of runs begins with the same runs.
+    graph: the original model, whose operators limit the values. With the same seed, more runs begin with the same runs.
     """
     ranges = [limits(graph, tensor) for tensor in inputs]
     random = np.random.default_rng(seed)
@@ -78,16 +74,14 @@ class Steps:
     count: int = 0
     reset_every: int = 0
     cores: int | None = None
-    """Numbers of threads that run the rewritten model: by default 1, and also 2 for a model made for two cores."""
+    """Number of threads that run the rewritten model. By default, a model made for two cores runs on 1 and on 2."""
 
 
 NO_STEPS = Steps()
 
 
 def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) -> list[Run]:
-    """Return a sequence of inferences for a model with state. The inputs of the sequence are drawn from parts of the
-    range, and some are extreme. The first inference of the sequence also begins with a reset.
-    """
+    """Return inferences in sequence, for a model with state. Some have extreme inputs, and the first has a reset."""
     ranges, extremes = [limits(graph, tensor) for tensor in inputs], [*EXTREMES.values()]
     found = []
     for step, run in enumerate(parts_of_range(graph, inputs, steps.count, seed)):
@@ -102,8 +96,8 @@ def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) ->
 def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     """Return the inferences in the user's arrays. All inputs of the model need equally many arrays.
 
-    An array has its input's type and shape. For several runs, the array's shape has the number of runs as an additional
-    first dimension, or in place of a leading 1.
+    An array has its input's type and shape. For several runs, it has the number of runs as an additional first
+    dimension, or in place of a leading 1.
     """
     if not files:
         return []
@@ -169,10 +163,8 @@ def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | N
 
 
 def _last_index(graph: Graph, tensor: Tensor) -> int:
-    """Return the largest index that is valid in all tables that are indexed with this tensor, or with integers computed
-    from it.
-
-    TFLM does not check the indices of all operators.
+    """Return the largest index that is valid in all tables that this tensor, or integers computed from it, index. TFLM
+    does not check the indices of all operators.
     """
     found, waiting, seen = list[int](), [tensor.id], {tensor.id}
     for t in waiting:
@@ -187,7 +179,6 @@ def _last_index(graph: Graph, tensor: Tensor) -> int:
 
 
 def dtype_of(tensor: Tensor) -> Any:
-    """Return NumPy's type of the tensor's elements."""
     return np.dtype(tensor.dtype.lower())
 
 
@@ -230,7 +221,6 @@ def _stacked(tensor: Tensor, array: Array, number: int) -> Array:
 
 
 def _how_to_shape(tensor: Tensor, array: Array) -> str:
-    """Return a text that says how to save an array of another shape for an input."""
     one = tensor.shape[1:] if tensor.shape[:1] == (1,) else tensor.shape
     if array.size % max(1, tensor.elements):
         return f"numpy.save('X.npy', numpy.stack(RUNS)), each run of shape {list(one)}"
@@ -238,7 +228,6 @@ def _how_to_shape(tensor: Tensor, array: Array) -> str:
 
 
 def _how_to_save(tensor: Tensor) -> str:
-    """Return a text that says how to save an array of real values for an input."""
     dtype, q = dtype_of(tensor), tensor.quantization
     if tensor.dtype == "FLOAT32" or q is None or len(q.scale) != 1:
         return f"numpy.save('X.npy', X.astype('{dtype}'))"

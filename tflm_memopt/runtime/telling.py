@@ -15,14 +15,12 @@ from tflm_memopt.runtime.stimuli import Run, parts_of_range, stimuli
 
 CANDIDATES = 12
 """Number of candidate inferences for a model with several inputs or outputs."""
-
-
 Swaps = Mapping[int, Sequence[int]]
 """For each candidate inference, the runs that equal it with two inputs exchanged."""
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:
-    """Return candidate inferences, then those with inputs exchanged. graph: the original model, as for stimuli()."""
+    """Return candidate inferences, and after them those with two inputs exchanged. graph: the original model."""
     if len(inputs) < 2 and len(outputs) < 2:
         return stimuli(graph, inputs, 1, seed)[:1], {0: ()}
     half = CANDIDATES // 2
@@ -33,7 +31,7 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[NDArray[Any]]) -> int:
-    """Return the candidate inference with the most distinct outputs. tensors: outputs. outputs: values in all runs."""
+    """Return the candidate inference with the most distinct outputs. outputs: values of the tensors in all runs."""
 
     def told_apart(candidate: int) -> int:
         mine = [output[candidate].tobytes() for output in outputs]
@@ -56,7 +54,7 @@ def keeps_state(model: Model) -> bool:
 
 
 def _exchangeable(inputs: Sequence[Tensor]) -> list[tuple[int, int]]:
-    """Return pairs of inputs with the same shape and type: each input and the next one like it."""
+    """Return pairs of inputs with the same shape and type."""
     alike: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for k, tensor in enumerate(inputs):
         alike.setdefault((tensor.dtype, tensor.shape), []).append(k)

@@ -15,9 +15,8 @@ HOST_REFERENCE: How = "host-reference"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Bytes that the interpreters allocated on this machine.
-
-    A 32-bit device needs fewer bytes: pointers have 64 bits here, and recording also takes memory.
+    """Bytes that the interpreters allocated on this machine. A 32-bit device needs fewer bytes, since pointers have 64
+    bits on this machine, and recording also takes memory.
     """
 
     original: RecordedArena
@@ -59,9 +58,7 @@ class ModuleRuns:
 
 @dataclass(frozen=True, slots=True)
 class ComparedConstants:
-    """The result of a comparison of constants: weights, biases, multipliers, shifts and tables. This comparison of
-    constants does not run a model.
-    """
+    """The result of comparing weights, biases, multipliers, shifts and tables of two models, without running them."""
 
     equal: int = 0
     """Number of operators in the rewritten model whose constants equal the original's."""

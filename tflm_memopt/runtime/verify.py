@@ -1,4 +1,4 @@
-"""Verify that two models compute the same outputs, byte for byte, by running both."""
+"""Verifies that two models compute the same outputs, byte for byte, by running both."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.errors import ModelError, UsageError
 from tflm_memopt.files import GivenModel, for_reports, loaded
-from tflm_memopt.lower.program import ProgramOp
+from tflm_memopt.lower.program import Program, ProgramOp
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph
@@ -52,9 +52,9 @@ from tflm_memopt.runtime.windows import step_elements
 Array = NDArray[Any]
 
 SECONDS = 2.0
-"""Seconds for all runs of a model if the caller gives no number of runs."""
+"""Time in seconds for all runs of a model if the caller gives no number of runs."""
 LEAST_RUNS = 10
-"""Minimum number of random inputs, however long they take."""
+"""Number of random inputs that run in any case, however long they take."""
 MOST_CASES = 10_000
 MOST_BYTES = 64_000_000
 """Maximum bytes of inputs and outputs of all cases of one model."""
@@ -71,9 +71,8 @@ def verify(
     how: How | None = None,
     c: Path | None = None,
 ) -> Verification:
-    """Run both models on random inputs, three extreme ones and the user's `inputs`, and compare every byte.
-
-    convert/verify.py describes the parameters and errors, and also compares constants.
+    """Run both models on random, extreme and the user's inputs, and compare every byte. convert/verify.py describes the
+    parameters and errors, and also compares constants.
     """
     how, module = how or _usual(), c_module.find(c) if c else None
     (original, *_), (rewritten, *_) = loaded(original), loaded(rewritten)
@@ -131,14 +130,10 @@ class Outcomes:
         return next((outcome.failure for outcome in self.got if outcome.failure), "")
 
     @property
-    def seconds(self) -> float:
-        """Time that the slower model took, in seconds. The two models run at the same time."""
-        return max(outcome.seconds for outcome in (self.expected, *self.got))
-
-    @property
     def left(self) -> int:
-        """Number of further cases that time and memory allow."""
-        most = min(SECONDS / max(self.seconds, 1e-9), MOST_BYTES / max(self.nbytes, 1)) * self.count
+        """Number of further cases that time and memory allow. The models run at the same time."""
+        seconds = max(outcome.seconds for outcome in (self.expected, *self.got))
+        most = min(SECONDS / max(seconds, 1e-9), MOST_BYTES / max(self.nbytes, 1)) * self.count
         return max(0, min(int(most), MOST_CASES) - self.count)
 
     @property
@@ -153,7 +148,7 @@ class Pair:
     """Two models that should compute the same outputs."""
 
     execute: Callable[..., Iterable[Outcome]]
-    """Function that runs the jobs of the original and of the rewritten model."""
+    """Function that runs the jobs of the original model and of the rewritten one."""
     original: bytes
     rewritten: bytes
     before: Graph
@@ -201,7 +196,6 @@ def _usual() -> How:
 
 
 def _threads(after: Model, wanted: int | None) -> tuple[int, ...]:
-    """Return the numbers of threads for the rewritten model. wanted: Steps.cores."""
     if wanted is not None:
         return (wanted,)
     return (1, 2) if _is_for_two_cores(after) else (1,)
@@ -212,23 +206,24 @@ def message(model: Model) -> list[ProgramOp]:
     return [op for region in regions(model) for op in unpack(region.program).ops if op.message]
 
 
+def _programs(model: Model) -> list[Program]:
+    """Return the model's programs, or none if one is damaged. TFLM then refuses the model with a message of its own."""
+    try:
+        return [unpack(region.program) for region in regions(model)]
+    except ModelError:
+        return []
+
+
 def _alone(model: Model) -> Model:
     """Return the model. Raises UsageError for a model that waits for other devices."""
-    try:
-        waits = bool(message(model))
-    except ModelError:  # our operator in TFLM refuses a damaged program with a message of its own
-        return model
-    if waits:
-        hint = "verify the folder of all"
+    if any(op.message for program in _programs(model) for op in program.ops):
+        hint = "verify the folder with the models of all devices"
         raise UsageError("this is the model of one of several devices", code="other_model", hint=hint)
     return model
 
 
-def _is_for_two_cores(after: Model) -> bool:
-    try:
-        return any(unpack(region.program).cores for region in regions(after))
-    except ModelError:  # our operator in TFLM refuses a damaged program with a message of its own
-        return False
+def _is_for_two_cores(model: Model) -> bool:
+    return any(program.cores for program in _programs(model))
 
 
 def interfaces(before: Model, after: Model, cores: int | None = None) -> tuple[Graph, Changes]:
@@ -257,7 +252,7 @@ def demand(expected: Outcome) -> None:
 def _run_module(
     module: c_module.Sources, after: Model, graph: Graph, changes: Changes, cases: Sequence[Case], expected: Outcome
 ) -> ModuleRuns:
-    """Run the C module and compare it. graph: the original's graph. expected: outcome of the original."""
+    """Run the C module, and compare its outputs with the original's. graph, expected: those of the original."""
     got = c_module.run(module, after, changes.input, [case.rewritten for case in cases])
     back = each(changes.outputs, convert.backward)
     ports = []
@@ -274,15 +269,11 @@ def _run_module(
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
     """Run both models and return one inference in the rewritten model's formats.
 
-    inputs: the user's arrays, of which the first inference is taken. Without the user's arrays, the inference is
-    random. If possible, its outputs change when two inputs are exchanged; for a model with state, the first random
-    inference is taken.
-
-    Raises the errors of verify(), and ModelError if the two models differ.
+    The inference is the first one of the user's `inputs`. Without them, it is random, and its outputs change
+    if two inputs are exchanged, where possible. Raises the errors of verify(), and ModelError if the two models differ.
     """
-    before, after = read(original), read(rewritten)
-    changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
-    seen = interface.with_whole_input(before.graph, after.graph, changes)
+    before = read(original)
+    seen, changes = interfaces(before, read(rewritten))
     if inputs:
         swaps: telling.Swaps = {0: ()}
         cases = [example_of(before.graph, seen, changes, inputs)]

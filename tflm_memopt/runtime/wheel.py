@@ -27,7 +27,7 @@ VERSION = "0.dev20261023182759"
 """The only build of TFLM's wheel whose binary layout custom_ops/host/wheel_shim.cpp supports."""
 
 REGISTERER = "TmoRegisterOps"
-"""Name of the function that adds operators, which the wheel finds among the process's global symbols."""
+"""Name of the function that adds our operators. The wheel finds it among the process's global symbols."""
 
 INSTALL = f"pip install --pre '{DISTRIBUTION}=={VERSION}' (64-bit Linux on x86, CPython 3.10 to 3.13)"
 
@@ -35,11 +35,9 @@ INSTALL = f"pip install --pre '{DISTRIBUTION}=={VERSION}' (64-bit Linux on x86, 
 def interpreter(model: bytes, arena_size: int) -> Any:
     """Return the wheel's `tflite_micro.runtime.Interpreter` for a model, with allocated tensors and our operators.
 
-    arena_size: bytes, for 64-bit pointers. The interpreter's `invoke()` raises RuntimeError on kTfLiteError only and
-    returns any other status: 0 means success, and kTfLiteAbort that the operator waits for input. `set_input()` must be
-    called again before every `invoke()`, since the planner reuses the input's bytes.
-
-    Raises RuntimeUnavailable if the wheel or the compiled operator is missing, and the wheel's RuntimeError when the
+    The interpreter's `invoke()` raises RuntimeError on kTfLiteError and returns any other status: 0 means success, and
+    kTfLiteAbort that the operator waits for input. Call `set_input()` before every `invoke()`, since TFLM reuses the
+    input's bytes. Raises RuntimeUnavailable if the wheel or the compiled operator is missing, and RuntimeError if the
     model does not fit the arena or an operator refuses it. TFLM's messages go to the process's stderr.
     """
     runtime = require()
@@ -49,10 +47,7 @@ def interpreter(model: bytes, arena_size: int) -> Any:
 
 
 def set_source(source: TmoSource) -> None:
-    """Set the source for models with an external input, in every interpreter of this process.
-
-    The data must stay at their address.
-    """
+    """Set the source of external inputs in every interpreter of this process. The data must stay at their address."""
     _shim().TmoSetSource(ctypes.byref(source))
 
 
@@ -63,16 +58,15 @@ def provide_memory(nbytes: int) -> None:
 
 @functools.cache
 def _noise(nbytes: int) -> NDArray[np.uint8]:
-    """Return memory at a 16-byte boundary. This memory must not move while it is used."""
+    """Return memory at a 16-byte boundary, which must not move while it is used."""
     room = np.random.default_rng(nbytes).integers(0, 256, nbytes + ALIGNMENT, dtype=np.uint8)
     start = -room.ctypes.data % ALIGNMENT
     return room[start : start + nbytes]
 
 
 def set_cores(cores: int, seed: int) -> None:
-    """Set the number of threads for programs made for two cores, in every interpreter of this process.
-
-    seed: seed of random delays around barriers, or 0 for no delays.
+    """Set the number of threads for programs made for two cores, in every interpreter of this process. seed: seed of
+    random delays around barriers, or 0 for no delays.
     """
     _shim().TmoSetCores(cores, seed)
 
@@ -86,8 +80,8 @@ class Link:
     """This process as one of several devices, whose models exchange rows through sockets."""
 
     def __init__(self, sockets: Sequence[int], device: int, patience: int) -> None:
-        """Open the link. sockets: file descriptors of connected sockets by device, -1 for this device. patience:
-        timeout for a row in milliseconds.
+        """Open the link. sockets: file descriptor of each device's socket, or -1 for this device. patience: timeout for
+        a row in milliseconds.
         """
         fds = (ctypes.c_int * len(sockets))(*sockets)
         _shim().TmoOpenLink(fds, device, len(sockets), 1, patience)
@@ -123,9 +117,8 @@ def exists_here() -> bool:
 
 @functools.cache
 def require() -> Any:
-    """Return the wheel's module, after loading our operator into the global symbols, where the wheel finds it.
-
-    Raises RuntimeUnavailable, which names the package to install.
+    """Load our operator where the wheel finds it, and return the wheel's module. Raises RuntimeUnavailable, which names
+    the package to install.
     """
     from importlib import metadata  # noqa: PLC0415 # slow to import
 

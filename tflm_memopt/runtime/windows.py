@@ -1,4 +1,4 @@
-"""Feeds sliding windows step by step: the new rows of each step, and the windows of an endless sequence."""
+"""Feeds sliding windows step by step. Each step has the new rows of the next window of an endless sequence."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Array = NDArray[Any]
 
 
 def step_elements(graph: Graph, where: str) -> int:
-    """Return the number of elements of new rows per inference of a rewritten model, or 0 without a sliding window."""
+    """Return the number of elements in the new rows of each inference, or 0 for a model without a sliding window."""
     slides = bool(where) and input_mode(where).where == SLIDING
     return graph.tensors[graph.inputs[0]].elements if slides else 0
 
 
 def whole(window: Array, elements: int) -> Array:
-    """Return the new rows of each step that fills a window. elements: number of elements of a step. If the window has
-    no whole number of steps, zeros precede its first rows.
+    """Return the new rows of all steps that fill a window. elements: number of elements of a step. Zeros precede the
+    first rows if they do not fill a step.
     """
     values = np.ascontiguousarray(window).ravel()
     return np.concatenate([np.zeros(-len(values) % elements, values.dtype), values]).reshape(-1, elements)
@@ -37,7 +37,7 @@ class Slide:
         self._before: bytes | None = None
 
     def forget(self) -> None:
-        """Forget the previous window, because the model has been reset."""
+        """Forget the previous window, after a reset of the model."""
         self._before = None
 
     def steps_to(self, window: Array) -> tuple[Array, bool]:

@@ -1,10 +1,9 @@
-"""Run models under the official TFLM wheel, each in a separate process: `python -m tflm_memopt.runtime.worker`.
+"""Runs models under the official TFLM wheel, each in a separate process: `python -m tflm_memopt.runtime.worker`.
 
 A crash in native code (of the operator or of TFLM) ends only the process of one model. The worker imports modules only
 once. Each line of standard input, [DIR, RUNS, OUTPUTS, INPUT, RESETS, CORES] as JSON, starts a fork, whose exit code is
 written as a line of standard output. DIR contains MODEL and INPUTS. The fork writes OUTPUTS into DIR after all runs,
-and LOG with TFLM's output, because only print_allocations() gives the arena figures. The caller's side is in
-process.py.
+and LOG with TFLM's output, because only print_allocations() gives the arena figures.
 """
 
 from __future__ import annotations
@@ -51,7 +50,6 @@ def save(path: Path, arrays: Sequence[NDArray[Any]]) -> None:
 
 
 def load(path: Path) -> list[NDArray[Any]]:
-    """Read arrays that save() wrote."""
     with np.load(path, allow_pickle=False) as archive:
         return [archive[f"arr_{k}"] for k in range(len(archive.files))]
 
@@ -70,10 +68,7 @@ def arenas(model_bytes: int) -> Iterator[int]:
 
 
 def allocate(model: bytes) -> Any:
-    """Return an interpreter in the first arena that AllocateTensors accepts.
-
-    TFLM does not report whether a failure was due to the size.
-    """
+    """Return an interpreter in the first arena that AllocateTensors accepts. TFLM does not report why it fails."""
     refusal = RuntimeError("no arena was tried")
     for size in arenas(len(model)):
         print(ATTEMPT, size, "B", file=sys.stderr, flush=True)
@@ -85,11 +80,8 @@ def allocate(model: bytes) -> Any:
 
 
 def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> None:
-    """Run all inferences of INPUTS through MODEL and write the outputs into OUTPUTS. `where`: place of the model's
-    input.
-
-    resets: runs before which the interpreter is reset. cores: number of threads. All runs except the first one have
-    random delays.
+    """Run all inferences of INPUTS through MODEL and write the outputs into OUTPUTS. where: place of the model's input.
+    resets: runs before which the interpreter is reset. cores: number of threads, which get random delays after run 0.
     """
     model = (directory / MODEL).read_bytes()
     inputs = load(directory / INPUTS)
