@@ -1,9 +1,10 @@
 /* A QEMU plugin that records pairs of consecutive code blocks, the latency of their loads, and the wait states of several flash models.
  *
- * The plugin uses version 1 of QEMU's plugin interface (docs/devel/tcg-plugins).
- * The script benchmarks/cycles_trace.py builds this plugin and reads its output. The plugin knows only addresses and lengths of instructions.
+ * The plugin uses version 1 of QEMU's plugin interface (docs/devel/tcg-plugins). The script benchmarks/cycles_trace.py builds this plugin and
+ * reads its output. The plugin knows only addresses and lengths of instructions.
  *
- * A segment is the code that runs between the functions at `start` and `stop`. After a segment, the program adds ticks to one of the 8-byte counters */
+ * A segment is the code that runs between the functions at `start` and `stop`. After a segment, the program adds ticks to one of the
+ * 8-byte counters at `marks` (tests/cores/runner.c). The number of this counter is the number of the operator that has run. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
