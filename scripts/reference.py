@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tflm_memopt.analysis.flash import kernels, source, tflm
@@ -94,8 +95,9 @@ def plan_schema() -> Mapping[str, Any]:
     number = {"type": "integer"}
     natural = {"type": "integer", "minimum": 0}
 
-    def record(**properties: Any) -> dict[str, Any]:
-        return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    def record(optional: Mapping[str, Any] = MappingProxyType({}), **required: Any) -> dict[str, Any]:
+        properties = {"properties": required | dict(optional), "required": list(required)}
+        return {"type": "object", **properties, "additionalProperties": False}
 
     def several(item: Any) -> dict[str, Any]:
         return {"type": "array", "items": item}
@@ -112,8 +114,19 @@ def plan_schema() -> Mapping[str, Any]:
         role={"enum": [role.value for role in Role]}, key=number, nbytes=natural, first=natural, last=natural,
         align=natural, depth=natural, column_windows=several(record(rows=natural, depth=natural)), offset=natural,
     )  # fmt: skip
+    state = record(
+        role={"const": "state"}, tensor=number, offset=natural, depth=natural, row_bytes=natural, advance=natural,
+        fill=number,
+    )  # fmt: skip
+    share = record(op=natural, how=natural, cut=natural)
+    sharing = record(step=natural, shares=several(share), barriers=several(natural), alone=several(natural))
+    slow = record(tensor=natural, offset=natural, nbytes=natural, first=natural, last=natural)
+    optional = {
+        "wide": flag, "pauses": several(natural), "sharing": several(sharing), "states": several(state),
+        "slow": several(slow),
+    }  # fmt: skip
     document = record(
-        schema={"const": SCHEMA_VERSION}, head=natural, lower_bound=natural, proven=flag,
+        optional, schema={"const": SCHEMA_VERSION}, head=natural, lower_bound=natural, proven=flag,
         target={"enum": list(TARGETS)}, layout={"const": LAYOUT},
         rematerialisations=several(record(reader=natural, ops=several(natural))),
         tilings=several(record(ops=several(natural), parts=natural, channels=flag)),

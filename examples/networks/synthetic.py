@@ -1,6 +1,6 @@
-"""Synthetic recordings, pictures and spectra to train small networks on. The same seed gives the same samples.
+"""Make synthetic recordings, pictures and spectra to train small networks. Equal seeds give equal samples.
 
-Each function returns float32 samples of about unit range, the batch first, and their labels.
+Each function returns labels and float32 samples with values of about 1. The first axis is the batch.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ Labels = npt.NDArray[np.int64]
 
 SYLLABLES = 3
 VOICE = 7
-"""Seed of the sounds of words, which are the same in every data set."""
+"""Seed of the sounds of words. Every data set uses this seed, so that its words sound the same."""
 KEYWORDS, OTHER_WORDS = 10, 30
 """Numbers of words that have a class of their own, and of words that share the class "unknown"."""
 WAKE_WORD = 0
 MACHINE_TONES = (0.08, 0.16, 0.24, 0.40, 0.56)
-"""Frequencies of a machine that runs well, as fractions of the spectrum."""
+"""Frequencies of a machine without faults, as fractions of the spectrum."""
 
 
 def speech(rng: np.random.Generator, word: int | None, frames: int, bins: int, ends: float | None = None) -> Floats:
-    """Return a spectrogram [frames, bins] of one word in noise, or of noise. ends: end of the word, from 0 to 1."""
+    """Return a spectrogram [frames, bins] of noise with or without a word. ends: time of its end, from 0 to 1."""
     time, frequency = np.arange(frames)[:, None] / frames, np.arange(bins)[None] / bins
     sound = rng.normal(0.0, rng.uniform(0.05, 0.2), (frames, bins)) + rng.uniform(0.0, 0.2) * (1 - frequency)
     if word is None:
@@ -78,11 +78,11 @@ PATTERNS: tuple[Callable[[Floats, Floats], Floats], ...] = (
     lambda x, y: np.sin(np.hypot(x, y) + 2 * np.arctan2(y, x)),
     lambda x, y: np.sin(0.2 * x) + 0 * y,
 )
-"""Functions of textures, which return the value at each point of the plane."""
+"""Functions that return the value of a texture at each point (x, y)."""
 
 
 def textures(count: int, seed: int, side: int) -> tuple[Floats, Labels]:
-    """Return coloured textures [N, side, side, 3] of ten kinds, randomly reversed, scaled and shifted, with noise."""
+    """Return coloured textures [N, side, side, 3] of ten kinds, randomly rotated, scaled and shifted, with noise."""
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % len(PATTERNS)
     y, x = (np.mgrid[:side, :side] / side - 0.5).astype(np.float32)
@@ -130,7 +130,7 @@ def figures(count: int, seed: int, side: int = 96) -> tuple[Floats, Labels]:
 
 
 def machine_sounds(count: int, seed: int) -> tuple[Floats, Labels]:
-    """Return spectra [N, 256] of a machine, 8 frames of 32 bins. The label is 1 if a foreign tone is there."""
+    """Return spectra [N, 256] of a machine, 8 frames of 32 bins. The label is 1 if there is a foreign tone."""
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % 2
     frequency = np.arange(32) / 32

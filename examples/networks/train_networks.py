@@ -1,10 +1,11 @@
-"""Trains small networks of the kinds that microcontrollers run, on synthetic data, and writes them as .tflite files.
+"""Train small networks of the kinds that microcontrollers run, on synthetic data, and write them as .tflite files.
 
-pip install "tflm-memopt[train]"
-python examples/networks/train_networks.py [--only NAME ...]
+The script prints the score of each network on samples that were not used in the training. Seeds are fixed, but another
+version of TensorFlow may train other weights.
 
-The script prints the score of each network on samples that it was not trained on. Seeds are fixed, but other versions
-of TensorFlow may train other weights.
+Usage:
+    pip install "tflm-memopt[train]"
+    python examples/networks/train_networks.py [--only NAME ...]
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def wake_word(batch: int | None) -> tf.keras.Model:
 
 
 class Streaming(tf.Module):  # type: ignore[misc]
-    """Return the wake word network in steps of 3 frames, whose layers keep the rows that they reread in variables."""
+    """The wake word network with 3 new frames per inference. Variables keep the rows that layers read again."""
 
     def __init__(self, window: tf.keras.Model) -> None:
         super().__init__()
@@ -140,7 +141,7 @@ class Streaming(tf.Module):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class Network:
-    """A file to write: its architecture, its data and the size of its training."""
+    """A network to train: its architecture, its data and the size of its training."""
 
     build: Callable[[int | None], tf.keras.Model]
     data: Callable[[int, int], tuple[Floats, Labels]]
@@ -148,7 +149,7 @@ class Network:
     epochs: int
     float_io: bool = False
     streaming: bool = False
-    """Whether the network is also written in steps with state, with `stream` instead of `window` in its name."""
+    """Whether to write a second file with state, whose name has `stream` instead of `window`."""
 
 
 def wake_data(count: int, seed: int) -> tuple[Floats, Labels]:
@@ -189,13 +190,13 @@ def quantized(converter: tf.lite.TFLiteConverter, calibration: Floats, float_io:
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
     if not float_io:
         converter.inference_input_type = converter.inference_output_type = tf.int8
-    # TFLM libraries of 2023, which many boards still use, support FULLY_CONNECTED only with one scale per tensor
+    # TFLM of 2023, which many boards still use, supports FULLY_CONNECTED only with one scale per tensor.
     converter._experimental_disable_per_channel_quantization_for_dense_layers = True
     return bytes(converter.convert())
 
 
 def converted(network: Network, model: tf.keras.Model, samples: Floats) -> bytes:
-    """Convert the model for a batch of 1."""
+    """Convert the model to int8 with a batch size of 1."""
     fixed = network.build(1)
     fixed.set_weights(model.get_weights())
     return quantized(tf.lite.TFLiteConverter.from_keras_model(fixed), samples[:CALIBRATION], network.float_io)
@@ -212,7 +213,7 @@ def converted_in_steps(model: tf.keras.Model, samples: Floats) -> bytes:
 
 
 def cut(samples: Floats) -> Floats:
-    """Return consecutive windows as steps of 3 frames. A silent frame before each window completes its first step."""
+    """Cut each window into pieces of 3 frames. A silent frame before each window completes its first piece."""
     steps = -(-WINDOW // STEP)
     padded = np.zeros((len(samples), steps * STEP, 40), np.float32)
     padded[:, steps * STEP - WINDOW :] = samples[:, :, 0]
@@ -220,7 +221,7 @@ def cut(samples: Floats) -> Floats:
 
 
 def answers(model: bytes, samples: Floats) -> Floats:
-    """Return the outputs of a model under LiteRT's reference kernels, as floats. State stays between samples."""
+    """Return the float outputs of a model under LiteRT's reference kernels. The state is kept between samples."""
     interpreter = Interpreter(model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
     interpreter.allocate_tensors()
     source, result = interpreter.get_input_details()[0], interpreter.get_output_details()[0]
@@ -253,7 +254,7 @@ def make(name: str, folder: Path, samples: int | None, epochs: int | None, tests
     network = NETWORKS[name]
     tf.keras.utils.set_random_seed(SEED)
     given, labels = network.data(samples or network.samples, SEED)
-    if network.build is autoencoder:  # the autoencoder is trained on normal sounds only
+    if network.build is autoencoder:  # An autoencoder learns only normal sounds.
         given = given[labels == 0]
     unseen, truth = network.data(tests, TEST_SEED)
     model = trained(network, given, labels, epochs or network.epochs)

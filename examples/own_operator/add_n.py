@@ -1,4 +1,4 @@
-"""Describes ADD_N of two tensors as a custom operator (docs/own-operator.md). Use this file with `--describe`."""
+"""Describe ADD_N of two tensors as a custom operator (docs/own-operator.md), for the option `--describe`."""
 
 from tflm_memopt.ops.own import Builder, Index, Operand, OperatorContext, Reg, Type, operator, quant
 

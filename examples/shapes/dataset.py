@@ -1,7 +1,6 @@
-"""Draws shapes as 96x96 grey pixels of 4 bits, as a cheap camera would see them. Equal seeds give equal images.
+"""Draw shapes as 96x96 grey pixels of 4 bits, as a cheap camera would see them. Equal seeds give equal images.
 
-An outline is a radius as a function of the angle: a pixel at the polar coordinates (rho, phi) is inside if rho < scale
-* radius(phi).
+A function describes each outline: it returns the distance of the outline from the centre at each angle.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ def _zigzag(corners: int, inner: float) -> Callable[[_Floats], _Floats]:
     notch_x, notch_y = inner * np.cos(half), inner * np.sin(half)
 
     def radius(phi: _Floats) -> _Floats:
-        folded = np.abs((phi + half) % (2 * half) - half)  # the angle is 0 at a tip, and `half` at a notch
-        # the ray at angle `folded` meets the line from the tip (1, 0) to the notch
+        folded = np.abs((phi + half) % (2 * half) - half)  # The folded angle is 0 at a tip and `half` at a notch.
+        # The ray at angle `folded` meets the line from the tip (1, 0) to the notch.
         reach: _Floats = notch_y / (notch_y * np.cos(folded) + (1.0 - notch_x) * np.sin(folded))
         return reach
 
@@ -40,7 +39,7 @@ def _polygon(corners: int) -> Callable[[_Floats], _Floats]:
 
 def _cross(phi: _Floats) -> _Floats:
     """Return a plus sign: two bars of length 2 and half width 0.32."""
-    across, along = np.sort(np.abs([np.cos(phi), np.sin(phi)]), axis=0)  # this is the distance to the nearer bar
+    across, along = np.sort(np.abs([np.cos(phi), np.sin(phi)]), axis=0)
     reach: _Floats = np.minimum(1.0 / along, 0.32 / np.maximum(across, 1e-9))
     return reach
 
@@ -57,7 +56,7 @@ CLASSES = tuple(OUTLINES)
 
 
 def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Images:
-    """Return one image [SIDE, SIDE, 1]: a shape of random size, place, rotation and brightness on a noisy slope."""
+    """Return an image [SIDE, SIDE, 1] of a shape with random size, place, rotation and brightness, and with noise."""
     scale = rng.uniform(7.0, 32.0)  # pixels
     margin = 0.8 * scale
     center = rng.uniform(margin, SIDE - margin, size=2)
@@ -66,9 +65,9 @@ def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Ima
     dx, dy = x - center[0], y - center[1]
     along, across = dx * np.cos(lean) + dy * np.sin(lean), dy * np.cos(lean) - dx * np.sin(lean)
     rho, phi = np.hypot(along * stretch, across / stretch), np.arctan2(across / stretch, along * stretch)
-    inside = np.clip(scale * outline(phi - turn) - rho + 0.5, 0.0, 1.0)  # the edge is one pixel soft
+    inside = np.clip(scale * outline(phi - turn) - rho + 0.5, 0.0, 1.0)  # with an edge that is one pixel wide
 
-    contrast = rng.uniform(0.15, 0.7) * rng.choice((-1.0, 1.0))  # the shape is bright on dark or dark on bright
+    contrast = rng.uniform(0.15, 0.7) * rng.choice((-1.0, 1.0))  # a bright or a dark shape
     slope = rng.uniform(-0.2, 0.2, size=2)
     background = 0.5 - contrast / 2 + (slope[0] * (x - SIDE / 2) + slope[1] * (y - SIDE / 2)) / SIDE
     image = background + contrast * inside + rng.normal(0.0, rng.uniform(0.02, 0.14), size=(SIDE, SIDE))
@@ -77,7 +76,7 @@ def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Ima
 
 
 def make(count: int, seed: int) -> tuple[Images, Labels]:
-    """Return `count` images and labels. The classes alternate, so that each prefix is balanced within one per class."""
+    """Return `count` images and their labels. Consecutive images are of different classes, all equally often."""
     rng = np.random.default_rng(seed)
     labels = (np.arange(count) % len(CLASSES)).astype(np.uint8)
     images = np.stack([draw(rng, OUTLINES[CLASSES[label]]) for label in labels])

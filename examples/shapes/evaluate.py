@@ -1,8 +1,8 @@
-"""Measures the accuracy of a model, and of its optimized version, on 120 test images under TensorFlow Lite Micro.
+"""Measure the accuracy of a model and of its optimized versions on 120 test images under TensorFlow Lite Micro.
 
-python examples/shapes/evaluate.py shapes_int8.tflite [OPTIMIZED.tflite ...]
+The exit status is 1 if an optimized model gives other output bytes than the first model.
 
-Every further model must give the first one's output bytes on every image; the script exits with 1 if a model does not.
+Usage: python examples/shapes/evaluate.py shapes_int8.tflite [OPTIMIZED.tflite ...]
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataset import CLASSES, TEST_SEED, Images, Labels, make, quantize
 from tflm_memopt.runtime.wheel import interpreter
 
 HERE = Path(__file__).parent
-ARENA = 1_000_000  # number of bytes, which is more than enough for the original network
+ARENA = 1_000_000  # bytes, more than the original network needs
 
 
 def load() -> tuple[Images, Labels]:
@@ -27,7 +27,7 @@ def load() -> tuple[Images, Labels]:
 
 
 def outputs(model: bytes, images: Images) -> npt.NDArray[np.int8]:
-    """Return TFLM's scores of each image: int8 [N, classes]."""
+    """Return the int8 scores [N, classes] that a model gives to each image under TFLM."""
     tflm = interpreter(model, ARENA)
     parameters = tflm.get_input_details(0)["quantization_parameters"]
     answers = []
@@ -39,7 +39,7 @@ def outputs(model: bytes, images: Images) -> npt.NDArray[np.int8]:
 
 
 def accuracy(answers: npt.NDArray[np.int8], labels: Labels) -> float:
-    """Return the fraction of the images whose largest output is that of the label."""
+    """Return the fraction of images whose largest score is that of the right class."""
     return float(np.mean(answers.argmax(axis=1) == labels))
 
 

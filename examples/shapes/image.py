@@ -1,6 +1,6 @@
-"""Writes shapes_image.h: a test image as the network's int8 input, and the scores that TFLM gives it.
+"""Write shapes_image.h with a test image as the network's int8 input, and the scores that TFLM gives to this image.
 
-python examples/shapes/image.py
+Usage: python examples/shapes/image.py
 """
 
 from __future__ import annotations

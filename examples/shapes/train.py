@@ -1,10 +1,11 @@
-"""Trains a MobileNet-style network on the drawn shapes and writes it as a fully int8 .tflite.
+"""Train a network like MobileNet to recognise drawn shapes, and write it to shapes_int8.tflite.
 
+The training takes a few minutes on two cores. Seeds are fixed, but another version of TensorFlow may train other
+weights.
+
+Usage:
     pip install "tflm-memopt[train]"
     python examples/shapes/train.py
-
-Writes shapes_int8.tflite beside this file; a few minutes on two cores. Seeds are fixed, but another version of
-TensorFlow may train other weights.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ def unit(images: Images) -> npt.NDArray[np.float32]:
 
 
 def build(batch: int | None = None) -> tf.keras.Model:
-    """Return a convolution, six depthwise separable layers (two of them residual), a pool, a dense layer and softmax:
-    5.9 M MAC, 21 k weights.
+    """Return the untrained network, which has 21,000 weights and 5.9 million multiply-accumulates.
+
+    Its layers are a convolution, six depthwise separable layers, two of them with residual additions, a pool, a dense
+    layer and softmax.
     """
     layers = tf.keras.layers
 
@@ -54,7 +57,7 @@ def build(batch: int | None = None) -> tf.keras.Model:
 
 
 def train(images: Images, labels: Labels, epochs: int) -> tf.keras.Model:
-    """Return the trained model. Flips double the data, since no class changes when an image is mirrored."""
+    """Train the network on images that are randomly mirrored, which does not change their classes."""
     batch = 64
     steps = epochs * (len(images) // batch)
     model = build()
@@ -70,7 +73,7 @@ def train(images: Images, labels: Labels, epochs: int) -> tf.keras.Model:
 
 
 def convert(model: tf.keras.Model, images: Images) -> bytes:
-    """Convert the model to int8 from input to output, calibrated on `images`, for a batch of 1."""
+    """Convert the model to int8 with a batch size of 1. The images determine the scales."""
 
     def representative() -> Iterator[list[npt.NDArray[np.float32]]]:
         for image in unit(images):
@@ -83,7 +86,7 @@ def convert(model: tf.keras.Model, images: Images) -> bytes:
     converter.representative_dataset = representative
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
     converter.inference_input_type = converter.inference_output_type = tf.int8
-    # TFLM libraries of 2023, which many boards still use, support FULLY_CONNECTED only with one scale per tensor
+    # TFLM of 2023, which many boards still use, supports FULLY_CONNECTED only with one scale per tensor.
     converter._experimental_disable_per_channel_quantization_for_dense_layers = True
     return bytes(converter.convert())
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import EXAMPLE, ROOT
+from conftest import EXAMPLE, KEYWORDS, ROOT, WAKE_WORD
 
 import tflm_memopt
 from tflm_memopt.cli import main as cli
@@ -89,10 +89,18 @@ def test_c_compiles(code: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_plan_follows_its_schema(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        (EXAMPLE, ""), (EXAMPLE, "--cores 2 --target cortex-m33"), (EXAMPLE, "--memory fast=13kB,slow=1MB"),
+        (KEYWORDS, "--target cortex-m4 --max-macs 1"), (WAKE_WORD, ""),
+    ],
+)  # fmt: skip
+def test_a_plan_follows_its_schema(model: Path, options: str, tmp_path: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
-    assert cli.main(["optimize", str(EXAMPLE), "-o", str(tmp_path), "--quiet"]) == cli.DONE
-    plan = json.loads((tmp_path / "shapes_int8.plan.json").read_text())
+    command = ["optimize", str(model), "-o", str(tmp_path), "--quiet", "--effort", "low", *options.split()]
+    assert cli.main(command) == cli.DONE
+    plan = json.loads((tmp_path / f"{model.stem}.plan.json").read_text())
     schema = runpy.run_path(str(ROOT / "scripts/reference.py"))["plan_schema"]()
     jsonschema.validate(plan, schema)
     plan["buffers"][0]["offset"] = -1

@@ -1,7 +1,7 @@
-/* What does the camera see? The network of the sketch `shapes`, with its input streamed: every row of the frame is converted to what the
- * network wants (a crop, scaled to 96x96, grey, int8) and pushed; neither a converted frame nor the input exists as a whole.
+/* Classifies camera frames with the network of the sketch `shapes`, whose input is streamed. The sketch crops each frame, scales it to 96x96
+ * grey int8 pixels, and pushes the result row by row, so that no converted frame is ever whole in RAM.
  *
- * shapes_int8_*.h and .cpp are what `tflm-memopt optimize shapes_int8.tflite --input stream` writes. */
+ * The command `tflm-memopt optimize shapes_int8.tflite --input stream` writes shapes_int8_*.h and shapes_int8_*.cpp. */
 #include <Chirale_TensorFlowLite.h>
 #include <tflm_memopt.h>
 
@@ -18,7 +18,7 @@ static const char *const kNames[] = {"circle", "triangle", "square", "pentagon",
 
 static uint8_t frame[kWidth * kHeight * kPixelBytes];
 
-/* Here your camera's driver fills the frame. Until then: a bright disc on dark ground. */
+/* Draws a bright disc on dark ground. Replace this function by your camera's driver, which fills the frame. */
 static void capture() {
   for (int y = 0; y < kHeight; ++y) {
     for (int x = 0; x < kWidth; ++x) {
@@ -30,7 +30,7 @@ static void capture() {
   }
 }
 
-/* The whole height, the middle of the width; the network's input: 96x96, grey, scale 1/255, zero point -128. */
+/* The network sees the middle of the frame at its whole height. Its input is 96x96 grey pixels with scale 1/255 and zero point -128. */
 static const tmo_camera kCamera = {frame, kWidth * kPixelBytes, 20, 0, 120, 120, CAMERA_FORMAT};
 static const tmo_image kImage = {96, 96, 1, nullptr};
 
@@ -42,7 +42,7 @@ void setup() {
   while (!Serial) {
   }
   static tflite::MicroInterpreter only(tflite::GetModel(shapes_int8_model), shapes_int8_op_resolver(), arena, sizeof(arena));
-  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only; /* if not, TFLM has said why */
+  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only; /* otherwise TFLM has printed an error */
 }
 
 void loop() {

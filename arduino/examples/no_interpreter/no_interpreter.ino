@@ -1,7 +1,7 @@
-/* The network of the sketch `shapes` without TensorFlow Lite Micro, in 14 kB of RAM: for boards where the interpreter itself does not fit.
- * Runs a stored input and compares the scores with those of TensorFlow Lite Micro on a PC.
+/* Runs the network of the sketch `shapes` without TensorFlow Lite Micro, in 14 kB of RAM, for boards on which the interpreter does not fit.
+ * The sketch runs a stored input and compares the scores with those of TensorFlow Lite Micro on a PC.
  *
- * shapes_int8.h and .c are what `tflm-memopt optimize shapes_int8.tflite --emit c --max-macs 1.1` writes. */
+ * The command `tflm-memopt optimize shapes_int8.tflite --emit c --max-macs 1.1` writes shapes_int8.h and shapes_int8.c. */
 #include <tflm_memopt.h>
 
 #include "shapes_int8.h"
@@ -13,7 +13,7 @@ void setup() {
 }
 
 void loop() {
-  /* Your own image: shapes_int8_init() once, fill shapes_int8_input(), shapes_int8_invoke(), read shapes_int8_output(). */
+  /* For your own image, call shapes_int8_init() once. Then fill shapes_int8_input(), call shapes_int8_invoke() and read shapes_int8_output(). */
   const int32_t wrong = shapes_int8_selftest();
   if (wrong < 0) Serial.println(tmo_status_text(static_cast<tmo_status>(wrong)));
   else Serial.println(wrong == 0 ? "the same scores as on a PC" : "OTHER SCORES than on a PC");

@@ -1,7 +1,7 @@
-/* Which of six drawn shapes is it? A 96x96 int8 network, rewritten by tflm-memopt, under TensorFlow Lite Micro: its arena takes 17 kB of
- * RAM instead of 119 kB. Looks at a stored image and compares the scores with those of the network as it was, on a PC.
+/* Recognises six drawn shapes with a 96x96 int8 network under TensorFlow Lite Micro. The arena of the rewritten network takes 17 kB of RAM
+ * instead of 119 kB. The sketch classifies a stored image and compares the scores with those of the original network on a PC.
  *
- * shapes_int8_*.h and .cpp are what `tflm-memopt optimize shapes_int8.tflite` writes. */
+ * The command `tflm-memopt optimize shapes_int8.tflite` writes shapes_int8_*.h and shapes_int8_*.cpp. */
 #include <Chirale_TensorFlowLite.h>
 #include <tflm_memopt.h>
 
@@ -20,12 +20,12 @@ void setup() {
   while (!Serial) {
   }
   static tflite::MicroInterpreter only(tflite::GetModel(shapes_int8_model), shapes_int8_op_resolver(), arena, sizeof(arena));
-  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only; /* if not, TFLM has said why */
+  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only; /* otherwise TFLM has printed an error */
 }
 
 void loop() {
   if (interpreter == nullptr) return;
-  memcpy(interpreter->input(0)->data.int8, shapes_image, sizeof(shapes_image)); /* before every Invoke(): its bytes are used again */
+  memcpy(interpreter->input(0)->data.int8, shapes_image, sizeof(shapes_image)); /* needed before every Invoke(): other tensors use these bytes */
   const unsigned long start = micros();
   if (interpreter->Invoke() != kTfLiteOk) return;
   const unsigned long took = micros() - start;

@@ -1,7 +1,7 @@
-/* The sketch `shapes` on both cores of an RP2040 or RP2350, with the core "Raspberry Pi Pico/RP2040/RP2350" (arduino-pico): each makes its share of
- * every row, inside the interpreter's Invoke(). On other boards one core runs it all. The scores are the same.
+/* Runs the network of the sketch `shapes` on both cores of an RP2040 or RP2350, with the board package arduino-pico. Inside Invoke(), each core
+ * computes its share of every row. On other boards, one core runs the whole network and gives the same scores.
  *
- * shapes_int8_*.h and .cpp are what `tflm-memopt optimize shapes_int8.tflite --cores 2` writes. */
+ * The command `tflm-memopt optimize shapes_int8.tflite --cores 2` writes shapes_int8_*.h and shapes_int8_*.cpp. */
 #include <Chirale_TensorFlowLite.h>
 #include <tflm_memopt.h>
 #include <tmo/spin.h>
@@ -22,7 +22,7 @@ static tmo_team both = {tmo_spin_wake, tmo_spin_wait, &spin, nullptr, nullptr, n
 static tmo_team *const team = &both;
 static const char *const kCores = "two cores: ";
 
-void loop1() { tmo_run_worker(&both); } /* on core 1: helps with one inference */
+void loop1() { tmo_run_worker(&both); } /* runs on core 1 and helps with one inference */
 #else
 static tmo_team *const team = nullptr;
 static const char *const kCores = "one core: ";
@@ -33,12 +33,12 @@ void setup() {
   while (!Serial) {
   }
   static tflite::MicroInterpreter only(tflite::GetModel(shapes_int8_model), shapes_int8_op_resolver(team), arena, sizeof(arena));
-  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only; /* if not, TFLM has said why */
+  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only; /* otherwise TFLM has printed an error */
 }
 
 void loop() {
   if (interpreter == nullptr) return;
-  memcpy(interpreter->input(0)->data.int8, shapes_image, sizeof(shapes_image)); /* before every Invoke(): its bytes are used again */
+  memcpy(interpreter->input(0)->data.int8, shapes_image, sizeof(shapes_image)); /* needed before every Invoke(): other tensors use these bytes */
   const unsigned long start = micros();
   if (interpreter->Invoke() != kTfLiteOk) return;
   const unsigned long took = micros() - start;

@@ -1,4 +1,4 @@
-"""Runs `pio test` without a test framework: a program that ends with 0 has passed."""
+"""Run `pio test` without a test framework. A test passes if its program ends with the exit code 0."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from platformio.test.runners.base import TestRunnerBase
 
 
 class CustomTestRunner(TestRunnerBase):  # type: ignore[misc]
-    """Adds the only test case. A program that ends with another code or crashes has raised an error before."""
+    """Report the only test case as passed. If the program has failed, PlatformIO has already raised an error."""
 
     def stage_testing(self) -> None:
         super().stage_testing()

@@ -1,4 +1,4 @@
-/* Which of six drawn shapes is it? Two boards find out together, linked by ESP-NOW; README.md says which files belong beside this one. */
+/* Recognises six drawn shapes with two boards that ESP-NOW links. README.md lists the files that this sketch needs in its folder. */
 #include <Chirale_TensorFlowLite.h>
 #include <tflm_memopt.h>
 
@@ -16,7 +16,7 @@ static const uint8_t kAddresses[][6] = {{0x24, 0x6F, 0x28, 0x00, 0x00, 0x00}, {0
 static const uint8_t kDevices = 2;
 static const uint32_t kPatience = 1000; /* ms after which a silent peer counts as lost */
 
-static uint8_t ring[32768]; /* a power of two, at least room_for_all in shapes_int8.report.json */
+static uint8_t ring[32768]; /* a power of two that is at least room_for_all in shapes_int8.report.json */
 static tmo_datagram_line lines[kDevices];
 static tmo_datagrams datagrams;
 static tmo_transport transport;
@@ -45,7 +45,7 @@ void setup() {
 
   static tflite::MicroInterpreter only(tflite::GetModel(shapes_int8_model), shapes_int8_op_resolver(), arena, sizeof(arena));
   tmo::SetLink(only, &device_link.crosser);
-  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only; /* if not, TFLM has said why */
+  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only; /* otherwise TFLM has printed an error */
 }
 
 void loop() {
@@ -76,6 +76,6 @@ void loop() {
   Serial.print(took);
   Serial.println(" us");
 #else
-  (void)start; /* begin the next inference at once: the end of this one may still be unsent in a frame */
+  (void)start; /* the next inference must begin at once, because a frame may hold unsent rows of this one */
 #endif
 }

@@ -13,7 +13,7 @@ typedef uint8_t radio_address[6];
 static tmo_datagrams *radio_datagrams;
 static const radio_address *radio_addresses;
 
-/* In ESP-IDF 4, callbacks get the address itself; in later versions, they get a struct that contains it. */
+/* Callbacks get the address itself in ESP-IDF 4, and a struct with the address in later versions. */
 static inline const uint8_t *radio_from(const uint8_t *address) { return address; }
 static inline const uint8_t *radio_to(const uint8_t *address) { return address; }
 template <typename Info>
@@ -25,7 +25,7 @@ const uint8_t *radio_to(const Info *info) {
   return info->des_addr;
 }
 
-/* Returns the device with this address, or n_devices if there is none, which tmo_datagram_*() ignore. */
+/* Returns the number of the device with this address, or n_devices if the address is unknown. */
 static inline uint8_t radio_device(const uint8_t *address) {
   uint8_t device = 0;
   while (device < radio_datagrams->n_devices && memcmp(radio_addresses[device], address, sizeof(radio_address)) != 0) ++device;

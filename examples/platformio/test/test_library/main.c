@@ -1,4 +1,4 @@
-/* Tests the library on the machine that it is built for. A result other than 0 is the number of the failed test. */
+/* Tests the C library on the target machine. The exit code is the number of the failed test, or 0. */
 #include "../../../../build/arduino/tflm-memopt/examples/no_interpreter/shapes_int8.c" /* written by `make arduino` */
 #include "tmo/camera.h"
 
