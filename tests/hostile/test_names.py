@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from pathlib import Path
 
 import pytest
 from unit.command import small
 
-import tflm_memopt
 from tflm_memopt import App, AppModel
 from tflm_memopt.cli import main as cli
 from tflm_memopt.errors import UsageError
@@ -57,21 +55,6 @@ def test_bad_names_are_refused(name: str, tmp_path: Path) -> None:
         before = sorted(tmp_path.rglob("*"))
         assert cli.main(["optimize", str(tmp_path / "in/app.toml"), "-o", str(tmp_path / "in/out")]) == cli.BAD
         assert sorted(tmp_path.rglob("*")) == before
-
-
-NAMES = ("a\nb", 'a"b', "con", "c:x", "..", "a\\b", "\udcff")
-
-
-@pytest.mark.parametrize(("name", "kind"), [*itertools.product(NAMES, ("cpp", "platformio"))])
-def test_a_model_file_of_any_name(name: str, kind: str, tmp_path: Path) -> None:
-    """Linux allows these file names, and Windows does not. Generated files get names that every system allows."""
-    result = tflm_memopt.optimize(small(), name=f"{name}.tflite")
-    written = result.save(tmp_path / "out", emit=kind)
-    assert written
-    assert [*tmp_path.iterdir()] == [tmp_path / "out"]
-    for path in written:
-        assert path.is_file()
-        assert not any(map(name_fault, path.relative_to(tmp_path / "out").parts))
 
 
 def test_a_nul_character_in_a_path(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
-from moving import batch_to_space, constant, like, space_to_batch
+from moving import constant, like
 from property.floats import in_float
 from property.oracle import assert_same_bytes, rewrite_whole
 
@@ -55,12 +55,3 @@ def test_padded_steps_that_are_an_output_stay() -> None:
     (refusal,) = [r for r in canonicalise(read(data).graph).refusals if r.rule == "pad-in-time"]
     assert refusal.reason == "the padded steps are an output of the model"
     assert_same_bytes(data, rewrite_whole(data))
-
-
-@pytest.mark.parametrize("crops", [[(0, 0), (0, 1)], [(1, 0), (0, 0)]])
-def test_crops_stay(crops: list[tuple[int, int]]) -> None:
-    net = Net(2)
-    x = space_to_batch(net, net.input((1, 8, 6, 3)), (2, 2), [(0, 0), (0, 0)])
-    data = net.model(batch_to_space(net, net.conv2d(x, 3), (2, 2), crops))
-    (refusal,) = [r for r in canonicalise(read(data).graph).refusals if r.rule == "dilated"]
-    assert refusal.reason == "it pads or crops"

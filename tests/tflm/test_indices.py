@@ -25,15 +25,6 @@ def test_casts(types: tuple[str, str], size: tuple[int, int], streamed: bool) ->
     assert_all(net, cast(net, net.conv2d(x, 3, kernel=(3, 3)) if streamed else x, types[1]))
 
 
-def test_a_mask_is_never_an_int32_map() -> None:
-    net = Net()
-    x = net.conv2d(net.conv2d(net.input((1, 48, 48, 3)), 16, kernel=(3, 3)), 21)
-    data = net.model(cast(net, arg_max(net, x), "INT8"))
-    result = tflm_memopt.optimize(data, input="stream")
-    assert result.report.arena.total < 48 * 48 + 3_000
-    assert tflm_memopt.verify(data, result.model, runs=2).bit_exact
-
-
 def test_lower_bytes_of_any_index() -> None:
     """Values beyond the range of the smaller type wrap around."""
     net = Net()

@@ -14,8 +14,6 @@ from stepping import STEPS, differing
 import tflm_memopt
 from tflm_memopt.kernels.descriptions.curves import SIGMOID
 from tflm_memopt.model.reader import read
-from tflm_memopt.runtime.stimuli import Steps
-from tflm_memopt.runtime.verify import verify
 from tflm_memopt.runtime.wheel import interpreter
 from tflm_memopt.tflm.arena import predict
 
@@ -32,28 +30,6 @@ def test_half_of_the_arena_for_a_thousand_steps(build: Callable[[], bytes]) -> N
     assert differing(data, done.model, STEPS, (1, 333, 334, 700)) == 0
     figures = predict(done.model, "lp64", recording=True)
     assert interpreter(done.model, figures.min).invoke() == 0
-
-
-OPTIONS = [
-    {},
-    {"target": "cortex-m4"},
-    pytest.param({"target": "cortex-m55"}, marks=pytest.mark.slow),
-    pytest.param({"target": "rv32-v"}, marks=pytest.mark.slow),
-    pytest.param({"op_per": "group"}, marks=pytest.mark.slow),
-]
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_sums_along_time(options: dict[str, Any]) -> None:
-    """Test odd sizes, every rank and saturation, among other layers."""
-    net = Net(5)
-    x = net.input((1, 7), (0.3, 9))
-    y = memories.svdf(net, x, 5, rank=3, memory=2, state=(0.02, 0), out=(0.3, 7))
-    y = memories.svdf(net, net.fully_connected(y, 16), 16, memory=9, out=(0.2, -128))
-    data = net.model(y)
-    done = tflm_memopt.optimize(data, seconds=0, **options)
-    assert not WITH_VARIABLES & {op.type for op in read(done.model).graph.ops}
-    assert differing(data, done.model, 40, (5, 17)) == 0
 
 
 CELLS: dict[str, dict[str, Any]] = {
@@ -93,11 +69,3 @@ def test_the_curves_are_those_of_tflm(kind: str, bits: int) -> None:
     made = (curve[at] << 9) + between * (curve[at + 1] - curve[at])
     made = np.where(values < 0, (1 << 25) - 1 - made, made) - ((1 << 24) if kind == "TANH" else 0)
     assert (tflm.get_output(0).ravel() == (made + (1 << bits - 1)) >> bits).all()
-
-
-@pytest.mark.parametrize("build", [memories.svdf_network, memories.lstm_network])
-def test_states_are_verified_step_by_step(build: Callable[[], bytes]) -> None:
-    """The guarded executor refuses writes to the state of another operator."""
-    data = build()
-    found = verify(data, tflm_memopt.optimize(data, seconds=0).model, runs=2, steps=Steps(20, 7))
-    assert found.bit_exact and found.guarded > 0, found

@@ -215,14 +215,6 @@ def test_selections(size: tuple[int, ...], dtype: str, seed: int, rank: int, par
     assert_rewritten(net.model(net.op("SELECT_V2", operands, [y], schema.SelectV2OptionsT())), seed)
 
 
-def test_select_of_another_shape_is_refused() -> None:
-    net = Net()
-    operands = [net.input((1,), None, dtype="BOOL"), *(net.input((1, 4, 4, 3)) for _ in range(2))]
-    y = net.op("SELECT", operands, [net.tensor((1, 4, 4, 3))], schema.SelectOptionsT())
-    with pytest.raises(ModelError, match="it has no SELECT"):
-        tflm_memopt.optimize(net.model(y))
-
-
 @EXAMPLES
 @given(size=sizes, rank=st.integers(1, 4), seed=seeds)
 def test_normalized_channels(size: tuple[int, ...], rank: int, seed: int) -> None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from unit.command import Run, files, small
+from unit.command import files, small
 
 import tflm_memopt
-from tflm_memopt import api
-from tflm_memopt.convert import describe
 from tflm_memopt.errors import UsageError
 from tflm_memopt.results import Optimized
 
@@ -32,19 +29,6 @@ def test_a_model_is_bytes_or_a_path(folder: Path) -> None:
     assert len({f.arena for f in found}) == len({f.flash for f in found}) == 1
     assert tflm_memopt.inspect("small.tflite", name="mine").model == "mine"
     assert tflm_memopt.verify("small.tflite", Path("net.h"), runs=1).bit_exact
-
-
-def test_it_writes_what_the_command_writes(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (api, describe):  # the elapsed seconds of two reports differ
-        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 0.0))
-    run("optimize", "small.tflite", "-o", "out", "--emit", "cpp,c", "--ram-limit", "20kB")
-    command = {name: (folder / "out" / name).read_bytes() for name in files(folder / "out")}
-    for name in command:
-        (folder / "out" / name).unlink()
-    paths = tflm_memopt.optimize("small.tflite", ram_limit=20_000).save("out", emit=("cpp", "c"))
-    assert {str(path.relative_to("out")) for path in paths} == files(folder / "out") == set(command)
-    for path in paths:
-        assert path.read_bytes() == command[path.name], path
 
 
 def test_the_original_is_never_overwritten(result: Optimized) -> None:

@@ -42,26 +42,6 @@ def written(plan: Plan) -> set[int]:
     return {byte for buffer, offset in plan.placed() for byte in range(offset, offset + buffer.nbytes)}
 
 
-def test_models_in_turn_overlay_byte_by_byte() -> None:
-    result = optimize(application())
-    heads = [done.report.arena.head for done in result.models.values()]
-    tails = [done.report.arena.tail for done in result.models.values()]
-    arena = result.report.arena
-    assert arena.head == max(heads)
-    assert max(tails) < arena.tail < sum(tails)
-    assert arena.total < result.report.alone < result.report.apart
-    assert arena.total < result.report.shared < result.report.apart
-    assert not result.report.reserved
-
-
-def test_models_that_run_at_the_same_time_have_no_byte_in_common() -> None:
-    result = optimize(application(concurrent=(("camera", "wake"), ("wake", "vad"))))
-    assert not written(plan_of(result, "camera")) & written(plan_of(result, "wake"))
-    assert not written(plan_of(result, "wake")) & written(plan_of(result, "vad"))
-    assert written(plan_of(result, "camera")) & written(plan_of(result, "vad"))
-    assert result.report.arena.head == max(done.report.arena.head for done in result.models.values())
-
-
 def test_what_is_retained_is_nobody_elses() -> None:
     result = optimize(application(retain=True))
     (kept,) = result.report.reserved

@@ -8,19 +8,18 @@ executor, with all buffers where the mutant puts them, and give the right bytes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from conftest import thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.plan.damage import ALWAYS_WRONG, MAY_BE_HARMLESS, Mutants, shallower_rolling_buffers, with_offset
+from unit.plan.damage import ALWAYS_WRONG, MAY_BE_HARMLESS, Mutants, shallower_rolling_buffers
 from unit.plan.sketch import random_sketch
 from unit.plan.subjects import MODELS, OPTIONS, Subject, subject
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
-from tflm_memopt.plan.plan import Plan, Role
+from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import plan
 
 QUICKLY = {"pointwise", "streamed"}
@@ -77,12 +76,3 @@ def test_what_passes_runs_right(record_property: Callable[[str, object], None]) 
 def test_nothing_is_refused_that_is_right(real: Subject) -> None:
     assert real.passes(real.planned.plan)
     assert real.runs_right(real.planned.plan)
-
-
-def test_a_buffer_in_free_space_passes(real: Subject) -> None:
-    """Counters are moved to free space after all other buffers."""
-    plan = real.planned.plan
-    for i, b in enumerate(plan.buffers):
-        if b.role is Role.COUNTERS:
-            top = -(-plan.head // 16) * 16
-            assert real.passes(replace(with_offset(plan, i, top), head=top + b.nbytes))

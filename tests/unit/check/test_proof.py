@@ -24,6 +24,7 @@ from unit.plan.tiled import OPTIONS, planned
 
 from tflm_memopt.check import checker
 from tflm_memopt.check.arena import TaggedArena
+from tflm_memopt.check.lives import BEFORE, LiveRanges, apart, pieces
 from tflm_memopt.check.proof import proved
 from tflm_memopt.check.source import RunningGroup, SourceReplay
 from tflm_memopt.check.tiles import TiledReplay
@@ -127,3 +128,25 @@ def error(found: Planned, plan: Plan, run: Callable[[Planned, Plan], object]) ->
     except PlanError as refusal:
         return refusal.code, str(refusal)
     return None
+
+
+def lives(*moments: tuple[int, int]) -> LiveRanges:
+    """Return live ranges at the same four bytes, one for each pair of moments."""
+    at, end, written, read = zip(*((0, 4, *both) for both in moments), strict=True)
+    return LiveRanges(*map(np.array, (at, end, written, read)), np.arange(len(at)))
+
+
+@pytest.mark.parametrize(
+    ("moments", "expected"),
+    [
+        ([(1, 4), (5, 9)], True),
+        ([(1, 5), (5, 9)], False),
+        ([(5, 9), (1, 5)], False),
+        ([(BEFORE, 3), (BEFORE, 20)], True),
+        ([(BEFORE, 20), (BEFORE, 3), (10, 12)], False),
+        ([(BEFORE, 9), (BEFORE, 3), (10, 12)], True),
+    ],
+)
+def test_lives_at_one_place(moments: list[tuple[int, int]], expected: bool) -> None:
+    """Live ranges include the first and last moment, and two ranges with a common moment conflict."""
+    assert apart(pieces(lives(*moments))) is expected

@@ -77,23 +77,6 @@ def test_rows_that_are_kept_before_they_are_read() -> None:
     assert "after a reset finds" in refused(plan(forgetful, QUICK), forgetful)
 
 
-def test_cells_that_two_operators_make() -> None:
-    """Two LSTMs share a state, so the second one reads the row that the first one wrote in the same inference."""
-    done = recurrent()
-    parts, states = done.graph, done.plan.states
-    first, second = (key for key, op in parts.ops.items() if op.updates)
-    rolling_buffer, (own, cells) = parts.ops[first].updates[0], parts.ops[second].updates
-    inputs = (parts.ops[second].inputs[0], rolling_buffer.tensor, cells.tensor)
-    shared = replace(parts.ops[second], inputs=inputs, updates=(rolling_buffer, cells))
-    plan = replace(done.plan, states=tuple(state for state in states if state.tensor != own.tensor))
-    stated = (
-        replace(op, inputs=tuple(rolling_buffer.tensor if t == own.tensor else t for t in op.inputs))
-        for op in parts.model.ops
-    )
-    graph = replace(parts, model=replace(parts.model, ops=tuple(stated)), ops={**parts.ops, second: shared})
-    assert "after a reset finds" in refused(plan, graph)
-
-
 def test_cells_in_a_rolling_buffer() -> None:
     """The cells of an LSTM are updated in place, so there is no space for another row."""
     done = recurrent()

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import QUICKLY, thinned
+from conftest import QUICKLY
 from models import Net
 from unit.command import narrowing
 
 import tflm_memopt
 from tflm_memopt.errors import DoesNotFit, MemoptError, UsageError
-from tflm_memopt.plan.choices import SWITCHES
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.results import Exploration
 
@@ -114,15 +113,6 @@ def test_limits_that_cannot_be_met_say_why_and_what_can(
     assert refused.value.exit_code == (1 if code in ("does_not_fit", "too_slow") else 2)
     assert reason in refused.value.what
     assert way_out in refused.value.hint
-
-
-@pytest.mark.parametrize("switch", thinned(SWITCHES, 1))
-def test_without_an_ingredient_nothing_gets_better(frontier: Exploration, switch: str) -> None:
-    model = narrowing()
-    result = tflm_memopt.optimize(model, ram_limit=10**6, without=[switch])
-    assert result.report.without == (switch,)
-    assert result.report.arena.total >= frontier.points[0].arena.total
-    assert tflm_memopt.verify(model, result.model, runs=1).bit_exact
 
 
 DAMAGE: dict[str, Callable[[Any], object]] = {

@@ -44,15 +44,6 @@ def test_all_that_is_sent_is_received_once(graph: Graph, devices: int, first: De
     assert set(seen.values()) == {1}
 
 
-def test_weights_split_by_channels_are_there_once(graph: Graph) -> None:
-    shared = share(graph, preferred(graph, DeviceSharding.CHANNELS, DeviceSharding.WHOLE), 3, 0)
-    for op in graph.ops:
-        parts = [p for one in shared.graphs for p in one.ops if p.stands_for == (op.index,) and p.type == op.type]
-        if op.type in ("CONV_2D", "FULLY_CONNECTED"):
-            filters = [shared.graphs[0].tensors[p.inputs[1]] for p in parts]
-            assert sum(f.nbytes for f in filters) == graph.tensors[op.inputs[1]].nbytes
-
-
 def test_weights_split_by_inputs_are_there_once(graph: Graph) -> None:
     shared = share(graph, preferred(graph, DeviceSharding.INPUTS, DeviceSharding.CHANNELS, DeviceSharding.WHOLE), 3, 0)
     for op in graph.ops:

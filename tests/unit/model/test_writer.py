@@ -80,23 +80,6 @@ def _unaligned(tree: Any) -> bytes:
     raise AssertionError("the object API aligns after all")
 
 
-def test_edits_leave_the_original_alone() -> None:
-    model = read(rich().model(6))
-    before = as_data(model.tree)
-    tree = writer.edit(model)
-    buffer = writer.add_buffer(tree, b"program")
-    tensor = writer.add_tensor(tree, "program", (7,), "UINT8", buffer=buffer)
-    code = writer.add_opcode(tree, "CUSTOM", custom_code="TMO_REGION")
-    assert code == writer.add_opcode(tree, "CUSTOM", custom_code="TMO_REGION")
-    tree.subgraphs[0].operators = [writer.operator(code, [0, tensor], list(tree.subgraphs[0].outputs), b"\x07")]
-    graph = read(writer.write(tree)).graph
-    assert graph.ops[0].options == {"custom_code": "TMO_REGION", "custom_options": b"\x07"}
-    data = graph.tensors[graph.ops[0].inputs[1]].data
-    assert data is not None
-    assert data.tobytes() == b"program"
-    assert as_data(model.tree) == before
-
-
 def test_what_nothing_names_is_dropped() -> None:
     tree = writer.edit(read(rich().model(6)))
     graph = tree.subgraphs[0]

@@ -20,6 +20,13 @@ def with_offset(plan: Plan, i: int, offset: int) -> Plan:
     return replace(plan, offsets=(*plan.offsets[:i], offset, *plan.offsets[i + 1 :]))
 
 
+def place(found: Plan, role: Role, key: int, offset: int, **buffer: int) -> Plan:
+    """Return the plan with a buffer at another address or of another size."""
+    (i,) = (i for i, b in enumerate(found.buffers) if (b.role, b.key) == (role, key))
+    moved = with_offset(with_buffer(found, i, replace(found.buffers[i], **buffer)), i, offset)  # type: ignore[arg-type]
+    return replace(moved, head=max(found.head, offset + moved.buffers[i].nbytes))
+
+
 def with_step(plan: Plan, n: int, *steps: Group) -> Plan:
     return replace(plan, steps=(*plan.steps[:n], *steps, *plan.steps[n + 1 :]))
 

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tflm_memopt.plan import cp_sat
-from tflm_memopt.plan.layout import offsets
 from tflm_memopt.plan.layout.bound import clique_bound
 from tflm_memopt.plan.layout.drafts import Draft, Placer
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, climb, exact, place
@@ -116,13 +115,6 @@ def test_the_bound_of_cliques_is_one(seed: int) -> None:
     problem = random_problem(seed, most=4, largest=6)
     bound = clique_bound(problem.nbytes, problem.align, problem.constraints, 0)
     assert bound <= lowest_top(problem)
-
-
-def test_layouts_do_not_depend_on_the_machine_s_speed() -> None:
-    problem = hard_problem()
-    first = place(problem, seconds=0.01)
-    offsets.forget()
-    assert place(problem, seconds=0.01) == first
 
 
 def test_the_best_found_in_time_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,19 +39,6 @@ def constraint(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -
     return constraints(ranges)[index[lower], index[upper]]
 
 
-@pytest.mark.parametrize(("n", "k"), [(16, 16), (16, 48), (48, 16), (1, 7), (7, 1)])
-def test_pointwise_is_vmcu_s_closed_form(n: int, k: int) -> None:
-    """The formula of vMCU (section 4) is max(MN, MK) + min(N, K) - 1 segments, which are bytes in the test."""
-    m = 12
-    s = Sketch()
-    x = s.input(m, 1, k)
-    y = s.conv(x, n, kernel=1)
-    distance = constraint(s, y, x, y)
-    assert max(m * n, distance + m * k, m * k) == max(m * n, m * k) + min(n, k) - 1
-    assert distance == (m * n - 1 - (m - 1) * k if n > k else n - 1 if n > 1 else 1 - k)
-    assert constraint(s, x, y, y) == m * k  # with the output above the input, nothing can overlap
-
-
 def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distance: int) -> str:
     """Return the checker's error message, or "", for buffer `high` `distance` bytes above buffer `low`.
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-import networkx as nx
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import VIEW, Graph, Op, Tensor, TensorId
 from tflm_memopt.model.variables import STATEFUL
 from tflm_memopt.ops.kinds import Kind
@@ -63,48 +61,6 @@ def regions(parts: RowGraph) -> list[Region]:
     return [node for node in parts.nodes if isinstance(node, Region)]
 
 
-def dependencies(graph: Graph) -> nx.DiGraph:
-    result = nx.DiGraph()
-    result.add_nodes_from(op.index for op in graph.ops)
-    result.add_edges_from((a.index, b.index) for a in graph.ops for b in graph.ops if set(a.outputs) & set(b.inputs))
-    return result
-
-
-@settings(max_examples=examples(150), derandomize=True)
-@given(st.integers(0, 1 << 32))
-def test_no_path_leaves_a_region_and_comes_back(seed: int) -> None:
-    graph, support = random_graph(seed)
-    before = dependencies(graph)
-    for region in regions(partition(graph, support)):
-        inside = {*region.ops, *region.views}
-        after = set().union(*(nx.descendants(before, i) for i in inside)) - inside
-        assert not any(nx.descendants(before, i) & inside for i in after)
-
-
-@settings(max_examples=examples(150), derandomize=True)
-@given(st.integers(0, 1 << 32))
-def test_every_node_finds_its_inputs_and_nothing_is_lost(seed: int) -> None:
-    """Nodes are checked in the order in which the partition lists them, with the rewritten model's tensors."""
-    graph, support = random_graph(seed)
-    parts = partition(graph, support)
-    there = set(graph.inputs)
-    for node in parts.nodes:
-        assert there.issuperset(node.inputs)
-        assert not there.intersection(node.outputs)
-        there.update(node.outputs)
-    assert there.issuperset(graph.outputs)
-    run = [i for node in parts.nodes for i in (node.ops if isinstance(node, Region) else (node.op,))]
-    assert len(run) == len(set(run))
-    builtin = {op.index for op in graph.ops if support[op.index] is REFUSED}
-    assert builtin <= set(run)
-    ours = {op.index for op in graph.ops if isinstance(support[op.index], RowOp)}
-    dead = ours - set(run)
-    needed = {
-        i for op in graph.ops if support[op.index] is REFUSED for i in nx.ancestors(dependencies(graph), op.index)
-    }
-    assert not dead & needed
-
-
 @settings(max_examples=examples(150), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_operators_with_state_keep_their_order(seed: int) -> None:
@@ -113,19 +69,6 @@ def test_operators_with_state_keep_their_order(seed: int) -> None:
     kept = [node.op for node in partition(graph, support).nodes if isinstance(node, BuiltinNode)]
     stateful = [i for i in kept if graph.ops[i].type in STATEFUL]
     assert stateful == sorted(stateful)
-
-
-@settings(max_examples=examples(100), derandomize=True)
-@given(st.integers(0, 1 << 32))
-def test_regions_read_and_write_what_their_operators_do(seed: int) -> None:
-    graph, support = random_graph(seed)
-    parts = partition(graph, support)
-    for region in regions(parts):
-        made = {parts.ops[i].output for i in region.ops}
-        read_there = {t for i in region.ops for t in parts.ops[i].inputs}
-        assert set(region.inputs) == read_there - made
-        assert set(region.outputs) <= made
-        assert len(region.inputs) + len(region.outputs) <= MAX_IO
 
 
 def ops_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> list[tuple[int, ...]]:
