@@ -63,10 +63,7 @@ def _elements(node: Node) -> Found:
 
 
 def _binary(node: Node) -> Found:
-    """Count values in groups of four, as CMSIS-NN computes operands of equal shapes.
-
-    For other operands, the reference kernel computes the index of each value.
-    """
+    """Count values in groups of four for operands of equal shapes. Other operands run in the reference kernel."""
     n = node.elements("o0")
     if node.elements("i0") != node.elements("i1"):
         return "broadcast", {"written": n}
@@ -74,7 +71,6 @@ def _binary(node: Node) -> Found:
 
 
 def _copied(node: Node) -> Found:
-    """Count one copy of all bytes."""
     return "", {"bytes": sum(t.nbytes for t in node.outputs)}
 
 
@@ -202,7 +198,6 @@ def _matrices(node: Node) -> Found:
 
 
 def _variable(node: Node) -> Found:
-    """Count one copy of all bytes."""
     return "", {"bytes": sum(t.nbytes for t in (*node.outputs, *_activations(node)) if t.dtype != "RESOURCE")}
 
 

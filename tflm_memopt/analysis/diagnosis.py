@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tflm_memopt.model import recurrent
@@ -107,7 +107,8 @@ def _precision(graphs: Sequence[Graph]) -> tuple[str, str]:
             return "dynamic_range", "float32 with int8 weights (dynamic range quantization)"
         return "float32", "float32"
     if floats:
-        names = sorted({op.type for g, op in ops if op.type not in CONVERSIONS and _in_float(g, op)})
+        each = ((op.type, _activations(g, op)) for g, op in ops if op.type not in CONVERSIONS)
+        names = sorted({kind for kind, tensors in each if any(t.dtype == "FLOAT32" for t in tensors)})
         return "mixed", f"{_lower(integers)} and float32 ({', '.join(names[:3])}{', ...' * (len(names) > 3)})"
     for kind in ("UINT8", "INT16"):
         if kind in integers:
@@ -124,10 +125,6 @@ def _activations(graph: Graph, op: Op) -> Iterator[Tensor]:
     return (t for t in tensors if not t.constant and t.dtype in COMPUTED)
 
 
-def _in_float(graph: Graph, op: Op) -> bool:
-    return any(t.dtype == "FLOAT32" for t in _activations(graph, op))
-
-
 def _stored(graph: Graph, op: Op) -> Iterator[str]:
     """Yield the types in which an operator's weights are stored. A constant that DEQUANTIZE reads counts as weights."""
     places = (0,) if op.type == "DEQUANTIZE" else WEIGHTS.get(op.type, (0, ()))[1]
@@ -136,7 +133,6 @@ def _stored(graph: Graph, op: Op) -> Iterator[str]:
 
 
 def _state(graphs: Sequence[Graph]) -> str:
-    """Describe where a model keeps its state."""
     resources = len(variables(graphs))
     tensors = sum(t.variable for graph in graphs for t in graph.tensors.values())
     parts = ((resources, "resource variable"), (tensors, "variable tensor"))
@@ -169,12 +165,10 @@ def _lower(types: set[str]) -> str:
 
 
 def _narrowed(graph: Graph) -> str:
-    """Describe the effect of --int8-io on the model's inputs and outputs."""
     border = int8_io(graph)
     if not border.replaced:
         return f"--int8-io cannot change them ({border.refusals[0].reason})"
-    size: Callable[[TensorId], int] = lambda t: graph.tensors[t].nbytes  # noqa: E731 (two lines use it)
-    before, after = sum(map(size, border.replaced)), sum(map(size, border.replaced.values()))
+    before, after = (sum(graph.tensors[t].nbytes for t in ids) for ids in (border.replaced, border.replaced.values()))
     if before == after:
         return "--int8-io drops the conversions"
     return f"--int8-io saves {before - after:,} of the {before:,} B that these take"

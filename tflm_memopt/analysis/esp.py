@@ -113,10 +113,7 @@ class EspChip:
         return low, high + weights * reads * self.flash_cycles_per_byte
 
     def _fetched(self, work: Work) -> float:
-        """Return the most cycles for which an operator of a plan reads its weights from flash.
-
-        Between two iterations of an operator, other operators of the group replace its weights in the cache.
-        """
+        """Return the most cycles for reading an operator's weights, which the cache loses between its iterations."""
         nbytes = work.macs / work.pixels if work.pixels else 0.0
         if work.copied or nbytes <= self.cache / SHARE:
             read = nbytes * min(1.0, work.iterations)

@@ -262,10 +262,11 @@ class Clock:
     def within(self, milliseconds: float) -> float:
         """Return the cycles in a number of milliseconds. Raises UsageError if the core's cycles are unknown."""
         if not self.known:
+            known = ", ".join(core for core in measured("cycles.json")["cores"] if rates(core, None))
             raise UsageError(
                 f"the time cannot be estimated: the cycles per instruction on {self.core} are unknown",
                 code="time_unknown",
-                hint=f"use a board or --target with one of {', '.join(timed_cores())}, or --max-instructions alone",
+                hint=f"use a board or --target with one of {known}, or --max-instructions alone",
             )
         return milliseconds * self.mhz * 1000
 
@@ -273,11 +274,6 @@ class Clock:
 def _widened(span: Span, high: float, low: float) -> Span:
     """Widen a range by the largest errors of the instruction estimates."""
     return span[0] / (1 + high), span[1] / (1 - low)
-
-
-def timed_cores() -> list[str]:
-    """Return the cores whose cycles are modelled."""
-    return [core for core in measured("cycles.json")["cores"] if rates(core, None)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,10 +147,7 @@ def _in_less_memory(member: AppMember, conversion: Conversion) -> Iterator[Coste
 
 
 def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list[float | None]:
-    """Return the longest time of each point in milliseconds, or None for a model without a limit.
-
-    Raises UsageError if the model has a time limit and its time is unknown.
-    """
+    """Return the longest time of each point in milliseconds, or None without a limit. Raises UsageError if unknown."""
     if entry.most is None:
         return [None] * max(1, len(points))
     if not points and entry.ms_measured is not None:  # TFLM runs an unchanged model
@@ -200,7 +197,6 @@ def _waits(member: AppMember, point: Costed) -> float:
 def _taken(
     member: AppMember, entry: AppModel, points: Sequence[Costed], milliseconds: Sequence[float | None], number: int
 ) -> Point:
-    """Return the RAM and the time of a core that a point takes."""
     arena: Arena = points[number].converted.arena if points else member.original.arena
     instructions = points[number].instructions * _waits(member, points[number]) if points else member.original.macs
     ms = milliseconds[number]

@@ -77,7 +77,6 @@ def _in_head(model: Model, m: Module) -> tuple[dict[TensorId, int], int]:
 
 
 def _header(result: AppOptimized, found: Mapping[str, Module]) -> str:
-    """Return the text of APP.h."""
     c = identifier(result.app.name)
     return rendered(
         "app.h.jinja",
@@ -92,7 +91,6 @@ def _arena(found: Mapping[str, Module]) -> int:
 
 
 def _source(result: AppOptimized, found: Mapping[str, Module]) -> str:
-    """Return the text of APP.c."""
     c = identifier(result.app.name)
     return rendered(
         "app.c.jinja",

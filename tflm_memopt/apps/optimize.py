@@ -116,7 +116,6 @@ def _slow_offsets(app: App, members: Sequence[AppMember]) -> dict[str, int]:
 
 
 def _excess(app: App, found: LaidOut) -> int:
-    """Return the number of bytes by which the shared arena exceeds its limit."""
     limit = _limit(app, found.members)
     return 0 if limit is None else _together(found.members).total - limit
 
@@ -146,10 +145,7 @@ def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progre
 
 
 def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """Choose a point of each model's frontier for the least load within the RAM limit.
-
-    If no points are within the limit, the points with the least RAM that keep all rates are chosen.
-    """
+    """Choose the points of least load within the RAM limit or, without such points, those of least RAM."""
     found = space(app, members, progress)
     progress("choosing points", 0, 0)
     limit = _limit(app, members)
@@ -162,7 +158,6 @@ def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidO
 
 
 def _limit(app: App, members: Sequence[AppMember]) -> int | None:
-    """Return the limit of the shared arena in bytes, or None."""
     return min((n for n in (app.ram, *(m.asked.limits.ram for m in members)) if n is not None), default=None)
 
 
@@ -177,7 +172,6 @@ def _smaller(member: AppMember, nbytes: int, progress: Progress) -> AppMember | 
 
 
 def _together(members: Sequence[AppMember]) -> Arena:
-    """Return the arena that all interpreters need together."""
     data = [m.chosen.model if m.chosen else m.data for m in members]
     return predict_together(data, members[0].asked.abi, libraries=[m.asked.library for m in members])
 
@@ -193,9 +187,8 @@ def _decided(member: AppMember, progress: Progress) -> AppMember:
 
 
 def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
-    """Return the model with a plan for all of its bytes, if other models may run during its inferences.
-
-    Raises UsageError if TFLM would place some of the bytes.
+    """Return the model with a plan, if other models may run in its inferences. Raises UsageError if TFLM places
+    bytes.
     """
     member = members[i]
     if not any(member.name in pair for pair in app.concurrent_pairs) and not any(m.holds for m in members):
@@ -257,7 +250,6 @@ def _low(member: AppMember) -> AppMember:
 
 
 def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout]:
-    """Return the layouts of all plans, and the layout with the lowest head."""
     planned = [i for i, m in enumerate(members) if m.chosen]
     pausing = yielding(app, members)
     effort = max((m.asked.options.effort for m in members), default=1.0)
@@ -396,7 +388,6 @@ def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: 
 
 
 def _cores(app: App, busy: Sequence[int]) -> tuple[CoreLoad, ...]:
-    """Return the models of each core, and the fraction of its time that they use."""
     cores = Cores(app.model_cores, app.on_one_core())
     placed = list(zip(app.models, cores.spread(busy), busy, strict=True))
     return tuple(
@@ -425,7 +416,6 @@ def _reserved(members: Sequence[AppMember]) -> list[Reserved]:
 
 
 def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
-    """Raise DoesNotFit if all models together need more RAM than the limit."""
     limit = report.ram_limit
     if limit is None or report.arena.total <= limit:
         return
@@ -452,7 +442,6 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
 
 
 def _fits_slow(members: Sequence[AppMember], slow: int) -> None:
-    """Raise DoesNotFit if all models together need more slow memory than there is."""
     limit = min((m.asked.limits.slow.nbytes for m in members if m.asked.limits.slow), default=0)
     if slow > limit:
         raise DoesNotFit(
@@ -463,7 +452,6 @@ def _fits_slow(members: Sequence[AppMember], slow: int) -> None:
 
 
 def _fits_flash(members: Sequence[AppMember], models: Collection[Optimized], *, interpreter: bool) -> None:
-    """Raise DoesNotFit if all models together need more flash than their board has."""
     needs = together([firmware(done.model, interpreter=interpreter) for done in models])
     for limits in (member.asked.limits for member in members):
         if limits.flash_missing(needs):

@@ -89,7 +89,6 @@ def _options(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _starts(value: Any, where: str) -> tuple[int | str, ...]:
-    """Read a list of operators, which are given by number or name."""
     hint = 'pipeline = [12], or ["NAME"]'
     return tuple(_of_type(start, (int, str), where, hint) for start in _of_type(value, list, where, hint))
 

@@ -100,7 +100,6 @@ def _cores(cores: Sequence[CoreLoad]) -> list[str]:
 
 
 def _percent(busy: Iterable[float]) -> str:
-    """Return the use of each core in percent."""
     return ", ".join(f"{100 * load:.1f} %" for load in busy)
 
 

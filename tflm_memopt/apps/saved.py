@@ -75,7 +75,6 @@ def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[s
 
 
 def _project(result: AppOptimized, samples: Mapping[str, Callable[[], Sample]]) -> Project:
-    """Return the data for the projects of an application."""
     subjects, models = {}, dict[str, str]()
     for name, done in result.models.items():
         given = bundle.Extras(samples[name], done.original, library=file_stem(result.app.name))

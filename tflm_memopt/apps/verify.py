@@ -68,9 +68,8 @@ def verify_app(
 
 
 def _as_saved(member: AppMember, model: bytes, folder: Path, others: int) -> Converted | None:
-    """Return the model with its plan from the folder, or None if the model was not rewritten.
-
-    others: bytes of other models. Raises UsageError if the plan belongs to another model.
+    """Return the saved plan of a model, or None for an unchanged model. Raises UsageError for the plan of another
+    model.
     """
     if model == member.data:
         return None

@@ -120,7 +120,6 @@ def _optimize_one(
 
 
 def _manifest(args: argparse.Namespace, result: Optimized) -> dict[str, bytes]:
-    """Return the files of --manifest for the rewritten model."""
     if args.manifest is None:
         return {}
     with about(args.manifest):
@@ -128,7 +127,6 @@ def _manifest(args: argparse.Namespace, result: Optimized) -> dict[str, bytes]:
 
 
 def _labels(args: argparse.Namespace) -> tuple[str, ...]:
-    """Return the labels of --labels."""
     if args.labels is None:
         return ()
     if not bundle.PROJECTS.keys() & set(args.emit):

@@ -30,7 +30,6 @@ def inspect(args: argparse.Namespace) -> int:
 
 
 def _page(folder: Path, name: str, result: Inspection) -> dict[Path, bytes]:
-    """Return the page that -o writes."""
     from tflm_memopt.report import html  # noqa: PLC0415 # its templates are slow to import
 
     return paths_below(folder, {f"{file_stem(name)}.report.html": html.inspection(result).encode()})

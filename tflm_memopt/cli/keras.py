@@ -220,7 +220,6 @@ _MISSING = re.compile(r"'?tf\.(\w+)'? op is neither a custom op nor a flex op|fa
 
 
 def _not_convertible(message: str) -> UsageError:
-    """Return an error that summarizes the converter's message in a sentence."""
     if _RECURRENT.search(message):
         return UsageError(
             "TensorFlow cannot convert a recurrent layer (LSTM, GRU, RNN) to int8 as a loop",

@@ -134,10 +134,8 @@ def _optimize(group: Any) -> None:
         "-o", "--output", type=arguments.folder, metavar="DIR", help="output folder (default: ./NAME_memopt)"
     )
     _options(optimize, *OPTIONS)
-    optimize.add_argument(
-        "--devices", type=arguments.count, default=1, metavar="N",
-        help="split the network over N linked devices, with a model for each; the first has input and output",
-    )  # fmt: skip
+    devices = "split the network over N linked devices, with a model for each; the first has input and output"
+    _number(optimize, "--devices", "N", 1, devices)
     _link(optimize)
     optimize.add_argument(
         "--cut", type=arguments.operators, metavar="OP,...",
@@ -147,35 +145,29 @@ def _optimize(group: Any) -> None:
 
 
 def _output(optimize: argparse.ArgumentParser) -> None:
-    """Add the flags for the output and the plan."""
     optimize.add_argument(
         "--emit", type=arguments.kinds, default=("cpp",), metavar="KIND,...",
         help="kinds of sources to write: cpp, for TensorFlow Lite Micro (default); c, a module without an interpreter; "
         "arduino, platformio, esp-idf or stm32cube, a project; tflite, none",
     )  # fmt: skip
-    optimize.add_argument(
-        "--labels", type=Path, metavar="FILE.txt",
-        help="for a project: names of the first output's values, one per line (default: those in the model's metadata)",
-    )  # fmt: skip
+    labels = "for a project: names of the first output's values, one per line (default: those in the model's metadata)"
+    _path(optimize, "--labels", "FILE.txt", labels)
     _arrays(
         optimize, "--inputs", "FILE.npy",
         "for a project or C module: an example to store instead of a random input, as one array per input",
     )  # fmt: skip
-    optimize.add_argument(
-        "--manifest", type=Path, metavar="FILE.json",
-        help="manifest of a wake word for ESPHome's micro_wake_word; a copy with the new arena and file is written",
-    )  # fmt: skip
-    optimize.add_argument("--plan", type=Path, metavar="FILE.json", help="use a saved plan of this model")
+    manifest = "manifest of a wake word for ESPHome's micro_wake_word; a copy with the new arena and file is written"
+    _path(optimize, "--manifest", "FILE.json", manifest)
+    _path(optimize, "--plan", "FILE.json", "use a saved plan of this model")
 
-    _keras(optimize)
-    optimize.add_argument(
-        "--force", action="store_true",
-        help="rewrite the model even if that adds more flash than it saves RAM",
-    )  # fmt: skip
-    optimize.add_argument(
-        "--fail-unchanged", action="store_true", help="exit with 1 if the model, or one in a folder, stays unchanged"
+    _arrays(optimize, "--calibrate", "X.npy", "for a Keras model: some hundred typical inputs, stacked")
+    _arrays(
+        optimize, "--test", "FILE.npy", "for a Keras model: inputs, then labels, to compare accuracy before and after"
     )
-    optimize.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw memory use before and after")
+    _switch(optimize, "--verbose", "for a Keras model: also show TensorFlow's log")
+    _switch(optimize, "--force", "rewrite the model even if that adds more flash than it saves RAM")
+    _switch(optimize, "--fail-unchanged", "exit with 1 if the model, or one in a folder, stays unchanged")
+    _path(optimize, "--plot", "FILE.svg", "draw memory use before and after")
 
 
 def _explore(group: Any) -> None:
@@ -191,13 +183,11 @@ def _explore(group: Any) -> None:
         help="cost of a point besides bytes; instructions and time are estimated. Default: time with a --board whose "
         "core has modelled cycles, instructions with another --board, --target or --core, otherwise macs",
     )  # fmt: skip
-    explore.add_argument(
-        "--devices", type=arguments.count, default=1, metavar="N",
-        help="use N linked devices, and compare memory of the largest one with inference time",
-    )  # fmt: skip
+    devices = "use N linked devices, and compare memory of the largest one with inference time"
+    _number(explore, "--devices", "N", 1, devices)
     _link(explore)
-    explore.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the frontier")
-    explore.add_argument("--plans", type=Path, metavar="DIR", help="write the plan of each point, for optimize --plan")
+    _path(explore, "--plot", "FILE.svg", "draw the frontier")
+    _path(explore, "--plans", "DIR", "write the plan of each point, for optimize --plan")
 
 
 def _fit(group: Any) -> None:
@@ -215,7 +205,7 @@ def _fit(group: Any) -> None:
         "--emit", type=arguments.kinds, default=("cpp",), metavar="KIND",
         help="kind of sources whose RAM and flash count, as in optimize; c needs no interpreter",
     )  # fmt: skip
-    fit.add_argument("--all", action="store_true", help="show all boards, not only those closest to the model's needs")
+    _switch(fit, "--all", "show all boards, not only those closest to the model's needs")
 
 
 def _verify(group: Any) -> None:
@@ -223,40 +213,24 @@ def _verify(group: Any) -> None:
     _model(verify, "original", "the original .tflite file; or app.toml, for all its models")
     _model(verify, "rewritten", "the .tflite file that optimize wrote; the folder for app.toml or several devices")
     _describe(verify)
-    verify.add_argument(
-        "--runs", type=arguments.count, metavar="N",
-        help="number of random inputs (default: as many as run in about two seconds, at least 10; over 256 of them, "
-        "each input byte takes every value)",
-    )  # fmt: skip
-    verify.add_argument(
-        "--steps",
-        type=arguments.count,
-        default=0,
-        metavar="N",
-        help="number of consecutive inferences, for models with state and sliding windows",
+    runs = (
+        "number of random inputs (default: as many as run in about two seconds, at least 10; over 256 of them, "
+        "each input byte takes every value)"
     )
-    verify.add_argument(
-        "--reset-every",
-        type=arguments.count,
-        default=0,
-        metavar="N",
-        help="number of steps between resets (default: never)",
-    )
+    _number(verify, "--runs", "N", None, runs)
+    _number(verify, "--steps", "N", 0, "number of consecutive inferences, for models with state and sliding windows")
+    _number(verify, "--reset-every", "N", 0, "number of steps between resets (default: never)")
     verify.add_argument(
         "--cores", type=int, choices=(1, 2),
         help="number of threads for the rewritten model (default: 1, and also 2 if optimized with --cores 2)",
     )  # fmt: skip
-    verify.add_argument(
-        "--seed", type=arguments.count, default=0, metavar="S", help="seed of the random inputs (default: 0)"
-    )
+    _number(verify, "--seed", "S", 0, "seed of the random inputs (default: 0)")
     verify.add_argument(
         "--inputs", type=Path, nargs="+", action="extend", default=[], metavar="FILE.npy",
         help="your own inputs, one array per input of the model; runs may be stacked along the first axis",
     )  # fmt: skip
-    verify.add_argument(
-        "--c", type=Path, metavar="DIR",
-        help="folder of optimize --emit c, whose module is also compiled for this machine and compared",
-    )  # fmt: skip
+    module = "folder of optimize --emit c, whose module is also compiled for this machine and compared"
+    _path(verify, "--c", "DIR", module)
 
 
 def _registers(group: Any) -> None:
@@ -271,18 +245,11 @@ def _registers(group: Any) -> None:
         "-o", "--output", type=arguments.folder, metavar="DIR", help="output folder (default: ./DRIVER_registers)"
     )
     command.add_argument(
-        "-I",
-        dest="folders",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="DIR",
+        "-I", dest="folders", type=Path, action="append", default=[], metavar="DIR",
         help="folder with headers of the driver",
-    )
-    command.add_argument(
-        "--place", action="store_true",
-        help="for soft cores: ignore the described places of fields, and choose places with the fewest accesses",
     )  # fmt: skip
+    place = "for soft cores: ignore the described places of fields, and choose places with the fewest accesses"
+    _switch(command, "--place", place)
 
 
 # --- parser parts
@@ -313,13 +280,12 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _command(group: Any, name: str, what: str) -> argparse.ArgumentParser:
-    """Add the parser of a command."""
     lines = [line for line in EXAMPLES.splitlines() if line.startswith(f"  {PROGRAM} {name} ")]
     epilog = "\n".join(["examples:", *lines])
     command: argparse.ArgumentParser = group.add_parser(
         name, help=what, description=what, epilog=epilog, formatter_class=AS_WRITTEN
     )
-    command.add_argument("--json", action="store_true", help="print only one JSON document to standard output")
+    _switch(command, "--json", "print only one JSON document to standard output")
     command.add_argument(
         "--quiet", "-q", action="store_true", help="print no result and no progress; write files and set the exit code"
     )
@@ -353,12 +319,16 @@ def _options(command: argparse.ArgumentParser, *names: str, **about: str) -> Non
         command.add_argument(*flags, dest=name, help=about.get(name, option.about), **takes)
 
 
-def _keras(command: argparse.ArgumentParser) -> None:
-    _arrays(command, "--calibrate", "X.npy", "for a Keras model: some hundred typical inputs, stacked")
-    _arrays(
-        command, "--test", "FILE.npy", "for a Keras model: inputs, then labels, to compare accuracy before and after"
-    )
-    command.add_argument("--verbose", action="store_true", help="for a Keras model: also show TensorFlow's log")
+def _switch(command: argparse.ArgumentParser, flag: str, what: str) -> None:
+    command.add_argument(flag, action="store_true", help=what)
+
+
+def _path(command: argparse.ArgumentParser, flag: str, metavar: str, what: str) -> None:
+    command.add_argument(flag, type=Path, metavar=metavar, help=what)
+
+
+def _number(command: argparse.ArgumentParser, flag: str, metavar: str, default: int | None, what: str) -> None:
+    command.add_argument(flag, type=arguments.count, metavar=metavar, default=default, help=what)
 
 
 def _arrays(command: argparse.ArgumentParser, flag: str, metavar: str, what: str) -> None:

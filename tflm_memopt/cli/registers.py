@@ -29,7 +29,6 @@ def registers(args: argparse.Namespace) -> int:
 
 
 def _page(made: Generated, folder: Path) -> RenderableType:
-    """Return the report as a page for the terminal."""
     page = Table.grid(padding=(0, 3))
     plain, combined = made.plain, made.combined
     before, after = (version.loads + version.stores for version in (plain, combined))

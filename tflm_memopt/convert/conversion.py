@@ -182,7 +182,6 @@ class Conversion:
         return Converted(planned, model, again, module_arena(again, self.abi), interpreter=False)
 
     def _planned_from(self, plan: Plan) -> RowGraph:
-        """Return the row graph of a plan in which some operators run twice or in parts."""
         if plan.tilings:
             return pipeline.in_parts(self.whole, plan.tilings, self.library, self.abi)
         there = pipeline.pack_for(self._there, self.options.target, wide=True) if plan.wide else self._there

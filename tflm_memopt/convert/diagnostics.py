@@ -134,7 +134,6 @@ def _said(flags: str, there: Converted, limits: Limits, more: str = "") -> str:
 
 
 def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> Iterator[str]:
-    """Yield alternatives with more recompute than the limits allow."""
     if limits.overhead is None or not (conversion.widest and conversion.widest.recompute):
         return
     most, wide = conversion.macs(limits.overhead), conversion.within(conversion.widest)
@@ -166,7 +165,6 @@ def _others(conversion: Conversion, limits: Limits) -> Iterator[_Alternative]:
 
 
 def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converted:
-    """Return the plan of least RAM with any amount of compute that is allowed."""
     if limits.overhead is not None or not (conversion.options.tiles and conversion.options.tiles.recompute):
         return best
     return min(best, conversion.at(conversion.plans.budgets[-1]), key=lambda c: c.arena.total)
@@ -183,7 +181,6 @@ def _elsewhere(limits: Limits, best: Converted, others: list[_Alternative]) -> I
 
 
 def _boards(arena: Arena, needs: Firmware) -> Iterator[str]:
-    """Yield a flag with the smallest boards that are large enough, if there are any."""
     names = [name for name, on in boards().items() if fit(on, arena, needs).fits]
     if names:
         yield f"--board {', '.join(names[:MOST_BOARDS])}"

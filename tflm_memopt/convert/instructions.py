@@ -211,14 +211,12 @@ def known_cost(conversion: Conversion, cost: Cost, table: Table, timer: Clock | 
 
 
 def _not_counted(conversion: Conversion, table: Table) -> set[str]:
-    """Return the names of kernels whose instructions are unknown."""
     rows = conversion.rows
     names = {op.packing.name if op.packing else op.kind.name for op in rows.ops.values()} if rows else set[str]()
     return names - {kernel.split()[0] for kernel in table.kernels}
 
 
 def _counted(conversion: Conversion, table: Table) -> None:
-    """Raise UsageError if the instructions of a kernel are unknown."""
     if unknown := _not_counted(conversion, table):
         raise UsageError(
             f"the instructions of some kernels are unknown on {table.core}",

@@ -112,10 +112,7 @@ def _known(limits: Limits, arena: Arena) -> None:
 def _plan(
     asked: Request, conversion: Conversion, limits: Limits, original: int, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
-    """Return the plan that the user gets and, if this plan is slower than the original, a faster one.
-
-    original: bytes of the original's arena. Raises TooLarge or DoesNotFit if no plan keeps the limits.
-    """
+    """Return the plan that the user gets and, if it is slower than the original, a faster plan. original: its arena."""
     if asked.saved is not None:
         plan = conversion.saved(asked.saved)
         if not limits.fit(plan.arena, plan.firmware):
@@ -141,10 +138,7 @@ def _chosen(
 
 
 def _with_copies(asked: Request, conversion: Conversion, limits: Limits, plan: Converted, original: int) -> Converted:
-    """Return the plan with copies of weights as `--weights` selects.
-
-    original: bytes of the original's arena, below which the arena must stay if copies only save time.
-    """
+    """Return the plan with copies of weights as `--weights` selects. original: bytes of the original's arena."""
     waits, in_ram = asked.clock.flash_waits if asked.clock else None, asked.weights == "ram"
     if asked.weights == "flash" or not (in_ram or waits):
         return plan
@@ -264,7 +258,6 @@ def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
 
 
 def _in_time(costed: by_instructions.Costed, limits: Limits) -> bool:
-    """Return whether a plan keeps the limits of instructions and of time."""
     if limits.instructions is not None and costed.instructions > limits.instructions:
         return False
     return limits.time is None or limits.time.takes(costed.work) <= limits.time.cycles
@@ -297,10 +290,7 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
 
 
 def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan: Converted, *, wanted: bool) -> str:
-    """Return the reason why a plan is not used, or "". wanted: whether the user needs the rewritten model.
-
-    Raises TooLarge if the plan needs too much flash.
-    """
+    """Return the reason why a plan is not used, or "". Raises TooLarge if the plan needs too much flash."""
     if plan.arena.total >= original.arena.total and not wanted:
         return NO_GAIN
     if not limits.flash_missing(plan.firmware):

@@ -208,7 +208,6 @@ def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
 
 
 def _only_builtin(target: str, where: str, weights: Weights) -> None:
-    """Raise UsageError for options that need custom operators."""
     allowed = {"--target": (target, [GENERIC]), "--input": (where, [ARENA]), "--weights": (weights, ["auto", "flash"])}
     for flag, (wanted, values) in allowed.items():
         if wanted not in values:
@@ -217,10 +216,7 @@ def _only_builtin(target: str, where: str, weights: Weights) -> None:
 
 
 def _on_board(said: Mapping[str, Any]) -> tuple[Board | None, str, str | None, Abi]:
-    """Return the board, target, core and ABI. Options of the user replace those of the board.
-
-    Raises UsageError if the board cannot run programs for the target.
-    """
+    """Return the board, target, core and ABI. Raises UsageError if the board cannot run programs for the target."""
     target, core = said["target"], said["core"]
     if said["board"] is None:
         return None, target or GENERIC, core, said["abi"]
@@ -233,7 +229,6 @@ def _on_board(said: Mapping[str, Any]) -> tuple[Board | None, str, str | None, A
 
 
 def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...]:
-    """Return the names of the planning techniques that are switched off, without duplicates."""
     wanted = tuple(dict.fromkeys(without))
     settings(wanted)
     barred = [switch for switch in ("recompute", "tiles") if switch in wanted]

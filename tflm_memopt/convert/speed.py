@@ -109,10 +109,7 @@ def on_board(result: Optimized, board: Board) -> Time | None:
 def _time(
     graphs: tuple[Graph, Graph], done: Sequence[Work], moved: tuple[int, int], on: Table | None, clock: Clock | None
 ) -> Time:
-    """Return the time of the original and of the rewritten model.
-
-    done: work of our operators, empty for an unchanged model. moved: bytes of slow memory read and written.
-    """
+    """Return the time of both models. done: work of our operators. moved: bytes of slow memory read and written."""
     core = clock.core if clock else on.core if on else ""
     (before, after), (was, taken) = (
         [builtin_cost.instructions(graph, core) for graph in graphs],

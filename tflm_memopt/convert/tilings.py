@@ -112,7 +112,6 @@ class Tilings:
                         yield from kind.in_parts(graph.model, ops)
 
     def _kinds(self) -> Iterator[_Kind]:
-        """Yield the kinds of tiling that the search may use (`--without`)."""
         tiles = self.options.tiles
         if tiles and (tiles.stripe_rows != (1,) or tiles.whole_map):
             yield _Kind(chain, _in_stripes)

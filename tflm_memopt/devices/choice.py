@@ -185,7 +185,6 @@ def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
 
 
 def _even(network: Network, devices: int) -> Shardings:
-    """Return the split of each layer: by rows up to the layer that is best by estimate, then by channels."""
     graph = network.graph
     return _with_fan_in(network, cut(graph, switch_of(graph, devices), len(graph.ops)), devices)
 
@@ -227,7 +226,6 @@ def frontier(network: Network, devices: int, planning: Planning) -> DevicesExplo
 
 
 def _alone(network: Network) -> DevicesPoint:
-    """Return the point of one device that runs the whole model."""
     one, alone = network.alone
     spent = math.inf if alone.milliseconds is None else alone.milliseconds
     whole = tuple(op.index for op in network.graph.ops)
@@ -236,7 +234,6 @@ def _alone(network: Network) -> DevicesPoint:
 
 
 def _left(models: Sequence[Optimized], board: Board | None) -> tuple[BoardFit, ...]:
-    """Return the memory that each device leaves free on this board."""
     return tuple(board_fit(board, one.report.arena, firmware(one.model)) for one in models) if board else ()
 
 
@@ -297,9 +294,7 @@ def promising(network: Network, devices: int) -> list[Shardings]:
 
 
 def _told(network: Network, shardings: Shardings, devices: int) -> tuple[float, ...]:
-    """Return the weights and feature maps of the largest device, the multiply-accumulates of the busiest device, and
-    the bytes sent.
-    """
+    """Return the figures of the graphs by which splits are compared before they are converted."""
     graphs = network.shared(shardings, devices).graphs
     held, busy, sent = [], [], 0
     for graph in graphs:

@@ -224,7 +224,6 @@ def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> t
 
 
 def _demand_possible(shared: DeviceGraphs) -> None:
-    """Raise UsageError if a device has no operator or has to send rows that are too long."""
     for tensor in shared.sent:
         if rows_of(tensor).row_bytes > MOST_ROW_BYTES:
             raise UsageError(
@@ -374,10 +373,7 @@ def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
 
 
 def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
-    """Return the plan of a device. Raises UsageError unless all its operators run in one region.
-
-    Whenever a device resumes after a wait, TFLM would run builtin operators again.
-    """
+    """Return a device's plan. Raises UsageError for builtin operators, which TFLM would run again after each wait."""
     if planned is None or planned.graph.builtins or len(planned.graph.regions) > 1:
         kept = one.report.kept_builtin
         where = f"operator {kept[0].index} {kept[0].operator}: {kept[0].reason}" if kept else one.report.model

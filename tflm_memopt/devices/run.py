@@ -88,7 +88,6 @@ def _started(asked: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
 
 
 def _said(process: subprocess.Popen[str], seconds: float) -> str:
-    """Return the output of a process until its end. The process is killed after `seconds`."""
     try:
         return process.communicate(timeout=seconds)[0]
     except subprocess.TimeoutExpired:

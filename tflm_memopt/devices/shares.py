@@ -140,7 +140,6 @@ def _plain(graph: Graph, op: Op) -> bool:
 
 
 def _splits_outputs(graph: Graph, op: Op) -> bool:
-    """Return whether the operator's weights can be split by output channels."""
     if op.type not in OUTPUTS_SPLIT or not _plain(graph, op) or len(activations(graph, op)) != 1:
         return False
     weights = graph.tensors[op.inputs[1]]
@@ -365,7 +364,6 @@ class _Sharer(Tiles):
         return tuple(margin for one in spans for margin in (one.before, one.after))
 
     def _of_sums(self, op: Op, channels: int) -> TensorId:
-        """Return a new tensor for the partial sums of a layer's outputs."""
         whole = self.tensors[op.outputs[0]]
         return self.put(replace(whole, shape=(*whole.shape[:-1], channels), quantization=None))
 

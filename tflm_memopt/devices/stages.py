@@ -201,10 +201,7 @@ class _Arranging:
 
 
 def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
-    """Return the device of each operator if stages end at these positions.
-
-    The first device also runs the operators after the last stage.
-    """
+    """Return the device of each operator. The first device also runs the operators after the last stage."""
     at = {op.index: 0 for op in graph.ops}
     for device, (first, end) in enumerate(pairwise([0, *ends])):
         at |= {op.index: device for op in graph.ops[first:end]}

@@ -92,7 +92,6 @@ def _reaching(graph: Graph, op: Op, first: int, end: int) -> Range:
 
 
 def _widen(ranges: dict[int, Range], device: int, other: Range) -> None:
-    """Extend a device's range so that it contains another range."""
     first, end = ranges.get(device, other)
     ranges[device] = min(first, other[0]), max(end, other[1])
 

@@ -92,7 +92,6 @@ def verify_devices(
 
 
 def _both(first: DeviceRun, then: DeviceRun) -> DeviceRun:
-    """Return a device's results of two consecutive runs as one result."""
     return DeviceRun(
         first.sent + then.sent,
         first.received + then.received,
@@ -103,10 +102,7 @@ def _both(first: DeviceRun, then: DeviceRun) -> DeviceRun:
 
 
 def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
-    """Raise UsageError unless the models are those of all devices of one conversion, in order.
-
-    devices: the SEND and RECEIVE operators of each device.
-    """
+    """Raise UsageError unless the models, given by their messages, are those of all devices of one conversion."""
     hint, there = "use the folder as optimize --devices has written it", range(len(devices))
     messages = [(number, op.message) for number in there for op in devices[number] if op.message]
     for number, crosses in messages:
@@ -124,7 +120,6 @@ def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
 
 
 def _failure(devices: Sequence[DeviceRun]) -> str:
-    """Describe the first inference that failed, or return ""."""
     for number, device in enumerate(devices):
         for run, status in enumerate(device.statuses):
             if status:

@@ -74,7 +74,6 @@ def _bus(bits: int) -> str:
 
 
 def _struct(layout: Layout, placed: Placed) -> str:
-    """Return the support struct of a group, which contains only nested groups at their offsets."""
     lines, at = [], 0
     for part in sorted(placed.parts, key=lambda part: part.place.byte):
         if part.place.byte > at:

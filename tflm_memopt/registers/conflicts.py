@@ -89,7 +89,10 @@ class Combining:
 
     def regions(self) -> Regions:
         """Return the regions of all accesses of the function. A region may have a single access."""
-        writes = greedy([a for a in self.function.accesses if a.op is AccessOp.WRITE], self._write_fits)
+        writes = greedy(
+            [a for a in self.function.accesses if a.op is AccessOp.WRITE],
+            lambda region, access: self._fits(region, access) and all(self._may_sink(one, access) for one in region),
+        )
         ends = {access.order: region[-1].order for region in writes for access in region}
         reads = greedy(
             [a for a in self.function.accesses if a.op is AccessOp.READ],
@@ -105,9 +108,6 @@ class Combining:
         return all(
             (member.order, access.order) not in self.edges and self.together(member, access) for member in region
         )
-
-    def _write_fits(self, region: Sequence[FieldAccess], access: FieldAccess) -> bool:
-        return self._fits(region, access) and all(self._may_sink(member, access) for member in region)
 
     def _may_sink(self, write: FieldAccess, to: FieldAccess) -> bool:
         if not (write.is_statement and to.is_statement and write.host.blocks == to.host.blocks):

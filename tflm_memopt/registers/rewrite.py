@@ -207,10 +207,7 @@ def _replaced(text: str, parts: Sequence[str]) -> str:
 
 
 def _outermost(edits: Iterable[_Edit], span: Span) -> list[_Edit]:
-    """Return the outermost edits inside a span in order, with insertions first at each position.
-
-    Insertions at the start of the span are left out.
-    """
+    """Return the outermost edits inside a span in order, without insertions at its start."""
     inside = [e for e in edits if span[0] <= e.span[0] and e.span[1] <= span[1] and e.span[1] > span[0]]
     inside.sort(key=lambda e: (e.span[0], e.span[1] > e.span[0], -e.span[1]))
     found: list[_Edit] = []

@@ -120,7 +120,6 @@ class _Reader:
         self.devices.append(Device(name, group, node.base_address))
 
     def _group(self, name: str, nodes: Iterable[Any], around: tuple[str, ...]) -> None:
-        """Add a peripheral or a cluster."""
         members, end = [], 0
         for found in nodes:
             node = getattr(found, "meta_register", None) or getattr(found, "meta_cluster", None) or found
@@ -297,7 +296,6 @@ def _register_name(register: Register) -> str:
 
 
 def _paths(placed: Placed, layout: Layout, prefix: str = "") -> Iterator[tuple[Field, str]]:
-    """Yield every field with its path in the file."""
     for register in placed.registers:
         for field in register.fields:
             yield field, f"{prefix}{_register_name(register)}.{field.name}"

@@ -123,8 +123,6 @@ def _embedded(data: Mapping[str, Any]) -> Markup:
 
 
 def _map(memory: MemoryMap, marks: Sequence[Mark]) -> Mapping[str, Markup]:
-    """Draw a memory map for each width of figures."""
-
     def drawn(width: float) -> Drawing:
         return figures.memory_map(memory, width, height=340 if width > figures.WIDE else 300, marks=marks)
 
@@ -156,7 +154,6 @@ def _fits(fit: BoardFit) -> Cell:
 
 
 def _group(number: int, report: Report) -> Mapping[str, Any]:
-    """Return a group's title and the table of its operators."""
     group = report.groups[number]
     rows = tuple(
         (
@@ -182,7 +179,6 @@ def _group(number: int, report: Report) -> Mapping[str, Any]:
 
 
 def _how(stage: StageReport, *, tiled: bool) -> str:
-    """Describe one operator of a group."""
     words = []
     if tiled:
         words.append(f"{stage.stripe} row{'s' * (stage.stripe != 1)} a stripe")

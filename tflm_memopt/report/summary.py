@@ -51,7 +51,6 @@ def steps(report: Report, original: Path, folder: Path) -> list[Step]:
 
 
 def _declare(report: Report, stem: str) -> list[Step]:
-    """Return the step that declares the arena, if its size is known."""
     if report.arena_size is None:
         return []
     name = f"{identifier(stem)}_arena_size"
@@ -60,7 +59,6 @@ def _declare(report: Report, stem: str) -> list[Step]:
 
 
 def _advice(report: Report) -> list[str]:
-    """Return options that may give a better result."""
     found = []
     if packed := times.packed(report):
         found.append(f"The program runs on any core. Estimated instructions: {packed} with CMSIS-NN.")

@@ -222,7 +222,6 @@ def _how_many(count: int) -> str:
 
 
 def _module(module: ModuleRuns) -> Iterator[str]:
-    """Describe the runs of a C module."""
     watched = ", under ASan and UBSan" if module.sanitized else ""
     yield f"the C module {module.source} ran {module.runs} times on this machine{watched}"
     if module.failure:
@@ -239,7 +238,6 @@ def lines(lines: Iterable[str]) -> Text:
 
 
 def _diagnosis(found: Diagnosis) -> Text:
-    """Describe the kind of the model and the advice for it."""
     style = "yellow" if found.advice else "dim"
     return Text(f"  {printable(str(found))}", style, no_wrap=True, overflow="ignore")  # an address must not be broken
 
@@ -314,7 +312,6 @@ def _rolling_buffers(rolling_buffers: Sequence[RollingBufferReport]) -> list[str
 
 
 def _kept(kept: Sequence[KeptBuiltin]) -> Table:
-    """Return a table with a line for each type of operator and kind of reason why it stays builtin."""
     table = table_of("operator", "reason", "try", "which")
     groups: dict[tuple[str, str], list[KeptBuiltin]] = {}
     for k in kept:
@@ -357,7 +354,6 @@ def _operators(result: Inspection) -> Table:
 
 
 def _count(number: int) -> str:
-    """Return a number as text, or "" for zero."""
     return f"{number:,}" if number else ""
 
 

@@ -132,10 +132,7 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
-    """Return the name, value and remark of the instructions before and after the rewrite.
-
-    If those of the original are unknown, the instructions on the slowest and the fastest core are returned.
-    """
+    """Return the row of the instructions before and after the rewrite or, if unknown, of those on two cores."""
     before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
     if not report.changed:
         if before is None:

@@ -98,7 +98,7 @@ def looking_back() -> bytes:
         (narrowing, {"board": "esp32s3", "target": "cortex-m4"}, "bad_option", "esp32s3 cannot run", "omit --target"),
         (narrowing, {"board": "pico", "target": "cortex-m4"}, "bad_option", "pico cannot run", "omit --target"),
         (narrowing, {"without": ["magic"]}, "bad_option", "magic", "stripes"),
-        (one_row, {"input": "sliding:2"}, "unsupported_input", "a window of 1 row: it cannot", "--input arena"),
+        (one_row, {"input": "sliding:2"}, "unsupported_input", "the input has 1 row, so it cannot", "--input arena"),
         (looking_back, {"input": "stream"}, "unsupported_input", "row by row together", "--input external"),
         (looking_back, {"ram_limit": 400}, "does_not_fit", "limit is 400 B", "--ram-limit "),
         (plain, {"ram_limit": 100}, "does_not_fit", "limit is 100 B", "smaller model"),
