@@ -1,1 +1,1 @@
-"""The operators that run row by row, with all that planner, checker and lowering need to know about each operator."""
+"""Knows all operators that run row by row, for planner, checker and lowering."""

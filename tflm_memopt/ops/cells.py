@@ -1,8 +1,8 @@
-"""Parses operators with their own variables into row operators, for which one time step is one row.
+"""Parses SVDF and LSTM operators, which have their own variables. One time step is one row.
 
-SVDF (micro/kernels/svdf_common.cc) is a dense layer followed by a filter along time over the layer's last outputs. SVDF
-becomes a CONV, and a DEPTHWISE that reads a state of rows. With SVDF filters of rank r, each output is the sum of r
-filters, and the DEPTHWISE's window is r pixels wide. An LSTM (micro/kernels/lstm_eval.h) is one operator, whose
+An SVDF (micro/kernels/svdf_common.cc) is a dense layer followed by a filter along time over the layer's last outputs.
+It becomes a CONV, and a DEPTHWISE that reads a state of rows. With filters of rank r, each output is the sum of r
+filters, and the window of the DEPTHWISE is r pixels wide. An LSTM (micro/kernels/lstm_eval.h) is one operator, whose
 iterations rewrite its two states.
 """
 
@@ -37,7 +37,7 @@ GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
 
 
 def svdf_features(context: OperatorContext) -> RowOp:
-    """Parse the dense layer of an SVDF for one step, with weights [1, rank, units] and output of the state's scale."""
+    """Parse the dense layer of an SVDF for one step. The weights are [1, rank, units], and the scale is the state's."""
     size, (x, features, state) = svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
     weights = values(context.input(1)).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
     scale = _scale(x) * _scale(features) / _scale(state)
@@ -54,7 +54,7 @@ def svdf_features(context: OperatorContext) -> RowOp:
 
 
 def svdf_time(context: OperatorContext) -> RowOp:
-    """Parse the sums along time of an SVDF, over the features of this step and those in the state."""
+    """Parse the filters along time of an SVDF, over the features of this step and those in the state."""
     size, (time, state) = svdf_sizes(context), (context.input(k) for k in (2, 4))
     weights = values(context.input(2)).reshape(size.units, size.rank, size.memory).transpose(2, 1, 0)
     scale = _scale(state) * _scale(time) / _scale(context.output)
@@ -74,7 +74,7 @@ def svdf_time(context: OperatorContext) -> RowOp:
 
 
 def lstm(context: OperatorContext) -> RowOp:
-    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. LSTM weights are [out][gate][input, then hidden], and `bias` begins with the
+    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. Its weights are [out][gate][input, then hidden]. Its `bias` begins with the
     table of the sigmoid.
     """
     x, hidden, cells = (context.input(k) for k in (0, HIDDEN, CELLS))
@@ -103,7 +103,7 @@ def lstm(context: OperatorContext) -> RowOp:
 
 
 def _steps(context: OperatorContext) -> int:
-    """Return the number of time steps, which the first or the second dimension counts, since the batch is 1."""
+    """Return the number of time steps. Either the first or the second dimension is 1."""
     return context.input().shape[0] * context.input().shape[1]
 
 
@@ -131,7 +131,7 @@ def _gate_scales(context: OperatorContext) -> list[Multiplier]:
 
 
 def _cell_range(context: OperatorContext, scale: float) -> int:
-    """Return the range of an LSTM's cells in units of their scale (CreateLstmCellStateInfo), encoded as `param`."""
+    """Return the range of an LSTM's cells in units of their scale (CreateLstmCellStateInfo), as `param` stores it."""
     clip, most = float(context.op.options.get("cellClip", 0.0)), (1 << 15) - 1
     high = int(min(clip / scale, most)) if clip > 0 else most
     low = -high if clip > 0 else -high - 1

@@ -1,4 +1,4 @@
-"""An operator in its graph: its tensors, the row layouts that producers gave them, and the geometry of its window."""
+"""Describes an operator in its graph: its tensors, their division into rows, and the size of its window."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows
 
 EXPLICIT_PADDING = "explicit_padding"
-"""Key that we add to Op.options: the padding (top, bottom, left, right) that replaces `padding` after a folded PAD."""
+"""Key that this package adds to Op.options: the padding (top, bottom, left, right) of a PAD that was merged."""
 
 PIECE = "piece"
-"""Key that we add to Op.options of SPLIT, SPLIT_V and UNPACK: (axis, begin, end) of the output in the input."""
+"""Key that this package adds to the options of SPLIT, SPLIT_V and UNPACK: (axis, begin, end) in the input."""
 
 STEPS = "steps"
-"""Key that we add to Op.options of a data movement: the operators that it replaces, in order, including views."""
+"""Key that this package adds to the options of a data movement: the operators that it replaces, in order."""
 
 EVERY_OPERAND = ("CONCATENATION", "PACK")
 """Operators that read all their operands at run time."""
@@ -32,20 +32,20 @@ TWO_OPERANDS = (
     "ADD", "SUB", "MUL", "DIV", "FLOOR_DIV", "FLOOR_MOD", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU",
     "LOGICAL_AND", "LOGICAL_OR", *COMPARISONS,
 )  # fmt: skip
-"""Element-wise operators with two operands, the smaller of which is broadcast, and one may be constant."""
+"""Element-wise operators with two operands. The smaller one is broadcast, and one may be constant."""
 
 VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
-"""Operands that are the operator's own variables, which it reads and writes."""
+"""Numbers of the operands that are the operator's own variables."""
 
 ONE_PIXEL = 1024
 """Number of units per pixel in which RESIZE_BILINEAR counts positions."""
 
 AXES = "axes"
-"""Key that we add to Op.options of MEAN: the axes of its input, which replace the second operand."""
+"""Key that this package adds to the options of MEAN: axes that replace those of the second operand."""
 
 
 def natural_rows(shape: tuple[int, ...]) -> Rows | None:
-    """Return the default view of a tensor as rows, or None for a batch, a scalar or more than four dimensions.
+    """Return the default division of a tensor into rows, or None for a batch, a scalar or more than four dimensions.
 
     >>> natural_rows((1, 4, 5, 6)), natural_rows((1, 1, 5, 6)), natural_rows((1, 6))
     (Rows(h=4, w=5, c=6), Rows(h=5, w=1, c=6), Rows(h=1, w=1, c=6))
@@ -61,7 +61,7 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """Return the natural rows of a shape or, if it has none but its leading dimensions allow it, `like` rows.
+    """Return the default rows of a shape. If it has none but its leading dimensions allow it, return `like` rows.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
     (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))
@@ -75,7 +75,7 @@ def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
 
 
 def broadcast_rows(shape: tuple[int, ...], output: tuple[int, ...]) -> Rows:
-    """Return a broadcast operand of at most four dimensions as rows that match the natural rows of the output.
+    """Return a broadcast operand of at most four dimensions as rows that match the default rows of the output.
 
     >>> broadcast_rows((6,), (1, 4, 5, 6)), broadcast_rows((5, 1), (1, 1, 5, 6))
     (Rows(h=1, w=1, c=6), Rows(h=5, w=1, c=1))
@@ -91,12 +91,12 @@ def byte_shape(tensor: Tensor) -> tuple[int, ...]:
 
 
 class Span(NamedTuple):
-    """A window's output size and padding along one dimension."""
+    """The output size and the padding of a window along one dimension."""
 
     output: int
     before: int
     after: int
-    """Padding of a window before the start and after the end of a dimension."""
+    """Padding before the start and after the end of the dimension."""
 
 
 def span(size: int, kernel: int, stride: int, dilation: int, padding: str | tuple[int, int]) -> Span:
@@ -118,14 +118,14 @@ def span(size: int, kernel: int, stride: int, dilation: int, padding: str | tupl
 
 @dataclass(frozen=True, slots=True)
 class OperatorContext:
-    """One operator of a graph, with the row layouts that its neighbours chose."""
+    """One operator of a graph, with the division into rows that earlier operators chose."""
 
     graph: Graph
     op: Op
     aliases: Mapping[TensorId, TensorId] = field(default_factory=dict)
     """For each view, the tensor whose bytes it shows."""
     written: Mapping[TensorId, Rows] = field(default_factory=dict)
-    """Row layouts of the outputs of earlier row operators."""
+    """Division into rows of the outputs of earlier operators."""
 
     def tensor(self, k: int) -> Tensor | None:
         """Return operand k, or None if it is absent."""
@@ -143,8 +143,8 @@ class OperatorContext:
     @property
     def read(self) -> tuple[int, ...]:
         """Numbers of the operands that the operator reads at run time, usually only 0. CONCATENATION, PACK, ADD and
-        similar operators read all operands that are not constant, GATHER its indices and its table unless one is
-        constant, and custom operators the operands of their description.
+        similar operators read all operands that are not constant. GATHER reads its indices and its table unless one is
+        constant. A custom operator reads the operands of its description.
         """
         kind, own = self.op.type, CUSTOM_OPERATORS.get(self.op.type)
         if kind == "GATHER" and self.input(0).constant:
@@ -174,10 +174,9 @@ class OperatorContext:
     def row_op(
         self, kind: Kind, *, reads: tuple[Rows, ...], writes: Rows, operands: Sequence[int] = (), **fields: Any
     ) -> RowOp:
-        """Return this operator as a row operator.
+        """Return the operator as a RowOp.
 
-        operands: numbers of the operands that the row operator reads, by default the first ones. Zero points are 0 by
-        default.
+        operands: numbers of the operands that it reads, by default the first ones. Zero points are 0 by default.
         """
         inputs = tuple(self.storage(k) for k in operands or range(len(reads)))
         zero_points: dict[str, Any] = {"input_zero_points": (0,) * len(inputs), "output_zero_point": 0}
@@ -185,7 +184,7 @@ class OperatorContext:
         return RowOp(kind, *own, reads, writes, **zero_points | fields)
 
     def producer_rows(self, k: int = 0) -> Rows:
-        """Return the row layout of operand k, which is that of its producer or else derived from its shape."""
+        """Return operand k's division into rows, which its producer has chosen or which follows from its shape."""
         storage = self.storage(k)
         known = (
             self.written.get(storage)
@@ -208,25 +207,22 @@ class OperatorContext:
         return int(self.op.options.get("dilationHFactor", 1)), int(self.op.options.get("dilationWFactor", 1))
 
     def spans(self) -> tuple[Span, Span]:
-        """Return the convolution or pooling window of a rank-4 input along H and along W."""
+        """Return output size and padding of a window over an input of four dimensions, along height and along width."""
         options, (_, h, w, _) = self.op.options, self.input().shape
         explicit = options.get(EXPLICIT_PADDING)
         vertical, horizontal = (explicit[:2], explicit[2:]) if explicit else (options["padding"],) * 2
-        (kernel_h, kernel_w), (stride_h, stride_w), (dilation_h, dilation_w) = (
-            self.kernel(),
-            self.strides(),
-            self.dilations(),
-        )
-        return span(h, kernel_h, stride_h, dilation_h, vertical), span(w, kernel_w, stride_w, dilation_w, horizontal)
+        axes = zip((h, w), self.kernel(), self.strides(), self.dilations(), (vertical, horizontal), strict=True)
+        high, wide = (span(*axis) for axis in axes)
+        return high, wide
 
     def output_spans(self) -> tuple[Span, Span]:
-        """Return the window of the convolution that maps a TRANSPOSE_CONV's output to its input."""
+        """Return output size and padding of the convolution that maps a TRANSPOSE_CONV's output to its input."""
         (kernel_h, kernel_w), (stride_h, stride_w), (_, h, w, _) = self.kernel(), self.strides(), self.output.shape
         padding = self.op.options["padding"]
         return span(h, kernel_h, stride_h, 1, padding), span(w, kernel_w, stride_w, 1, padding)
 
     def resize_scales(self) -> tuple[int, int]:
-        """Return input rows and columns per output row and column of RESIZE_BILINEAR, in units of 1/1024."""
+        """Return how many 1/1024 of an input row and column RESIZE_BILINEAR advances per output row and column."""
         scales = []
         for size, output in zip(self.input().shape[1:3], self.output.shape[1:3], strict=True):
             less = int(bool(self.op.options["alignCorners"]) and output > 1)

@@ -1,6 +1,6 @@
-"""Parses QUANTIZE, DEQUANTIZE and CAST as row operators, which convert each element to another type.
+"""Parses QUANTIZE, DEQUANTIZE and CAST, which convert each element to another type.
 
-A table of 256 bytes converts between int8 and uint8; other pairs of types have kinds of their own.
+A table of 256 bytes converts between int8 and uint8. Other pairs of types have kinds of their own.
 """
 
 from __future__ import annotations
@@ -41,16 +41,11 @@ CASTS: Mapping[Types, Kind] = {
     ("INT32", "FLOAT32"): Kind.CURVE_F32,
     ("FLOAT32", "INT32"): Kind.CURVE_F32,
 }
-"""Conversions by CAST (micro/kernels/cast.cc); all but CURVE_F32 need scale 1 and zero point 0."""
+"""Conversions by CAST (micro/kernels/cast.cc). All but CURVE_F32 need scale 1 and zero point 0."""
 LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"), ("BOOL", "INT8"))
-"""Conversions of CAST that drop the upper bytes of each element or keep all bytes."""
+"""Conversions by CAST that drop the upper bytes of each element or keep all bytes."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}
-"""Number of bits of an integer after subtraction of its zero point, including the sign."""
-
-
-def is_table(types: Types) -> bool:
-    """Return whether a table of 256 bytes can convert between these types."""
-    return QUANTIZES.get(types) is Kind.LOOKUP
+"""Number of bits of an integer after subtraction of its zero point, with the sign."""
 
 
 def converted(context: OperatorContext) -> RowOp:

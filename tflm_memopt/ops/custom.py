@@ -1,4 +1,4 @@
-"""Registry of the user's custom operators (own.py), which is kept as long as the process runs."""
+"""Registers the user's custom operators (own.py), as long as the process runs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class OwnOperator(NamedTuple):
 
     numbers: Numbers
     identify: Callable[[Mapping[str, int]], int]
-    """Function that returns the identity of the kernel for certain numbers of channels and parameters."""
+    """Function that returns the identity of the kernel for given numbers of channels and parameters."""
     operands: int
-    """Number of operands that the custom operator reads: 1 or 2."""
+    """Number of operands that the custom operator reads, 1 or 2."""
 
 
 CUSTOM_OPERATORS: dict[str, OwnOperator] = {}
@@ -26,7 +26,7 @@ CUSTOM_OPERATORS: dict[str, OwnOperator] = {}
 
 @dataclass(frozen=True, slots=True)
 class OwnKernel:
-    """A kernel description compiled for certain extents and parameters."""
+    """A kernel description that was compiled for given sizes and parameters."""
 
     identity: int
     channels: int
@@ -36,4 +36,4 @@ class OwnKernel:
 
 
 MADE: dict[int, OwnKernel] = {}
-"""Custom kernels by identity, for all models that this process has read."""
+"""Custom kernels by identity, for all models that the process has read."""

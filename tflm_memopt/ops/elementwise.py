@@ -1,9 +1,10 @@
-"""Parses geometry and scales of element-wise operators with two operands, one of which may be broadcast or constant."""
+"""Parses element-wise operators with two operands, one of which may be broadcast or constant."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,10 +31,6 @@ class Arithmetic(NamedTuple):
     left_shift: int = 0
 
 
-def _none(a: float, b: float, out: float) -> Factors:
-    return ()
-
-
 def _product(a: float, b: float, out: float) -> Factors:
     """Return the multiplier of MUL (CalculateOpDataMul, micro/kernels/mul_common.cc)."""
     return (quant.quantize_multiplier(a * b / out),)
@@ -44,53 +41,41 @@ def _prelu(a: float, b: float, out: float) -> Factors:
     return quant.rescale(a, out), quant.quantize_multiplier(a * b / out)
 
 
-def _add_int16(a: float, b: float, out: float) -> Factors:
-    """Return the multipliers of ADD and SUB of int16."""
-    return quant.add(a, b, out, quant.INT16_ADD_LEFT_SHIFT)
-
-
 ARITHMETIC: Mapping[str, Arithmetic] = {
     "ADD": Arithmetic(Kind.ADD, quant.add, quant.ADD_LEFT_SHIFT),
     "SUB": Arithmetic(Kind.SUB, quant.add, quant.ADD_LEFT_SHIFT),
     "MUL": Arithmetic(Kind.MUL, _product),
-    "MAXIMUM": Arithmetic(Kind.MAXIMUM, _none),
-    "MINIMUM": Arithmetic(Kind.MINIMUM, _none),
+    "MAXIMUM": Arithmetic(Kind.MAXIMUM, lambda a, b, out: ()),
+    "MINIMUM": Arithmetic(Kind.MINIMUM, lambda a, b, out: ()),
     "SQUARED_DIFFERENCE": Arithmetic(
         Kind.SQUARED_DIFFERENCE, quant.squared_difference, quant.SQUARED_DIFFERENCE_LEFT_SHIFT
     ),
     "PRELU": Arithmetic(Kind.PRELU, _prelu),
 }
-"""Arithmetic of each elementwise operator, by its name in TFLite."""
+"""Arithmetic of each element-wise operator, by its name in TFLite."""
 
 INT16: Mapping[str, Arithmetic] = {
-    "ADD": Arithmetic(Kind.ADD_S16, _add_int16),
-    "SUB": Arithmetic(Kind.SUB_S16, _add_int16),
+    "ADD": Arithmetic(Kind.ADD_S16, partial(quant.add, left_shift=quant.INT16_ADD_LEFT_SHIFT)),
+    "SUB": Arithmetic(Kind.SUB_S16, partial(quant.add, left_shift=quant.INT16_ADD_LEFT_SHIFT)),
     "MUL": Arithmetic(Kind.MUL_S16, _product),
 }
-"""Arithmetic with int16 kernels, whose `param` is the activation range."""
+"""Arithmetic of int16 kernels, whose `param` is the activation range."""
 WHOLE = (quant.INT8_MIN, quant.INT8_MAX)
 
 
 def binary(context: OperatorContext) -> RowOp:
     wide = context.output.dtype == "INT16"
     kind, factors, param = (INT16 if wide else ARITHMETIC)[context.op.type]
-    reads, writes = _rows(context)
-    read = [k for k in range(2) if not context.input(k).constant]
     a, b, out = (quantization(t) for t in (context.input(0), context.input(1), context.output))
     activation = context.op.options.get("fusedActivationFunction", "NONE")
     limits = quant.activation_range(activation, out.scale[0], out.zero_point[0])
     if wide:
         param, limits = quant.int16_activation(activation, out.scale[0]), WHOLE
-    return context.row_op(
-        kind,
-        operands=read,
-        reads=tuple(reads[k] for k in read),
-        writes=writes,
+    return replace(
+        _function(context, kind, param),
         input_zero_points=(a.zero_point[0], b.zero_point[0]),
         output_zero_point=out.zero_point[0],
         activation=limits,
-        param=param,
-        constant=next((_constant(context, k, reads[k], k) for k in range(2) if k not in read), None),
         **quant.scaling(factors(a.scale[0], b.scale[0], out.scale[0])),
     )
 
@@ -116,7 +101,7 @@ def integer_binary(context: OperatorContext) -> RowOp:
 
 
 def comparison(context: OperatorContext) -> RowOp:
-    """GREATER of float32 or int32 is LESS with exchanged operands."""
+    """Parse a comparison. GREATER of float32 or int32 is LESS with exchanged operands."""
     if context.input().dtype == "INT8":
         return _scaled_comparison(context)
     name, suffix = context.op.type, "" if context.input().dtype == "FLOAT32" else "_S32"
@@ -126,7 +111,7 @@ def comparison(context: OperatorContext) -> RowOp:
 
 
 WANTED: Mapping[str, int] = {"LESS": 1, "EQUAL": 2, "LESS_EQUAL": 3, "GREATER": 4, "NOT_EQUAL": 5, "GREATER_EQUAL": 6}
-"""For each comparison, the orders of the operands for which it is true: 1 for less, 2 for equal, 4 for greater."""
+"""For each comparison, when it is true, as a sum of 1 for less, 2 for equal and 4 for greater."""
 
 
 def _scaled_comparison(context: OperatorContext) -> RowOp:
@@ -139,12 +124,12 @@ def _scaled_comparison(context: OperatorContext) -> RowOp:
 
 
 def logical(context: OperatorContext) -> RowOp:
-    """Parse LOGICAL_AND and LOGICAL_OR as the minimum and maximum of two bytes that are 0 or 1."""
+    """Parse LOGICAL_AND and LOGICAL_OR as minimum and maximum of two bytes that are 0 or 1."""
     return _function(context, Kind.MINIMUM if context.op.type == "LOGICAL_AND" else Kind.MAXIMUM, 0)
 
 
 def _function(context: OperatorContext, kind: Kind, param: int, order: tuple[int, int] = (0, 1)) -> RowOp:
-    """Return an operator with two operands and no scales. order: the model's operand numbers in the kernel's order."""
+    """Return an operator with two operands and no scales. order: the operand numbers in the kernel's order."""
     reads, writes = _rows(context)
     read = [k for k in order if not context.input(k).constant]
     fixed = next((_constant(context, k, reads[k], order.index(k)) for k in order if k not in read), None)
@@ -160,7 +145,7 @@ def _function(context: OperatorContext, kind: Kind, param: int, order: tuple[int
 
 
 def float_leaky_relu(context: OperatorContext) -> RowOp:
-    """Parse LEAKY_RELU of float32, whose alpha is a constant operand."""
+    """Parse LEAKY_RELU of float32, whose alpha becomes a constant operand."""
     rows, alpha = context.producer_rows(), np.array([context.op.options["alpha"]], "<f4").view(np.int8)
     return context.row_op(
         Kind.ARITHMETIC_F32,
@@ -173,10 +158,10 @@ def float_leaky_relu(context: OperatorContext) -> RowOp:
 
 
 def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
-    """Return the rows of both operands and the output.
+    """Return how both operands and the output are divided into rows.
 
-    The rows of an operand's producer are used if the operand has the output's shape or at least a value for each pixel,
-    and if the other operand has the same pixels, one element, or one element per channel.
+    The division by an operand's producer is kept if the operand has a value for each pixel, and if the other operand
+    has the same pixels, one element, or one element per channel.
     """
     shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.input().dtype]
     out, made = context.output.shape, ITEM_BYTES[context.output.dtype]
@@ -191,7 +176,7 @@ def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
 
 
 def _beside(context: OperatorContext, k: int) -> Rows | None:
-    """Return rows of the other operand that fit if operand k keeps its producer's rows, or None if no rows fit."""
+    """Return rows of the other operand that fit if operand k keeps its producer's rows, or None."""
     own, other, out = context.input(k).shape, context.input(1 - k), context.output.shape
     rows, item = context.producer_rows(k), ITEM_BYTES[other.dtype]
     if own == out and other.shape == out:

@@ -1,6 +1,6 @@
-"""TFLM's fixed-point arithmetic on arrays, the counterpart of custom_ops/src/tmo/fixed.h.
+"""Computes TFLM's fixed-point arithmetic on arrays, like custom_ops/src/tmo/fixed.h.
 
-Values are int64, so nothing wraps and a caller can detect values that do not fit an int32.
+Values are int64, so that nothing wraps and a caller can detect values that do not fit an int32.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ INT32_MIN, INT32_MAX = -(1 << 31), (1 << 31) - 1
 
 
 def fits_int32(values: Ints) -> NDArray[np.bool_]:
-    """Return which values fit an int32."""
     return (values >= INT32_MIN) & (values <= INT32_MAX)
 
 
 def high_mul(a: Ints, b: ArrayLike) -> Ints:
-    """Return round(a * b / 2**31) of int32 values, where halves are rounded up (SaturatingRoundingDoublingHighMul).
+    """Return round(a * b / 2**31) of int32 values, with halves rounded up (SaturatingRoundingDoublingHighMul).
 
     >>> high_mul(np.array([3, -3]), 1 << 30).tolist()
     [2, -1]
@@ -30,7 +29,7 @@ def high_mul(a: Ints, b: ArrayLike) -> Ints:
 
 
 def round_shift(x: Ints, exponent: ArrayLike) -> Ints:
-    """Return round(x / 2**exponent), halves away from zero (RoundingDivideByPOT).
+    """Return round(x / 2**exponent), with halves rounded away from zero (RoundingDivideByPOT).
 
     >>> round_shift(np.array([3, -3, 1]), 1).tolist()
     [2, -2, 1]

@@ -1,9 +1,9 @@
-"""Interval analysis: the values that each channel can take for any int8 model input.
+"""Computes the range of values that each channel can have for any int8 model input (interval analysis).
 
-Each channel of every tensor has a lower and an upper bound over all rows and pixels, including the effect of padding.
-Every operator is monotone in each value that it reads, so the ends of an interval give the ends of the result's
-interval. This holds only if no int32 wraps; if one may wrap, the channel can take any value in the range of the
-activation. A channel whose bounds are equal is constant.
+Each channel of every tensor has a lower and an upper bound over all rows and pixels, with the effect of padding. Every
+operator is monotone in each value that it reads, so the ends of an interval give the ends of the result's interval. If
+an int32 may wrap, this is not true, and the channel may have any value in the range of the activation. A channel whose
+bounds are equal is constant.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Range:
 
     @property
     def constant(self) -> Bools:
-        """The channels that always hold the value `low`, whatever the input is."""
+        """The channels that always have the value `low`, whatever the input is."""
         return np.equal(self.low, self.high)
 
 
 def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
-    """Return the range of each operator's output, in execution order; other tensors may hold any value."""
+    """Return the range of each operator's output, in execution order. Other tensors may have any value."""
     known: dict[TensorId, Range] = {}
     for op in ops:
         transfer = _TRANSFER.get(op.kind)
@@ -47,7 +47,7 @@ def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
 
 
 def inputs(op: RowOp, known: Mapping[TensorId, Range]) -> tuple[Range, ...]:
-    """Return the ranges of an operator's inputs as the operator reads them. A state may also hold its fill value."""
+    """Return the ranges of an operator's inputs. A state may also have its initial value."""
     if op.older is not None:
         return tuple(_anything(rows.c) for rows in op.reads)
     return tuple(_seen(known.get(t), rows.c) for t, rows in zip(op.inputs, op.reads, strict=True))
@@ -61,7 +61,7 @@ def meets_padding(op: RowOp) -> bool:
 
 
 def _seen(made: Range | None, channels: int) -> Range:
-    """Return a tensor's range as a reader sees it, which may divide a row into other channels than the producer."""
+    """Return a tensor's range as a reader sees it, which may divide a row into other channels."""
     if made is None:
         return _anything(channels)
     if len(made.low) == channels:
@@ -71,9 +71,6 @@ def _seen(made: Range | None, channels: int) -> Range:
 
 def _anything(channels: int) -> Range:
     return Range(np.full(channels, INT8_MIN, np.int64), np.full(channels, INT8_MAX, np.int64))
-
-
-# ---- range of an operator's output from the ranges of its inputs ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +124,7 @@ def _depthwise(op: RowOp, x: Sequence[Range]) -> Range:
 
 
 def _centred(op: RowOp, x: Range) -> tuple[Ints, Ints]:
-    """Return the range of input minus zero point, in which a tap in the padding counts as 0."""
+    """Return the range of the input minus its zero point. A tap in the padding counts as 0."""
     low, high = x.low - op.input_zero_points[0], x.high - op.input_zero_points[0]
     return (np.minimum(low, 0), np.maximum(high, 0)) if meets_padding(op) else (low, high)
 
@@ -144,7 +141,7 @@ def _biased(op: RowOp, low: Ints, high: Ints) -> Range:
 
 
 def _operands(op: RowOp, x: Sequence[Range]) -> tuple[Range, Range]:
-    """Return the ranges of both operands, including a constant one, with a broadcast operand repeated."""
+    """Return the ranges of both operands, of which one may be constant or broadcast."""
     known = list(x)
     if op.constant:
         values = op.constant.values.reshape(-1, op.constant.rows.c).astype(np.int64)
@@ -182,7 +179,7 @@ def _extreme(op: RowOp, x: Sequence[Range]) -> Range:
 
 
 def _pool(op: RowOp, x: Sequence[Range]) -> Range:
-    """Return the range of a pool: average and maximum are within the input's range; padding is not counted."""
+    """Return the range of a pool. Average and maximum are within the input's range, since padding does not count."""
     return Range(np.clip(x[0].low, *op.activation), np.clip(x[0].high, *op.activation))
 
 
@@ -215,4 +212,4 @@ _TRANSFER: Mapping[Kind, Callable[[RowOp, Sequence[Range]], Range]] = {
     Kind.LOOKUP: _lookup,
     Kind.GATHER: _gather,
 }
-"""Functions that bound the output of each kind of operator; other kinds can output any value."""
+"""Functions that return the output range of each kind of operator. Other kinds can have any output."""

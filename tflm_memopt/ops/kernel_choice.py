@@ -1,7 +1,7 @@
 """Determines from sizes which kernel the C library selects for an operator.
 
 Each function mirrors a choice in custom_ops/src. Programs list the parts of the library that they need
-(lower/parts.py), and tests remove all other parts; estimates (plan/iteration/work_*.py) use the same choices.
+(lower/parts.py), and time estimates (plan/iteration/work_*.py) use the same choices.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _PACKED_ROWS = (Packing.DSP_CONV, Packing.DSP_ADD)
 
 
 def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, whole: bool) -> bool:
-    """Return whether tmo_iterate_pixel() runs an operator whose iterations make one pixel. whole: each iteration makes
-    all channels of a pixel from all taps.
+    """Return whether tmo_iterate_pixel() runs an operator whose iterations make one pixel. whole: whether iterations
+    make all channels of a pixel from all taps.
     """
     if tile > 1 or (tile == 0 and width > 1):
         return False
@@ -42,15 +42,15 @@ def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, 
 
 
 def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
-    """Return whether, by tmo_makes_fours(), a call completes the outputs of at least four channels. complete: whether
-    iterations compute outputs instead of sums.
+    """Return whether a call completes the outputs of at least four channels, as tmo_makes_fours() decides. complete:
+    whether iterations compute outputs instead of sums.
     """
     return complete and biased and out_channels >= LEAST_DEPTH
 
 
 def gathers(window: Window, in_channels: int, out_channels: int, *, rows: bool) -> bool:
-    """Return whether conv_small() of tmo_conv_ref.c gathers the bytes of a window that are not adjacent for the DSP
-    extension. rows: whether the convolution reads whole rows.
+    """Return whether conv_small() of tmo_conv_ref.c gathers a window's bytes for the DSP extension. rows: whether the
+    convolution reads whole rows.
     """
     most, least = (GATHERED_ROWS_BYTES, MANY_CHANNELS) if rows else (GATHERED_BYTES, SOME_CHANNELS)
     small = window.kernel_h * window.kernel_w * in_channels <= most and out_channels >= least
@@ -58,13 +58,13 @@ def gathers(window: Window, in_channels: int, out_channels: int, *, rows: bool) 
 
 
 def gathers_everywhere(window: Window, in_channels: int) -> bool:
-    """Return whether an unpacked convolution gathers the bytes of a window on all cores."""
+    """Return whether a convolution without packed weights gathers the bytes of a window on all cores."""
     return window.kernel_h * window.kernel_w * in_channels <= FEW_BYTES
 
 
 def depthwise_part(window: Window, width: int, tile: int) -> Part:
     """Return the kernel of a depthwise convolution packed for the DSP extension (tmo_depthwise_packed_row() or
-    tmo_iterate_tile()). tile: columns of an iteration, 0 for whole rows.
+    tmo_iterate_tile()). tile: columns of an iteration, or 0 for whole rows.
     """
     dense = (window.kernel_h, window.kernel_w, window.stride_w, window.dilation_w) == (3, 3, 1, 1)
     if tile == 0 and dense and width >= BLOCK_PIXELS - 1 and width != BLOCK_PIXELS + 1:
@@ -73,8 +73,8 @@ def depthwise_part(window: Window, width: int, tile: int) -> Part:
 
 
 def makes_two_rows(packing: Packing, window: Window, values: int, width: int) -> bool:
-    """Return whether a kernel computes two rows of a packed operator at once (tmo_makes_two_rows()). values: number of
-    weights per output channel, padded.
+    """Return whether a kernel computes two rows of a packed operator at once (tmo_makes_two_rows()). values: padded
+    number of weights per output channel.
     """
     if packing is Packing.DSP_DEPTHWISE:
         return depthwise_part(window, width, 0) is Part.DSP_3X3
@@ -82,14 +82,14 @@ def makes_two_rows(packing: Packing, window: Window, values: int, width: int) ->
 
 
 def pads_rows(window: Window, in_channels: int) -> bool:
-    """Return whether a convolution on whole rows, packed for the DSP extension, converts a window's rows to int16 word
-    by word, including padding (gather_short() of tmo_conv_dsp.c).
+    """Return whether a packed convolution converts rows of a window to int16 word by word (gather_short() of
+    tmo_conv_dsp.c).
     """
     return window.dilation_w == 1 and -(-window.kernel_w * in_channels // QUAD) * QUAD <= SHORT_ROW
 
 
 def batches(packing: Packing, values: int, columns: int, *, wide: bool) -> Iterator[int]:
-    """Yield the numbers of pixels that a packed convolution computes at once, call by call, for `columns` columns."""
+    """Yield the numbers of pixels that a packed convolution computes in each call, for `columns` columns."""
     while columns > 0:
         n = packed_pixels(packing, values, columns, wide=wide)
         yield n

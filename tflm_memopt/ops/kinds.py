@@ -1,5 +1,5 @@
-"""The kinds of kernels that the executor runs, one table row each with the traits that planner, checker and lowering
-need. scripts/program_format.py writes these rows in C: custom_ops/include/tmo/kinds.def.
+"""Lists the kinds of kernels that the executor runs, each with traits that planner, checker and lowering need. The
+script scripts/program_format.py writes these rows in C: custom_ops/include/tmo/kinds.def.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Kind(enum.IntEnum):
     SQUARED_DIFFERENCE = 13
     PRELU = 14
     SUMS = 15
-    """Convolution over some of the input channels. The int32 sums of SUMS take `param` bytes each."""
+    """Convolution over some of the input channels, whose int32 sums take `param` bytes each."""
     ADD_SUMS = 16
     """Adds partial sums of SUMS, and rescales the total like a convolution."""
     GATHER = 40
@@ -49,9 +49,9 @@ class Kind(enum.IntEnum):
     LSTM = 24
     """One step of an LSTM, from the input and two states that it rewrites."""
     SLIDING_SUM = 25
-    """Mean over a sliding window from sums in a state: new rows are added, and leaving rows subtracted."""
+    """Mean over a sliding input from sums in a state: new rows are added, and leaving rows subtracted."""
     CONV_S16 = 30
-    """int16 activations, int8 weights. A channel of int16 takes two bytes, and Rows.c counts bytes."""
+    """Has int16 activations and int8 weights. An int16 channel takes two bytes, and Rows.c counts bytes."""
     DEPTHWISE_S16 = 31
     ADD_S16 = 32
     SUB_S16 = 33
@@ -64,39 +64,39 @@ class Kind(enum.IntEnum):
     BATCH_MATMUL_S16 = 43
     SOFTMAX_S16 = 44
     CURVE_S16 = 45
-    """LOGISTIC and TANH."""
+    """Computes LOGISTIC or TANH."""
     CONV_F32 = 17
-    """float32 activations and weights. A channel of float32 takes four bytes, and Rows.c counts bytes."""
+    """Has float32 activations and weights. A float32 channel takes four bytes, and Rows.c counts bytes."""
     DEPTHWISE_F32 = 18
     TRANSPOSE_CONV_F32 = 19
     AVERAGE_POOL_F32 = 26
-    """AVERAGE_POOL_2D and MEAN."""
+    """Computes AVERAGE_POOL_2D or MEAN."""
     MAX_POOL_F32 = 27
-    """MAX_POOL_2D and REDUCE_MAX."""
+    """Computes MAX_POOL_2D or REDUCE_MAX."""
     ARITHMETIC_F32 = 28
-    """Functions of two operands, element by element."""
+    """Computes a function of two operands, element by element."""
     CLAMP_F32 = 29
-    """RELU and RELU6."""
+    """Computes RELU or RELU6."""
     CURVE_F32 = 46
-    """Functions of one operand with four bytes: LOGISTIC, SQRT and others, and conversions to and from int32."""
+    """Computes a function of one operand with four bytes, such as SQRT, or converts to and from int32."""
     SOFTMAX_F32 = 47
     BATCH_MATMUL_F32 = 48
     BINARY_32 = 49
-    """DIV, FLOOR_DIV and FLOOR_MOD of float32, and arithmetic of int32."""
+    """Computes DIV, FLOOR_DIV and FLOOR_MOD of float32, and arithmetic of int32."""
     COMPARE_32 = 60
-    """Comparison of two float32 or int32 operands. The output of a comparison is a byte, 1 for true and 0 for false."""
+    """Compares two float32 or int32 operands. Each output is a byte, 1 for true and 0 for false."""
     ARG_MAX_ALONG = 61
     """Returns, for each channel, the int32 index of the largest or smallest pixel under a window."""
     ARG_MAX_F32 = 62
-    """ARG_MAX_ALONG for float32."""
+    """Is ARG_MAX_ALONG for float32."""
     GATHER_ND = 63
-    """Copies the pixel of operand 0 that each pixel of operand 1 selects by a few int32 indices. `bias` holds, for each
-    index, the number of pixels that a step skips.
+    """Copies the pixel of operand 0 that each pixel of operand 1 selects by a few int32 indices. For each index, `bias`
+    has the number of pixels that a step skips.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65
     MIN_POOL_F32 = 66
-    """REDUCE_MIN."""
+    """Computes REDUCE_MIN."""
     RESIZE_BILINEAR_F32 = 67
     SELECT = 68
     """Copies each element from operand 1 or, where operand 0 is 0, from operand 2."""
@@ -112,7 +112,7 @@ class Kind(enum.IntEnum):
     """Rescales int16 to int8."""
     RESCALE_S16 = 56
     COMPARE = 69
-    """Comparison of two int8 operands after scaling both; the output is a byte, 1 for true and 0 for false."""
+    """Compares two int8 operands after scaling both. Each output is a byte, 1 for true and 0 for false."""
     SEND = 57
     """Sends rows to another device unchanged."""
     RECEIVE = 58
@@ -125,14 +125,14 @@ GATES = 4
 """Number of gates of an LSTM."""
 GATE_SCALES = 2 * GATES + 4
 """Number of scales of an LSTM: two per gate (input and hidden state), two for the products that make the cells, one for
-the output, and the factor and right shift from cells to the curve's units.
+the output, and the factor and shift from cells to the activation curve.
 """
 OPERAND_SCALES = 3
 """Number of scales of a kind with one scale for each of two operands and one for the output."""
 
 
 class Constants(enum.Enum):
-    """Layouts of a kernel's `weights`, as the order of axes."""
+    """Order of the axes of a kernel's `weights`."""
 
     NONE = ()
     FILTER = ("out", "kernel_h", "kernel_w", "in")
@@ -143,12 +143,12 @@ class Constants(enum.Enum):
 
     @property
     def kernel_axes(self) -> tuple[int, ...]:
-        """Positions of the weights' axes for the kernel's rows and columns, or () if there are none."""
+        """Positions of the axes for the kernel's rows and columns, or () if there are none."""
         return tuple(self.value.index(name) for name in ("kernel_h", "kernel_w") if name in self.value)
 
 
 class Channels(enum.Enum):
-    """Rules for the input channels from which an output channel is computed."""
+    """From which input channels an output channel is computed."""
 
     OWN = enum.auto()
     """Channel c is computed from channel c of each input."""
@@ -157,12 +157,12 @@ class Channels(enum.Enum):
     SUMMED = enum.auto()
     """Each channel is a weighted sum of all channels."""
     ANY = enum.auto()
-    """Any other rule, on which no code depends."""
+    """By any other rule, on which no code depends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """The properties of a kind."""
+    """The properties of a kind of kernel."""
 
     reads: int = 1
     """Bytes of an input element."""
@@ -171,23 +171,21 @@ class Traits:
     constants: Constants = Constants.NONE
     channels: Channels = Channels.ANY
     elementwise: bool = False
-    """Whether an output element is computed from the same element of each operand, which may be broadcast."""
+    """Whether an output element depends only on the same element of each operand. Operands may be broadcast."""
     operands: int | None = 1
-    """Number of operands that a kind reads in rows, or None for one or more. Whether one of two element-wise operands
-    may be broadcast along height, width or channels.
-    """
+    """Number of operands that a kind reads in rows, or None for one or more."""
     slides: bool = False
     """Whether the kind has a window of rows and columns, which may be a single pixel."""
     pools: bool = False
-    """Whether the kind pools each channel separately, so that the window can be processed one row at a time."""
+    """Whether the kind pools each channel separately, so that its window can be processed row by row."""
     runs_along: bool = False
-    """Whether sums stay in a state, to which new rows are added and from which leaving rows are subtracted."""
+    """Whether sums stay in a state. New rows are added to them, and leaving rows are subtracted."""
     accumulators: int = 1
-    """Number of 32-bit accumulators for each output element, if the operator processes one input row at a time."""
+    """Number of 32-bit sums for each output element, if the operator processes one input row at a time."""
     scales: int | None = 1
-    """Number of multipliers and of shifts, or None for one or one per output channel."""
+    """Number of multipliers and of shifts. None stands for one, or one per output channel."""
     named: bool = False
-    """Whether the kernel belongs to the application; `param` identifies the kernel."""
+    """Whether the application defines the kernel, which `param` identifies."""
     biased: bool = False
     """Whether the kind may have a bias per output channel."""
 
@@ -197,7 +195,7 @@ WINDOW = needs(windows.max_pool).inputs["x"].along[:2]
 
 
 _Derived = Callable[[], Traits]
-"""Function that derives the traits of a kind from a description."""
+"""Function that derives the traits of a kind from a kernel description."""
 
 
 def _generated(
@@ -207,24 +205,17 @@ def _generated(
 
 
 def _traits_of(kernel: KernelProgram, scales: int | None, constants: Constants, *, biased: bool) -> Traits:
-    """Return the traits that a description's accesses give its kind, and the traits that the executor needs."""
+    """Return the traits that follow from a kernel description, and those that the executor needs."""
     found = needs(kernel)
     inputs, writes = [*found.inputs.values()], found.output.type.nbytes
     reads = inputs[0].tensor.type.nbytes
-    elementwise, slides = (all(map(what, inputs)) for what in (_is_elementwise, _slides))
+    elementwise = all(all(need.own) and need.early for need in inputs)
+    slides = all(need.along[:2] == WINDOW for need in inputs)
     channels = _channels(inputs[0]) if slides else Channels.OWN if elementwise and reads == writes else Channels.ANY
     pools = slides and channels is Channels.OWN and inputs[0].through <= {"add", "max"}
     return Traits(
         reads, writes, constants, channels, elementwise, len(inputs), slides, pools, scales=scales, biased=biased
     )
-
-
-def _is_elementwise(need: InputNeed) -> bool:
-    return all(need.own) and need.early
-
-
-def _slides(need: InputNeed) -> bool:
-    return need.along[:2] == WINDOW
 
 
 def _channels(window: InputNeed) -> Channels:
@@ -234,7 +225,7 @@ def _channels(window: InputNeed) -> Channels:
 
 
 def _wide(narrow: _Derived) -> _Derived:
-    """Derive the traits of an int16 kind from those of its int8 kind, because descriptions have no 64-bit sums."""
+    """Derive the traits of an int16 kind from those of its int8 kind. Descriptions have no 64-bit sums."""
     return lambda: replace(narrow(), reads=2, writes=2)
 
 
@@ -266,7 +257,7 @@ _CONV = _generated(windows.conv, None, Constants.FILTER, biased=True)
 _DEPTHWISE = _generated(windows.depthwise, None, Constants.DEPTHWISE_FILTER, biased=True)
 _TRANSPOSED = _generated(windows.transpose_conv, None, Constants.FILTER, biased=True)
 _PLACE = Traits(writes=4, slides=True, pools=True, accumulators=2, scales=0)
-"""Number of accumulators of ARG_MAX, for a value and its index."""
+"""Traits of ARG_MAX, which needs two sums: one for a value and one for its index."""
 
 _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.CONV: _CONV,
@@ -340,7 +331,7 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.OWN: Traits(operands=None, scales=0, named=True),
 }
 KINDS: Mapping[Kind, Traits] = _Lazy(_ROWS)
-"""Traits by kind; elements, operands and accesses of kinds with a description follow from it."""
+"""Traits by kind. A kernel description, if there is one, determines element sizes, operands and accesses."""
 WIDE: Mapping[Kind, Kind] = {
     Kind.CONV: Kind.CONV_S16,
     Kind.DEPTHWISE: Kind.DEPTHWISE_S16,

@@ -1,7 +1,7 @@
-"""Tables of 256 bytes for operators that map each byte, computed as TFLM does.
+"""Computes tables of 256 bytes for operators that map each byte, as TFLM does.
 
 Entry x + 128 of a table is the output for input x. The pinned wheel converts scales to double before it divides or
-multiplies them, even where TFLM's source of August 2026 (90b983c2b) uses float32.
+multiplies them, also where TFLM's source of August 2026 (90b983c2b) uses float32.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ROOT_SHIFT = 20
 
 
 class OutOfRange(ValueError):
-    """A number exceeds the range of TFLM's arithmetic, or a result depends on the C library."""
+    """Raised if a number exceeds the range of TFLM's arithmetic, or if a result depends on the C library."""
 
 
 def table(op: Op, source: Quantization, target: Quantization) -> Table:
@@ -80,19 +80,15 @@ NEGATED: Table = (EVERY == 0).astype(np.int8)
 """Table of LOGICAL_NOT."""
 
 
-def _quantize(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of QUANTIZE for int8 (Requantize)."""
-    return _output(_rescaled(_centred(source), quant.rescale(source.scale[0], target.scale[0])), target)
-
-
 def _relu(op: Op, source: Quantization, target: Quantization) -> Table:
     """Return the table of RELU (ReluQuantized, micro/kernels/activations.h)."""
-    positive: Table = np.maximum(_quantize(op, source, target), np.int8(target.zero_point[0]))
+    scaled = _output(_rescaled(_centred(source), quant.rescale(source.scale[0], target.scale[0])), target)
+    positive: Table = np.maximum(scaled, np.int8(target.zero_point[0]))
     return positive
 
 
 def _relu6(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of RELU6 (Relu6Quantized), which clamps in the input's quantization and ignores the output's."""
+    """Return the table of RELU6 (Relu6Quantized), which clamps in the input's scale and ignores the output's."""
     scale = source.scale[0]
     if not quant.bounds_fit(scale):
         raise OutOfRange(f"input scale {scale:g}")
@@ -111,7 +107,7 @@ def _leaky_relu(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _abs(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of ABS (micro/kernels/elementwise.cc), which rescales only if input and output scale differ."""
+    """Return the table of ABS (micro/kernels/elementwise.cc), which rescales only between different scales."""
     x = np.abs(_centred(source))
     if source.scale[0] != target.scale[0]:
         x = _rescaled(x, quant.rescale(source.scale[0], target.scale[0]))
@@ -119,9 +115,7 @@ def _abs(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _rsqrt(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of RSQRT (RsqrtEvalQuantized, micro/kernels/elementwise.cc), which fails below the zero
-    point.
-    """
+    """Return the table of RSQRT (RsqrtEvalQuantized, micro/kernels/elementwise.cc)."""
     if source.zero_point[0] != quant.INT8_MIN:
         raise OutOfRange("TFLM's kernel fails for inputs below the zero point")
     x = _centred(source)
@@ -133,17 +127,17 @@ def _rsqrt(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _logistic(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of LOGISTIC (reference/integer_ops/logistic.h). TFLM ignores the output scale of LOGISTIC."""
+    """Return the table of LOGISTIC (reference/integer_ops/logistic.h). TFLM ignores its output scale."""
     return _saturating(source, lambda x: round_shift(transcendental.logistic(x, INTEGER_BITS), 23) + quant.INT8_MIN)
 
 
 def _tanh(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of TANH (reference/integer_ops/tanh.h). TFLM ignores the output quantization of TANH."""
+    """Return the table of TANH (reference/integer_ops/tanh.h). TFLM ignores its output scale and zero point."""
     return _saturating(source, lambda x: round_shift(transcendental.tanh(x, INTEGER_BITS), 24))
 
 
 def _saturating(source: Quantization, function: Callable[[Ints], Ints]) -> Table:
-    """Apply a function to Q4 values; inputs beyond its radius give -128 or 127 (CalculateInputRadius)."""
+    """Return the table of a function of Q4 values. Inputs beyond its radius give -128 or 127 (CalculateInputRadius)."""
     fraction, shift = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
     if not -31 <= shift <= 62:
         raise OutOfRange(f"input scale {source.scale[0]:g}")
@@ -167,7 +161,7 @@ def _hard_swish(op: Op, source: Quantization, target: Quantization) -> Table:
     gate = _high_mul16(gate, to_unit)
     gate = _int16(gate << 1) if to_unit.shift > 0 else _round_shift16(gate, -to_unit.shift)
     gate = (gate + (1 << 15)) >> 1
-    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # the gate is never negative, so this rounds towards zero
+    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # the gate is never negative, so this rounds towards 0
     return _output(_round_shift16(product, -to_output.shift), target)
 
 
@@ -178,12 +172,11 @@ def _high_mul16(x: Ints, multiplier: quant.Multiplier) -> Ints:
 
 
 def _int16(x: Ints) -> Ints:
-    """Saturate values to int16."""
     return np.clip(x, -0x8000, 0x7FFF)
 
 
 def _round_shift16(x: Ints, exponent: int) -> Ints:
-    """Return RoundingDivideByPOT of int16 values, whose mask has 16 bits, so that larger exponents give 1 or -1."""
+    """Return RoundingDivideByPOT of int16 values. Its mask has 16 bits, so that larger exponents give 1 or -1."""
     return round_shift(x, exponent) if exponent < 16 else np.where(x < 0, -1, 1)
 
 
@@ -191,7 +184,7 @@ def _round_shift16(x: Ints, exponent: int) -> Ints:
 def _elu(op: Op, source: Quantization, target: Quantization) -> Table:
     """Return the table of ELU in float32 (PopulateLookupTable, micro/kernels/elu.cc).
 
-    The C library computes e**x, so OutOfRange is raised if the last bits of e**x decide an output.
+    The C library computes e**x. OutOfRange is raised if the last bits of e**x decide an output.
     """
     scale, inverse = np.float32(source.scale[0]), np.float32(1) / np.float32(target.scale[0])
     x = scale * _centred(source).astype(np.float32)
@@ -219,7 +212,7 @@ TABLES: Mapping[str, Callable[[Op, Quantization, Quantization], Table]] = {
     "ELU": _elu,
     "RSQRT": _rsqrt,
 }
-"""Table functions by TFLite's operator name."""
+"""Functions that return tables, by TFLite's operator name."""
 
 
 def _centred(q: Quantization) -> Ints:

@@ -1,6 +1,6 @@
-"""SEND and RECEIVE, the operators that pass tensors between devices, in the models of devices. Both are custom
-operators whose options are the bytes of a tmo_message. SEND reads the tensor that is passed, and RECEIVE writes it.
-SEND's output and RECEIVE's input is a tensor without elements, which stands for the link.
+"""Defines SEND and RECEIVE, which pass tensors between devices, in the models of devices. Both are custom operators
+whose options are the bytes of a tmo_message. SEND reads the tensor that is passed, and RECEIVE writes it. A tensor
+without elements, which stands for the link, is SEND's output and RECEIVE's input.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ def options(message: Message) -> bytes:
 
 
 def message_of(op: Op) -> Message | None:
-    """Return the message that an operator of a model sends or receives, or None for other operators."""
+    """Return the message that an operator of a model sends or receives, or None for any other operator."""
     said = op.options.get("custom_options", b"")
     known = op.options.get("custom_code") in (SEND, RECEIVE) and len(op.inputs) == len(op.outputs) == 1
     return Message(*_OPTIONS.unpack(said)) if known and len(said) == _OPTIONS.size else None
 
 
 def rows_of(tensor: Tensor) -> Rows:
-    """Return the rows of a tensor that is sent. A tensor of height 1 is sent as one row.
+    """Return the rows of a tensor that is sent. A tensor of height 1 is sent as one row. A tensor of height 1 is sent
+    as one row.
 
     >>> rows_of(Tensor(0, "x", (1, 1, 4, 8), "INT8")), rows_of(Tensor(0, "x", (1, 8), "INT8"))
     (Rows(h=1, w=4, c=8), Rows(h=1, w=1, c=8))
@@ -46,7 +47,7 @@ def rows_of(tensor: Tensor) -> Rows:
 
 
 def crossed(context: OperatorContext) -> RowOp | None:
-    """Parse SEND or RECEIVE; return None for other operators."""
+    """Parse SEND or RECEIVE. Return None for any other operator."""
     message = message_of(context.op)
     if message is None:
         return None

@@ -1,6 +1,6 @@
 """Parses operators that only move data into RowOps. Each function applies the operator's movement to an array of
 element numbers (moves.py), and relies on the operator's constraints in opset.OPSET. If an operator contradicts its
-operands, NumPy fails or the result's size differs from the output's, and the operator stays builtin.
+operands, NumPy fails or the result has another size than the output, and the operator stays builtin.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def moved(context: OperatorContext, transform: Transform) -> RowOp:
     reads = tuple(context.producer_rows(k) for k in context.read)
     operands = (*reads, constant.rows) if constant else reads
     try:
-        index = _in_steps(context, transform, _numbered(context, fixed))
+        order = (*context.read, *fixed)  # elements of constants get the last numbers
+        numbers = dict(zip(order, numbered([context.input(k).shape for k in order]), strict=True))
+        index = _in_steps(context, transform, [numbers[k] for k in sorted(order)])
         index = in_bytes(index, ITEM_BYTES[context.output.dtype])
         fill = pad_value(context) if (index == FILL).any() else None
     except (ValueError, IndexError) as cause:
@@ -43,13 +45,6 @@ def moved(context: OperatorContext, transform: Transform) -> RowOp:
         context.op.type, context.op.stands_for, stored, context.output.id, reads * times, writes, access, moves
     )
     return replace(copy, constant=constant, input_zero_points=(0,) * len(access))
-
-
-def _numbered(context: OperatorContext, fixed: Sequence[int]) -> list[Indices]:
-    """Return the element numbers of the operands, of which those of constants come last."""
-    order = (*context.read, *fixed)
-    found = dict(zip(order, numbered([context.input(k).shape for k in order]), strict=True))
-    return [found[k] for k in sorted(order)]
 
 
 def _constants(context: OperatorContext, fixed: Sequence[int]) -> Constant | None:
@@ -72,8 +67,8 @@ _Form = tuple[Rows, tuple[Access, ...], Moves]
 
 
 def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:
-    """Return the form of a COPY with one output row per iteration or, if that reads too many rows or is irregular,
-    another form. Raises Irregular if there is none.
+    """Return the form of a COPY with one output row per iteration. If that reads too many rows or is irregular, return
+    another form. Raises Irregular if there is no form.
     """
     try:
         access, moves = by_rows(index, reads, writes, fill)
@@ -87,10 +82,9 @@ def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill:
 
 
 def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form | None:
-    """Return the form of a COPY in which each run of adjacent rows of its only input is an operand, or None if it has
-    no such form.
+    """Return the form of a COPY in which each run of adjacent rows of its only input is an operand, or None.
 
-    After attention, a TRANSPOSE in this form joins rows of all heads.
+    In this form, a TRANSPOSE after attention joins rows of all heads.
     """
     index = index.reshape(writes.h, writes.row_bytes)
     row = index[0] // reads[0].row_bytes
@@ -111,8 +105,7 @@ def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
     """Return the form that copies one input row per iteration to its places in the only output row, or None.
 
-    This form exists only if the bytes move regularly and, with `whole`, if the first row of the output needs the whole
-    input.
+    The bytes must move regularly and, with `whole`, the first row of the output must need the whole input.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None
@@ -135,20 +128,15 @@ def ends(graph: Graph, tensor: TensorId) -> bool:
 
 
 _WHOLE = frozenset({"DEQUANTIZE", "LOGISTIC", "QUANTIZE", "RELU", "RELU6", "TANH", VIEW})
-"""Operators that pass on a whole tensor unchanged without copying it."""
+"""Operators that pass on a whole tensor without moving its elements."""
 
 
 def state_copy(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
-    """Return a KEEP of all rows of a tensor, which replaces equally many rows of a state."""
+    """Return a KEEP of all rows of a tensor. They replace equally many rows of a state."""
     rows = context.producer_rows()
-    depth = context.graph.tensors[state].nbytes // rows.row_bytes
-    return copy_to_state(
-        context.op.stands_for,
-        context.storage(),
-        rows,
-        StateRollingBuffer(state, replace(rows, h=depth), fill),
-        context.output.id,
-    )
+    kept = replace(rows, h=context.graph.tensors[state].nbytes // rows.row_bytes)
+    buffer = StateRollingBuffer(state, kept, fill)
+    return copy_to_state(context.op.stands_for, context.storage(), rows, buffer, context.output.id)
 
 
 def copy_to_state(
@@ -162,7 +150,7 @@ def copy_to_state(
 
 
 def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
-    """Return a KEEP that waits until these tensors are complete: it reads the last row of each and ignores it."""
+    """Return a KEEP that waits until these tensors are complete. It reads the last row of each and ignores it."""
     found = len(tensors)
     return replace(
         writer,
@@ -196,20 +184,18 @@ def one_below_the_other(
 
 def lower_bytes(context: OperatorContext, item: int, kept: int) -> RowOp:
     """Return a COPY of the first `kept` bytes of each element, which has `item` bytes."""
-    tensor, reads = context.storage(), context.producer_rows()
+    op, reads = context.op, context.producer_rows()
     index = np.arange(reads.nbytes, dtype=np.int32).reshape(reads.h, reads.w, reads.c // item, item)[..., :kept]
-    writes = replace(reads, c=reads.c // item * kept)
-    op, output = context.op, context.output.id
-    return _copy(op.type, op.stands_for, (tensor,), output, (reads,), writes, *by_rows(index, (reads,), writes))
+    made, writes = (op.stands_for, (context.storage(),), context.output.id), replace(reads, c=reads.c // item * kept)
+    return _copy(op.type, *made, (reads,), writes, *by_rows(index, (reads,), writes))
 
 
 def unmoved(sources: tuple[int, ...], tensor: TensorId, rows: Rows, output: TensorId) -> RowOp:
-    """Return a max pool of one pixel, which copies rows unchanged and, unlike COPY, can also read a state's rows."""
+    """Return a max pool of one pixel, which copies rows unchanged and, unlike COPY, can also read rows of a state."""
     return RowOp(Kind.MAX_POOL, "MAX_POOL_2D", sources, (tensor,), output, (rows,), rows, (0,), 0)
 
 
 def cut(sources: tuple[int, ...], tensor: TensorId, rows: Rows, first: int, count: int, output: TensorId) -> RowOp:
-    """Return a COPY of some channels of a tensor."""
     index = np.arange(rows.nbytes, dtype=np.int32).reshape(rows.h, rows.w, rows.c)[..., first : first + count]
     reads, writes = (rows,), replace(rows, c=count)
     return _copy("SPLIT", sources, (tensor,), output, reads, writes, *by_rows(index, reads, writes))
@@ -252,14 +238,14 @@ def _in_steps(context: OperatorContext, transform: Transform, x: Sequence[Indice
 
 
 def _shaped(context: OperatorContext, index: Indices) -> Indices:
-    """Return the indices of a movement, or raise Irregular if they do not have the output's shape."""
+    """Return the element numbers, or raise Irregular if they do not have the output's shape."""
     if index.shape != context.output.shape:
         raise Irregular(f"it makes {list(index.shape)}, its output has shape {list(context.output.shape)}")
     return index
 
 
 def pad_value(context: OperatorContext) -> int:
-    """Return the padding byte: the output's zero point, or an operand's value (micro/kernels/pad.cc)."""
+    """Return the padding byte: the output's zero point, or the value of an operand (micro/kernels/pad.cc)."""
     operand, q = context.tensor(2), context.output.quantization
     value = int(_data(operand).flatten()[0]) if operand is not None else q.zero_point[0] if q else 0
     stored = np.array([value]).astype(f"<{np.dtype(context.output.dtype.lower()).str[1:]}")
@@ -267,9 +253,6 @@ def pad_value(context: OperatorContext) -> int:
     if stored[0] != value or len(different) > 1:
         raise ValueError(f"it pads with {value}")
     return different.pop()
-
-
-# ---- one transform per operator ----
 
 
 def pad(context: OperatorContext, x: Sequence[Indices]) -> Indices:
@@ -379,7 +362,7 @@ def tile(context: OperatorContext, x: Sequence[Indices]) -> Indices:
 
 
 def reverse(context: OperatorContext, x: Sequence[Indices]) -> Indices:
-    """Reverse along adjacent axes, the only ones that TFLM supports (kernels/internal/reference/reverse.h)."""
+    """Reverse along adjacent axes, as TFLM supports no others (kernels/internal/reference/reverse.h)."""
     axes = sorted(axis % x[0].ndim for axis in _ints(context, 1))
     if axes != list(range(axes[0], axes[0] + len(axes))):
         raise ValueError(f"it reverses axes {axes}")
@@ -395,10 +378,8 @@ def resize_nearest(context: OperatorContext, x: Sequence[Indices]) -> Indices:
 
 def _nearest(context: OperatorContext, size: int, output: int) -> NDArray[np.int64]:
     """Return source positions in float32 (GetNearestNeighbor, reference/resize_nearest_neighbor.h)."""
-    corners, half = (
-        bool(context.op.options["alignCorners"]),
-        np.float32(0.5 if context.op.options["halfPixelCenters"] else 0),
-    )
+    corners = bool(context.op.options["alignCorners"])
+    half = np.float32(0.5 if context.op.options["halfPixelCenters"] else 0)
     less = int(corners and output > 1)
     scale = np.float32(size - less) / np.float32(output - less)
     at = (np.arange(output, dtype=np.float32) + half) * scale
@@ -425,10 +406,7 @@ STEP: Mapping[str, Transform] = {
     "STRIDED_SLICE": strided_slice,
     "GATHER": gather,
 }
-"""Movements of one tensor of any shape, which may be combined as steps of one operator, except with a PAD."""
-
-
-# ---- shared ----
+"""Movements of one tensor of any shape. Several of them may be steps of one operator, apart from PAD."""
 
 
 def _data(tensor: Tensor | None) -> NDArray[np.int64]:

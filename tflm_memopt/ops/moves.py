@@ -1,8 +1,8 @@
 """Turns the source of each output byte into row accesses and runs of bytes, for PAD, CONCATENATION, SLICE and others.
 
-An operator that only moves data is described by NumPy: all elements of the inputs are numbered, and the operator is
-applied to the numbers. The resulting array of numbers determines the rows that each iteration reads and the runs of
-bytes that it moves. Irregular reports why an operator has no regular pattern.
+NumPy describes an operator that only moves data: all elements of the inputs are numbered, and the operator is applied
+to these numbers. The result determines the rows that each iteration reads and the runs of bytes that it moves. The
+exception Irregular tells why an operator has no regular pattern.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tflm_memopt.ops.rowop import NO_ROW, Access, Ints, Move, Moves, Rows
 
 FILL = -1
-"""Mark for a byte of an index array that holds the fill value instead of an input byte."""
+"""Number that stands for the fill value in an array of byte numbers."""
 MAX_MOVES = 256
 """Maximum number of moves of an operator, each of which takes 32 bytes of flash."""
 
@@ -31,8 +31,8 @@ Indices = NDArray[np.int32]
 
 
 class Irregular(Exception):
-    """The bytes do not move in a pattern that a program can express. The message of Irregular completes a sentence
-    after "because".
+    """Raised if bytes do not move in a pattern that a program can express. The message completes a sentence after
+    "because".
     """
 
 
@@ -66,7 +66,7 @@ def in_bytes(index: Indices, item: int) -> Indices:
 def by_rows(
     index: Indices, reads: Sequence[Rows], writes: Rows, fill: int | None = None
 ) -> tuple[tuple[Access, ...], Moves]:
-    """Return the rows that are read of each input, and the moves. Raises Irregular.
+    """Return the rows that are read of each input, and the moves. Raises Irregular. Raises Irregular.
 
     index: for each output byte, the number of its input byte, or FILL.
     """
@@ -103,10 +103,10 @@ def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves
 
 
 def scattered(index: Indices, reads: Rows) -> Moves:
-    """Return the moves of each input row to its places in a single output row. Raises Irregular.
+    """Return the moves of each input row to its places in a single output row. Raises Irregular. Raises Irregular.
 
-    They are found as the moves of the inverse operation. index: for each output byte, the number of its input byte,
-    each of which occurs once.
+    They are the moves of the inverse operation, exchanged. index: for each output byte, the number of its input byte.
+    Each number occurs once.
     """
     flat = index.ravel()
     if len(flat) != reads.nbytes or not np.array_equal(np.sort(flat), np.arange(len(flat))):
@@ -116,7 +116,7 @@ def scattered(index: Indices, reads: Rows) -> Moves:
 
 
 def _exchanged(move: Move) -> Move:
-    """Return the move in the opposite direction, whose targets ascend, as in all moves."""
+    """Return the move in the opposite direction, with ascending targets as in all moves."""
     last = (move.count - 1) if move.source_step < 0 else 0
     sign = -1 if last else 1
     return replace(
@@ -142,7 +142,7 @@ class _Slot(NamedTuple):
 
 
 def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
-    """Return the access to the rows of one input, whose bytes `mine` marks in the output."""
+    """Return the access to the rows of one input. mine: the output bytes that come from it."""
     some: NDArray[np.bool_] = np.any(mine, axis=1)
     if not some.any():
         raise Irregular("an input is not read at all")
@@ -161,8 +161,8 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
 
 
 def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Access]:
-    """Yield candidates for accesses with these first rows. A first row advances by whole rows in each iteration, or by
-    one step after every few iterations.
+    """Yield possible accesses with these first rows. A first row advances by whole rows in each iteration, or by one
+    row after every few iterations.
     """
     (known,) = np.nonzero(some)
     a = known[0]
@@ -173,7 +173,7 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
     step = int(first[b] - first[a]) // int(b - a)
     if step > 0:
         yield Access(int(first[a] - step * a), step, 1, extent)
-    if len(known) > 2:  # the window of the first iteration may begin in padding
+    if len(known) > 2:  # the first window may begin in padding
         later = int(first[known[2]] - first[b]) // int(known[2] - b)
         if later > step:
             yield Access(int(first[b] - later * b), later, 1, extent)
@@ -205,7 +205,7 @@ def _by_tap(
                 raise Irregular(UNLIKE)
             first = sources[0] - sources[0, 0] + origin
             ends = first.min(), first.max(), first.min() + step * (period - 1), first.max() + step * (period - 1)
-            # in a phase in which the row is not read, the byte is outside the row
+            # in a phase without this row, the byte would lie outside the row
             if min(ends) < 0 or max(ends) >= rows.row_bytes:
                 raise Irregular(UNLIKE)
             yield np.flatnonzero(targets), first, step, period, shift
@@ -221,7 +221,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
     step = int(source[changes[0] + 1] - source[changes[0]])
     back = np.flatnonzero(np.diff(source) != step) + 1
     back = back[back != changes[0] + 1]
-    if not len(back):  # if all rows are in one period, its first rows may not be read
+    if not len(back):  # all rows are in one period, and its first rows may not be read
         candidates = {(int(y[-1]) + 1, 0), (int(y[-1] - y[0]) + 1, int(-y[0]))}
     else:
         candidates = {(int(y[back[0]]), 0)}
@@ -238,7 +238,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
 
 
 def _fewest_runs(slot: _Slot, writes: Rows) -> Sequence[Move]:
-    """Return the moves along the whole row or, if that gives fewer, the moves of one or several pixels, repeated."""
+    """Return the moves along the whole row or, if there are fewer, the repeated moves of one or several pixels."""
     fewest = list(_runs(slot))
     for pixels in range(1, writes.w):
         if len(fewest) > 1 and writes.w % pixels == 0:
@@ -248,7 +248,7 @@ def _fewest_runs(slot: _Slot, writes: Rows) -> Sequence[Move]:
 
 
 def _repeated(slot: _Slot, period: int) -> list[Move] | None:
-    """Return the moves of the first `period` bytes if the moves of all other periods are equal."""
+    """Return the moves of the first `period` bytes, if the moves of all other periods are equal, or None."""
     n = int(np.searchsorted(slot.targets, period))
     if not 0 < n < len(slot.targets) or len(slot.targets) % n:
         return None

@@ -1,7 +1,7 @@
-"""The operators that run row by row. Each row of the table states an operator's constraints and its parse function,
+"""Lists the operators that run row by row. Each row of the table has an operator's constraints and its parse function,
 which returns a RowOp.
 
-To add an operator, add a row with its constraints and parse function, and a kernel in custom_ops.
+To add an operator, add a row here, and a kernel in custom_ops.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from tflm_memopt.format.limits import MAX_INPUTS
 from tflm_memopt.ops import cells, converting, elementwise, movement, parse, select
@@ -35,7 +36,7 @@ INSTEAD: Mapping[str, str] = {
     "FLOOR_DIV": "multiply by the reciprocal and round down",
     "LOG": "use tf.nn.log_softmax, which contains it",
 }
-"""Operators that can replace the operator for types without a row kernel."""
+"""What can replace an operator of a type without a kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +106,9 @@ def _moving(
     types: Constraint = common.moved_types,
 ) -> Row:
     """Return the row of an operator that only moves bytes, with the types that TFLM supports."""
-
-    def to_copy(context: OperatorContext) -> RowOp:
-        return movement.moved(context, transform)
-
     every = (common.static_shapes, types, common.runtime_values, common.stateless, moving.movable)
-    return _row(to_copy, common.operands(least=least, most=most), *every, *constraints, moving.regular_moves)
+    parse_, operands = partial(movement.moved, transform=transform), common.operands(least=least, most=most)
+    return _row(parse_, operands, *every, *constraints, moving.regular_moves)
 
 
 def _looked_up() -> Row:
@@ -344,7 +342,7 @@ OPSET: Mapping[str, Row] = {
     "ABS": _row(parse.sloped, _ONE, *_MAPPED, arithmetic.slopes, arithmetic.tabulated),
     "RSQRT": _looked_up(),
 }
-"""Rows by TFLite's operator name."""
+"""Rows of the table by TFLite's operator name."""
 _TYPES = {
     common.int8_activations: common.float_activations,
     common.int8_or_int16: common.float_activations,
@@ -358,7 +356,7 @@ _OF_INTEGERS = frozenset(
     log_softmax_scale tabulated resized_inside
     """.split()  # noqa: SIM905
 )
-"""Names of the constraints on scales and tables, which do not apply to float32."""
+"""Names of the constraints on scales and tables, which float32 does not need."""
 
 
 def _floats(row: Row, parse_: Callable[[OperatorContext], RowOp] | None = None) -> Row:
@@ -389,11 +387,10 @@ FLOATS: Mapping[str, Row] = {
     **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND"), _CURVED),
     "RESIZE_BILINEAR": _floats(OPSET["RESIZE_BILINEAR"], parse.float_resize_bilinear),
 }  # fmt: skip
-"""Rows of operators with a float32 output, by name; for operators that only move data see OPSET."""
+"""Rows of operators with a float32 output, by name. Operators that only move data have none here."""
 
 
 def _integer_binary(*constraints: Constraint) -> Row:
-    """Return the row of an operator of two int32 operands."""
     every = (*_TWO, common.int32_activations, *_BROADCAST)
     return _row(elementwise.integer_binary, *every, *constraints)
 
@@ -407,11 +404,11 @@ INTEGERS: Mapping[str, Row] = {
 }
 """Rows of operators of int32 by TFLite's operator name."""
 COMPUTED_TABLE = _row(parse.gather_nd, *_TWO, moving.selected, *_PLAIN, moving.leading_axis)
-"""Constraints of GATHER from a tensor that is computed at run time."""
+"""Row of GATHER from a tensor that is computed at run time."""
 PICKED = _moving(movement.gather, common.options("axis"), moving.constant_operands(1), least=2, most=2)
-"""Constraints of GATHER from a computed tensor by constant indices."""
+"""Row of GATHER from a computed tensor by constant indices."""
 OWN = _row(parse.own, common.own_operands, *_ELEMENTWISE)
-"""Constraints of all custom operators (custom.OPERATORS)."""
+"""Row of all custom operators (custom.OPERATORS)."""
 
 
 def row_of(context: OperatorContext) -> Row | None:
@@ -440,9 +437,9 @@ def refusal(context: OperatorContext) -> Unsupported | None:
 
 
 def _wrong_type(row: Row, context: OperatorContext) -> Unsupported | None:
-    """Return the refusal of the operator's types if there is one, because it explains more than any other refusal."""
+    """Return the failure of a constraint on types if there is one, since it explains more than any other failure."""
     types = [one for one in row.constraints if one in common.TYPES]
-    with suppress(LookupError):  # an operand or the output may be absent
+    with suppress(LookupError):  # operands may be absent
         return next((_refused(one, detail) for one in types if (detail := one(context)) is not None), None)
     return None
 
@@ -461,7 +458,7 @@ def row_op(context: OperatorContext) -> RowOp | Unsupported:
 
 
 def _no_kernel(context: OperatorContext) -> Unsupported:
-    """Say for which other types the operator has a row kernel, or that there is none."""
+    """Return which other types of the operator have a kernel, or that there is none."""
     name = context.op.type
     types = [dtype for dtype, rows in (("int8", OPSET), ("float32", FLOATS), ("int32", INTEGERS)) if name in rows]
     hint = INSTEAD.get(name, NO_KERNEL_HINT)

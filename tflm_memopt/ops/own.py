@@ -1,12 +1,12 @@
-"""Custom operators: descriptions that a decorator adds to the library's operators (docs/own-operator.md).
+"""Adds a user's own operators to the library by a decorator (docs/own-operator.md).
 
     @operator("CUMSUM", numbers)
     def cumsum(b: Builder) -> None: ...
 
-A description computes an int8 pixel `y` from a pixel `x`, or from `x` and `other`; each has `channels` elements along
-the tensor's last dimension. For each supported operator of a model, its extents and parameters are inserted in the
-description, and the NumPy interpretation runs, which proves that all accesses are in bounds. C is generated for the
-inserted numbers only, so a damaged program cannot give the C code other numbers.
+A description computes an int8 pixel `y` from a pixel `x`, or from `x` and `other`. Each has `channels` elements along
+the tensor's last dimension. For each such operator of a model, its sizes and parameters are inserted in the
+description. The NumPy interpretation then runs, which proves that all accesses are in bounds. C is generated for these
+numbers only, so that a damaged program cannot pass others.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Packed operators: the layouts of constants for the fast kernels of some cores.
+"""Lists the layouts of constants for the fast kernels of some cores, which are called packings.
 
-custom_ops/include/tmo/program.h defines the layouts; ops/packings.py selects operators and lower/pack.py packs them.
+The header custom_ops/include/tmo/program.h defines them, ops/packings.py selects operators, and lower/pack.py packs
+them.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Family(enum.IntEnum):
 
     @property
     def runs(self) -> tuple[Family, ...]:
-        """The families whose programs these cores can run; a core's own family is last."""
+        """The families whose programs these cores can run. The last one is the cores' own."""
         return {Family.MVE: (Family.GENERIC, Family.DSP, Family.MVE)}.get(self, tuple(sorted({Family.GENERIC, self})))
 
 
@@ -74,38 +75,38 @@ TARGETS = {
     "rv32-v": Family.RVV,
     "esp-nn": Family.ESP,
 }
-"""Targets by their name for `--target`."""
+"""Core families by the name of the target for `--target`."""
 GENERIC = "generic"
 
 
 def family(target: str) -> Family:
-    """The family of a target. Raises UsageError for an unknown target."""
+    """Return the core family of a target. Raises UsageError for an unknown target."""
     if target not in TARGETS:
         raise UsageError(f"unknown target '{target}'", hint=f"--target {one_of(target, TARGETS)}")
     return TARGETS[target]
 
 
 LAYOUT = "hwc"
-"""Alignment of all rolling buffers, for any target."""
+"""Order of a tensor's axes in memory, as reports name it."""
 
 QUAD, OCTET, VECTOR = 4, 8, 16
-"""Values are padded to multiples of these numbers: kernel rows to QUAD, which is also the number of channels at once,
-all values to OCTET, and for Helium all values to VECTOR.
+"""Values are padded to multiples of these numbers: kernel rows to QUAD, all values to OCTET or, for Helium, to VECTOR.
+QUAD is also the number of channels at once.
 """
 OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV, Packing.ESP_CONV)
 """Packings of convolutions that multiply bytes directly."""
 OF_CHANNELS = (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE, Packing.ESP_DEPTHWISE)
 """Packings of depthwise convolutions."""
 ON_CORE_0 = (Packing.ESP_DEPTHWISE,)
-"""Packings whose kernels only one core may run, because ESP-NN keeps their scratch in a static variable."""
+"""Packings whose kernels only one core may run, since ESP-NN keeps their scratch in a static variable."""
 OF_VECTORS = (Packing.ESP_CONV, Packing.ESP_DEPTHWISE)
 """Packings whose kernels copy rows that do not begin at a multiple of VECTOR."""
 LEAST_DEPTH = 4
-"""Least number of channels to pack with the DSP extension. On Helium it is VECTOR, except for 3x3 taps."""
+"""Minimum number of channels to pack with the DSP extension. On Helium it is VECTOR, apart from 3x3 taps."""
 
 
 def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> int:
-    """Return K, the number of weights per output channel, including padding.
+    """Return the number of weights per output channel, with padding.
 
     >>> packed_values(Packing.DSP_CONV, (3, 3), 3), packed_values(Packing.MVE_CONV, (3, 3), 3)
     (40, 32)
@@ -119,7 +120,7 @@ def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> i
 
 
 def tile_limit(packing: Packing) -> int:
-    """Return the maximum of K, the padded number of weights per output channel, for a packing."""
+    """Return the maximum number of padded weights per output channel."""
     return MVE_TILE if packing in OF_BYTES else PACKED_TILE
 
 
@@ -165,7 +166,7 @@ def makes_five(packing: Packing, values: int, columns: int, *, wide: bool) -> bo
 
 
 def tile_bytes(packing: Packing, values: int, columns: int, *, wide: bool = False) -> int:
-    """Return the scratch of a packed convolution whose iteration makes `columns` columns, in bytes."""
+    """Return the bytes of scratch of a packed convolution whose iteration makes `columns` columns."""
     alignment = VECTOR - 1 if packing is Packing.ESP_CONV else 0
     five = makes_five(packing, values, columns, wide=wide)
     pixels = FIVE_PIXELS if five else packed_pixels(packing, values, columns, wide=wide)
@@ -173,15 +174,13 @@ def tile_bytes(packing: Packing, values: int, columns: int, *, wide: bool = Fals
 
 
 def esp_channels(kernel: tuple[int, int], channels: int) -> int:
-    """Return ESP-NN's channels of a depthwise convolution, padded to whole vectors of int8 or of int16."""
+    """Return the channels of a depthwise convolution, padded to whole vectors as ESP-NN needs them."""
     vector = VECTOR if kernel == (3, 3) and channels > OCTET else OCTET
     return -(-channels // vector) * vector
 
 
 def esp_depthwise_bytes(kernel: tuple[int, int], stride_w: int, channels: int, columns: int) -> int:
-    """Return the bytes of ESP-NN's scratch and of one call's input and output, in a depthwise convolution of `columns`
-    columns.
-    """
+    """Return the bytes of ESP-NN's scratch and of one call's input and output in a depthwise convolution."""
     padded = esp_channels(kernel, channels)
     taps = kernel[0] * kernel[1] * padded
     image, wider = (kernel[1] - 1) * kernel[0] * padded, stride_w * kernel[0] * padded

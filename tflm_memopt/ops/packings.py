@@ -1,6 +1,6 @@
-"""Conditions under which a target's fast kernels compute an operator exactly as TFLM does.
+"""Decides which operators a core family's fast kernels compute exactly as TFLM does.
 
-Generic kernels run all operators that are not packed; most programs have both.
+Generic kernels run all other operators.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from tflm_memopt.ops.rowop import RowOp
 Refusal = Callable[[RowOp], str | None]
 HALF = 1 << 30
 SUM_LIMIT = 1 << 23
-"""Limit of sums that ensures that 256 * B + A fits an int32."""
+"""Limit of sums with which 256 * B + A fits an int32."""
 LARGE_SUM_LIMIT = 1 << 29
-"""Limit of sums that ensures that a sum plus a rounding constant fits an int32."""
+"""Limit of sums with which a sum plus a rounding constant fits an int32."""
 
 
 def packing(op: RowOp, wanted: Family) -> Packing:
-    """Return the packing of an operator for these cores."""
+    """Return the order in which the fast kernels of these cores need an operator's constants, or Packing.NONE."""
     for found, constraints in PACKINGS.get(wanted, {}).items():
         if all(refuses(op) is None for refuses in constraints):
             return found
@@ -151,7 +151,7 @@ DSP_CONV: tuple[Refusal, ...] = (
     *SCALES,
     partial(sums_fit, SUM_LIMIT),
 )
-"""Functions that return why an operator cannot be packed, or None; all others rely on the first one."""
+"""Functions that return why an operator cannot be packed, or None. All others rely on the first one."""
 DSP_DENSE: tuple[Refusal, ...] = (*DSP_CONV, is_dense)
 DSP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *LARGE_SUMS)
 
@@ -215,7 +215,7 @@ def signed_sums(weights: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def folded_bias(op: RowOp) -> NDArray[np.int64]:
-    """Return the bias with the input's zero point folded in, so that sums use the input's bytes directly."""
+    """Return the bias with the input's zero point included, so that sums use the input's bytes directly."""
     negative, positive = signed_sums(filters(op))
     zeros = op.input_zero_points[0] * (negative + positive)
     return np.asarray(-zeros if op.bias is None else op.bias.astype(np.int64) - zeros)

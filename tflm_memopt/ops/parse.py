@@ -1,4 +1,4 @@
-"""Functions that parse an Op into a RowOp; each relies on the constraints of its row in opset.OPSET."""
+"""Parses each operator of a model into a RowOp. Each function relies on the constraints of its row in opset.OPSET."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from tflm_memopt.ops.quant import Multiplier
 from tflm_memopt.ops.rowop import FLOAT_BYTES, UNIT, Access, RowOp, Rows, Window, accesses
 
 INDEX_BYTES = 4
-"""Number of bytes of an int32 index: TMO_INDEX_BYTES."""
+"""Bytes of an int32 index (TMO_INDEX_BYTES)."""
 TRANSPOSED, PRODUCT = needs(windows.transpose_conv), needs(of_rows.batch_matmul)
-"""Required accesses of the kernels that read rows without a window."""
+"""Accesses of the kernels that read rows without a window."""
 
 
 def conv(context: OperatorContext) -> RowOp:
-    """Parse CONV_2D. The filter of a CONV_2D becomes weights [out][kernel_h][kernel_w][in]."""
+    """Parse CONV_2D. Its filter becomes weights [out][kernel_h][kernel_w][in]."""
     geometry, filter_ = slide(context), values(context.input(1))
     weights = filter_.transpose(0, 2, 1, 3) if geometry.swapped else filter_
     return _weighted(context, Kind.CONV, geometry, weights)
 
 
 def depthwise(context: OperatorContext) -> RowOp:
-    """Parse DEPTHWISE_CONV_2D. The filter of a DEPTHWISE_CONV_2D becomes weights [kernel_h][kernel_w][out]."""
+    """Parse DEPTHWISE_CONV_2D. Its filter becomes weights [kernel_h][kernel_w][out]."""
     geometry, filter_ = slide(context), values(context.input(1))[0]
     weights = filter_.transpose(1, 0, 2) if geometry.swapped else filter_
     return _weighted(context, Kind.DEPTHWISE, geometry, weights)
 
 
 def fully_connected(context: OperatorContext) -> RowOp:
-    """Parse FULLY_CONNECTED as a convolution over all that its producer wrote or, for a batch, over each pixel."""
+    """Parse FULLY_CONNECTED as a convolution over its whole input or, for a batch, over each pixel."""
     filter_ = values(context.input(1))
     units, depth = filter_.shape
     rows, batches = _channels(context, context.producer_rows()), context.output.elements // units
@@ -89,7 +89,7 @@ def reduce_extreme(context: OperatorContext) -> RowOp:
 
 
 def gather(context: OperatorContext) -> RowOp:
-    """Parse GATHER of rows of a constant table. The input of GATHER has indices as pixels of four bytes."""
+    """Parse GATHER of rows of a constant table. Its input has indices as pixels of four bytes."""
     stored = np.ascontiguousarray(values(context.input()), "<f4" if _is_float(context) else "<i1")
     table, rows = stored.view(np.int8), natural_rows(byte_shape(context.output))
     if rows is None:
@@ -121,7 +121,7 @@ def gather_nd(context: OperatorContext) -> RowOp:
 
 
 def resize_bilinear(context: OperatorContext) -> RowOp:
-    """Parse RESIZE_BILINEAR in TFLM's fixed point. RESIZE_BILINEAR counts positions in 1/1024 of a pixel."""
+    """Parse RESIZE_BILINEAR in TFLM's fixed point, which counts positions in 1/1024 of a pixel."""
     (_, h, w, c), (_, h_out, w_out, _) = context.input().shape, context.output.shape
     half = int(bool(context.op.options["halfPixelCenters"]))
     scale_h, scale_w = context.resize_scales()
@@ -137,7 +137,7 @@ def resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def float_resize_bilinear(context: OperatorContext) -> RowOp:
-    """Parse RESIZE_BILINEAR of float32, which finds the first row that an iteration reads as TFLM does."""
+    """Parse RESIZE_BILINEAR of float32, which finds the first row of an iteration as TFLM does."""
     (_, h, w, c), (_, h_out, w_out, _) = context.input().shape, context.output.shape
     corners, centers = (bool(context.op.options[name]) for name in ("alignCorners", "halfPixelCenters"))
     less, y = int(corners and h_out > 1), np.arange(h_out, dtype=np.float32)
@@ -155,8 +155,9 @@ def float_resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def transpose_conv(context: OperatorContext) -> RowOp:
-    """Parse TRANSPOSE_CONV, from which a rule has removed the shape operand, with weights as for CONV_2D."""
-    filter_, window = values(context.input(1)), Window(*context.kernel(), *context.strides(), 1, 1, *_cropped(context))
+    """Parse TRANSPOSE_CONV, with weights as for CONV_2D. A rule has removed its shape operand."""
+    filter_, padding = values(context.input(1)), (span.before for span in context.output_spans())
+    window = Window(*context.kernel(), *context.strides(), 1, 1, *padding)
     geometry = _along(context, window)
     if geometry.swapped and -(-geometry.window.kernel_h // geometry.window.stride_h) > MAX_KERNEL_H:
         geometry = _as_stated(context, window)
@@ -166,13 +167,8 @@ def transpose_conv(context: OperatorContext) -> RowOp:
     return replace(op, access=accesses(TRANSPOSED, geometry.window.parameters), macs=macs)
 
 
-def _cropped(context: OperatorContext) -> tuple[int, int]:
-    vertical, horizontal = context.output_spans()
-    return vertical.before, horizontal.before
-
-
 def batch_matmul(context: OperatorContext) -> RowOp:
-    """Parse BATCH_MATMUL with a resident right matrix; the matrices of a batch are stacked as rows."""
+    """Parse BATCH_MATMUL, whose right matrix stays in memory. The matrices of a batch are stacked as rows."""
     left, right, out = context.input(0).shape, context.input(1).shape, context.output.shape
     matrices, transposed = math.prod(left[:-2]), int(bool(context.op.options["adjY"]))
     first = np.repeat(np.arange(matrices) * right[-2], out[-2])
@@ -202,7 +198,8 @@ def softmax(context: OperatorContext) -> RowOp:
         return _row_op(context, Kind.SOFTMAX_F32, (wide,), wide, param=quant.bits(beta))
     scale = quantization(context.input()).scale[0]
     if _is_int16(context):
-        return _row_op(context, Kind.SOFTMAX_S16, (wide,), wide, multipliers=[quant.softmax_int16(beta, scale)])
+        factor = quant.quantize_multiplier(quant.softmax_int16_factor(beta, scale))
+        return _row_op(context, Kind.SOFTMAX_S16, (wide,), wide, multipliers=[factor])
     multiplier, diff_min = quant.softmax(beta, scale)
     return _row_op(context, Kind.SOFTMAX, (rows,), rows, multipliers=[multiplier], param=diff_min)
 
@@ -224,7 +221,7 @@ def own(context: OperatorContext) -> RowOp:
 
 
 def arg_max(context: OperatorContext) -> RowOp:
-    """ARG_MAX along int8 channels turns a pixel into an index; along other dimensions it has a window."""
+    """Parse ARG_MAX. Along int8 channels it turns a pixel into an index, and along other dimensions it has a window."""
     shape, dtype = context.input().shape, context.input().dtype
     (axis,) = context.axes()
     if dtype == "INT8" and shape[axis] > 1 and math.prod(shape[axis + 1 :]) == 1:
@@ -266,14 +263,13 @@ def comparison(context: OperatorContext) -> RowOp:
 
 
 def logical_not(context: OperatorContext) -> RowOp:
-    """Parse LOGICAL_NOT."""
     rows = context.producer_rows()
     return context.row_op(Kind.LOOKUP, reads=(rows,), writes=rows, weights=lookup.NEGATED)
 
 
 def sloped(context: OperatorContext) -> RowOp:
-    """Parse RELU, ABS and LEAKY_RELU: a table for int8, a factor per sign for int16 (micro/kernels/activations.cc,
-    elementwise.cc, kernels/internal/reference/leaky_relu.h).
+    """Parse RELU, ABS and LEAKY_RELU as a table for int8, and as a factor per sign for int16
+    (micro/kernels/activations.cc, elementwise.cc, kernels/internal/reference/leaky_relu.h).
     """
     if not _is_int16(context):
         return table(context)
@@ -291,7 +287,7 @@ def sloped(context: OperatorContext) -> RowOp:
 
 
 def relu6(context: OperatorContext) -> RowOp:
-    """Parse RELU6. For int8, RELU6 is a table. For int16, it only clamps, like a max pool of one pixel."""
+    """Parse RELU6 as a table for int8. For int16 it only clamps, like a max pool of one pixel."""
     if not _is_int16(context):
         return table(context)
     rows = context.producer_rows()
@@ -300,7 +296,7 @@ def relu6(context: OperatorContext) -> RowOp:
 
 
 def curve(context: OperatorContext) -> RowOp:
-    """Parse LOGISTIC and TANH, which are a table for int8 and an interpolated table for int16."""
+    """Parse LOGISTIC and TANH as a table for int8, and as an interpolated table for int16."""
     if not _is_int16(context):
         return table(context)
     is_tanh, rows = context.op.type == "TANH", context.producer_rows()
@@ -320,7 +316,7 @@ class Geometry(NamedTuple):
     reads: Rows
     writes: Rows
     swapped: bool = False
-    """Change of axes that exchanges height and width, so that the columns of a one-row tensor become rows."""
+    """Whether height and width are exchanged, so that the columns of a one-row tensor become rows."""
 
 
 def slide(context: OperatorContext) -> Geometry:
@@ -329,7 +325,7 @@ def slide(context: OperatorContext) -> Geometry:
 
 
 def _along(context: OperatorContext, w: Window) -> Geometry:
-    """Return the geometry of a window, whose axes change if input and output have only one row."""
+    """Return the geometry of a window. Height and width are exchanged if input and output have only one row."""
     stated = _as_stated(context, w)
     (h_in, w_in, c_in), (h_out, w_out, c_out) = ((r.h, r.w, r.c) for r in (stated.reads, stated.writes))
     if not h_in == h_out == 1 or max(w_in, w_out) == 1:
@@ -379,7 +375,7 @@ def _channels(context: OperatorContext, rows: Rows) -> Rows:
 
 
 def _reduction(context: OperatorContext) -> Geometry:
-    """Return a window as large as the reduced part, for which every channel becomes a pixel if channels are reduced."""
+    """Return a window as large as the reduced part. If channels are reduced, every channel becomes a pixel."""
     run, made = context.run(), _channels(context, context.producer_rows())
     # a reduction over height covers all rows that the producer wrote
     if run and run[0] == 1 < made.h and made.c % run[2] == 0:
@@ -413,7 +409,7 @@ def _reduced(context: OperatorContext, kind: Kind, g: Geometry, multipliers: Seq
 
 
 def _counted(context: OperatorContext, kind: Kind, reads: tuple[Rows, ...], writes: Rows, **fields: Any) -> RowOp:
-    """Return a RowOp whose rows count elements; for int16 and float32, `param` is the activation range."""
+    """Return a RowOp. Its rows count elements. For int16 and float32, its `param` is the activation range."""
     activation, item = context.op.options.get("fusedActivationFunction", "NONE"), ITEM_BYTES[context.output.dtype]
     if _is_float(context):
         fields["param"] = quant.FLOAT_RANGES[activation]

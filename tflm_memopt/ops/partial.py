@@ -1,9 +1,9 @@
-"""SUMS and ADD_SUMS, the parts of a layer whose input channels are split over devices, in the models of devices.
+"""Defines SUMS and ADD_SUMS, parts of a layer whose input channels are split over devices.
 
 In SUMS, each device computes partial sums of the output from its input channels. The sums are sent to the devices that
-need the output, which add and rescale them in ADD_SUMS. Both SUMS and ADD_SUMS are custom operators. A partial sum is
-signed and little-endian, with as many bytes as its bounds require. A tensor of partial sums is int8, with one channel
-for each byte of a sum.
+need the output, which add and rescale them in ADD_SUMS. Both are custom operators in the models of devices. A partial
+sum is signed and little-endian, with as many bytes as its bounds require. A tensor of partial sums is int8, with one
+channel for each byte of a sum.
 """
 
 from __future__ import annotations
@@ -60,15 +60,16 @@ def sums_options(op: Op, margins: Sequence[int], nbytes: int) -> bytes:
 def add_options(
     operands: Sequence[int], made: int, zero_point: int = 0, limits: tuple[int, int] = (-128, 127)
 ) -> bytes:
-    """Return the custom options of ADD_SUMS. operands: bytes of a sum in each operand. made: bytes of a sum in the
-    output, or 0 if the output is rescaled.
+    """Return the custom options of ADD_SUMS.
+
+    operands: bytes of a sum in each operand. made: bytes of a sum in the output, or 0 for a rescaled output.
     """
     param = _param((*operands, *[0] * (MAX_INPUTS - len(operands)), made))
     return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)
 
 
 def weights_of(op: Op) -> tuple[TensorId, ...]:
-    """Return the filter of SUMS or the bias of ADD_SUMS, if present, and () for other operators."""
+    """Return the filter of SUMS or the bias of ADD_SUMS, if present, and () for any other operator."""
     code = op.options.get("custom_code")
     if code == SUMS:
         return op.inputs[1:]
@@ -96,7 +97,7 @@ def in_order(param: int, order: Sequence[int]) -> int:
 
 
 def partial(context: OperatorContext) -> RowOp | None:
-    """Parse SUMS or ADD_SUMS; return None for other or invalid operators."""
+    """Parse SUMS or ADD_SUMS. Return None for any other or an invalid operator."""
     op = _parsed(context)
     return op if op and limits.executable(op) is None else None
 
@@ -151,16 +152,14 @@ def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
 
 
 def _add_sums(context: OperatorContext, parts: int, param: int, zero_point: int, low: int, high: int) -> RowOp | None:
-    """Parse ADD_SUMS. The rows of SUMS are those that were sent; a tensor of height 1 is one row."""
+    """Parse ADD_SUMS. Its rows are those that were sent, and a tensor of height 1 is one row."""
     *nbytes, made = _bytes(param)
     if not 2 <= parts <= min(MAX_INPUTS, len(context.op.inputs)) or not all(nbytes[:parts]):
         return None
     tensors = [context.input(k) for k in range(len(context.op.inputs))]
     operands, constants = tensors[:parts], tensors[parts:]
-    values, rows = (
-        context.output.elements // (made or 1),
-        min(map(context.producer_rows, range(parts)), key=lambda r: r.h),
-    )
+    values = context.output.elements // (made or 1)
+    rows = min(map(context.producer_rows, range(parts)), key=lambda r: r.h)
     sizes = [n * values for n in nbytes[:parts]]
     if not _int8(*operands, context.output) or [t.elements for t in operands] != sizes:
         return None

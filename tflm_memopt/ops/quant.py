@@ -1,7 +1,7 @@
-"""TFLM's arithmetic constants, bit by bit.
+"""Computes TFLM's arithmetic constants, bit by bit.
 
 The model's scales are float32. The last bit of a multiplier depends on whether a product or quotient is computed in
-float32 or double, so each function follows the TFLM function that it names
+float32 or double. Each function follows the TFLM function that it names
 (tensorflow/lite/kernels/internal/quantization_util.cc unless stated otherwise).
 """
 
@@ -19,16 +19,16 @@ INT8_MIN, INT8_MAX = -128, 127
 ADD_LEFT_SHIFT, INT16_ADD_LEFT_SHIFT = 20, 15
 SQUARED_DIFFERENCE_LEFT_SHIFT = 7
 SOFTMAX_INTEGER_BITS = 5
-"""kScaledDiffIntegerBits of micro/kernels/softmax_common.cc."""
+"""Value of kScaledDiffIntegerBits of micro/kernels/softmax_common.cc."""
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 
 POWER_TOLERANCE = 1e-3
-"""Largest distance of a logarithm from an integer at which TFLM takes the scale for a power of two."""
+"""Maximum distance of a logarithm from an integer at which TFLM takes the scale for a power of two."""
 
 
 class Multiplier(NamedTuple):
-    """The real factor value * 2**(shift - 31), where value is 0 or in [2**30, 2**31), except after MEAN's division."""
+    """The factor value * 2**(shift - 31). Apart from MEAN's division, value is 0 or in [2**30, 2**31)."""
 
     value: int
     shift: int
@@ -41,8 +41,8 @@ def scaling(multipliers: Sequence[Multiplier]) -> dict[str, Any]:
 
 
 def quantize_multiplier(real: float) -> Multiplier:
-    """Return the Q31 multiplier that is nearest to a factor >= 0 (QuantizeMultiplier). The multiplier is zero for
-    factors below about 2**-31.
+    """Return the Q31 multiplier that is nearest to a factor >= 0 (QuantizeMultiplier). The multiplier is 0 for factors
+    below about 2**-31.
 
     >>> quantize_multiplier(0.5), quantize_multiplier(1.0)
     (Multiplier(value=1073741824, shift=0), Multiplier(value=1073741824, shift=1))
@@ -57,7 +57,7 @@ def quantize_multiplier(real: float) -> Multiplier:
 
 
 def round_away(x: float) -> int:
-    """Round to the nearest integer, halves away from zero, like std::round.
+    """Round to the nearest integer, and halves away from zero, like std::round.
 
     >>> round_away(2.5), round_away(-2.5)
     (3, -3)
@@ -76,7 +76,7 @@ def weighted(scale_in: float, scales_filter: Iterable[float], scale_out: float) 
     double.
 
     Source: PopulateConvolutionQuantizationParams and GetQuantizedConvolutionMultipler, kernels/kernel_util.cc. For
-    FULLY_CONNECTED with one scale, TFLM of August 2026 (90b983c2b) multiplies in float32; the pinned wheel does not.
+    FULLY_CONNECTED with one scale, TFLM of August 2026 (90b983c2b) multiplies in float32. The pinned wheel does not.
     """
     return tuple(quantize_multiplier(scale_in * scale / scale_out) for scale in scales_filter)
 
@@ -109,7 +109,7 @@ def add_output_factor(twice_max_scale: float, scale_out: float, left_shift: int 
 
 
 def mean(scale_in: float, scale_out: float, count: int) -> Multiplier:
-    """Return the multiplier of MEAN over `count` values, including the division (QuantizedMeanOrSum, reduce.h)."""
+    """Return the multiplier of MEAN over `count` values, with the division (QuantizedMeanOrSum, reduce.h)."""
     value, shift = quantize_multiplier(scale_in / scale_out)
     bits = min(count.bit_length() - 1, 32, 31 + shift)
     return Multiplier((value << bits) // count, shift - bits)
@@ -117,16 +117,15 @@ def mean(scale_in: float, scale_out: float, count: int) -> Multiplier:
 
 def rescale(scale_in: float, scale_out: float) -> Multiplier:
     """Return the multiplier of QUANTIZE int8 -> int8 (micro/kernels/quantize_common.cc) and RELU
-    (activations_common.cc).
+    (activations_common.cc), computed in double.
 
-    The multiplier of QUANTIZE and RELU is computed in double. For RELU, TFLM of August 2026 (90b983c2b) divides in
-    float32; the pinned wheel does not.
+    For RELU, TFLM of August 2026 (90b983c2b) divides in float32. The pinned wheel does not.
     """
     return quantize_multiplier(scale_in / scale_out)
 
 
 def softmax_factor(beta: float, scale_in: float) -> float:
-    """Return the capped real multiplier of SOFTMAX, which must be above 1 (PreprocessSoftmaxScaling)."""
+    """Return the limited real multiplier of SOFTMAX, which must be above 1 (PreprocessSoftmaxScaling)."""
     return min(beta * scale_in * (1 << (31 - SOFTMAX_INTEGER_BITS)), (1 << 31) - 1.0)
 
 
@@ -137,19 +136,16 @@ def softmax(beta: float, scale_in: float) -> tuple[Multiplier, int]:
     return multiplier, -math.floor(radius)
 
 
-def softmax_int16(beta: float, scale_in: float) -> Multiplier:
-    """Return the multiplier that maps input differences of SOFTMAX of int16 from [-10, 0] to [-65535, 0]."""
-    return quantize_multiplier(softmax_int16_factor(beta, scale_in))
-
-
 def softmax_int16_factor(beta: float, scale_in: float) -> float:
-    """Return the real multiplier of SOFTMAX of int16 (CalculateSoftmaxParams, micro/kernels/softmax_common.cc)."""
+    """Return the real multiplier of SOFTMAX of int16 (CalculateSoftmaxParams, micro/kernels/softmax_common.cc). It maps
+    input differences from [-10, 0] to [-65535, 0].
+    """
     return scale_in * beta / (10.0 / 65535.0)
 
 
 def log2(scale: float) -> tuple[int, float]:
     """Return the nearest integer to a scale's logarithm, and the distance from it, in float32 like CheckedLog2
-    (kernels/internal/quantization_util.cc), which ignores a distance below 1e-3.
+    (kernels/internal/quantization_util.cc).
     """
     log = np.float32(np.log(np.float32(scale))) * (np.float32(1) / np.float32(np.log(np.float32(2))))
     nearest = round_away(float(log))
@@ -183,7 +179,7 @@ def log_softmax_inverse(scale_in: float) -> float:
 
 
 def quantized(real: float, scale: float, zero_point: int) -> int:
-    """Return `real` in units of the scale: a float32 quotient, halves rounded away from zero, not clamped."""
+    """Return `real` in units of the scale: a float32 quotient, with halves rounded away from zero, not clamped."""
     return zero_point + round_away(float32_quotient(real, scale))
 
 
@@ -216,7 +212,7 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
     "RELU6": FloatRange.RELU6,
 }
 """Output limits of float32 by fused activation (CalculateActivationRange, kernels/kernel_util.h). UNLIMITED is an
-activation of this project for operators that a rewrite rule adds.
+activation of this package, for operators that a rewrite rule adds.
 """
 
 

@@ -1,8 +1,8 @@
-"""The row operator: an operator as planner and executor see it.
+"""Defines the row operator: an operator as planner and executor see it.
 
-Iteration y of an operator produces output row y and reads the rows [first(y), first(y) + extent) of each input, clipped
-to the tensor. The accesses of windows follow from the kernel descriptions; other operators define them by Access. Only
-lowering uses weights and multipliers; the planner uses only the geometry.
+Iteration y of an operator makes output row y. It reads the rows [first(y), first(y) + extent) of each input, within the
+tensor. The accesses of windows follow from the kernel descriptions. Other operators define them by Access. The planner
+uses sizes only, and lowering also uses weights and multipliers.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ STRIDE_W = {
     "scale_w": "RESIZE_BILINEAR has TFLM's width_scale_10, in 1/1024 of a pixel.",
     "rows_out": "The output of RESIZE_BILINEAR_F32 has this number of rows.",
 }
-"""Meanings of stride fields in kinds that have no stride."""
+"""Meanings of the stride fields in kinds of operators without strides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Kernel geometry, with the parameters of kernels/descriptions/windows.py. Only the padding at the top and left is
-    stored; the padding at the bottom and right follows from the sizes.
+    """The size and steps of a window, with the parameter names of kernels/descriptions/windows.py. Padding at the
+    bottom and right follows from the sizes, and is not stored.
     """
 
     kernel_h: U16 = 1
@@ -87,7 +87,7 @@ class Window:
 
     @property
     def parameters(self) -> Mapping[str, int]:
-        """A window's fields by the parameter names of the kernel descriptions."""
+        """The fields by the parameter names of the kernel descriptions."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
 
     @property
@@ -99,7 +99,7 @@ class Window:
         return self.columns.extent
 
     def reach_h(self, rows: int) -> int:
-        """Return the input rows from the first to the last under the windows of `rows` output rows, including padding.
+        """Return the number of input rows under the windows of `rows` output rows, with padding.
 
         >>> Window(kernel_h=3, stride_h=2).reach_h(4)
         9
@@ -107,7 +107,7 @@ class Window:
         return self.rows.reach(rows)
 
     def reach_w(self, columns: int) -> int:
-        """Return the input columns from the first to the last under `columns` windows, including padding."""
+        """Return the number of input columns under `columns` windows, with padding."""
         return self.columns.reach(columns)
 
 
@@ -147,7 +147,7 @@ class Access:
 
 
 def accesses(found: OutputNeeds, values: Extents) -> tuple[Access, ...]:
-    """Return the rows of each input that an output row needs, from a description whose first axis is rows."""
+    """Return the rows of each input that an output row needs, from a kernel description whose first axis is rows."""
     return tuple(_access(need.along[0], found, values) for need in found.inputs.values())
 
 
@@ -166,7 +166,7 @@ class Move:
 
     operand: int
     tap: int
-    """Number of the input row relative to first(y); nothing is moved if the input has no such row."""
+    """Number of the input row relative to first(y). A row outside the input moves nothing."""
     source: int
     """Byte of the input row where the first run starts."""
     target: int
@@ -176,7 +176,7 @@ class Move:
     source_step: int = 0
     target_step: int = 0
     phase_step: int = 0
-    """Number that is added to `source` as often as phase(y) says."""
+    """Number that is added to `source` in each phase."""
     period: int = 1
     shift: int = 0
 
@@ -192,7 +192,7 @@ class Moves:
     fill: int | None = None
     """Value of bytes that no move writes, or None if moves write all bytes."""
     scattered: bool = False
-    """Whether each iteration moves one input row into the only output row, with `phase_step` added to `target`."""
+    """Whether each iteration moves one input row into the only output row. `phase_step` is then added to `target`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,13 +207,13 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class StateRollingBuffer:
-    """Rows that outlive an inference: the newest rows that were kept, in a buffer of their own."""
+    """A buffer of the newest rows of a tensor, which outlives an inference."""
 
     tensor: TensorId
     """The state as operators read it, oldest row first."""
     rows: Rows
     fill: int
-    """Value of all bytes before the first inference and after a reset."""
+    """Value of every byte before the first inference and after a reset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,42 +231,41 @@ class Message:
 @dataclass(frozen=True, slots=True)
 class RowOp:
     """One operator, ready to plan and to lower. `inputs` are the activations that the operator reads row by row.
-    `reads[k]` is this operator's view of input k; if it differs from the producer's view, the whole tensor must be
-    resident.
+    `reads[k]` is the size of input k as the operator divides it. If the producer divides it otherwise, the whole tensor
+    must be in memory.
     """
 
     kind: Kind
     name: str
     """The model's operator type, for messages: CONV_2D, FULLY_CONNECTED, RELU6."""
     sources: tuple[int, ...]
-    """Op.index of the model's operators that this row operator replaces."""
+    """Op.index of the model's operators that it replaces."""
     inputs: tuple[TensorId, ...]
     output: TensorId
     reads: tuple[Rows, ...]
     writes: Rows
     input_zero_points: tuple[int, ...]
-    """Zero points of all operands, including a constant one."""
+    """Zero points of all operands, also of a constant one."""
     output_zero_point: int
     window: Window = UNIT
     activation: tuple[int, int] = (-128, 127)
     weights: NDArray[np.int8] | None = field(default=None, compare=False)
-    """CONV: [out][kernel_h][kernel_w][in]. DEPTHWISE: [kernel_h][kernel_w][out]. For GATHER, the table, [row][out]. For
-    LOOKUP, the table, whose entry x + 128 is the output for x. For float32, the last axis of weights counts bytes, four
-    per value.
+    """CONV: [out][kernel_h][kernel_w][in]. DEPTHWISE: [kernel_h][kernel_w][out]. GATHER: the table, [row][out]. LOOKUP:
+    the table, whose entry x + 128 is the output for x. For float32, the last axis counts bytes, four per value.
     """
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Biases: 64 bits each, lower half first, for int16 activations; the bits of float32 for float32."""
+    """Biases. For int16 activations they have 64 bits, lower half first. For float32 they have the bits of float32."""
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Q31 multipliers: a single one, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have the multipliers of
-    operand 0, operand 1 and output; PRELU and LEAKY_RELU those of positive and of negative values.
+    """Q31 multipliers: a single one, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have one for operand 0,
+    operand 1 and the output. PRELU and LEAKY_RELU have one for positive and one for negative values.
     """
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
-    """Exponent of two for each multiplier, where positive exponents shift left."""
+    """Exponent of two for each multiplier. A positive exponent shifts to the left."""
     param: int = 0
-    """For ADD, SUB and SQUARED_DIFFERENCE, the left shift. For int16, the activation range. SOFTMAX: diff_min. For
-    GATHER, the number of rows of the table. For ARG_MAX, 1 to find the smallest value. For DSP_CONV, 1 if the tile is
-    wide. For QUANTIZE and DEQUANTIZE, the bits of the float32 scale. For float32 kinds, limits and function
-    (quant.float_form), or the bits of SOFTMAX's beta.
+    """ADD, SUB and SQUARED_DIFFERENCE: the left shift. int16: the activation range. SOFTMAX: diff_min. GATHER: the
+    number of rows of the table. ARG_MAX: 1 to find the smallest value. DSP_CONV: 1 if the tile is wide. QUANTIZE and
+    DEQUANTIZE: the bits of the float32 scale. float32: limits and function (quant.float_form), or the bits of SOFTMAX's
+    beta.
     """
     constant: Constant | None = None
     """The constant operand, which is not in `inputs`."""
@@ -274,25 +273,25 @@ class RowOp:
     """The rows of each operand that an iteration reads, for operators without a window."""
     moves: Moves | None = field(default=None, compare=False)
     nibbles: bool = False
-    """Whether the weights are int4 in the model. The program's weights are int4, too, unless they are packed."""
+    """Whether the model's weights are int4. They are int4 in the program, too, unless they are packed."""
     packing: Packing = Packing.NONE
-    """Packing of the constants; stages that add up their input or run by channel groups do not pack them."""
+    """Order of the constants for a fast kernel. Operators that add up their input, or channel groups, ignore it."""
     macs: int = 0
-    """Multiply-accumulates of the whole operator, including padding, as the original model executes them."""
+    """Number of multiply-accumulates, with those in the padding, as the original model executes them."""
     older: TensorId | None = None
-    """The state whose rows precede row 0 of the input, instead of padding; its last row is row -1."""
+    """The state whose rows precede row 0 of the input, instead of padding. Its last row is row -1."""
     recalls: bool = False
     """Whether an input is a state."""
     state_write: StateRollingBuffer | None = None
-    """The state whose oldest rows the output rows replace, so that the output has no bytes in the arena."""
+    """The state whose oldest rows the output rows replace. The output then has no bytes in the arena."""
     updates: tuple[StateRollingBuffer, ...] = ()
-    """One-row states updated in place."""
+    """States of one row that the operator updates in place."""
     second: int = 0
-    """Bytes from the first core's counters to the second core's, or 0 with one core."""
+    """Distance in bytes from core 0's counters to core 1's, or 0 with one core."""
     message: Message | None = None
     """The message of SEND or RECEIVE. SEND's output and RECEIVE's input have no bytes in the arena."""
     again: bool = False
-    """Whether the operator recomputes an earlier result (rowgraph/rematerialisation.py)."""
+    """Whether the operator computes an earlier result again (rowgraph/rematerialisation.py)."""
 
     @property
     def traits(self) -> Traits:
@@ -307,7 +306,7 @@ class RowOp:
 
     @property
     def own_scales(self) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Multipliers and shifts. Raises ValueError for an operator without multipliers."""
+        """Multipliers and shifts. Raises ValueError if there are none."""
         if self.multipliers is None or self.shifts is None:
             raise ValueError(f"{self.name} has no scales")
         return self.multipliers, self.shifts
@@ -319,22 +318,22 @@ class RowOp:
 
     @property
     def is_convolution(self) -> bool:
-        """Whether each output channel sums a window of all int8 channels, which can be split into parts."""
+        """Whether each output channel is a sum over all int8 channels of a window."""
         return self.traits.channels is Channels.SUMMED and self.element_bytes == 1
 
     @property
     def is_softmax(self) -> bool:
-        """Whether `param` is the distance below the maximum at which exponentials become zero."""
+        """Whether `param` is the distance from the maximum below which exponentials are zero."""
         return self.kind is Kind.SOFTMAX
 
     @property
     def takes_greatest(self) -> bool:
-        """Whether each int8 output channel is the greatest value of that channel under a window."""
+        """Whether each int8 output channel is the greatest value of this channel under a window."""
         return self.kind is Kind.MAX_POOL and self.param == 0
 
     @property
     def is_product(self) -> bool:
-        """Whether the operator multiplies int8 matrices; `param` is 1 if the right matrix is transposed."""
+        """Whether the operator multiplies int8 matrices. With a `param` of 1, the right matrix is transposed."""
         return self.kind is Kind.BATCH_MATMUL
 
     @property
@@ -354,7 +353,7 @@ class RowOp:
 
     @property
     def makes_sums(self) -> bool:
-        """Whether each output channel is a sum over some input channels, of `param` bytes."""
+        """Whether each output channel is a sum of `param` bytes over some input channels."""
         return self.kind is Kind.SUMS
 
     @property
@@ -374,9 +373,9 @@ class RowOp:
 
     @property
     def reducible(self) -> bool:
-        """Whether the operator makes one output row from all input rows and can process one input row at a time, into
-        int32 or float32 accumulators (msf-CNN, section 7) or into the output. float32 sums are added in the order of a
-        whole window.
+        """Whether the operator makes one output row from all input rows and can process one input row at a time. It
+        adds to 32-bit sums (msf-CNN, section 7), or writes into the output. float32 sums keep the order of a whole
+        window.
         """
         if self.scatters:
             return True
@@ -389,7 +388,7 @@ class RowOp:
 
     @property
     def needs_order(self) -> bool:
-        """Whether results depend on the order of a window's pixels, as with float32 sums and extremes, and indices."""
+        """Whether results depend on the order of a window's pixels, as float32 sums and indices do."""
         return self.traits.slides and (self.element_bytes == FLOAT_BYTES or self.traits.accumulators > 1)
 
     @property
@@ -399,7 +398,7 @@ class RowOp:
 
     @property
     def operands(self) -> tuple[Rows, ...]:
-        """The operator's views of all operands, including a constant one, in the kernel's order."""
+        """The sizes of all operands, also of a constant one, in the kernel's order."""
         if self.constant is None:
             return self.reads
         at = self.constant.position
@@ -412,12 +411,12 @@ class RowOp:
 
     @property
     def accumulator_bytes(self) -> int:
-        """Bytes of the 32-bit accumulators of an operator that processes one input row at a time."""
+        """Bytes of the 32-bit sums of an operator that processes one input row at a time."""
         return 0 if self.scatters else 4 * self.traits.accumulators * (self.writes.row_bytes // self.traits.writes)
 
     @property
     def cuts_columns(self) -> bool:
-        """Whether the executor can compute some columns of a row from only the pixels under these columns."""
+        """Whether the executor can compute some columns of a row from the input pixels under these columns only."""
         if self.access or self.traits.constants is Constants.ROWS:
             return False
         return self.has_window or self.is_binary or all(rows.w == self.writes.w for rows in self.reads)
@@ -429,7 +428,7 @@ class RowOp:
 
     @property
     def in_place(self) -> bool:
-        """Whether output row y may overwrite row y of an input, because each byte is read before it is written."""
+        """Whether output row y may overwrite row y of an input, since each byte is read before it is written."""
         return bool(self.replaceable)
 
     @property
@@ -440,7 +439,7 @@ class RowOp:
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))
 
     def repeats(self, k: int) -> bool:
-        """Whether a row, pixel or channel of input k is broadcast."""
+        """Return whether a row, pixel or channel of input k is broadcast."""
         each = self.reads[k].nbytes // self.traits.reads
         return self.is_binary and each < self.writes.nbytes // self.traits.writes
 
@@ -451,18 +450,18 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """Whether an iteration writes the last byte of its output after it has read all inputs, so that this byte may
-        overlap them. This is False on two cores, since neither core knows what the other has read.
+        """Whether an iteration writes the last byte of its output after all reads, so that this byte may overlap the
+        inputs. With two cores this is never so, since neither core knows what the other one has read.
         """
         return self.is_convolution and self.packing is Packing.NONE and not self.second
 
     @property
     def wide_tile(self) -> bool:
-        """Whether the scratch of a packed convolution has room for all pixels that its kernel computes at once."""
+        """Whether the scratch of a packed convolution has room for all pixels that its kernel can compute at once."""
         return self.packing is Packing.DSP_CONV and self.param == 1
 
     def scratch_bytes(self, columns: int, at_once: int = 1) -> int:
-        """Return the bytes of scratch on one core if the kernel is packed.
+        """Return the bytes of scratch of a kernel with packed weights, on one core.
 
         columns: number of columns that an iteration makes. at_once: number of iterations that run at once.
         """
@@ -481,7 +480,7 @@ class RowOp:
 
     @property
     def tileable(self) -> bool:
-        """Whether the operator may be in a tiled group: it reads windows of tensors in the arena or exchanges rows."""
+        """Whether the operator may run in tiles: it reads windows of tensors in the arena, or exchanges rows."""
         return not self.access and (not self.stateful or self.message is not None)
 
     @property
@@ -498,16 +497,16 @@ class RowOp:
 
     @property
     def stateful(self) -> bool:
-        """Whether the operator uses states or other devices, so that it cannot be duplicated or reordered."""
+        """Whether the operator uses states or other devices. It can then be neither duplicated nor reordered."""
         return self.older is not None or self.recalls or bool(self.rolling_buffers) or self.message is not None
 
     @property
     def rows_at_once(self) -> int:
-        """Number of rows that an iteration reads from all inputs together if no window is clipped."""
+        """Number of rows that an iteration reads from all inputs together, if no window is clipped."""
         return sum(a.extent for a in self.access) if self.access else self.window.kernel_h
 
     def rows(self, k: int, y: Ints) -> tuple[Ints, Ints]:
-        """Return half-open ranges of the rows of input k that iterations y read, with end <= start if empty."""
+        """Return the half-open range of the rows of input k that each iteration y reads. A range may be empty."""
         height, w = self.reads[k].h, self.window
         if self.access:
             first, extent = self.access[k].first(y, height), self.access[k].extent

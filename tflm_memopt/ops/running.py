@@ -1,7 +1,7 @@
-"""Computes means over a sliding window from sums in a state, by adding new rows and subtracting leaving rows. The sums
-of a running mean cover rows that a state keeps: the older rows of the window before an inference, and those of the next
-window after it. A reset fills sums and rows with zeros. Addition and subtraction of int32 sums are exact. Rows that
-depend on padding are not kept; each inference adds them only to its output.
+"""Computes means over a sliding input from sums in a state, by adding new rows and subtracting leaving rows. The sums
+cover rows that a state keeps: before an inference the older rows of the input, and after it those of the next input. A
+reset fills sums and rows with zeros. Addition and subtraction of int32 sums are exact. Rows that depend on padding are
+not kept. Each inference adds them only to its output.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SUM_BYTES = 4
 
 
 def is_mean(op: RowOp, window: Rows) -> bool:
-    """Return whether an operator takes the mean of all rows of a window, per column or over all columns."""
+    """Return whether an operator takes the mean of all rows of an input, per column or over all columns."""
     w, seen, made = op.window, op.reads[0], op.writes
     whole = seen == window and w.kernel_h == seen.h and made.h == 1 and made.c == seen.c
     columns = (w.kernel_w == seen.w and made.w == 1) or (w.kernel_w == w.stride_w == 1 and made.w == seen.w)
@@ -25,7 +25,7 @@ def is_mean(op: RowOp, window: Rows) -> bool:
 
 
 def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRollingBuffer) -> RowOp:
-    """Return the sliding mean over these operands, each given as tensor, rows, and number of rows read.
+    """Return the sliding mean over these operands. Each has a tensor, its rows, and the number of rows read.
 
     The operands are the new rows, the buffer whose oldest rows leave, any rows that depend on padding, and the sums.
     """

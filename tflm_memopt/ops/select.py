@@ -1,4 +1,4 @@
-"""Parses SELECT_V2, whose operands may be broadcast or constant; two constants become one operand."""
+"""Parses SELECT_V2, whose operands may be broadcast or constant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Access, Constant, RowOp, Rows
 
 OPERANDS = 3
-"""Names of the condition and of both choices."""
+"""Number of operands: the condition and both choices."""
 ROW = 3
 """Bits of SelectForm that hold an operand's row number."""
 BYTES_AT, FORM_BITS = 12, 4
@@ -62,9 +62,10 @@ def without_rows(form: int) -> int:
 
 
 def _rows(context: OperatorContext, items: Sequence[int]) -> tuple[list[Rows], Rows]:
-    """Return the rows of all operands and of the output. If all shapes are equal, the rows of a producer are used.
+    """Return the rows of all operands and of the output. If all shapes are equal, the rows of a producer are used. If
+    all shapes are equal, the rows of a producer are used.
 
-    Broadcast constants get the shape of the other constant.
+    Two constants get the same shape.
     """
     out, inputs = context.output.shape, [context.input(k) for k in range(OPERANDS)]
     if all(t.shape == out for t in inputs):
@@ -74,14 +75,13 @@ def _rows(context: OperatorContext, items: Sequence[int]) -> tuple[list[Rows], R
         return every, replace(made, c=made.c // items[k] * items[1])
     fixed = [t.shape for t in inputs if t.constant]
     shapes = [np.broadcast_shapes(*fixed) if t.constant else t.shape for t in inputs]
-    views = [broadcast_rows(shape, out) for shape in (*shapes, out)]
-    return [replace(v, c=v.c * item) for v, item in zip(views, (*items, items[1]), strict=True)][:OPERANDS], replace(
-        views[-1], c=views[-1].c * items[1]
-    )
+    views = (broadcast_rows(shape, out) for shape in (*shapes, out))
+    *each, made = (replace(v, c=v.c * item) for v, item in zip(views, (*items, items[1]), strict=True))
+    return each, made
 
 
 def _constant(context: OperatorContext, fixed: Sequence[int], rows: Sequence[Rows], position: int) -> Constant:
-    """Return the two constant operands as one operand whose rows alternate."""
+    """Return the constant operands as one operand whose rows alternate."""
     shape = np.broadcast_shapes(*(context.input(k).shape for k in fixed))
     values = [constant_rows(context.input(k), shape, own) for k, own in zip(fixed, rows, strict=True)]
     joined = np.stack(values, axis=1).reshape(-1, *values[0].shape[1:])

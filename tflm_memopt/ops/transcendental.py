@@ -1,7 +1,7 @@
-"""exp, logistic, tanh and inverse square roots in TFLM's fixed point, on arrays, with gemmlowp's functions
+"""Computes exp, logistic, tanh and inverse square roots in TFLM's fixed point, with gemmlowp's functions
 (fixedpoint/fixedpoint.h).
 
-Qm has m integer bits and 31 - m fractional bits besides the sign. Values are int64 and always fit an int32.
+A number in Qm has m integer bits and 31 - m fractional bits besides the sign. Values are int64 and always fit an int32.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def tanh(x: Ints, integer_bits: int) -> Ints:
 
 
 def exp_negative(x: Ints, integer_bits: int) -> Ints:
-    """Return e**x in Q0 for x <= 0: a series for the part below 1/4, and one factor per bit for the rest.
+    """Return e**x in Q0 for x <= 0, by a series for the part below 1/4 and one factor per bit for the rest.
 
     >>> exp_negative(np.array([0]), 5).tolist() == [ONE_Q0]
     True
@@ -58,7 +58,7 @@ def exp_negative(x: Ints, integer_bits: int) -> Ints:
 
 
 def _exp_small(x: Ints) -> Ints:
-    """Return e**x in Q0 for x in [-1/4, 0), all in Q0, by a Taylor series around -1/8."""
+    """Return e**x for x in [-1/4, 0), both in Q0, by a Taylor series around -1/8."""
     x = x + (1 << 28)
     x2 = high_mul(x, x)
     x3, x4 = high_mul(x2, x), high_mul(x2, x2)
@@ -94,6 +94,6 @@ def inverse_root(x: Ints) -> tuple[Ints, Ints]:
 
 
 def _shifted(x: Ints, left: int) -> Ints:
-    """Shift left with saturation to int32."""
+    """Return x << left, saturated to int32."""
     shifted: Ints = np.clip(x << left, INT32_MIN, INT32_MAX)
     return shifted

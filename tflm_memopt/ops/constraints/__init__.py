@@ -1,1 +1,1 @@
-"""Constraints that an operator must fulfil to run row by row, one module per family; opset.OPSET combines them."""
+"""Lists what an operator must fulfil to run row by row, one module per family. opset.OPSET combines the constraints."""

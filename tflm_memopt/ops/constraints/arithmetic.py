@@ -1,4 +1,4 @@
-"""Constraints of operators without windows: element-wise operators, sums, matrix products, tables."""
+"""Constraints on operators without windows: element-wise operators, sums, matrix products and tables."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, activations, h
 from tflm_memopt.ops.context import AXES, OperatorContext
 
 SOFTMAX_TOLERANCE = 0.00099
-"""Relative error up to which TFLM accepts an int16 SOFTMAX's output scale (micro/kernels/softmax_common.cc)."""
+"""Maximum relative error of an int16 SOFTMAX's output scale that TFLM accepts (micro/kernels/softmax_common.cc)."""
 BORDER = 1e-5
-"""Error of float32 logarithms: if a scale is closer to a limit than this, the result depends on the C library."""
+"""Error of float32 logarithms. If a scale is closer to a limit than that, the result depends on the C library."""
 MAX_CURVE_FACTOR, MAX_CURVE_SHIFT = 32767, 30
-"""Largest factor and shift of int16 LOGISTIC and TANH for which the product and the rounding term fit an int32."""
+"""Maximum factor and shift of int16 LOGISTIC and TANH with which product and rounding term fit an int32."""
 SELECTED = ("INT8", "INT16", "INT32", "FLOAT32")
 """Element types that SELECT_V2 supports."""
 MAX_INT16_FACTOR = 1 << 15
-"""Limit of the shift of an int16 factor, so that the shifted int16 fits an int32."""
+"""Limit of an int16 factor with which the shifted int16 fits an int32."""
 
 
 @hint(QUANTIZE)
@@ -105,11 +105,8 @@ def slopes(context: OperatorContext) -> str | None:
     """LEAKY_RELU, RELU and ABS of int16 must multiply by less than 2^15, and LEAKY_RELU by at least 0"""
     scale, out = quantization(context.input()).scale[0], quantization(context.output).scale[0]
     alpha = float(context.op.options.get("alpha", 0))
-    if context.output.dtype != "INT16" or (
-        0 <= alpha < math.inf and max(scale, scale * alpha) < MAX_INT16_FACTOR * out
-    ):
-        return None
-    return f"alpha {alpha:g}, scales {scale:g} and {out:g}"
+    fits = 0 <= alpha < math.inf and max(scale, scale * alpha) < MAX_INT16_FACTOR * out
+    return None if fits or context.output.dtype != "INT16" else f"alpha {alpha:g}, scales {scale:g} and {out:g}"
 
 
 @hint("remove SOFTMAX if only the largest class matters, or use fewer classes")

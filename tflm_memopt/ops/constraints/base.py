@@ -1,7 +1,7 @@
-"""Constraints: functions whose docstrings are the messages that users read.
+"""Defines constraints: functions whose docstrings are the messages that users read.
 
-A constraint returns None if it holds, and otherwise the detail: the tensor or field, and its value. The constraints in
-a row of opset.OPSET are checked in order, so each constraint may rely on the previous ones.
+A constraint returns None if it holds, and otherwise the tensor or field that breaks it, with its value. The constraints
+in a row of opset.OPSET are checked in order, so each one may rely on those before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RECONVERT = "convert again with a current TensorFlow Lite converter"
 FREEZE = "fix the input shape and freeze the weights before the conversion"
 
 HINTS: dict[Constraint, str] = {}
-"""A hint for the user about a failed constraint."""
+"""A hint for the user about each constraint."""
 
 
 def hint(text: str) -> Callable[[Constraint], Constraint]:
@@ -57,7 +57,7 @@ def activations(context: OperatorContext) -> tuple[Tensor, ...]:
 
 
 def quantization(tensor: Tensor) -> Quantization:
-    """Return the tensor's quantization, whose existence `quantized` has checked."""
+    """Return the tensor's quantization. The constraint `quantized` has checked that there is one."""
     if tensor.quantization is None:
         raise ValueError(f"{name(tensor)} is not quantized")
     return tensor.quantization
@@ -87,7 +87,6 @@ def scale_fault(tensor: Tensor) -> str | None:
 
 
 def two_scales(context: OperatorContext) -> str:
-    """Return scales and zero points of input and output as text."""
     a, b = quantization(context.input()), quantization(context.output)
     return f"scales {a.scale[0]:g} and {b.scale[0]:g}, zero points {a.zero_point[0]} and {b.zero_point[0]}"
 

@@ -1,4 +1,4 @@
-"""Constraints on operands, options, types, shapes and quantization, for operators of every family."""
+"""Constraints on operands, options, types, shapes and quantization, for all families of operators."""
 
 from __future__ import annotations
 
@@ -36,12 +36,8 @@ def operands(*, least: int, most: int) -> Constraint:
 def own_operands(context: OperatorContext) -> str | None:
     """A custom operator must have as many operands as its own description reads"""
     least = CUSTOM_OPERATORS[context.op.type].operands
-    given = sum(context.tensor(k) is not None for k in range(least))
-    return (
-        None
-        if given == least and len(context.op.outputs) == 1
-        else f"{given} inputs, {len(context.op.outputs)} outputs"
-    )
+    given, outputs = sum(context.tensor(k) is not None for k in range(least)), len(context.op.outputs)
+    return None if given == least and outputs == 1 else f"{given} inputs, {outputs} outputs"
 
 
 def options(*names: str) -> Constraint:
@@ -182,4 +178,4 @@ def no_activation(context: OperatorContext) -> str | None:
 
 
 TYPES = (int32_activations, int8_activations, int8_or_int16, float_activations, moved_types, byte_or_float)
-"""Constraints of the types of activations."""
+"""Constraints on the types of activations."""

@@ -1,4 +1,4 @@
-"""Constraints of QUANTIZE and DEQUANTIZE, whose output type differs from their input type."""
+"""Constraints on QUANTIZE, DEQUANTIZE and CAST, whose output type differs from their input type."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from tflm_memopt.format.limits import MAX_SHIFT
 from tflm_memopt.ops import converting, lookup, quant
 from tflm_memopt.ops.constraints.base import QUANTIZE, activations, hint, name, quantization, scale_fault
 from tflm_memopt.ops.context import OperatorContext
+from tflm_memopt.ops.kinds import Kind
 
 
 @hint(QUANTIZE)
@@ -43,7 +44,7 @@ def rescalable(context: OperatorContext) -> str | None:
     """Scales must be close enough that TFLM's fixed point rescales without overflow"""
     if context.input().dtype == "FLOAT32":
         return None
-    if converting.is_table((context.input().dtype, context.output.dtype)):
+    if converting.QUANTIZES.get((context.input().dtype, context.output.dtype)) is Kind.LOOKUP:
         try:
             lookup.requantized(context.input(), context.output)
         except lookup.OutOfRange as why:

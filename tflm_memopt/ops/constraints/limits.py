@@ -1,4 +1,4 @@
-"""Numeric limits of the executor (custom_ops/src/tmo/check.h)."""
+"""Checks the numeric limits of the executor (custom_ops/src/tmo/check.h)."""
 
 from __future__ import annotations
 

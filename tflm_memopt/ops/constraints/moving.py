@@ -1,4 +1,4 @@
-"""Constraints of operators that move, select or resize data."""
+"""Constraints on operators that move, select or resize data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tflm_memopt.ops.constraints.limits import MAX_DIMENSION
 from tflm_memopt.ops.context import ONE_PIXEL, PIECE, OperatorContext, natural_rows
 
 MAX_MOVED = 1 << 24
-"""Maximum number of moved bytes: the parser numbers all bytes to find the moves, once for each output of a SPLIT."""
+"""Maximum number of moved bytes. The parser numbers all bytes to find the moves, once for each output of a SPLIT."""
 
 
 def constant_operands(*which: int) -> Constraint:
@@ -32,7 +32,7 @@ def movable(context: OperatorContext) -> str | None:
 @hint("move along fewer dimensions at once: replace this operator by two simpler ones")
 def regular_moves(context: OperatorContext) -> str | None:
     """Every row of the output must be made in the same way, from at most 64 rows and 256 runs of bytes"""
-    return None  # parsing checks this, and raises moves.Irregular
+    return None  # parsing raises moves.Irregular
 
 
 @hint("give constant sizes and axis, as in tf.split(x, [3, 5], axis=-1)")

@@ -1,4 +1,4 @@
-"""Constraints of operators with windows and filters: convolutions, dense layers, pools."""
+"""Constraints on operators with windows and filters: convolutions, dense layers and pools."""
 
 from __future__ import annotations
 
@@ -38,9 +38,7 @@ def float_filter(context: OperatorContext) -> str | None:
     w, bias = context.input(1), context.tensor(2)
     if w.data is None or w.dtype != "FLOAT32" or w.data.shape != w.shape or not w.elements:
         return f"{name(w)} is {'computed at run time' if w.data is None else w.dtype}"
-    if bias is None or (
-        bias.data is not None and bias.dtype == "FLOAT32" and bias.elements == context.output.shape[-1]
-    ):
+    if bias is None or (bias.data is not None and (bias.dtype, bias.elements) == ("FLOAT32", context.output.shape[-1])):
         return None
     return f"{name(bias)} is {'computed at run time' if bias.data is None else f'{bias.dtype} {list(bias.shape)}'}"
 
