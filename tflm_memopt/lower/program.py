@@ -413,6 +413,10 @@ def iteration_bits(iterations: Iterations, count: int) -> bytes:
     return np.packbits(np.isin(np.arange(count // 8 * 8 + 8), iterations), bitorder="little").tobytes()
 
 
+def some_iteration_bits(iterations: Iterations, count: int) -> bytes:
+    return iteration_bits(iterations, count) if iterations else b""
+
+
 def iterations_at(data: bytes, at: int, header: Header) -> Iterations:
     """Decode the numbers of the iterations whose bits are set, or none if `at` is 0."""
     if not at:
@@ -448,10 +452,7 @@ class ProgramCores:
     """tmo_share[n_ops]"""
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run."""
-    alone: Annotated[
-        Iterations,
-        ArrayOffset("u1", lambda found, count: iteration_bits(found, count) if found else b"", iterations_at),
-    ]
+    alone: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
     """This is the offset of a bit for each iteration, which is set if core 0 computes the whole iteration. It is 0 if
     no bit is set.
     """
