@@ -79,7 +79,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the public names on first use, so that importing `tflm_memopt.runtime` needs no solver."""
+    """Import a public name on first use, so that an import of `tflm_memopt.runtime` needs no solver."""
     if name in __all__:
         from tflm_memopt import api, errors  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The package's functions: optimize(), explore(), inspect(), verify()."""
+"""The package's public functions, such as optimize() and verify()."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ def optimize(
 
     model: its bytes, or the path of a .tflite file or of C source that contains it as an array. An App has several
     models that share an arena, and the options are defaults for all of them. name: the model's name in the report and
-    the files; by default the file's name. progress: callback with the current step, and the numbers of its finished
-    parts and of all its parts. options: those of OptimizeOptions in options.py.
+    the files; by default the file's name. progress: callback that gets the name of the current step, and the numbers of
+    its finished parts and of all its parts. options: those of OptimizeOptions in options.py.
 
     Raises ModelError for an unreadable model, UsageError for invalid arguments, and DoesNotFit if no plan keeps to the
     limits. A model that would not benefit from a rewrite is returned unchanged.
@@ -160,21 +160,20 @@ def optimize_devices(
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
 ) -> OptimizedDevices:
-    """Split a network among linked devices. Each device gets a model of its own, which runs in our operator.
+    """Split a network among linked devices, each of which gets a model of its own. All plans are checked together.
 
-    devices: number of devices. Device 0 has the input and gets the output. name, progress, options: as for optimize();
-        the options apply to each device. The plans are checked together, so that each message is received as it was
-        sent. link: bytes per second from one device to another, and latency: "125kB/s,2ms" or (125000, 2). With a link,
-        the report estimates the time of an inference, for which a clock is needed. memory: bytes of RAM and flash of
-        each device for arena and model, "20kB,128kB", or RAM alone. With a memory limit, the result is the fastest
-        split that fits or, without a link, the one that sends the fewest bytes; without a limit, it is the split with
-        the least memory of the largest device. board: the board of every device, with the clock and the core for the
-        estimates. DoesNotFit is raised if a device's model does not fit on the board. cut: indices of the operators at
-        which the next device begins, one fewer than devices. If cuts are given, every operator runs on one device as a
-        whole.
+    devices: number of devices. Device 0 has the input and gets the output. link: bytes per second from one device to
+    another, and latency, such as "125kB/s,2ms" or (125000, 2). With a link, the report estimates the time of an
+    inference, for which a clock is needed. cut: indices of the operators at which each further device begins. With
+    cuts, every operator runs on one device as a whole.
+
+    name, progress, options: as for optimize(), for each device. memory: RAM and flash of each device for arena and
+    model, such as "20kB,128kB", or RAM alone. With `memory`, the result is the fastest split that fits or, without a
+    link, the one that sends the fewest bytes. Without it, the result has the least memory of the largest device. board:
+    the board of every device, with the clock and the core for the estimates.
 
     Raises the errors of optimize(), UsageError for a network or options that several devices do not support, and
-    DoesNotFit if `memory` is too small.
+    DoesNotFit if `memory` is too small or a device's model does not fit on the board.
     """
     progress("reading", 0, 0)
     limit = _device_memory(options.pop("memory", None))
@@ -201,8 +200,8 @@ def explore_devices(
 ) -> DevicesExploration:
     """Compute the frontier of a network on up to `devices` devices: memory of the largest device against time.
 
-    Each point of the frontier is planned and checked. One of the points of the frontier is the network on a single
-    device. The arguments are those of optimize_devices(); and a clock is required.
+    Each point is planned and checked, and one of them is the network on a single device. The arguments are those of
+    optimize_devices(), and a clock is required.
     """
     progress("reading", 0, 0)
     network = _network(model, name, link, nothing, options)
@@ -256,7 +255,7 @@ def combine_registers(
 
 
 def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, started: float) -> None:
-    """Report the remaining time of a search without recompute. The number of searches with recompute is unknown."""
+    """Report the remaining time, unless computing tensors again makes the number of searches unknown."""
     once = limits.overhead is None or limits.overhead <= 1
     if once and limits == Limits(limits.overhead):
         searches = 2 if limits == Limits() and conversion.is_packed else 1
@@ -287,14 +286,13 @@ def explore(
     progress: Progress = nothing,
     **options: Unpack[ExploreOptions],
 ) -> Exploration | AppExploration:
-    """Compute the frontier of a model: the smallest arena at every cost. Each point of the frontier is planned, checked
-    and lowered.
+    """Compute the frontier of a model: the smallest arena at every cost. Each point is planned, checked and lowered.
 
     model: as for optimize(). For an App, the frontier of all models together is computed from the points of each model.
     cost: "macs", or estimated "instructions" or "time" on the core; for these, several tile widths are tried. The
     default cost is time for a board whose cycles are modelled, instructions for another board, a target or a core, and
-        macs otherwise.
-    options: those of ExploreOptions in options.py. board: each point reports the board's free RAM and flash.
+    macs otherwise. options: those of ExploreOptions in options.py. With a board, each point reports the board's free
+    RAM and flash.
     """
     if cost is not None and cost not in COSTS:
         raise UsageError(f"unknown cost '{cost}'", hint=one_of(cost, COSTS))
@@ -348,12 +346,12 @@ def fit(
     packed: Optimized | None = None,
     on: Mapping[str, Optimized] | None = None,
 ) -> Fits:
-    """Return how a model fits on boards (boards.json) before and after optimize(). `names` are board ids or files of
-    boards; and by default all known boards.
+    """Return how a model fits on boards (boards.json) before and after optimize().
 
-    optimized: result of optimize(), also for an application, whose models share RAM and flash. packed: the same model
-    packed for a target. The packed model is used for boards that can run it, unless only the generic model fits. on:
-    the same model optimized for single boards, by board id. Raises UsageError for an unknown board.
+    optimized: result of optimize(), also for an application, whose models share RAM and flash. names: ids of boards or
+    files that describe boards, by default all known boards. packed: the same model packed for a target, which is used
+    for boards that can run it, unless only the generic model fits. on: the same model optimized for single boards, by
+    board id. Raises UsageError for an unknown board.
     """
     if isinstance(optimized, AppOptimized):
         return fit_app(optimized, names)
@@ -377,5 +375,4 @@ def fit(
 
 
 def _slow(made: Optimized) -> int:
-    """Return the bytes of slow memory that a model needs."""
     return made.report.memories.slow if made.report.memories else 0

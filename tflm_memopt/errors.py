@@ -1,4 +1,4 @@
-"""Exceptions that the package raises deliberately.
+"""Defines the exceptions that the package raises deliberately.
 
     MemoptError
     +-- ModelError          the bytes are not a readable model (exit code 2)
@@ -65,10 +65,8 @@ SHORTEST = 3
 
 
 class MemoptError(Exception):
-    """Base class of all errors, which say what is wrong (`what`), a stable `code`, `where` (operator or tensor), and a
-    `hint` what to do.
-
-    `file` is set by callers that know the file.
+    """Base class of all errors. An error says what is wrong (`what`), where (`where`) and what to do (`hint`), and has
+    a stable `code`. Callers that know the file set `file`.
     """
 
     exit_code = 2
@@ -134,7 +132,7 @@ class RuntimeUnavailable(MemoptError):
 
 @contextlib.contextmanager
 def about(*paths: Path) -> Iterator[None]:
-    """Set these files as the `file` of errors raised inside the block."""
+    """Name these files in errors that are raised inside the block."""
     try:
         yield
     except RuntimeUnavailable:
@@ -145,7 +143,7 @@ def about(*paths: Path) -> Iterator[None]:
 
 
 def near(word: str, names: Iterable[str], also: Mapping[str, str] = NO_OTHERS, most: int = 1) -> list[str]:
-    """Return the names that a word probably stands for, best first. `also` maps other words to names.
+    """Return the names for which a word probably stands, best first. also: names for other words.
 
     >>> near("optimise", ["inspect", "optimize"]), near("Cortex M4", ["cortex-m4"]), near("xyz", ["abc"])
     (['optimize'], ['cortex-m4'], [])
@@ -160,7 +158,7 @@ def near(word: str, names: Iterable[str], also: Mapping[str, str] = NO_OTHERS, m
 
 
 def one_of(word: str, names: Iterable[str]) -> str:
-    """Return a hint for an unknown name, which has the likely name, if any, and all names.
+    """Return a hint for an unknown name, with the most similar name, if any, and all names.
 
     >>> one_of("optimise", ["inspect", "optimize"]), one_of("xyz", ["inspect", "optimize"])
     ('optimize (of inspect, optimize)', 'inspect, optimize')
@@ -171,5 +169,4 @@ def one_of(word: str, names: Iterable[str]) -> str:
 
 
 def _plain(word: str) -> str:
-    """Return a word in lower case, without spaces and dashes."""
     return "".join(character for character in word.lower() if character.isalnum())

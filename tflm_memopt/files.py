@@ -28,11 +28,11 @@ else:
 
 T = TypeVar("T")
 NOT_IN_NAMES = frozenset('<>:"/\\|?*')
-"""Characters that Windows forbids in file names. These characters include slashes, which separate folders."""
+"""Characters that Windows forbids in file names, including the slashes that separate folders."""
 DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
     f"{port}{number}" for port in ("com", "lpt") for number in "0123456789¹²³"
 }
-"""Names under which Windows opens a device, whatever the extension is."""
+"""Names under which Windows opens a device, with any extension."""
 NAME_HINT = "a name of letters, digits, '_', '-' and '.'"
 
 
@@ -51,7 +51,7 @@ def start_of(path: Path, nbytes: int) -> bytes:
 
 
 def read_model(path: Path) -> bytes:
-    """Return the bytes of a .tflite file, or of the model in a C or C++ source file (c_array.SUFFIXES).
+    """Return the bytes of a .tflite file, or of the model in a C or C++ source file.
 
     A file that does not start like a model is refused before the rest is read. Raises UsageError if the file cannot be
     read or is not regular (a pipe, a device), and ModelError if it holds no model.
@@ -78,7 +78,7 @@ def read_model(path: Path) -> bytes:
 
 
 def _demand_no_other(path: Path, start: bytes) -> None:
-    """Refuse a file whose name alone shows another format, such as a new kind of PyTorch archive."""
+    """Raise ModelError for a file that only its name shows to have another format, such as a PyTorch archive."""
     if start[4:8] == flatbuffer.IDENTIFIER or start.startswith(flatbuffer.GIT_LFS):
         return
     named = formats.BY_SUFFIX.get(path.suffix.lower())
@@ -147,7 +147,7 @@ def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
     """Return the path below `folder` of each file, with its content. In the names of files, '/' separates folders.
 
     Raises UsageError for a name that leads out of the folder, that is invalid on some system, or that differs from
-    another name only in case. All generated files get their paths from this function.
+    another name only in case.
     """
     known: dict[str, str] = {}
     for name in contents:
@@ -176,7 +176,7 @@ _writing = partial(_opening, what="write", code="file_unwritable", hint="choose 
 
 
 def _demand_regular(path: Path, hint: str) -> None:
-    """Raise UsageError for a pipe or a device, since opening a pipe would wait for a writer."""
+    """Raise UsageError for a pipe or a device, because a pipe would wait for a writer."""
     if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
         raise UsageError(f"{path} is not a regular file", code="file_unreadable", hint=hint)
 
@@ -202,8 +202,7 @@ def printable(path: Path) -> Path:
 
 
 def for_reports(path: Path) -> Path:
-    """Return a path as reports show it. An absolute path is cut to its last part, since its folders exist on one
-    machine only.
+    """Return a path for a report, without the folders of an absolute path, which exist on one machine only.
 
     >>> for_reports(Path("/home/me/out")).as_posix(), for_reports(Path("out/kws.tflite")).as_posix()
     ('out', 'out/kws.tflite')
@@ -212,8 +211,7 @@ def for_reports(path: Path) -> Path:
 
 
 def write_files(contents: Mapping[Path, bytes]) -> None:
-    """Write several files, all or none of them. All files are complete as temporary files before the first of them is
-    renamed.
+    """Write several files, all or none. All of them are complete as temporary files before the first one is renamed.
 
     Missing folders are created. A failure leaves neither files nor folders, and an interrupt waits until all files are
     written. Raises UsageError if a path is not writable.
@@ -231,7 +229,7 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
 
 
 def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Path:
-    """Write `data` to a temporary file beside `path`; `undo` removes the file and the created folders."""
+    """Write `data` to a temporary file in the folder of `path`. `undo` removes the file and the created folders."""
     with _writing(path):
         for folder in [p for p in reversed(path.parents) if not p.exists()]:
             folder.mkdir(exist_ok=True)
@@ -268,16 +266,14 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _umask() -> int:
-    """Return the process's file mode mask, which mkstemp does not apply. In Python, the mask can only be read by
-    setting a new one.
-    """
+    """Return the process's file mode mask, which mkstemp does not apply. Python can read it only by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
 
 
 def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
-    """Raise UsageError if one of the files to be written is the input file, which `what` describes."""
+    """Raise UsageError if one of the files that will be written is the input file `model`. what: kind of input."""
     for path in files:
         if path.exists() and path.samefile(model):
             raise UsageError(
@@ -288,9 +284,7 @@ def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
 
 
 def toml(data: bytes, hint: str) -> Mapping[str, Any]:
-    """Return the document of a TOML file, also after a byte order mark. Raises UsageError with the given hint for an
-    invalid document.
-    """
+    """Return the document of a TOML file, also with a byte order mark. Raises UsageError with `hint` if invalid."""
     try:
         document: Mapping[str, Any] = tomllib.loads(data.decode("utf-8-sig"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

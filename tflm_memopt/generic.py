@@ -1,5 +1,5 @@
-"""Writes results, by functions that are chosen by the type of the result. convert/saved.py and apps/saved.py register
-them, and tflm_memopt.api imports both. Modules that define results therefore import no code that writes files.
+"""Writes a result by the function for the type of the result, which convert/saved.py and apps/saved.py register.
+Modules that define results therefore import no code that writes files.
 """
 
 from __future__ import annotations

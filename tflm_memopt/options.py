@@ -1,6 +1,5 @@
-"""The options of optimize() and explore(). Each option is described once, with its default, reader and flag.
+"""Describes each option of optimize() and explore() once, for the functions, the command line and app.toml.
 
-The command line, app.toml and the functions use these descriptions of options; `complete` returns the options' values.
 Annotations are not postponed in this module, because it evaluates them at once, and parsing them again is slow.
 """
 
@@ -35,9 +34,7 @@ class Option:
     """Function that reads a text or a value, and raises UsageError if it is invalid."""
     choices: tuple[Any, ...] | None = None
     flags: tuple[str, ...] | None = None
-    """Flags on the command line. The default flag is `--` and the name; options that only the functions have need no
-    flag.
-    """
+    """Flags on the command line, by default `--` and the option's name."""
 
 
 def names(given: str | Collection[str]) -> tuple[str, ...]:
@@ -210,7 +207,6 @@ def _read(name: str, option: Option, value: Any) -> Any:
 
 
 def _members(wanted: Any) -> tuple[Any, ...]:
-    """Return the types of a union, or the type itself if it is no union."""
     return get_args(wanted) if get_origin(wanted) in (Union, UnionType) else (wanted,)
 
 

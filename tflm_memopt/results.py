@@ -1,4 +1,4 @@
-"""Result types of optimize(), explore(), inspect() and fit(): plain data, computed once."""
+"""Lists the types of the results of optimize(), explore(), inspect() and fit(), which are plain data."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ MEGAHERTZ = {"": 1, "mhz": 1, "khz": 0.001, "ghz": 1000, "hz": 1e-6}
 
 
 def size(said: float | str) -> int:
-    """Parse a size in bytes: 20kB is 20,000, 64KiB and 64K are 65,536, a plain number is bytes.
+    """Parse a size in bytes: 20kB is 20,000, and 64KiB and 64K are 65,536. A plain number is bytes.
 
-    Raises UsageError for any other text, and for a text such as "16", which probably lacks a unit.
+    Raises UsageError for any other text, also for one such as "16", which probably lacks a unit.
 
     >>> size("20kB"), size("64KiB"), size("16K"), size("1.5 kB"), size("20480"), size(512)
     (20000, 65536, 16384, 1500, 20480, 512)
@@ -139,7 +139,7 @@ def is_number(value: Any, kind: Any = Real) -> bool:
 
 
 def _amount(said: float | str, units: Mapping[str, float]) -> float | None:
-    """Return the amount in a text with a unit, or a number itself, or None for any other value."""
+    """Return the amount in a text with a unit, a number itself, or None for any other value."""
     if not isinstance(said, str):
         return float(said) if is_number(said) else None
     parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", said.strip().lower(), re.ASCII)

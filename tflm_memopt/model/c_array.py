@@ -16,18 +16,16 @@ _NO_CODE = re.compile(
     rb"^[ \t]*#(?:\\\n|[^\n])*|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|//[^\n]*|/\*.*?(?:\*/|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-"""Matches preprocessor directives, strings and comments of C. Unfinished strings and comments match, too, so that
-damaged files are also read in linear time.
-"""
+"""Matches directives, strings and comments of C, also unfinished ones, so that damaged files take only linear time."""
 _BRACES = re.compile(rb"\{([^{};]*)(\}?)")
 _LONGEST = 20
 """Length of the longest number, in characters."""
 
 
 def model_of(source: bytes) -> bytes:
-    r"""Return the model in C or C++ source, which is the only list of numbers that begins like a .tflite file.
+    r"""Return the model in C or C++ source: the only list of numbers that begins like a .tflite file.
 
-    Raises ModelError if there is no such list or more than one, or if the list is damaged.
+    Raises ModelError if no list or several lists begin like that, or if the list is damaged.
 
     >>> model_of(b"const unsigned char m[] = {0x1c, 0, 0, 0, 0x54, 0x46, 0x4c, 51, /* more */ 0xff};")
     b'\x1c\x00\x00\x00TFL3\xff'

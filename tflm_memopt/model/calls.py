@@ -1,4 +1,4 @@
-"""Operators that run other subgraphs."""
+"""Finds the subgraphs that operators run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tflm_memopt.errors import ModelError
 from tflm_memopt.model.graph import Graph, Op
 
 MOST_RUNS = 1000
-"""Maximum number of subgraph runs in one inference, without repetitions. TFLM plans memory for each of these runs."""
+"""Maximum number of subgraph runs in one inference, for each of which TFLM plans memory."""
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "IF": ("thenSubgraphIndex", "elseSubgraphIndex"),
     "CALL_ONCE": ("initSubgraphIndex",),
@@ -36,7 +36,7 @@ def called_from_main(graphs: Sequence[Graph]) -> set[int]:
 
 
 def check(graphs: Sequence[Graph]) -> None:
-    """Raise ModelError if a subgraph calls itself, even indirectly, or if too many subgraphs run for TFLM."""
+    """Raise ModelError if a subgraph calls itself, even indirectly, or if subgraphs run too often for TFLM."""
     waiting = {number: [other for op in graph.ops for other in called(op)] for number, graph in enumerate(graphs)}
     runs: dict[int, int] = {}
     while waiting:

@@ -1,8 +1,8 @@
 """Checks the structure of a .tflite file before any code relies on its offsets.
 
-FlatBuffers' Python package follows any offset; only its C++ package has a verifier. This module checks that every
-table, vector and string that the reader follows is inside the file, and that their number is bounded. Options of
-operators are only checked as tables, since the reader catches the object API's exceptions for wrong vectors in them.
+FlatBuffers' Python package has no verifier. This module checks that every table, vector and string that the reader
+follows is inside the file, and that their number is bounded. Options of operators are only checked as tables, since the
+reader catches the object API's exceptions for wrong vectors in them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ HEADER_BYTES = 8
 MOST_BYTES = 2**31 - 1
 """Maximum size of a flatbuffer in bytes (FLATBUFFERS_MAX_BUFFER_SIZE)."""
 MAX_TABLES = 1_000_000
-"""Maximum number of tables, as in flatbuffers::Verifier. A small file can refer to one table very often."""
+"""Maximum number of tables that are followed, as in flatbuffers::Verifier. Files can refer to one table many times."""
 
 STRING = "string"
 TABLE = "table"
-"""A union, whose table has no checked fields."""
+"""A table without checked fields, as of a union."""
 
 Schema = Mapping[str, Mapping[int, str]]
 SCHEMA: Schema = {
@@ -50,7 +50,7 @@ SCHEMA: Schema = {
     "TensorMap": {0: STRING},
     TABLE: {},
 }
-"""Fields with offsets in each table, by slot (schema.fbs): a table, "[item bytes]" or "[table]"."""
+"""For each table of schema.fbs, its fields with offsets, by slot. A value is a table, "[item bytes]" or "[table]"."""
 
 
 def check(data: bytes) -> None:
@@ -84,8 +84,6 @@ def check_start(data: bytes) -> None:
 
 
 class _Walk:
-    """Follows offsets from the root of the file and counts the tables."""
-
     def __init__(self, data: bytes) -> None:
         self.data, self.tables = data, 0
 

@@ -9,7 +9,7 @@ from tflm_memopt.errors import ModelError
 
 PAGE = "https://github.com/tflm-memopt/tflm-memopt/blob/main/docs/models.md"
 START = 256
-"""Number of first bytes that suffice to identify a file's format."""
+"""Number of bytes at the start of a file that suffice to identify its format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ WEB_PAGE = OtherFormat("a web page", "download the file itself; on GitHub use Ra
 
 
 def format_of(start: bytes) -> OtherFormat | None:
-    r"""Return the format of a file with this start (at least START bytes), or None if it is unknown.
+    r"""Return the format of a file, or None if it is unknown. start: at least the first START bytes of the file.
 
     >>> format_of(b"\x93NUMPY\x01\x00").name
     'a NumPy array'
@@ -63,7 +63,7 @@ def _first_in_zip(start: bytes) -> bytes:
 
 
 def _is_torch(start: bytes) -> bool:
-    """Return whether the file is one of PyTorch: a zip that starts with NAME/data.pkl, or an older pickle."""
+    """Return whether PyTorch wrote the file: a zip that starts with NAME/data.pkl, or an older pickle."""
     return b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19" in start[:32] or _first_in_zip(start).endswith(b".pkl")
 
 

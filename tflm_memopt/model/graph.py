@@ -1,4 +1,4 @@
-"""A model as plain, frozen data: the tensors and operators of one subgraph."""
+"""Represents a model as plain, frozen data: the tensors and operators of its subgraphs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,13 @@ TensorId = int
 ABSENT: TensorId = -1
 """Operand number of a missing optional input, such as a bias."""
 VIEW = "VIEW"
-"""Op.type of an operator that only changes a tensor's shape. The field `sources` has the model's operator."""
+"""Op.type of an operator that only changes a tensor's shape."""
 KEEP = "KEEP"
-"""Op.type of an operator that keeps its operand as a state for the next inference. The output of a KEEP is only a
-token.
-"""
+"""Op.type of an operator that keeps its operand for the next inference. Its output has no bytes."""
 STATE = "state"
 """Option of a KEEP: the tensor through which the state is read."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""Op.type of the two parts of an SVDF: its dense layer, and its sums along time. The operands of each of the two parts
-are those of the SVDF.
-"""
+"""Op.type of the two parts of an SVDF, its dense layer and its sums along time. Each part has the SVDF's operands."""
 OPERANDS = "operands"
 """Option of a VIEW: the constants with the new shape, which are needed if the operator stays builtin."""
 VIEW_OF = "view_of"
@@ -44,8 +40,8 @@ LONGEST_NAME = 40
 
 
 def short_name(name: str) -> str:
-    """Converters join the names of all fused operators, each of which includes scopes. The last two parts of the first
-    operator's name identify the layer.
+    """Return the last two parts of the first operator's name, which identify a layer. Converters join the names of all
+    fused operators, each with its scopes.
 
     >>> short_name("sequential_1/re_lu_1/Relu;sequential_1/batch_normalization_1/FusedBatchNormV3")
     're_lu_1/Relu'
@@ -68,7 +64,7 @@ class Quantization:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor. Its `id` is the index in the model's tensor list, or later if canonicalisation added it."""
+    """One tensor. Its `id` is its index in the model's tensor list, or a higher number if a rewrite added it."""
 
     id: TensorId
     name: str
@@ -84,7 +80,6 @@ class Tensor:
 
     @property
     def label(self) -> str:
-        """The short name for messages."""
         return short_name(self.name)
 
     @property
@@ -111,11 +106,11 @@ class Op:
     outputs: tuple[TensorId, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[int, ...] = ()
-    """Op.index of the model's operators that this operator replaces; empty means (index,)."""
+    """Indices of the model's operators that this operator replaces. If empty, it is the model's operator `index`."""
 
     @property
     def kind(self) -> str:
-        """Return the type of an operator as messages and reports name it."""
+        """The type of an operator in messages and reports."""
         return str(self.options.get(VIEW_OF) or INTERNAL.get(self.type, self.type))
 
     @property
@@ -130,7 +125,7 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class StateTensor:
-    """A tensor without producer, whose bytes were kept by the previous inference."""
+    """A tensor that no operator writes, because the previous inference kept its bytes."""
 
     tensor: TensorId
     fill: int
@@ -148,7 +143,7 @@ class Graph:
     states: tuple[StateTensor, ...] = ()
     """Resource variables that became tensors (rewrite/states.py)."""
     subgraphs: tuple[Graph, ...] = ()
-    """In the model's first subgraph: all subgraphs in the file's order, including the first one; () in others."""
+    """All subgraphs in the file's order, if this is the model's first subgraph. Otherwise, it is empty."""
 
     def producer(self, tensor: TensorId) -> Op | None:
         return self._producers.get(tensor)
@@ -170,11 +165,7 @@ class Graph:
 
 
 def zeros_like(tensor: Tensor) -> NDArray[Any]:
-    """Return an array of zeros with the tensor's shape and type, as input for interpreters.
-
-    >>> zeros_like(Tensor(0, "x", (1, 2), "INT8")).tolist()
-    [[0, 0]]
-    """
+    """Return an array of zeros with the tensor's shape and type."""
     return np.zeros(tensor.shape, dtype=tensor.dtype.lower())
 
 

@@ -1,7 +1,7 @@
-"""A model's interface: names, shapes, types and scales of its inputs and outputs, and the changes that a rewrite made.
+"""Describes and compares the inputs and outputs of models.
 
-A rewrite that changes the interface deliberately (`--int8-io`) records the changes in the rewritten model's metadata,
-so that a caller can convert values and `verify` can compare.
+A rewrite that changes them deliberately (`--int8-io`) records the changes in the rewritten model's metadata, so that a
+caller can convert values and `verify` can compare.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ METADATA = "tflm-memopt"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Format of an input or output. real = scale * (q - zero_point); without a scale, the value itself is real."""
+    """Format of an input or output. With a scale, value q stands for the real number scale * (q - zero_point)."""
 
     dtype: str
     scale: float | None = None
@@ -58,11 +58,7 @@ class Changes:
         return bool(self.inputs or self.outputs or self.input or self.kernels)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the value of the key "interface".
-
-        >>> Changes().to_json()
-        {'inputs': [], 'outputs': []}
-        """
+        """Return the value of the key "interface" in JSON documents."""
         return {"inputs": [_change_json(c) for c in self.inputs], "outputs": [_change_json(c) for c in self.outputs]}
 
 
@@ -87,7 +83,7 @@ def record(changes: Changes) -> bytes:
 
 
 def changes_of(metadata: bytes | None) -> Changes:
-    """Return the changes that the metadata entry METADATA records, or no changes if there is no such entry."""
+    """Return the changes that a model's metadata record. metadata: data of the entry METADATA, or None without one."""
     if metadata is None:
         return Changes()
     try:
@@ -105,9 +101,8 @@ def changes_of(metadata: bytes | None) -> Changes:
 
 
 def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Graph:
-    """Return the rewritten graph as if its whole input, in the original's shape, were in the arena.
-
-    Raises InterfaceError if the two models cannot have the same origin.
+    """Return the rewritten graph as if its whole input, in the original's shape, were in the arena. Raises
+    InterfaceError if the two models cannot have the same origin.
     """
     if not changes.input:
         return rewritten

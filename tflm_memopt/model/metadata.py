@@ -1,7 +1,7 @@
-"""Reads the parts of a model's TFLite metadata that a program can use: labels, and the normalisation of pixels.
+"""Reads labels and the normalisation of pixels from a model's TFLite metadata.
 
-The metadata entry TFLITE_METADATA is itself a flatbuffer (metadata_schema.fbs of tflite-support). The files that the
-metadata name, such as labels, are in a ZIP archive after the model's bytes.
+The metadata entry TFLITE_METADATA is itself a flatbuffer (metadata_schema.fbs of tflite-support). Files with labels are
+in a ZIP archive after the model's bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ IDENTIFIER = b"M001"
 AXIS_LABELS = 2
 """AssociatedFileType of a file that has a label for each value of an output."""
 NORMALIZATION = 1
-"""ProcessUnitOptions of a normalisation, which is value = (pixel - mean) / std."""
+"""ProcessUnitOptions of a normalisation: value = (pixel - mean) / standard deviation."""
 MOST_FILE_BYTES = 1 << 20
 """Maximum size of a file with labels in bytes; a larger file is ignored."""
 _DAMAGE = (
@@ -37,7 +37,7 @@ _DAMAGE = (
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Metadata that a program can use. Fields are empty if the metadata are missing or unreadable."""
+    """Metadata that a program can use. Missing or unreadable metadata leave the fields empty."""
 
     labels: tuple[str, ...] = ()
     """Labels of output 0, one for each value."""
@@ -68,7 +68,7 @@ def label_lines(text: str) -> tuple[str, ...]:
 
 
 def _labels(subgraph: Table, data: bytes) -> tuple[str, ...]:
-    """Return the labels of output 0 from its first file of type AXIS_LABELS, whatever its language is."""
+    """Return the labels of output 0 from its first file of type AXIS_LABELS, in any language."""
     for output in _tables(subgraph, 3, most=1):
         for file in _tables(output, 6):
             if _byte(file, 2) == AXIS_LABELS:

@@ -1,4 +1,4 @@
-"""Names of a rewritten model's operators and memory plan, for code that reads such models without `lower`."""
+"""Names that rewritten models contain: custom operators, and the metadata entry with the memory plan."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ OURS = frozenset((REGION, CONV, DENSE, GROUP))
 """Custom operators that custom_ops/tflm implements."""
 
 OFFLINE_PLAN = "OfflineMemoryAllocation"
-"""Name of the metadata entry with the memory plan (tensorflow/lite/micro/micro_allocation_info.cc). The memory plan's
-entry has the int32 numbers version, subgraphs and tensors, followed by the offsets.
+"""Name of the metadata entry with TFLM's memory plan (micro_allocation_info.cc). It has the int32 numbers version,
+subgraphs and tensors, followed by the offset of each tensor.
 """
 OFFLINE_PLAN_VERSION = 1
 ONLINE = -1

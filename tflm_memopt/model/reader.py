@@ -1,4 +1,4 @@
-"""Reads bytes into a Model: the schema's object tree without loss, and the graph of subgraph 0 as plain data."""
+"""Reads a .tflite file into the schema's object tree, without loss, and into graphs as plain data."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ CUSTOM = "CUSTOM"
 """Op.type of a custom operator; its options are `custom_code` (str) and `custom_options` (bytes)."""
 
 SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
-"""Types that have several values per byte in the file; of their constants, only INT4 is unpacked, to int8."""
+"""Bits of the types that have several values per byte in the file. Only constants of INT4 are unpacked, to int8."""
 
 MAX_TENSOR_BYTES = 1 << 26
 """Maximum size of a tensor in bytes. A larger tensor is damaged or not meant for a microcontroller."""
 
 MOST_READ = 8
-"""Number of cached models, since a conversion and its emitters read the same bytes several times."""
+"""Number of cached models. A conversion and its emitters read the same bytes several times."""
 
 _DAMAGE = (struct.error, ValueError, IndexError, TypeError, KeyError, AttributeError, OverflowError, MemoryError)
 """Exceptions that the object API raises for damaged operator options."""
@@ -47,7 +47,7 @@ _ENUM_OPTIONS = {"padding": _names(schema.Padding), "fusedActivationFunction": _
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model as read from a file. Edit only a copy (writer.edit()) of its `tree`, a schema ModelT."""
+    """A model as read from a file. Its `tree` is a schema ModelT; edit only a copy of it (writer.edit())."""
 
     tree: Any
     graph: Graph
@@ -73,8 +73,7 @@ class Model:
 def read(data: bytes) -> Model:
     """Return the model in `data`, the bytes of a .tflite file. The last models that were read are cached.
 
-    Raises ModelError, and nothing else, for bytes that are not a valid model: a wrong identifier, truncation, an index
-    out of range, a shape that contradicts its buffer, another schema version.
+    Raises ModelError, and nothing else, for bytes that are not a valid model.
     """
     flatbuffer.check(data)
     try:
@@ -88,7 +87,6 @@ def read(data: bytes) -> Model:
 
 
 def _graph(tree: Any, number: int) -> Graph:
-    """Return subgraph `number` of a schema ModelT as plain data. Raises ModelError if the subgraph is inconsistent."""
     subgraph = tree.subgraphs[number]
     prefix = f"subgraph {number}, " if number else ""
     tensors = {i: _tensor(tree, i, t, prefix) for i, t in enumerate(_items(subgraph.tensors))}

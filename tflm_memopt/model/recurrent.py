@@ -26,10 +26,7 @@ def loops(graphs: Sequence[Graph]) -> tuple[str, ...]:
 
 
 def described(graphs: Sequence[Graph]) -> str:
-    """Return a phrase that lists the recurrent layers, or "".
-
-    A bidirectional layer consists of two loops, one of which gets the reversed sequence.
-    """
+    """Return a phrase that lists the recurrent layers, or "". Two loops, one on a reversed sequence, are one layer."""
     found = loops(graphs)
     both = len(found) > 1 and any(op.type == "REVERSE_V2" for op in graphs[0].ops)
     names = [f"{count if count > 1 else 'an' if layer[0] in 'LR' else 'a'} {layer}{'s' * (count > 1)}"
@@ -40,9 +37,7 @@ def described(graphs: Sequence[Graph]) -> str:
 
 
 def _layer(body: Graph) -> str | None:
-    """Return the recurrent layer's name if the subgraph is one step of a layer. Several cells in one loop count as one
-    layer.
-    """
+    """Return the name of the recurrent layer of which a subgraph is one step. Cells in one loop count as one layer."""
     kinds = Counter(op.type for op in body.ops)
     if not any(kinds[product] for product in _PRODUCTS):
         return None

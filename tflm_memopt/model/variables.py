@@ -1,4 +1,4 @@
-"""Resource variables, which operators use through handles."""
+"""Finds the resource variables of a model, which operators use through handles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tflm_memopt.model.graph import Graph, TensorId
 
 HANDLE, READ, ASSIGN, ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
 STATEFUL = (HANDLE, READ, ASSIGN, ONCE)
-"""Operators that depend on each other through variables, although no tensor shows it."""
+"""Operators that depend on each other through variables and not through tensors."""
 Variable = tuple[bytes, bytes]
 """The container and the name of a variable."""
 
@@ -20,5 +20,5 @@ def handles(graph: Graph) -> Mapping[TensorId, Variable]:
 
 
 def variables(graphs: Iterable[Graph]) -> set[Variable]:
-    """Return the variables that subgraph operators use through handles."""
+    """Return the variables that the operators of all subgraphs use."""
     return {variable for graph in graphs for variable in handles(graph).values()}

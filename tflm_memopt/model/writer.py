@@ -1,4 +1,4 @@
-"""Writes a Model, and edits a copy of the schema's object tree for rewrites."""
+"""Writes a model's object tree to bytes, and edits copies of the tree."""
 
 from __future__ import annotations
 
@@ -17,17 +17,13 @@ from tflm_memopt.model.graph import ABSENT
 from tflm_memopt.model.reader import Model, text
 
 ALIGNMENT = 16
-"""Alignment of Buffer.data in schema.fbs (force_align: 16). Python's object API ignores this alignment."""
+"""Alignment of Buffer.data in schema.fbs (force_align: 16), which Python's object API ignores."""
 
 PLACEHOLDER_FOR_GREATER = schema.BuiltinOperator.PLACEHOLDER_FOR_GREATER_OP_CODES
 
 
 def write(tree: Any) -> bytes:
-    """Return the bytes of a schema ModelT. The writer checks that the start of every non-empty buffer is a multiple of
-    16 bytes.
-
-    Writing is lossless: reading the bytes gives an equal tree. `tree` itself is not changed.
-    """
+    """Return the bytes of a schema ModelT, without loss. Every buffer starts at a multiple of 16 bytes."""
     shallow = copy.copy(tree)
     shallow.buffers = [_AlignedBuffer(b) for b in tree.buffers or ()]
     size = sum(len(b.data) for b in tree.buffers or () if b.data is not None)
@@ -115,10 +111,7 @@ def add_tensor(
     zero_point: ArrayLike = (),
     variable: bool = False,
 ) -> int:
-    """Add a tensor to the main subgraph and return its index.
-
-    dtype: a schema name (INT8). buffer: 0, the empty buffer, for an activation.
-    """
+    """Add a tensor to subgraph 0 and return its index. dtype: a schema name (INT8). buffer: 0 for an activation."""
     quantization = None
     if np.size(scale):
         quantization = schema.QuantizationParametersT(
@@ -139,7 +132,7 @@ def add_tensor(
 
 
 def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None) -> int:
-    """Return the index of an operator code, which is added if missing. operator: schema name (CONV_2D, CUSTOM)."""
+    """Return the index of an operator code, and add it if it is missing. operator: schema name (CONV_2D, CUSTOM)."""
     code = getattr(schema.BuiltinOperator, operator)
     for index, known in enumerate(tree.operatorCodes):
         if _code(known) == code and text(known.customCode) == (custom_code or "") and known.version == 1:
@@ -171,7 +164,7 @@ def rename_tensor(tree: Any, tensor: int, name: str) -> None:
 
 
 def replace_interface(tree: Any, replaced: Mapping[int, int]) -> None:
-    """Replace inputs and outputs of the model, also in its signatures. replaced: new tensor for each old tensor."""
+    """Replace inputs and outputs of the model and its signatures. replaced: new tensor for each replaced tensor."""
     graph = tree.subgraphs[0]
     graph.inputs, graph.outputs = (_mapped(v, replaced) for v in (graph.inputs, graph.outputs))
     for entry in _signature_entries(tree):
@@ -188,9 +181,8 @@ def drop_input(tree: Any, tensor: int) -> None:
 
 
 def drop_unused(tree: Any) -> Mapping[int, int]:
-    """Drop unused tensors of subgraph 0, then unused buffers and operator codes, and renumber all indices.
-
-    Returns the new index of each remaining tensor. Buffer 0, which is empty by convention, stays.
+    """Drop unused tensors of subgraph 0, then unused buffers and operator codes. Return the new index of each remaining
+    tensor. Buffer 0, which is empty by convention, stays.
     """
     tensors = _drop_tensors(tree)
     _drop_opcodes(tree)
@@ -234,7 +226,6 @@ def _drop_buffers(tree: Any) -> None:
 
 
 def _signature_entries(tree: Any) -> list[Any]:
-    """Return the entries of subgraph 0 in all signatures."""
     signatures = [s for s in tree.signatureDefs or () if s.subgraphIndex == 0]
     return [entry for s in signatures for entry in (*(s.inputs or ()), *(s.outputs or ()))]
 
