@@ -30,9 +30,7 @@ def demand(fact: bool | np.bool_) -> None:
 
 
 class LiveRanges(NamedTuple):
-    """Bytes [at, end) of the arena that are live from their write to their last read, inclusive. marks: tags that the
-    write leaves in the arena (arena.py).
-    """
+    """Bytes [at, end) that are live from their write to their last read. marks: tags that the write leaves."""
 
     at: Ints
     end: Ints

@@ -52,9 +52,7 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
 
 
 def _esp_depthwise(op: RowOp, columns: int) -> int:
-    """Return the bytes of ESP-NN's own scratch and of one call's input and output. A call has as many pixels as fit
-    into 2,048 B.
-    """
+    """Return the scratch of ESP-NN and of one call's input and output. A call's pixels fit into 2,048 B."""
     kernel_h, kernel_w, c = op.window.kernel_h, op.window.kernel_w, op.reads[0].c
     nine = kernel_h == kernel_w == 3
     while c % (16 if nine and op.reads[0].c > 8 else 8):

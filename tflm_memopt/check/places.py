@@ -58,9 +58,7 @@ class Place:
         return last - y * w - x if self.is_reversed else y * w + x
 
     def at(self, stripe: Ints | int, y: Ints, x: Ints) -> Ints:
-        """Return the addresses of pixels, or -1 for pixels without an address. stripe: the stripe of the pixels, if
-        stripes recompute rows.
-        """
+        """Return the addresses of pixels (-1: none). stripe: their stripe, if stripes recompute rows."""
         maker, seen = self.maker, self.seen
         if maker is None or not self.inside:
             return self.arena.at(Role.TENSOR, self.tensor, seen.nbytes)[1] + self.pixels(y, x) * seen.c

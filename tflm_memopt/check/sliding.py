@@ -64,9 +64,7 @@ def check_sliding(graph: RowGraph) -> None:
 
 
 def _passed(op: RowOp, held: Mapping[TensorId, _Held]) -> _Held | str | None:
-    """Return the rows of an operator that computes row y from row y of its inputs, None for any other operator, or an
-    error's text.
-    """
+    """Return an element-wise operator's rows, None for any other operator, or an error's text."""
     inputs = [held.get(t) for t in op.inputs]
     rows = [(y, y + 1) for y in range(op.writes.h)]
     if op.has_window or None in inputs or op.state_write or any(reads.h != op.writes.h for reads in op.reads):
@@ -102,9 +100,7 @@ def _through(op: RowOp, of: Op, model: Graph, held: _Held, kept: Mapping[TensorI
 
 
 def _window(op: RowOp, of: Op, model: Graph, height: int) -> _Window | None:
-    """Return TFLM's window along time, or None for an operator that is not checked. height: number of TFLM's input
-    rows.
-    """
+    """Return TFLM's window along time, or None if it is not checked. height: number of TFLM's input rows."""
     if of.type == "FULLY_CONNECTED":
         kernel = model.tensors[of.inputs[1]].shape[1] // op.reads[0].row_bytes
         return _Window(kernel, 1, 1, 0, height - kernel + 1)

@@ -47,9 +47,7 @@ class Traffic:
 
 
 def check_devices(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
-    """Raise PlanError unless the messages of all devices match. devices: the rows that each device exchanges, in the
-    order of device numbers.
-    """
+    """Raise PlanError unless the messages of all devices match. devices: the rows that each one exchanges."""
     for number, rows in enumerate(devices):
         for row in rows:
             own = row.message.sender if row.sends else row.message.receiver

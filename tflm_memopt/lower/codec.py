@@ -96,9 +96,7 @@ def _limits(kind: np.dtype[Any]) -> tuple[int, int]:
 
 
 Shapes = Mapping[str, tuple[Any, ...]]
-"""What the decoder must know from elsewhere to read one record: the shape of each array, the number of records of each
-table, and the name of each used field among fields that share bytes.
-"""
+"""By field, the sizes that a decoder must know from elsewhere. A missing field is not stored."""
 Shaper = Callable[[np.void, Any], Shapes]
 
 

@@ -208,9 +208,7 @@ class _Lowering:
         )
 
     def _copied(self, op: RowOp, weights: NDArray[np.int8] | None) -> CopiedWeights | None:
-        """Return the record of weights that the program copies to the workspace, or None. Raises PlanError for an
-        operator whose weights cannot be copied, and for a copy of the wrong size.
-        """
+        """Return the record of weights that the program copies to the workspace, or None. Raises PlanError."""
         found = self.plan.find(Role.WEIGHTS, op.output)
         if found is None:
             return None

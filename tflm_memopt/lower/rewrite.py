@@ -30,9 +30,7 @@ STREAM_STATE = (2,)
 
 
 def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool) -> bytes:
-    """Return the rewritten model. tree: the original model as schema objects, with `changes` already applied. The
-    function modifies it.
-    """
+    """Return the rewritten model. tree: the original model with `changes` already applied, which is modified."""
     graph, plan, main = planned.graph, planned.plan, tree.subgraphs[0]
     originals = list(main.operators)
     _place_input(tree, graph)

@@ -74,9 +74,7 @@ def svdf_time(context: OperatorContext) -> RowOp:
 
 
 def lstm(context: OperatorContext) -> RowOp:
-    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. Its weights are [out][gate][input, then hidden]. Its `bias` begins with the
-    table of the sigmoid.
-    """
+    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. Its `bias` begins with the table of the sigmoid."""
     x, hidden, cells = (context.input(k) for k in (0, HIDDEN, CELLS))
     steps, units = _steps(context), hidden.elements
     zero_points = zero_point(x), zero_point(hidden)

@@ -31,9 +31,7 @@ _PACKED_ROWS = (Packing.DSP_CONV, Packing.DSP_ADD)
 
 
 def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, whole: bool) -> bool:
-    """Return whether tmo_iterate_pixel() runs an operator whose iterations make one pixel. whole: whether iterations
-    make all channels of a pixel from all taps.
-    """
+    """Return whether tmo_iterate_pixel() runs an operator. whole: whether iterations make all channels of a pixel."""
     if tile > 1 or (tile == 0 and width > 1):
         return False
     if packing is not Packing.NONE:
@@ -42,16 +40,12 @@ def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, 
 
 
 def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
-    """Return whether a call completes the outputs of at least four channels, as tmo_makes_fours() decides. complete:
-    whether iterations compute outputs instead of sums.
-    """
+    """Return the result of tmo_makes_fours(). complete: whether iterations compute outputs instead of sums."""
     return complete and biased and out_channels >= LEAST_DEPTH
 
 
 def gathers(window: Window, in_channels: int, out_channels: int, *, rows: bool) -> bool:
-    """Return whether conv_small() of tmo_conv_ref.c gathers a window's bytes for the DSP extension. rows: whether the
-    convolution reads whole rows.
-    """
+    """Return whether conv_small() of tmo_conv_ref.c gathers windows. rows: whether it reads whole rows."""
     most, least = (GATHERED_ROWS_BYTES, MANY_CHANNELS) if rows else (GATHERED_BYTES, SOME_CHANNELS)
     small = window.kernel_h * window.kernel_w * in_channels <= most and out_channels >= least
     return small or gathers_everywhere(window, in_channels)
@@ -63,9 +57,7 @@ def gathers_everywhere(window: Window, in_channels: int) -> bool:
 
 
 def depthwise_part(window: Window, width: int, tile: int) -> Part:
-    """Return the kernel of a depthwise convolution packed for the DSP extension (tmo_depthwise_packed_row() or
-    tmo_iterate_tile()). tile: columns of an iteration, or 0 for whole rows.
-    """
+    """Return the kernel of a depthwise convolution for the DSP extension. tile: columns of an iteration (0: rows)."""
     dense = (window.kernel_h, window.kernel_w, window.stride_w, window.dilation_w) == (3, 3, 1, 1)
     if tile == 0 and dense and width >= BLOCK_PIXELS - 1 and width != BLOCK_PIXELS + 1:
         return Part.DSP_3X3
@@ -73,18 +65,14 @@ def depthwise_part(window: Window, width: int, tile: int) -> Part:
 
 
 def makes_two_rows(packing: Packing, window: Window, values: int, width: int) -> bool:
-    """Return whether a kernel computes two rows of a packed operator at once (tmo_makes_two_rows()). values: padded
-    number of weights per output channel.
-    """
+    """Return the result of tmo_makes_two_rows(). values: padded number of weights per output channel."""
     if packing is Packing.DSP_DEPTHWISE:
         return depthwise_part(window, width, 0) is Part.DSP_3X3
     return packing is Packing.DSP_CONV and width == FIVE_PIXELS and values <= FIVE_VALUES
 
 
 def pads_rows(window: Window, in_channels: int) -> bool:
-    """Return whether a packed convolution converts rows of a window to int16 word by word (gather_short() of
-    tmo_conv_dsp.c).
-    """
+    """Return whether gather_short() of tmo_conv_dsp.c converts rows of a window to int16 word by word."""
     return window.dilation_w == 1 and -(-window.kernel_w * in_channels // QUAD) * QUAD <= SHORT_ROW
 
 

@@ -67,9 +67,7 @@ _Form = tuple[Rows, tuple[Access, ...], Moves]
 
 
 def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:
-    """Return the form of a COPY with one output row per iteration. If that reads too many rows or is irregular, return
-    another form. Raises Irregular if there is no form.
-    """
+    """Return the form of a COPY with one output row per iteration or, if needed, another form. Raises Irregular."""
     try:
         access, moves = by_rows(index, reads, writes, fill)
         if sum(a.extent for a in access) <= MAX_KERNEL_H:

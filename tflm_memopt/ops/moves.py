@@ -31,9 +31,7 @@ Indices = NDArray[np.int32]
 
 
 class Irregular(Exception):
-    """Raised if bytes do not move in a pattern that a program can express. The message completes a sentence after
-    "because".
-    """
+    """Raised if a program cannot express how bytes move. The message completes a sentence after "because"."""
 
 
 def numbered(shapes: Sequence[tuple[int, ...]]) -> list[Indices]:
@@ -161,9 +159,7 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
 
 
 def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Access]:
-    """Yield possible accesses with these first rows. A first row advances by whole rows in each iteration, or by one
-    row after every few iterations.
-    """
+    """Yield possible accesses: the first row advances in each iteration, or by one after every few iterations."""
     (known,) = np.nonzero(some)
     a = known[0]
     if len(known) == 1:

@@ -90,9 +90,7 @@ LAYOUT = "hwc"
 """Order of a tensor's axes in memory, as reports name it."""
 
 QUAD, OCTET, VECTOR = 4, 8, 16
-"""Values are padded to multiples of these numbers: kernel rows to QUAD, all values to OCTET or, for Helium, to VECTOR.
-QUAD is also the number of channels at once.
-"""
+"""Kernel rows are padded to multiples of QUAD, all values to OCTET, and for Helium all values to VECTOR."""
 OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV, Packing.ESP_CONV)
 """Packings of convolutions that multiply bytes directly."""
 OF_CHANNELS = (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE, Packing.ESP_DEPTHWISE)

@@ -268,9 +268,7 @@ def logical_not(context: OperatorContext) -> RowOp:
 
 
 def sloped(context: OperatorContext) -> RowOp:
-    """Parse RELU, ABS and LEAKY_RELU as a table for int8, and as a factor per sign for int16
-    (micro/kernels/activations.cc, elementwise.cc, kernels/internal/reference/leaky_relu.h).
-    """
+    """Parse RELU, ABS and LEAKY_RELU (micro/kernels/activations.cc, elementwise.cc, reference/leaky_relu.h)."""
     if not _is_int16(context):
         return table(context)
     scale, out = quantization(context.input()).scale[0], quantization(context.output).scale[0]

@@ -137,16 +137,12 @@ def softmax(beta: float, scale_in: float) -> tuple[Multiplier, int]:
 
 
 def softmax_int16_factor(beta: float, scale_in: float) -> float:
-    """Return the real multiplier of SOFTMAX of int16 (CalculateSoftmaxParams, micro/kernels/softmax_common.cc). It maps
-    input differences from [-10, 0] to [-65535, 0].
-    """
+    """Return the real multiplier of SOFTMAX of int16 (CalculateSoftmaxParams, micro/kernels/softmax_common.cc)."""
     return scale_in * beta / (10.0 / 65535.0)
 
 
 def log2(scale: float) -> tuple[int, float]:
-    """Return the nearest integer to a scale's logarithm, and the distance from it, in float32 like CheckedLog2
-    (kernels/internal/quantization_util.cc).
-    """
+    """Return the nearest integer to a scale's logarithm, and the distance from it, like CheckedLog2 in float32."""
     log = np.float32(np.log(np.float32(scale))) * (np.float32(1) / np.float32(np.log(np.float32(2))))
     nearest = round_away(float(log))
     return nearest, abs(float(log) - nearest)
@@ -211,9 +207,7 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
     "RELU_N1_TO_1": FloatRange.RELU_N1_TO_1,
     "RELU6": FloatRange.RELU6,
 }
-"""Output limits of float32 by fused activation (CalculateActivationRange, kernels/kernel_util.h). UNLIMITED is an
-activation of this package, for operators that a rewrite rule adds.
-"""
+"""Output limits of float32 by fused activation. UNLIMITED is for operators that a rewrite rule adds."""
 
 
 def float_form(limits: FloatRange, function: FloatFunction) -> int:

@@ -450,9 +450,7 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """Whether an iteration writes the last byte of its output after all reads, so that this byte may overlap the
-        inputs. With two cores this is never so, since neither core knows what the other one has read.
-        """
+        """Whether the last byte of an output is written after all reads. With two cores this is never certain."""
         return self.is_convolution and self.packing is Packing.NONE and not self.second
 
     @property

@@ -197,9 +197,7 @@ class _Possible:
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
-    """Yield splits that give core 0 about the fraction `first` of the work. With each split, also yield the fraction of
-    the work that both cores repeat.
-    """
+    """Yield splits with about the fraction `first` of the work for core 0, each after the fraction done twice."""
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
         return

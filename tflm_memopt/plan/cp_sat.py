@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 WORKERS = 1
-"""Number of threads of a search. With one thread, deterministic time and a fixed seed, CP-SAT gives the same plans on
-every machine.
-"""
+"""Number of threads of a search. Several threads would give other plans on other machines."""
 NAME = "ortools.sat.python.cp_model"
 
 

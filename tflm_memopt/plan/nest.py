@@ -32,9 +32,7 @@ class LoopNest:
     channel_groups: int = 1
     """Number of channel groups. Each group passes through the stripe once and makes its own channels of every pixel."""
     sums: bool = False
-    """Whether each channel group adds to int32 sums of all channels (the projection of FDT). One more pass over the
-    stripe then turns the sums into pixels.
-    """
+    """Whether channel groups add to int32 sums (the projection of FDT). A last pass turns the sums into pixels."""
 
     @property
     def recomputes(self) -> bool:

@@ -17,9 +17,7 @@ LEAST = 2.1
 
 
 def tell(progress: Progress, log: Log, operators: int, layouts: float, searches: int, started: float) -> None:
-    """Report the remaining time whenever a search has found its groups. layouts: seconds of exact layouts per plan.
-    searches: number of searches. started: start of the conversion by time.monotonic().
-    """
+    """Report the remaining time whenever a search has found its groups. layouts: seconds of layouts per plan."""
     found = 0
 
     def groups_found() -> None:

@@ -65,9 +65,7 @@ def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...
 
 
 def with_passes(graph: RowGraph, passes: Sequence[Rematerialisation]) -> RowGraph:
-    """Return the graph with the given operators repeated just before their reader. Raises PlanError if they cannot be
-    repeated there.
-    """
+    """Return the graph with the given operators repeated before their reader. Raises PlanError."""
     for second in passes:
         graph = _with_pass(graph, second)
     return replace(graph, passes=tuple(passes))

@@ -41,9 +41,7 @@ class AnnotatedGraph:
 
 
 def to_row_ops(graph: Graph) -> Mapping[int, Support]:
-    """By Op.index, return the row form of each operator, or the reason why it stays builtin. The function never raises
-    for a graph from read(). RowOp.inputs are the tensors that hold the bytes, not their views.
-    """
+    """By Op.index, return the row form of each operator, or why it stays builtin. Never raises for read() graphs."""
     aliases = views(graph)
     written: dict[TensorId, Rows] = {}
     support: dict[int, Support] = {}

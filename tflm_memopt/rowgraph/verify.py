@@ -1,6 +1,4 @@
-"""Verifies the rules on which planner, checker and lowering rely, after each step that changes a row graph. A broken
-rule reveals a bug of the previous step, and is reported with its name.
-"""
+"""Verifies a row graph by named rules after each step that changes it. A broken rule reveals a bug of the step."""
 
 from __future__ import annotations
 

@@ -101,9 +101,7 @@ def _runs(values: Ints) -> list[tuple[int, int]]:
 
 
 def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the number, the write and the last read of every pixel of a column window. base: for each iteration, the
-    number of column 0 of its row.
-    """
+    """Return number, write and last read of a column window's pixels. base: number of column 0 of each row."""
     u = producer.units
     x0, x1 = u.x0[life.unit[mine]], u.x1[life.unit[mine]]
     length = x1 - x0

@@ -16,9 +16,7 @@ from tflm_memopt.rowgraph.graph import AccessOrder
 def kernel_ranges(
     dying: Mapping[TensorId, AccessOrder], born: TensorId, scratch: int, sizes: Mapping[TensorId, int]
 ) -> Iterator[LiveRange]:
-    """Yield the live bytes of inputs that the output may overwrite, of the output, and of the scratch. At first all
-    bytes of an input are live, since TFLM's scratch must not overlap them.
-    """
+    """Yield the live bytes of buffers. At first whole inputs are live, since TFLM's scratch must not overlap them."""
     steps = 0
     for tensor, order in dying.items():
         steps = int(order.written.max(initial=-1)) + 1

@@ -227,9 +227,7 @@ def most_alive(ranges: Iterable[LiveRange]) -> int:
 
 
 def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
-    """Return the minimum distance from the start of `lower` to that of `upper`, by (lower, upper), if both are live
-    together.
-    """
+    """Return the minimum distances from the start of `lower` to that of `upper`, if both are live together."""
     result: dict[tuple[int, int], int] = {}
     live = [r.top > r.bottom for r in ranges]
     for u, a in enumerate(ranges):

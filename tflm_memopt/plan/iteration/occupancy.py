@@ -1,6 +1,4 @@
-"""Finds the live bytes of every buffer over time, for the memory map. The iterations of each group are merged into a
-few moments, each with the widest range of a buffer.
-"""
+"""Finds the live bytes of every buffer over time, in a few moments per group, for the memory map."""
 
 from __future__ import annotations
 

@@ -374,9 +374,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """Return Member.batches for an operator that makes whole rows. Each call of its kernel ends where most readers stop
-    reading, so that no row is computed early. A reader may request several rows one after the other.
-    """
+    """Return Member.batches for whole rows. A call ends where most readers stop reading, so no row is early."""
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)
     shift = int(np.bincount(need[last] % most).argmax())

@@ -140,9 +140,7 @@ def _dsp_dense(w: Windows, done: Work) -> Work:
 
 
 def _mve_conv(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_mve.c, which computes four channels for two pixels, or eight for one. For the remaining channels,
-    one pixel takes as long as two.
-    """
+    """Model tmo_conv_mve.c: four channels for two pixels, or eight for one. A rest takes as long for one as for two."""
     op, channels, values = w.op, w.out_channels, _values(w, Packing.MVE_CONV)
     batches, twos = _batches(w, Packing.MVE_CONV, values)
     pairs, singles = w.pixels - batches, 2 * batches - w.pixels
@@ -184,9 +182,7 @@ def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
 
 
 def _rvv_conv(w: Windows, done: Work) -> Work:
-    """Model tmo_vectors.c, which computes vectors of output channels for two pixels at once, or four for few channels.
-    int32 vectors have at least 16 bytes.
-    """
+    """Model tmo_vectors.c: vectors of output channels for two pixels at once, or four for few channels."""
     values, kernel = _values(w, Packing.RVV_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     few = w.out_channels <= VECTOR
     direct = kernel == (1, 1) and (w.rows or w.columns == 1)
@@ -245,9 +241,7 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
 
 
 def _dsp_nine(w: Windows, done: Work) -> Work:
-    """Model dsp_nine_row() and convolve_nine(): a call computes RUNS_AT_ONCE runs of pixels that share constants. In a
-    tile each pixel is a run, and convolve_four() computes up to four pixels in a call.
-    """
+    """Model dsp_nine_row(), convolve_nine() and, in tiles, convolve_four(): runs of pixels share constants."""
     fours = -(-w.out_channels // 4)
     inside = int((w.wide == w.op.window.kernel_w).sum()) if w.rows else 1
     whole = (w.high == w.op.window.kernel_h) & (inside > 0)

@@ -21,9 +21,7 @@ SUMS_AT_ONCE = 32
 
 
 def _conv(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_ref.c, which processes runs of contiguous bytes for each channel, eight or four bytes at once.
-    Bytes of small windows are gathered first. The DSP extension computes four output channels from each input byte.
-    """
+    """Model tmo_conv_ref.c: runs of bytes for each channel. The DSP extension computes four channels at once."""
     if not w.makes_fours:
         return in_fours(_runs(w, done), w.out_channels)
     window, c = w.op.window, w.in_channels
@@ -44,9 +42,7 @@ def _conv(w: Windows, done: Work) -> Work:
 
 
 def in_fours(done: Work, channels: int) -> Work:
-    """Add the work of tmo_dsp_sums(), which multiplies runs of bytes by four channels at once, and then by single
-    channels. `loops` and `quads` are sums over all channels.
-    """
+    """Add the work of tmo_dsp_sums(): four channels at once, then single ones. `loops` and `quads` are for all."""
     runs, words = done.loops / channels, done.quads / channels
     alone = channels % 4
     return replace(
@@ -114,9 +110,7 @@ def _filter16(w: Windows, done: Work) -> Work:
 
 
 def _pool(w: Windows, done: Work) -> Work:
-    """Model tmo_generated_pool.c, which computes four channels at once, tap by tap or row by row. With the DSP
-    extension, MAX_POOL compares words of four channels, of which the last may overlap the one before.
-    """
+    """Model tmo_generated_pool.c: four channels at once. The DSP extension compares words of four channels."""
     c, rows = w.out_channels, w.row_windows if w.rows else w.taps
     done = replace(
         done, loops=rows * c, quads=w.pixels * (c // 4), singles=w.pixels * (c % 4), runs=rows * (c // 4 + c % 4),
@@ -129,9 +123,7 @@ def _pool(w: Windows, done: Work) -> Work:
 
 
 def _softmax(w: Windows, done: Work) -> Work:
-    """Model tmo_generated_softmax.c. The maximum and values far below it need no exponential. All int8 values are
-    assumed to be equally likely.
-    """
+    """Model tmo_generated_softmax.c for random values. Values far below the maximum need no exponential."""
     return replace(done, pieces=(done.written - w.pixels) * min(1.0, -w.op.param / 256))
 
 

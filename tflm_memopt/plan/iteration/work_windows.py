@@ -95,9 +95,7 @@ class Windows:
         return full
 
     def gathered_alone(self, at_once: Ints) -> int:
-        """Return the number of windows that are gathered one at a time. at_once: for each column, whether its window is
-        gathered with others if no row is clipped.
-        """
+        """Return how many windows are gathered alone. at_once: whether unclipped windows of a column are not."""
         return self.pixels - int(self._at_height(at_once).sum())
 
 

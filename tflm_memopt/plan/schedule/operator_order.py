@@ -25,9 +25,7 @@ SECONDS = 0.4
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
-    """Return the graph in each distinct order, beginning with the model's own. A model with a streamed input keeps its
-    order. Devices that exchange rows keep their order, too, which is free of deadlock.
-    """
+    """Return the graph in each distinct order, the model's own first. Streamed inputs and devices allow no other."""
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)
     nodes: list[BuiltinNode | int] = []
