@@ -125,8 +125,8 @@ def depthwise(node: Node, *, dsp: bool = True) -> Found:
 def dense(node: Node, *, dsp: bool = True) -> Found:
     """Return the work of arm_nn_vec_mat_mult_t_s8.c.
 
-    The kernel computes two outputs and four values at once or, without the DSP extension, three outputs at once. It
-    computes the remaining outputs singly.
+    The kernel computes two outputs and four values at once or, without the DSP extension, three outputs at once. The
+    remaining outputs are computed singly.
     """
     units = max(1, node.dim("i1", 0))
     depth, batches = node.elements("i1") // units, node.elements("o0") // units

@@ -1,7 +1,7 @@
 """Estimate the instructions of a plan on a core from the work of its operators.
 
-Multiply-accumulates alone mislead (msf-CNN, section 8.3): a plan also pays for every byte that it reads and writes, for
-weights that it fetches again, for each pixel, and for each iteration. costs.json has these costs for each kernel,
+Multiply-accumulates alone mislead (msf-CNN, section 8.3). A plan also pays for bytes that it reads and writes, for
+weights that it fetches again, and for each pixel and each iteration. costs.json has these costs for each kernel,
 fitted to counted instructions (benchmarks/costs.py).
 """
 
@@ -43,9 +43,7 @@ class Work:
     """Number of pixels under the operator's windows."""
     iterations: float = 0
     calls: float = 0
-    """Number of times that iterations of the operator begin that follow each other, along one row of tiles or from row
-    to row. The executor runs them in one call.
-    """
+    """Number of calls in which the executor runs consecutive iterations, along one row of tiles or from row to row."""
     rows: float = 0
     """Number of rows that are looked up, in all windows or, if the operator adds up its input, of outputs."""
     loops: float = 0
@@ -87,7 +85,7 @@ Cost = Literal["macs", "instructions", "time"]
 """Names of the costs by which plans are compared, in addition to bytes of the arena."""
 COSTS: tuple[Cost, ...] = get_args(Cost)
 Costs = Mapping[str, Mapping[str, float]]
-"""By kernel, the instructions per unit of each kind of work that costs any."""
+"""Instructions per unit of each kind of work, by kernel."""
 
 MESSAGES: Mapping[str, tuple[float, float]] = {
     "cortex-m0": (1000, 19.9),
@@ -111,13 +109,13 @@ class Table:
     """Digest of the C library's code that was counted (benchmarks/costs.py), empty for an older library."""
     kernels: Costs
     plans: int
-    """Number of plans that were counted, but not used for the fit. The next three fields are errors of the estimates
-    for these plans: the median, and the largest overestimate and underestimate, as fractions of the counted
-    instructions.
-    """
+    """Number of plans that were counted, but not used for the fit."""
     median: float
+    """Median error of the estimates for counted plans, as a fraction of the counted instructions."""
     high: float
+    """Largest overestimate of a counted plan, as a fraction of the counted instructions."""
     low: float
+    """Largest underestimate of a counted plan, as a fraction of the counted instructions."""
 
     @property
     def worst(self) -> float:

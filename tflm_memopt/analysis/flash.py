@@ -50,9 +50,9 @@ class Firmware:
     rewritten: bool = False
     """Whether the model needs the C library."""
     packed: frozenset[Family] = frozenset()
-    """Families of cores for which the model's programs are packed. A board must support all of them."""
+    """Families of cores for which the model's programs are packed."""
     interpreter: bool = True
-    """Whether TFLM runs the model. If not, it is a C module."""
+    """Whether TFLM runs the model instead of a C module."""
 
     def on(self, core: str) -> Footprint:
         """Return the footprint on a core. An unmeasured core counts as the core OTHERS."""

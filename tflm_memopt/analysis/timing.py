@@ -256,7 +256,7 @@ class Clock:
         return _widened(self.rates.builtin(counts), *((costs.high, costs.low) if costs else (0, 0)))
 
     def milliseconds(self, cycles: Span | None) -> Span | None:
-        """Convert the lower and upper bound of cycles to milliseconds; None stays None."""
+        """Convert the lower and upper bound of cycles to milliseconds, or None to None."""
         return (round(cycles[0] / self.mhz / 1000, 3), round(cycles[1] / self.mhz / 1000, 3)) if cycles else None
 
     def within(self, milliseconds: float) -> float:
@@ -332,8 +332,8 @@ class Time:
     def change(self) -> Span | None:
         """Minimum and maximum of the relative change of the time or, if times are unknown, of the instructions.
 
-        The result is None if both are unknown. The relative error of the cycle model is assumed to be the same before
-        and after the rewrite. So the lower bounds of both times are compared, and the upper bounds.
+        The result is None if both are unknown. The lower bounds of both times are compared, and the upper bounds,
+        because the cycle model is assumed to have the same error before and after the rewrite.
         """
         before, after = self.original, self.rewritten
         if not (before and after):

@@ -90,7 +90,7 @@ class DevicesReport:
     room: int
     """Bytes that the buffer of a link needs at least if senders wait for room in it."""
     room_for_all: int
-    """Bytes that the buffer of a link without flow control needs. It holds all messages of an inference."""
+    """Bytes that the buffer of a link without flow control needs for all messages of an inference."""
     identity: int
     """Number in every message, which all models of one conversion have in common."""
     seconds: float
@@ -166,7 +166,7 @@ class DevicesPoint:
     """A split of a network. No other split is better both in the memory of the largest device and in time."""
 
     devices: int
-    """Number of devices that run operators. It is 1 if the first device runs the whole network."""
+    """Number of devices that run operators, which is 1 if the first device runs the whole network."""
     rows: tuple[int, ...]
     """Operators split by rows, as in DevicesReport."""
     overlap: tuple[int, ...]

@@ -15,7 +15,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class PointReport:
-    """A plan that no other plan beats both in bytes and in the cost of the exploration. It was checked and lowered."""
+    """A checked and lowered plan that no other plan beats both in bytes and in the cost of the exploration."""
 
     overhead: float
     """F, the executed multiply-accumulates divided by those of the original model."""

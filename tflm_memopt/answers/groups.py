@@ -55,7 +55,7 @@ class StageReport:
     sums: bool
     """Whether the operator adds int32 sums, one input row or one channel group at a time."""
     packed: bool
-    """Whether a packed kernel of the target runs the operator. If not, a generic kernel runs it."""
+    """Whether a packed kernel of the target runs the operator instead of a generic kernel."""
     rematerialised: bool = False
     """Whether the operator computes a tensor a second time, instead of keeping it until a reduction over it ends."""
 

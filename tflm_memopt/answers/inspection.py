@@ -35,7 +35,7 @@ class OperatorReport:
     channels: int
     """Number of the operator's output channels, if it has weights."""
     dead_channels: int
-    """Number of output channels that cannot influence any output of the model. They are removed."""
+    """Number of output channels that are removed because they cannot influence any output of the model."""
     live_bytes: int
     """Bytes of activations that are live while the operator runs."""
     supported: bool

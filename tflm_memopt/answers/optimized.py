@@ -26,7 +26,7 @@ class Sample:
     inputs: tuple[bytes, ...]
     outputs: tuple[bytes, ...]
     real: bool = False
-    """Whether the inputs are an example from the user. If not, they are random."""
+    """Whether the inputs are an example from the user instead of random values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,8 +56,8 @@ class Balance:
     """Core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """Growth of the model, plus the library, plus TFLM kernels that only the rewritten model needs. This sum is
-    negative if the .tflite file shrinks by more than library and kernels add.
+    """Growth of the model, plus the library, plus TFLM kernels that only the rewritten model needs. The sum is negative
+    if the .tflite file shrinks by more than library and kernels add.
     """
     model: int
     """Growth of the .tflite file."""
@@ -238,7 +238,7 @@ class Report:
     arena_size: int | None = None
     """Bytes to declare for the arena for every build of TFLM that NAME_ops.h names, or None if they are unknown."""
     interpreter: bool = True
-    """Whether TFLM runs the rewritten model. If not, `arena` and `footprint` are those of the C module."""
+    """Whether `arena` and `footprint` are for TFLM instead of a C module."""
     footprint: Footprints | None = None
     """Flash that inference needs before and after the rewrite."""
     original_refused: str = ""

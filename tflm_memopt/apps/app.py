@@ -58,8 +58,8 @@ class App:
     concurrent: Sequence[Collection[str]] = ()
     """Groups of models. All models of a group may run at the same time."""
     yields: float | None = None
-    """Maximum time between two pauses, in milliseconds, or None if no model pauses. Of two models that may run at the
-    same time, the model that takes longer pauses for the other. Without pauses, both models share no bytes.
+    """Maximum time between two pauses, in milliseconds, or None if no model pauses. The longer one of two models that
+    may run at the same time pauses for the shorter one. Without pauses, two such models share no bytes.
     """
     ram: int | None = None
     """Limit of the shared arena, in bytes."""

@@ -31,9 +31,9 @@ class Yielding:
 
 
 def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
-    """Return the models that pause. Of two models that may run at the same time, the model that takes longer pauses.
+    """Return the models that pause, which are the longer models of pairs that may run at the same time.
 
-    Raises UsageError if such a model cannot pause.
+    Raises UsageError if a longer model cannot pause.
     """
     if app.yields is None:
         return []

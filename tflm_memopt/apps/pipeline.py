@@ -18,10 +18,9 @@ from tflm_memopt.rewrite.partitions import partitions
 
 
 def expanded(app: App) -> App:
-    """Return the application in which each pipeline NAME becomes the models NAME_1, NAME_2, and so on.
+    """Return the application in which each pipeline NAME becomes models NAME_1, NAME_2, ... that may run together.
 
-    These models may run at the same time. Raises UsageError for partitions that do not form a pipeline, and for names
-    that other models have.
+    Raises UsageError for partitions that do not form a pipeline, and for names that other models have.
     """
     if not any(entry.pipeline for entry in app.models.values()):
         return app

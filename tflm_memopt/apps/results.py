@@ -56,7 +56,7 @@ class AppReport:
 
     app: str
     arena: Arena
-    """Arena of all models together. Their interpreters share one MicroAllocator, unless they are C modules."""
+    """Arena of all models, whose interpreters share one MicroAllocator, or of their C modules."""
     arena_size: int | None
     """Bytes to declare for the arena, enough for any build of TFLM with this pointer width, or None for C modules."""
     apart: int
@@ -78,7 +78,7 @@ class AppReport:
     ram_limit: int | None
     seconds: float
     interpreter: bool = True
-    """Whether TFLM runs the models. If not, they are C modules."""
+    """Whether TFLM runs the models instead of C modules."""
     slow: int = 0
     """Bytes of the slow memory that the models share."""
     slow_offsets: Mapping[str, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The command `inspect`. It has a module of its own, which does not import the planner."""
+"""The command `inspect`. This module does not import the planner, so that the command starts quickly."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """Compare the constants of a rewritten model with those of the original, without running a model.
 
-A program does not name the original operators that it replaces. So each operator of a program must have the weights,
-biases and scales of an operator of the original, and the writers of both operators' inputs must be equal, too. Each
+A program does not name the original operators that it replaces. Each operator of a program must have the weights,
+biases and scales of an operator of the original. The writers of the inputs of both operators must be equal, too. Each
 operator of the original must be found. Constants of builtin operators must have the original's bytes. Programs store
-constants in several forms: without dead channels, in parts on several devices, or with rows in reverse order.
+constants
+in several forms: without dead channels, in parts on several devices, or with rows in reverse order.
 """
 
 from __future__ import annotations

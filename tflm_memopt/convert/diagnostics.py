@@ -1,7 +1,7 @@
 """Explain why a model does not fit: the bytes that it needs, and the nearest alternatives, each of which was tried.
 
 An int8 interface, a streamed input, and both together are tried without recompute. Only the alternative with the least
-RAM is also tried with recompute. So the number of conversions to try is small for any model.
+RAM is also tried with recompute.
 """
 
 from __future__ import annotations

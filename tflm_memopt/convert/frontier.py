@@ -95,7 +95,7 @@ class Plans:
 
     @cached_property
     def least_macs(self) -> int:
-        """Fewest multiply-accumulates of a plan. They are fewer than `macs` if some values are never read."""
+        """Fewest multiply-accumulates of a plan, which are below `macs` if some values are never read."""
         return min(planner.points()[-1].macs for planner in self._once)
 
     @cached_property

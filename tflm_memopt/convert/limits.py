@@ -13,7 +13,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class FlashLimit:
-    """Limit of flash in bytes for model, C library and TFLM. Their code is counted for `core` (analysis/flash.py)."""
+    """Limit of flash in bytes for the model and for the code of the C library and TFLM on a core."""
 
     nbytes: int
     core: str
@@ -26,7 +26,7 @@ class SlowMemory:
     nbytes: int
     cost: SlowCost
     asked: bool = True
-    """Whether the user asked for slow memory. If not, the board has it."""
+    """Whether the user asked for slow memory, instead of a board having it."""
     clock: Clock | None = None
     """Clock for the time of plans that use slow memory, or None if their time is unknown."""
 

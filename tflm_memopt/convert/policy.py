@@ -181,9 +181,8 @@ def _on_board(
     """Return the plan without recompute that has the smallest product of arena and time, and a faster plan or None.
 
     The chosen plan must not be slower than the original, and must save at least half as much RAM as the plan `least`.
-    The plan `least` and the plan of whole rows are tried first. If neither of them meets both conditions, all plans of
-    explore() are tried. If all plans are slower than the original, the chosen plan may take at most SLOWER times the
-    least arena of a generic program.
+    The plan `least` and the plan of whole rows are tried before all plans of explore(). If all plans are slower than
+    the original, the chosen plan may take at most SLOWER times the least arena of a generic program.
     """
 
     def timed(plan: Costed) -> _Timed:
@@ -266,9 +265,9 @@ def _in_time(costed: by_instructions.Costed, limits: Limits) -> bool:
 def _within(conversion: Conversion, asked: Request) -> Conversion:
     """Return the conversion with suitable limits of tiled groups.
 
-    Packed kernels are slow on single pixels. So a packed model without recompute gets whole rows and all channels if
-    that takes at most ROOM bytes more. For ESP-NN, single pixels are also allowed, and the arena may take SHARE times
-    the bytes.
+    Packed kernels are slow on single pixels. A packed model without recompute gets whole rows and all channels if that
+    takes at most ROOM bytes more. For ESP-NN, single pixels are also allowed, and the arena may take SHARE times the
+    bytes.
     """
     limits = asked.limits
     if limits.timed and limits.overhead is None:
@@ -305,7 +304,7 @@ def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: st
 
     A rewrite is worthwhile if it saves as many bytes of RAM as model, library and new kernels add to flash. TFLM's
     kernels that the rewritten model does not need count as saved only if the rewrite saves the fraction LITTLE of the
-    arena. Their sizes are estimates, and the firmware may keep them for other models.
+    arena, because the firmware may keep these kernels for other models.
 
     arenas: bytes of the arena before and after. core: core for which the library's code is counted.
     """

@@ -59,7 +59,7 @@ class Request:
     cost: Cost = "macs"
     """Default cost for explore(): the most precise cost that is known for the core."""
     interpreter: bool = True
-    """Whether TFLM runs the rewritten model. If not, it becomes a C module."""
+    """Whether TFLM runs the rewritten model instead of a C module."""
     if_worthwhile: bool = False
     """Whether a model is left unchanged if its rewrite adds more flash than it saves RAM."""
     weights: Weights = "auto"

@@ -1,8 +1,8 @@
 """Chooses the chains of builtin operators that run in parts for the least arena.
 
-The search is greedy. It considers all chains through the operator with the most live bytes, in any number of stripes or
-channel groups. It ranks the chains by the bytes of live tensors, plans the best of them, and takes the chain with the
-least arena. The search repeats this as long as the arena shrinks. The arena includes the tail bytes of new operators.
+The search is greedy. As long as the arena shrinks, it takes one more chain. The search ranks all chains through the
+operator with the most live bytes, in any number of stripes or channel groups, by the bytes of live tensors. The best
+chains are planned, and the chain with the least arena is taken. The arena includes the tail bytes of new operators.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Verifies that two models compute the same outputs. Both models run, and their constants are compared."""
+"""Verifies that two models compute the same outputs, by running them and by comparing their constants."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
 """Chooses how to split a network: for the least memory, for the least time within a limit, or all undominated splits.
 
-Plans of two families of splits are compared. In the first family, each device runs whole operators (stages.py). In the
-second family, all devices share each layer: the first layers by rows, with or without exchange of rows, and later
-layers by channels. With a limit, more splits of the second family are tried: any number of the first layers runs by
-rows or on the first device alone, and the last layers may also run on the first device alone. Such splits are first
-compared by three figures of their graphs: the weights and feature maps of the largest device, the multiply-accumulates
-of the busiest device, and the bytes sent. Only splits that are undominated in these figures are converted.
+Plans of two families of splits are compared. Either each device runs whole operators (stages.py), or all devices share
+the first layers by rows, with or without exchange of rows, and later layers by channels. With a limit, more splits of
+shared layers are tried. In these splits, the first layers may also run on the first device alone, and so may the last
+layers. Splits are first compared by three figures of their graphs: the bytes of the largest device, the
+multiply-accumulates of the busiest device, and the bytes sent. Only undominated splits are converted.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ Planning = Callable[[int, int], None]
 
 
 def choose(network: Network, devices: int, memory: Memory | None, planning: Planning) -> OptimizedDevices:
-    """Return the split with the smallest arena of the largest device. Of equal splits, the one that sends the fewest
-    bytes is returned.
+    """Return the split with the smallest arena of the largest device and, among equal splits, the fewest bytes sent.
 
     Splits that hardly divide the weights are worse than other splits, and splits that need a larger arena than one
     device alone are worst. With a memory limit, return the fastest split that fits. If the link speed is unknown,

@@ -16,7 +16,7 @@ from tflm_memopt.model.reader import Model
 
 
 def device_models(source: Model, shared: DeviceGraphs) -> tuple[bytes, ...]:
-    """Return the model of each device. Its custom operators exchange rows with other devices (ops/message.py)."""
+    """Return the model of each device, whose custom operators exchange rows with other devices (ops/message.py)."""
     return tuple(_model(source, graph, shared) for graph in shared.graphs)
 
 

@@ -112,8 +112,8 @@ class Network:
     name: str
     asked: Request
     optimize: Callable[[bytes, str, bool], tuple[Optimized, Planned | None]]
-    """Function that converts the model of a device. Its arguments are the model, the model's name, and whether the
-    limit of instructions applies. The plan that it returns is None if the model is not rewritten.
+    """Function that converts the model of a device with this name. The last argument states whether the limit of
+    instructions applies. The plan that the function returns is None if the model is not rewritten.
     """
     line: LinkSpeed | None = None
     """Speed of the link between two devices. If the speed is None, times are not estimated."""

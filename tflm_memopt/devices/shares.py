@@ -328,7 +328,7 @@ class _Sharer(Tiles):
         return bounds(size, self.devices, self.portions)
 
     def _adding(self, output: TensorId) -> list[tuple[int, tuple[int, int]]]:
-        """Return the devices that add the partial sums of an output, and the channels that each of them adds."""
+        """Return the devices that add the partial sums of an output, and the channels that each device adds."""
         readers = self.graph.consumers(output)
         whole = {self.at.get(op.index, 0) if self.shardings[op.index] is DeviceSharding.WHOLE else -1 for op in readers}
         alone = whole | ({0} if output in self.graph.outputs else set())

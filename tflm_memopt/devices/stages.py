@@ -1,12 +1,12 @@
 """Splits a network into stages. A stage consists of consecutive operators that one device runs.
 
 Each device runs one stage, and the first device may also run the last operators, since it returns the output. Tensors
-between stages are sent row by row, so that no device holds them whole. A layer with more weights than an even part of
-all weights is in no stage. All devices share such a layer by channels.
+between stages are sent row by row, so that no device holds them whole. Layers with more weights than an even part of
+all weights are in no stage, but all devices share their channels.
 
-For a few cuts, the network is planned as two stages on two devices. These plans bound the arena of each stage: it is at
-most the arena of all operators up to the stage's end, and at most that of all operators from the stage's start on.
-Arrangements of stages are chosen by these bounds and then planned.
+For a few cuts, the network is planned as two stages on two devices. These plans bound the arena of each stage: no stage
+needs a larger arena than all operators up to its end, or than all operators from its start on. Arrangements of stages
+are chosen by these bounds and then planned.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class SplitCost(NamedTuple):
     """The cost of a split. Costs are compared field by field, and the smaller cost is preferred."""
 
     exceeds_alone: int
-    """0 if no device needs a larger arena than one device that runs the whole network. Otherwise 1 if the state of the
-    links is larger than the difference, else 2.
+    """0 if no device needs a larger arena than one device that runs the whole network, 1 if the difference is at most
+    the state of the links, and 2 if it is larger.
     """
     weights: float
     """Flash of the largest device, relative to an even part of a single device's flash, and at least FAIR_PART."""
@@ -171,9 +171,8 @@ class _Arranging:
     """Planned arenas of stages other than the first, by the stage's first and last cut."""
 
     def with_first(self, first: int) -> Iterator[Partial]:
-        """Yield the best arrangements whose first stage ends at cut `first`. The first device also runs the last stage.
-
-        Either of the first device's stages may be empty. The device then sends the input, or receives the output.
+        """Yield the best arrangements whose first stage ends at cut `first`. The first device also runs the
+        last stage.
         """
         cuts, count = self.cuts, len(self.cuts)
         states = {first: [Partial(cost(cuts[first].before, 0, cuts[first].sent, self.alone), (first,))]}

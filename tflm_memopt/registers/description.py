@@ -83,7 +83,7 @@ class Field:
     read_invalidates: tuple[FieldName, ...] = ()
     """Fields that a read of the field changes (rse). If a read changes the field itself, its reads stay separate."""
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that a write of the field changes (wse). If the field is one of them, each write can be observed."""
+    """Fields that a write of the field changes (wse). If a write changes the field itself, each write is observable."""
     place: BitPlace = BitPlace(0)
     register_bits: int = WORD
     reset: int | None = None

@@ -131,8 +131,8 @@ class _Places:
     def placed(self) -> Layout:
         """Choose the layout with the fewest accesses in the driver's text.
 
-        A write to a register with other fields must first read the register. So combinations of fields that cost more
-        accesses than they save are dropped, the least frequent first.
+        A write to a register with other fields must first read the register. Combinations of fields that cost more
+        accesses than they save are therefore dropped, the least frequent first.
         """
         wanted = self.combinations()
         best = layout.place(self.groups, wanted)

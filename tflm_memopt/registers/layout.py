@@ -115,8 +115,7 @@ def fixed(groups: Groups) -> Layout:
 
 
 def place(groups: Groups, regions: Iterable[Combination]) -> Layout:
-    """Place fields by a heuristic. It places the most frequent combinations first, and of equally frequent ones those
-    with more fields.
+    """Place fields by a heuristic, which begins with the most frequent and largest combinations.
 
     regions: the fields of each access region of the driver. Fields whose accesses have effects get registers of their
     own.

@@ -20,7 +20,7 @@ CursorKind: Any = cindex.CursorKind
 
 HERE = Path(__file__).parent
 PRELUDE = "prelude.h"
-"""Name of a header that exists only for the parser. It is included before the first line of a file."""
+"""Name of a header that the parser includes before the first line of a file."""
 WORDS = "register_words.h"
 KEYWORDS = "bfGroup", "interrupt_handler"
 """Words of the language extension that may also occur in a driver."""

@@ -10,7 +10,7 @@ from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.results import Optimized
 
 WIDTH = 480
-"""Width of a plot in pixels. Its text stays readable if a page shows the plot 400 pixels wide."""
+"""Width of a plot in pixels. The text of a plot stays readable if a page shows the plot 400 pixels wide."""
 HEIGHT = 240
 """Height of each memory map in pixels."""
 

@@ -122,7 +122,7 @@ class BoardFit:
     only_external: bool = False
     """Whether the arena fits only into the board's external RAM."""
     known: bool = True
-    """Whether the arena use of all operators is known. If not, `ram_left` is an upper bound and `fits` is False."""
+    """Whether the arena use of all operators is known. If it is unknown, `ram_left` is an upper bound."""
     runs: bool = True
     """Whether the board's core can run the packed programs."""
     slow_left: int = 0

@@ -6,7 +6,7 @@
 
 typedef struct {
   int pixel_clock_rises; /* edge of the clock at which pixels are valid */
-  int hsync_high;        /* level of the signal while there are no pixels */
+  int hsync_high;        /* level of the signal between the pixels of two rows or frames */
   int vsync_high;
   uint8_t skip;     /* 0 to take every frame, 1 for every second, 2 for every fourth */
   uint16_t x, y;    /* first pixel and first line of the window */
@@ -18,10 +18,10 @@ typedef enum { CAMERA_OK = 0, CAMERA_TIMEOUT = -1, CAMERA_OVERRUN = -2 } camera_
 
 void camera_configure(const camera_config *config);
 
-/* Begins a frame. The rows of the frame come one after the other into the two buffers in turn, each of config->width bytes. */
+/* Begins a frame. Its rows are stored alternately in two buffers of config->width bytes each. */
 void camera_start(uint32_t rows0, uint32_t rows1);
 
-/* Waits until a row is complete. *row is set to 0 or 1, the buffer that holds it. */
+/* Waits until a row is complete, and sets *row to 0 or 1, the number of the buffer that holds the row. */
 camera_status camera_wait_row(int *row);
 
 /* Ends the frame. */

@@ -1,6 +1,6 @@
 /* Loads and stores of memory-mapped registers, 32 bits each.
  *
- * With MMIO_SIMULATED, they call functions of a bus simulator. */
+ * If MMIO_SIMULATED is defined, loads and stores call functions of a bus simulator. */
 #ifndef MMIO_H_
 #define MMIO_H_
 
