@@ -16,7 +16,7 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -52,29 +52,10 @@ MACHINES = {"m0": "m0-large", "m0plus": "m0-large"}
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
-    """The cycles of one operator. On M33 and M7, the cycles follow the rules of M4."""
-
-    kernel: str
-    macs: int
-    instructions: int
-    cycles: int
-    """Cycles of the operator, including the cycles of waits for flash."""
-    fetch: int
-    """Wait cycles for reading instructions."""
-    data: int
-    """Wait cycles for reading constants."""
-    constants: int
-    """Bytes of weights and other constants that the operator loads, each byte as often as it is loaded."""
-
-
-@dataclass(frozen=True, slots=True)
 class Row:
-    """One model. The cycles are those of one inference."""
+    """The cycles of one inference."""
 
     model: str
-    core: str
-    board: str
     instructions: int
     pipeline: int
     """Cycles without wait states of the flash."""
@@ -87,7 +68,8 @@ class Row:
     per_instruction: float
     milliseconds: tuple[float, float] | None
     """Time at the board's clock."""
-    layers: tuple[Layer, ...] = ()
+    layers: str = ""
+    """Table with a row for each operator, or "" for an image."""
     ram: int = 0
     """Bytes of the rewritten model's arena, or 0 for an image."""
 
@@ -118,19 +100,27 @@ def measure(path: Path, core: str, on: Board | None, *, fewest: bool = False) ->
                 raise RuntimeError(f"{path.name} on {core}: wrong bytes")
             whole += runs[-1].whole
             operators += [one for _, one in sorted(runs[-1].operators.items())]
-    counted = row(path.stem, core, on, whole, tuple(_layers(result, plan, operators)))
-    return replace(counted, ram=result.report.arena.total)
+    layers = layer_table(result, plan, operators)
+    return replace(row(path.stem, core, on, whole), layers=layers, ram=result.report.arena.total)
 
 
-def _layers(result: Optimized, plan: Plan, counted: Sequence[Cycles]) -> Iterator[Layer]:
+def layer_table(result: Optimized, plan: Plan, counted: Sequence[Cycles]) -> str:
+    titles = (
+        "", "kernel", "MACs", "instructions", "cycles", "wait: code", "wait: constants", "bytes of constants",
+        "cycles per MAC",
+    )  # fmt: skip
     reports = [stage for group in result.report.groups for stage in group.stages]
     stages = [stage for step in plan.steps if isinstance(step, Group) for stage in step.stages]
     macs = {op.index: op.macs for op in result.inspection.operators}
+    rows: list[list[str]] = []
     for work, stage, report, one in zip(result.work, stages, reports, counted, strict=True):
         (waits,) = one.stalls
         mine = sum(macs[i] for i in report.ops)
         kernel = f"{work.kernel}, {stage.at_once} at once" if stage.at_once > 1 else work.kernel
-        yield Layer(kernel, mine, one.instructions, one.total(), waits.fetch, waits.data, one.constants)
+        numbers = mine, one.instructions, one.total(), waits.fetch, waits.data, one.constants
+        per_mac = f"{one.total() / mine:.2f}" if mine else ""
+        rows.append([str(len(rows)), kernel, *(f"{n:,}" for n in numbers), per_mac])
+    return tables.markdown(titles, rows, left=2)
 
 
 def measure_image(image: Path, model: Path, at: int, core: str, on: Board | None) -> Row:
@@ -140,14 +130,14 @@ def measure_image(image: Path, model: Path, at: int, core: str, on: Board | None
     return row(model.stem, core, on, runs[-1].whole)
 
 
-def row(model: str, core: str, on: Board | None, found: Cycles, layers: tuple[Layer, ...] = ()) -> Row:
+def row(model: str, core: str, on: Board | None, found: Cycles) -> Row:
     _, least, most = RULES[core]
     cycles = round(least * found.total()), round(most * found.total())
     at = on.mhz * 1000 if on else 0
     return Row(
-        model, core, on.id if on else "", found.instructions, found.pipeline, found.stalls[0].fetch,
-        found.stalls[0].data, cycles, round(found.total() / found.instructions, 3),
-        (round(cycles[0] / at, 3), round(cycles[1] / at, 3)) if at else None, layers,
+        model, found.instructions, found.pipeline, found.stalls[0].fetch, found.stalls[0].data, cycles,
+        round(found.total() / found.instructions, 3),
+        (round(cycles[0] / at, 3), round(cycles[1] / at, 3)) if at else None,
     )  # fmt: skip
 
 
@@ -184,17 +174,6 @@ def table(rows: Sequence[Row]) -> str:
         _span(*(f"{n:,}" for n in r.cycles)), f"{r.per_instruction:.2f}",
         _span(*(f"{ms:.2f}" for ms in r.milliseconds)) if r.milliseconds else "",
     ] for r in rows))  # fmt: skip
-
-
-def layer_table(layers: Sequence[Layer]) -> str:
-    titles = (
-        "", "kernel", "MACs", "instructions", "cycles", "wait: code", "wait: constants", "bytes of constants",
-        "cycles per MAC",
-    )  # fmt: skip
-    return tables.markdown(titles, ([
-        f"{i}", one.kernel, f"{one.macs:,}", f"{one.instructions:,}", f"{one.cycles:,}", f"{one.fetch:,}",
-        f"{one.data:,}", f"{one.constants:,}", f"{one.cycles / one.macs:.2f}" if one.macs else "",
-    ] for i, one in enumerate(layers)), left=2)  # fmt: skip
 
 
 def engine_table(models: Path) -> str:
@@ -254,7 +233,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows = [measure(path, args.core, on) for path in paths]
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
-    layers = [f"{one.model}\n\n{layer_table(one.layers)}" for one in rows if args.layers]
+    layers = [f"{one.model}\n\n{one.layers}" for one in rows if args.layers]
     print(*layers, table(rows), sep="\n\n")
     return 0
 

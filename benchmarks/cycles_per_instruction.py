@@ -134,10 +134,6 @@ def _rates(rows: Sequence[Mapping[str, Any]], waits: Sequence[FlashTiming]) -> R
     return [round(n / total, 3) for n in (least, most, *each)]
 
 
-def written(whole: Mapping[str, Any]) -> str:
-    return tables.json_lines(whole, 4) + "\n"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cores", nargs="+", choices=tuple(PIPELINES), default=tuple(PIPELINES))
@@ -165,7 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
     span = {"least": round(min(1, *off), 3), "most": round(max(1, *off), 3)}
-    TABLE.write_text(written({"error": span, "cores": found}))
+    TABLE.write_text(tables.json_lines({"error": span, "cores": found}, 4) + "\n")
     return 0
 
 

@@ -26,6 +26,8 @@ HERE = Path(__file__).parent
 SEED, TEST_SEED = 1, 2
 WINDOW, STEP = 56, 3
 """Number of frames that the wake word's network sees, and number of new frames in each step."""
+TESTS = 1000
+"""Number of samples that measure the score of a network."""
 CALIBRATION = 200
 """Number of training samples that determine the int8 scales."""
 layers = tf.keras.layers
@@ -168,15 +170,15 @@ NETWORKS: Mapping[str, Network] = {
 }
 
 
-def trained(network: Network, samples: Floats, labels: Labels, epochs: int) -> tf.keras.Model:
+def trained(network: Network, samples: Floats, labels: Labels) -> tf.keras.Model:
     model, batch = network.build(None), 50
     if network.build is autoencoder:
         labels, loss = samples, "mse"  # type: ignore[assignment]
     else:
         loss = "binary_crossentropy" if model.output_shape[-1] == 1 else "sparse_categorical_crossentropy"
-    rate = tf.keras.optimizers.schedules.CosineDecay(3e-3, epochs * -(-len(samples) // batch))
+    rate = tf.keras.optimizers.schedules.CosineDecay(3e-3, network.epochs * -(-len(samples) // batch))
     model.compile(optimizer=tf.keras.optimizers.Adam(rate), loss=loss)
-    model.fit(samples, labels, batch, epochs, verbose=0)
+    model.fit(samples, labels, batch, network.epochs, verbose=0)
     return model
 
 
@@ -249,15 +251,15 @@ def reached(outputs: Floats, samples: Floats, labels: Labels) -> float:
     return float(np.mean(chosen == labels))
 
 
-def make(name: str, folder: Path, samples: int | None, epochs: int | None, tests: int) -> None:
+def make(name: str, folder: Path) -> None:
     """Write the files of a network and print its score."""
     network = NETWORKS[name]
     tf.keras.utils.set_random_seed(SEED)
-    given, labels = network.data(samples or network.samples, SEED)
+    given, labels = network.data(network.samples, SEED)
     if network.build is autoencoder:  # An autoencoder learns only normal sounds.
         given = given[labels == 0]
-    unseen, truth = network.data(tests, TEST_SEED)
-    model = trained(network, given, labels, epochs or network.epochs)
+    unseen, truth = network.data(TESTS, TEST_SEED)
+    model = trained(network, given, labels)
     floats = reached(model.predict(unseen, verbose=0), unseen, truth)
     files = {name: converted(network, model, given)}
     found = {name: answers(files[name], unseen)}
@@ -274,15 +276,12 @@ def make(name: str, folder: Path, samples: int | None, epochs: int | None, tests
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=NETWORKS, default=list(NETWORKS), metavar="NAME")
-    parser.add_argument("--samples", type=int, help="to train on; each network has its own default")
-    parser.add_argument("--epochs", type=int, help="each network has its own default")
-    parser.add_argument("--tests", type=int, default=1000, help="samples to judge a network by")
     parser.add_argument("-o", "--output", type=Path, default=HERE, help="folder to write into")
     args = parser.parse_args()
     args.output.mkdir(parents=True, exist_ok=True)
     tf.config.experimental.enable_op_determinism()
     for name in args.only:
-        make(name, args.output, args.samples, args.epochs, args.tests)
+        make(name, args.output)
 
 
 if __name__ == "__main__":

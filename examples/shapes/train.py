@@ -22,6 +22,7 @@ from dataset import CLASSES, LEVELS, SIDE, TEST_SEED, Images, Labels, make, quan
 
 HERE = Path(__file__).parent
 TRAIN_SEED = 1
+TRAIN_IMAGES, TEST_IMAGES, EPOCHS = 12_000, 3_000, 12
 
 
 def unit(images: Images) -> npt.NDArray[np.float32]:
@@ -56,10 +57,10 @@ def build(batch: int | None = None) -> tf.keras.Model:
     return tf.keras.Model(image, layers.Dense(len(CLASSES), activation="softmax")(x))
 
 
-def train(images: Images, labels: Labels, epochs: int) -> tf.keras.Model:
+def train(images: Images, labels: Labels) -> tf.keras.Model:
     """Train the network on images that are randomly mirrored, which does not change their classes."""
     batch = 64
-    steps = epochs * (len(images) // batch)
+    steps = EPOCHS * (len(images) // batch)
     model = build()
     model.compile(
         optimizer=tf.keras.optimizers.Adam(tf.keras.optimizers.schedules.CosineDecay(3e-3, steps)),
@@ -68,7 +69,7 @@ def train(images: Images, labels: Labels, epochs: int) -> tf.keras.Model:
     )
     data = tf.data.Dataset.from_tensor_slices((unit(images), labels)).shuffle(len(images), seed=TRAIN_SEED)
     flipped = data.map(lambda x, y: (tf.image.random_flip_left_right(tf.image.random_flip_up_down(x)), y))
-    model.fit(flipped.batch(batch, drop_remainder=True).prefetch(4), epochs=epochs, verbose=2)
+    model.fit(flipped.batch(batch, drop_remainder=True).prefetch(4), epochs=EPOCHS, verbose=2)
     return model
 
 
@@ -106,16 +107,13 @@ def accuracy_int8(model: bytes, images: Images, labels: Labels) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--train-images", type=int, default=12_000)
-    parser.add_argument("--test-images", type=int, default=3_000)
-    parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("-o", "--output", type=Path, default=HERE, help="folder to write into")
     args = parser.parse_args()
 
     tf.keras.utils.set_random_seed(TRAIN_SEED)
-    images, labels = make(args.train_images, TRAIN_SEED)
-    test_images, test_labels = make(args.test_images, TEST_SEED)
-    model = train(images, labels, args.epochs)
+    images, labels = make(TRAIN_IMAGES, TRAIN_SEED)
+    test_images, test_labels = make(TEST_IMAGES, TEST_SEED)
+    model = train(images, labels)
     _, accuracy_float = model.evaluate(unit(test_images), test_labels, verbose=0)
     converted = convert(model, images[:300])
 

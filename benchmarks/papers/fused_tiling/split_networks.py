@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import int8_models
-from papers.msf_cnn.keras_nets import STAGES, rounded
+from papers.msf_cnn.keras_nets import mobilenet_v2
 
 import tflm_memopt
 from tflm_memopt.api import optimize_planned
@@ -29,41 +29,12 @@ from tflm_memopt.devices.network import Network, cut
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned
 
-SIDE, CLASSES = 224, 1000
+SIDE = 224
 ESP32_SENT = 5660
 TEENSY_READS = (4_259_662, 4_259_863, 4_259_487)
 """Bytes that each of three devices reads in the layers after the first."""
 TEENSY_MAPS = 602_113
 """Bytes of the layer whose input and output are largest together."""
-
-
-def mobilenet_v2(width: float, side: int) -> tuple[list[dict[str, Any]], int]:
-    """Return the layers as int8_models.py reads them, and the number of the layer after block_16_project."""
-    layers: list[dict[str, Any]] = []
-
-    def add(kind: str, channels: int, kernel: int = 1, stride: int = 1, **more: Any) -> None:
-        h, c = (layers[-1]["ho"], layers[-1]["cout"]) if layers else (side, 3)
-        geometry = {"k": (kernel, kernel), "s": (stride, stride), "p": (kernel // 2, kernel // 2)}
-        out = 1 if kind in ("gap", "fc") else (h - 1) // stride + 1
-        sizes = {"h": h, "w": h, "cin": c, "ho": out, "wo": out, "cout": channels}
-        layers.append({"name": f"{kind}{len(layers)}", "type": kind, **geometry, **sizes, **more})
-
-    add("conv", rounded(32 * width), 3, 2)
-    for expansion, channels, times, first in STAGES:
-        for n in range(times):
-            stride, read, made = first if n == 0 else 1, layers[-1]["cout"], rounded(channels * width)
-            start = len(layers)
-            if expansion > 1:
-                add("pw", expansion * read)
-            add("dw", expansion * read, 3, stride)
-            add("pw", made)
-            if stride == 1 and made == read:
-                add("add", made, skip=start)
-    cut_at = len(layers)
-    add("pw", max(1280, rounded(1280 * width)))
-    add("gap", layers[-1]["cout"])
-    add("fc", CLASSES)
-    return layers, cut_at
 
 
 def verified(model: bytes, shared: tflm_memopt.OptimizedDevices) -> dict[str, Any]:
@@ -87,17 +58,16 @@ def verified(model: bytes, shared: tflm_memopt.OptimizedDevices) -> dict[str, An
 
 def in_two() -> dict[str, Any]:
     """Cut MobileNetV2 of width 0.35 after block_16_project for two devices, and return the figures of the split."""
-    layers, at = mobilenet_v2(0.35, SIDE)
+    layers = mobilenet_v2(SIDE, 0.35)
     model = int8_models.from_layers(layers)
-    first = len(read(model).graph.ops) - (len(layers) - at)  # The model may have PADs before layer `at`.
-    shared = tflm_memopt.optimize_devices(model, 2, cut=[first])
-    return verified(model, shared) | {"tensor": layers[at]["h"] ** 2 * layers[at]["cin"]}
+    last = layers[-3:]  # the layers after block_16_project: a convolution, a mean and a dense layer
+    shared = tflm_memopt.optimize_devices(model, 2, cut=[len(read(model).graph.ops) - len(last)])
+    return verified(model, shared) | {"tensor": last[0]["h"] ** 2 * last[0]["cin"]}
 
 
 def by_kernels() -> dict[str, Any]:
     """Split every layer of MobileNetV2 by channels among three devices, and return the figures of the split."""
-    layers, _ = mobilenet_v2(1.0, SIDE)
-    model = int8_models.from_layers(layers)
+    model = int8_models.from_layers(mobilenet_v2(SIDE, 1.0))
     network = Network(model, "mobilenet", request({}), optimized)
     return verified(model, network.converted(cut(network.graph, 0, len(network.graph.ops)), 3))
 

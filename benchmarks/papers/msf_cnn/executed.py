@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from int8_models import from_layers
-from papers.msf_cnn.nets import Layers, at, chain, settings
+from papers.msf_cnn.nets import Layers, at, chain, settings, tiled_front
 from papers.msf_cnn.nets import read as read_nets
-from papers.msf_cnn.tiled_front import tiled_front
 from tables import markdown
 
 import tflm_memopt

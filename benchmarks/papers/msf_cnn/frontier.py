@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from papers.msf_cnn.nets import BUDGETS, Layers, chain, read, settings
-from papers.msf_cnn.tiled_front import tiled_front
+from papers.msf_cnn.nets import BUDGETS, Layers, chain, read, settings, tiled_front
 from tables import markdown
 
 from tflm_memopt.report import figures, svg

@@ -17,8 +17,10 @@ from papers.msf_cnn.keras_nets import mobilenet_v2
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
-from tflm_memopt.plan.search.cuts import CutLabel
-from tflm_memopt.plan.search.groups import Chain
+from tflm_memopt.plan.pareto import undominated
+from tflm_memopt.plan.search.cuts import CutLabel, chain_front
+from tflm_memopt.plan.search.groups import UNLIMITED, Chain
+from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_plan import Input, Settings
 
 BUDGETS = (1.0, 1.05, 1.1, 1.2, 1.3, 1.5, float("inf"))
@@ -74,3 +76,15 @@ def settings(name: str) -> Settings:
 
 def at(points: Sequence[CutLabel], macs: int, overhead: float) -> CutLabel | None:
     return next((p for p in points if p.macs <= overhead * macs), None)
+
+
+def tiled_front(chain: Chain, settings: Settings) -> list[CutLabel]:
+    """Return the Pareto front of a chain whose groups are all tiled, as msf-CNN counts it (section 6).
+
+    Groups that compute nothing twice are searched first, because these groups bound the bytes of all other groups.
+    """
+    cheap = chain_front(chain, tiled_candidates(chain, settings.once, UNLIMITED))
+    if not settings.recompute or not cheap:
+        return cheap
+    labels = [*cheap, *chain_front(chain, tiled_candidates(chain, settings, cheap[0].nbytes))]
+    return undominated(labels, lambda label: (label.nbytes, label.macs))
