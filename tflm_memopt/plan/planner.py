@@ -97,11 +97,15 @@ class Planner:
         by_tflm = None if options.ops == PER_GROUP else known
         self._placer = Placer(sizes, model.inputs, model.outputs, by_tflm, alignment(graph.ops.values()))
         self._lives, self._whole = (lives := lives_of(graph)), living_through(graph, lives)
-        self._chains = {
-            number: chain_of(graph, number, sum(sizes[t] for t in self._whole[number]), self._lives)
-            for number, node in enumerate(graph.nodes)
-            if isinstance(node, Region)
-        }
+        self._chains: Mapping[int, Chain] = (
+            like._chains
+            if like
+            else {
+                number: chain_of(graph, number, sum(sizes[t] for t in self._whole[number]), self._lives)
+                for number, node in enumerate(graph.nodes)
+                if isinstance(node, Region)
+            }
+        )
         self._draft: Callable[[int, Candidate], Draft] = like._draft if like else cache(self._new_draft)
         self._builtin_draft: Callable[[int], Draft] = like._builtin_draft if like else cache(self._new_builtin_draft)
         self._roomier_draft = lru_cache(KEPT_DRAFTS)(self._new_roomier_draft)

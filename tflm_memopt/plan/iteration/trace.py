@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from tflm_memopt.analysis.costs import Work
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import ON_CORE_0
 from tflm_memopt.ops.rowop import RowOp
@@ -57,6 +58,11 @@ class Member:
         """The operator's iterations in order."""
         iterated = self.op.reads[0] if self.iterative else self.op.writes
         return units(self.nest, self.stripes or iterated.h, iterated.h, iterated.w)
+
+    @cached_property
+    def works(self) -> dict[tuple[object, ...], Work]:
+        """Work of the operator, by the iterations and circumstances on which it depends."""
+        return {}
 
     @cached_property
     def iterations(self) -> int:
@@ -328,13 +334,17 @@ def traced(
     members: Sequence[Member], sinks: Sequence[int], source: InputSource | None = None, *, in_turn: bool = False
 ) -> Trace:
     """Return the iterations of a group. sinks: operators whose whole output is requested. in_turn: as for start()."""
-    made = {m.key: m for m in members}
-    wanted = (made[key] for key in sinks)
-    counts = [(m.op.output, m.op.writes.h if m.iterative and not m.stripes else m.iterations) for m in wanted]
-    trace = start(counts, source, in_turn=in_turn)
+    trace = start(requested(members, sinks), source, in_turn=in_turn)
     for member in reversed(members):
         trace = prepend(trace, member)
     return trace
+
+
+def requested(members: Sequence[Member], sinks: Sequence[int]) -> list[tuple[TensorId, int]]:
+    """Return the outputs of the operators `sinks` in this order, each with the number of requests for it."""
+    made = {m.key: m for m in members}
+    wanted = (made[key] for key in sinks)
+    return [(m.op.output, m.op.writes.h if m.iterative and not m.stripes else m.iterations) for m in wanted]
 
 
 def prepend(trace: Trace, member: Member) -> Trace:

@@ -52,10 +52,15 @@ def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:
     if m.iterative:
         return _summed(m, executed)
     source = trace.source.tensor if trace.source else None
-    return _windowed(
-        m, executed, backwards=border and is_reversed, in_one_piece=not m.stripes or (border and not is_reversed),
-        elsewhere=m.op.stateful or source in m.op.inputs, calls=_calls(trace, m),
-    )  # fmt: skip
+    flags = {
+        "backwards": border and is_reversed, "in_one_piece": not m.stripes or (border and not is_reversed),
+        "elsewhere": m.op.stateful or source in m.op.inputs,
+    }  # fmt: skip
+    calls = _calls(trace, m)
+    key = executed.tobytes() if m.nest.recomputes else len(executed), calls, *flags.values()
+    if key not in m.works:
+        m.works[key] = _windowed(m, executed, calls=calls, **flags)
+    return m.works[key]
 
 
 def _runs(trace: Trace, m: Member) -> int:

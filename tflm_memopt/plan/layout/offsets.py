@@ -33,6 +33,10 @@ MODEL_SECONDS = 6e-5
 """Estimated seconds per constraint of CP-SAT's model, with the presolve that its own clock omits."""
 SOLVER_SECONDS = 2.2
 """Estimated seconds for each of CP-SAT's deterministic seconds."""
+PATIENCE, PATIENT = 0.15, 0.2
+"""CP-SAT's deterministic time without a better layout after which a search ends: in seconds, and as a part of its
+limit. The larger of the two counts.
+"""
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
 """Cache of layouts: for each problem, the time budget that it needs, the time that it takes, and the layout. Layouts
@@ -141,8 +145,19 @@ def _place(problem: LayoutProblem, seconds: float, budget: Budget, part: SearchP
     if budget.left < SOLVER_SECONDS * seconds:
         budget.allows(part, SOLVER_SECONDS * seconds)
         seconds = budget.left / SOLVER_SECONDS
-    found, spent = exact(problem, found, seconds=seconds)
-    budget.spend(SOLVER_SECONDS * spent)
+    return _patiently(problem, found, seconds, budget)
+
+
+def _patiently(problem: LayoutProblem, found: Layout, seconds: float, budget: Budget) -> Layout:
+    """Return a layout at least as good as the known one. CP-SAT stops after a part of its time without progress."""
+    part = max(PATIENCE, seconds * PATIENT)
+    while seconds > 0 and not found.proven:
+        before = found.top
+        found, spent = exact(problem, found, seconds=min(part, seconds))
+        budget.spend(SOLVER_SECONDS * spent)
+        seconds -= part
+        if found.top == before:
+            break
     return found
 
 

@@ -7,9 +7,9 @@ divided, which makes the search in cuts.py exact.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tflm_memopt.ops.kernel_choice import makes_two_rows
 from tflm_memopt.ops.packing import Packing, packed_values
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
+from tflm_memopt.plan.iteration.endings import Endings
 from tflm_memopt.plan.iteration.liveness import (
     COUNTER_BYTES,
     GroupBorder,
@@ -28,7 +29,7 @@ from tflm_memopt.plan.iteration.liveness import (
     rolling_buffer_of,
     streamed_ranges,
 )
-from tflm_memopt.plan.iteration.trace import Member, Trace, dead_bytes, prepend, start, traced
+from tflm_memopt.plan.iteration.trace import Member, Trace, dead_bytes, prepend, start
 from tflm_memopt.plan.nest import BY_ROWS, Ints
 from tflm_memopt.plan.plan import Buffer, Stage
 from tflm_memopt.rowgraph.graph import InputSource, Space
@@ -40,6 +41,8 @@ MAX_PERMUTED = 3
 MAX_ORDERS = 8
 """Maximum number of partial groups with different orders of operands. Those with the fewest bytes are kept."""
 
+MOST_MEMBERS = 256
+"""Maximum number of operators with loop nests whose iterations are kept for other groups."""
 GROWN_SECONDS, ENTRY_SECONDS = 2e-4, 4e-7
 """Estimated seconds to add an operator to a group, and per iteration of the group (plan/effort.py)."""
 MAX_OPERATORS = 48
@@ -128,6 +131,15 @@ class Chain:
             tuple(Member(Stage(key, order, _iterative_pays(op)), op) for order in _orders(op))
             for key, op in zip(self.keys, self.ops, strict=True)
         ]
+
+    @cached_property
+    def member(self) -> Callable[[int, Stage, int], Member]:
+        """Function that returns the operator at a position as a member of a group with this number of stripes."""
+        return lru_cache(MOST_MEMBERS)(lambda at, stage, stripes: Member(stage, self.ops[at], stripes))
+
+    @cached_property
+    def endings(self) -> Endings:
+        return Endings(self.source)
 
     @cached_property
     def alive(self) -> Sequence[frozenset[TensorId]]:
@@ -409,14 +421,10 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
 
 def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId, Buffer]]:
     """Return the iterations and rolling buffers of a group. Storing them for every group takes too much memory."""
-    ops = chain.ops[candidate.first : candidate.last]
-    members = [Member(s, op, s.stripes(candidate.stripes)) for s, op in zip(candidate.stages, ops, strict=True)]
+    stripes = candidate.stripes
+    members = [chain.member(i, s, s.stripes(stripes)) for i, s in enumerate(candidate.stages, candidate.first)]
     sinks = [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]
-    trace = traced(members, sinks, chain.source, in_turn=candidate.in_turn)
-    inner = [m for m in members if m.key not in sinks]
-    in_order = inner if candidate.stripes else reversed(inner)
-    kept = {m.op.output: rolling_buffer_of(trace, m) for m in in_order}
-    return trace, {t: buffer for t, buffer in kept.items() if buffer.nbytes}
+    return chain.endings.rebuild(members, sinks, stripes, in_turn=candidate.in_turn)
 
 
 def exact_bytes(chain: Chain, candidate: Candidate) -> int:
