@@ -83,6 +83,14 @@ def living_through(graph: RowGraph, lives: TensorLives) -> list[tuple[TensorId, 
     return [tuple(sorted(tensors)) for tensors in found]
 
 
+def chains_of(
+    graph: RowGraph, sizes: Mapping[TensorId, int], whole: Sequence[tuple[TensorId, ...]], lives: TensorLives
+) -> dict[int, Chain]:
+    """Return each region as the planner needs it, by the number of its node. whole: as from living_through()."""
+    regions = (number for number, node in enumerate(graph.nodes) if isinstance(node, Region))
+    return {number: chain_of(graph, number, sum(sizes[t] for t in whole[number]), lives) for number in regions}
+
+
 def chain_of(graph: RowGraph, number: int, across: int, lives: TensorLives) -> Chain:
     """Return a region as the planner needs it. across: bytes that are live during the region without being used."""
     node = graph.nodes[number]

@@ -125,9 +125,16 @@ class _Finder:
         """Return the sequence in which loops replace repetitions of `period` items, where this saves bytes."""
         same = left[period:] == left[:-period]
         edges = np.flatnonzero(np.diff(same, prepend=False, append=False))
+        starts, ends = edges[::2], edges[1::2]
+        long = ends - starts >= period
+        starts, ends = starts[long], ends[long]
+        if not len(starts):
+            return left
+        nbytes = np.append(0, np.array(self._nbytes)[left].cumsum())
+        pays = (ends - starts) // period * (nbytes[starts + period] - nbytes[starts]) > REPEAT_BYTES
         parts: list[Ints] = []
         done = 0
-        for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        for start, end in zip(starts[pays].tolist(), ends[pays].tolist(), strict=True):
             first = max(start, done)
             times = min((end - first) // period + 1, MAX_TIMES)
             if end - first < period:
@@ -140,10 +147,10 @@ class _Finder:
 
     def _repeat(self, times: int, body: tuple[int, ...]) -> int | None:
         """Return the number of a loop, or None if it is nested too deeply or saves no bytes."""
-        nbytes, depth = sum(self._nbytes[i] for i in body), 1 + max(self._depth[i] for i in body)
-        if depth > LOOP_DEPTH or times * nbytes <= nbytes + REPEAT_BYTES:
-            return None
         if (times, body) not in self._repeats:
+            nbytes, depth = sum(self._nbytes[i] for i in body), 1 + max(self._depth[i] for i in body)
+            if depth > LOOP_DEPTH or times * nbytes <= nbytes + REPEAT_BYTES:
+                return None
             self._repeats[times, body] = len(self.items)
             self.items.append(Repeat(times, tuple(self.items[i] for i in body)))
             self._nbytes.append(nbytes + REPEAT_BYTES)

@@ -11,7 +11,7 @@ from tflm_memopt.format.limits import PACKED_PIXELS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import GENERIC, TARGETS, Family
 from tflm_memopt.ops.packings import alignment
-from tflm_memopt.plan.chains import chain_of, lives_of, living_through, stored
+from tflm_memopt.plan.chains import chains_of, lives_of, living_through, stored
 from tflm_memopt.plan.choices import PER_GROUP, PER_REGION, Ops
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Budget, Log, SearchPart, allowance
 from tflm_memopt.plan.iteration.kernel import kernel_ranges
@@ -32,7 +32,7 @@ from tflm_memopt.plan.search.reverse import Reversed, reversed_chain
 from tflm_memopt.plan.search.spill import Slow, SlowCost, Spilling
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
 from tflm_memopt.plan.search.widening import Way, Ways
-from tflm_memopt.rowgraph.graph import BuiltinNode, Region, RowGraph, tensor_sizes
+from tflm_memopt.rowgraph.graph import BuiltinNode, RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.slow import may_be_slow
 
 DRAFT_SECONDS, ITERATION_SECONDS, BUFFER_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
@@ -97,15 +97,7 @@ class Planner:
         by_tflm = None if options.ops == PER_GROUP else known
         self._placer = Placer(sizes, model.inputs, model.outputs, by_tflm, alignment(graph.ops.values()))
         self._lives, self._whole = (lives := lives_of(graph)), living_through(graph, lives)
-        self._chains: Mapping[int, Chain] = (
-            like._chains
-            if like
-            else {
-                number: chain_of(graph, number, sum(sizes[t] for t in self._whole[number]), self._lives)
-                for number, node in enumerate(graph.nodes)
-                if isinstance(node, Region)
-            }
-        )
+        self._chains: Mapping[int, Chain] = like._chains if like else chains_of(graph, sizes, self._whole, lives)
         self._draft: Callable[[int, Candidate], Draft] = like._draft if like else cache(self._new_draft)
         self._builtin_draft: Callable[[int], Draft] = like._builtin_draft if like else cache(self._new_builtin_draft)
         self._roomier_draft = lru_cache(KEPT_DRAFTS)(self._new_roomier_draft)
