@@ -14,12 +14,12 @@ ALIGN = 16
 
 
 def can_be_source(program: Program) -> bool:
-    """Return whether the program has one input, with a single view in normal order, of pixels and not indices."""
+    """Return whether the program has one input, with a single view in normal order, which no GATHER reads."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     if any(program.tensors[i].layout != RowLayout.HWC for i in views):
         return False
-    indices = {i for op in program.ops if op.kind is Kind.GATHER for i in op.inputs}
-    return program.n_inputs == 1 and len(views) == 1 and not views & indices
+    gathered = {i for op in program.ops if op.kind in (Kind.GATHER, Kind.GATHER_ND) for i in op.inputs}
+    return program.n_inputs == 1 and len(views) == 1 and not views & gathered
 
 
 def can_stream(program: Program) -> bool:
