@@ -103,7 +103,6 @@ class TaggedArena:
             first += count
 
     def _adjacent_rows(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Return how many rows from `row` on are adjacent in memory."""
         if (Role.ROLLING_BUFFER, tensor) in self.home:
             depth = self.home[Role.ROLLING_BUFFER, tensor][0].depth
             return depth - row % depth

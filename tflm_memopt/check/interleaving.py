@@ -22,8 +22,6 @@ from tflm_memopt.rowgraph.graph import RowGraph
 
 
 class Sharer(NamedTuple):
-    """One of the models that share an arena."""
-
     name: str
     plan: Plan
     graph: RowGraph

@@ -22,7 +22,6 @@ from tflm_memopt.plan.loops import iterations
 from tflm_memopt.plan.plan import Group, Stage
 
 MOMENTS = 8
-"""Number of moments of an iteration."""
 SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
 """Moments of an iteration, in order.
 
@@ -64,7 +63,6 @@ class StageNest:
         """Number of pixels processed so far. Each channel group counts them again."""
 
     def _lay_out(self, stripes: int) -> None:
-        """Number the iterations by stripe, channel group, tile and row."""
         w = self.nest
         ends = np.arange(stripes, dtype=np.int64) * w.advance + w.end
         starts = ends - w.rows if self.makes_again else ends - w.advance
@@ -115,7 +113,6 @@ class StageNest:
 
     @property
     def sum_bytes(self) -> int:
-        """Bytes of the 32-bit sums."""
         rows = 1 if self.stage.iterative else int((self.hi - self.lo).max(initial=0))
         return rows * accumulators(self.op)
 
@@ -130,7 +127,6 @@ class StageNest:
         return first, min(self.pixel_bytes, self.op.writes.c - first)
 
     def window_bytes(self, k: int) -> int:
-        """Return the bytes of one whole window of input k."""
         w, seen = self.op.window, self.op.reads[k]
         single = self.stage.iterative or k > 0
         return (1 if single else min(w.kernel_h, seen.h) * min(w.kernel_w, seen.w)) * seen.c

@@ -94,7 +94,6 @@ class _Proof:
         self.source.pushed = rows.pushed
 
     def _positions(self) -> dict[int, tuple[Ints, Ints]]:
-        """Return for each operator its iterations, and their positions in the group."""
         units: dict[int, list[int]] = {key: [] for key in self.steps}
         positions: dict[int, list[int]] = {key: [] for key in self.steps}
         for position, step in enumerate(run_order(self.number, self.group, self.steps)):
@@ -137,7 +136,6 @@ class _Proof:
             pixels.read_by(step, k, executed.units, moments)
 
     def _pixels(self, rows: SourceRows) -> LiveRanges:
-        """Return when and where the pixels of all tensors are live."""
         found = [rows.lives(self.arena)]
         for pixels in self.found.values():
             before = pixels.before()
@@ -198,7 +196,6 @@ class _Pixels:
         self._read = self._written.copy()
 
     def _index(self, stripe: Ints, channel_group: Ints, y: Ints, x: Ints) -> Ints:
-        """Return where the times of pixels are in the arrays."""
         layer = channel_group if self._groups > 1 else 0 * channel_group
         if self._lo is not None:
             layer, y = layer + stripe * self._groups, y - self._lo[stripe]

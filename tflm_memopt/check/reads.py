@@ -66,7 +66,6 @@ def _operands(graph: Graph, op: Op) -> list[int]:
 
 
 def _fixed(graph: Graph, op: Op) -> list[int]:
-    """Return the positions of the constant operands of an operator that copies all its operands."""
     return [k for k, t in enumerate(op.inputs) if graph.tensors[t].constant] if op.type in JOINS else []
 
 

@@ -14,8 +14,6 @@ from tflm_memopt.plan.plan import Role
 
 
 class Output(NamedTuple):
-    """What an iteration writes."""
-
     last: int
     """Address of the last byte that an iteration writes, or -1 if it writes nothing."""
     write: Callable[[], None]

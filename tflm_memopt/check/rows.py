@@ -21,7 +21,6 @@ class RowReplay(GroupReplay):
     def __init__(
         self, running: RunningGroup, executed: Callable[[], None], states: StateReplay, cores: CoresReplay
     ) -> None:
-        """states, cores: called for each iteration."""
         super().__init__(running, executed)
         self.states, self.cores = states, cores
 

@@ -34,15 +34,12 @@ class _Held(NamedTuple):
 
 
 class _Window(NamedTuple):
-    """The window of TFLM's operator along time."""
-
     kernel: int
     stride: int
     dilation: int
     before: int
     """Padding before the first row in time."""
     made: int
-    """Number of output rows."""
 
 
 def check_sliding(graph: RowGraph) -> None:

@@ -95,7 +95,6 @@ class SourceReplay:
         return buffer.depth, offset
 
     def _keep(self, source: InputSource) -> None:
-        """Copy the last pushed rows to the rolling buffer."""
         depth, offset = self.rolling_buffer(source)
         _, start = self.arena.at(Role.TENSOR, source.tensor)
         first, size = self.pushed - source.pushed, source.row_bytes

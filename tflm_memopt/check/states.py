@@ -24,8 +24,6 @@ FILL = None
 
 
 class _Event(NamedTuple):
-    """An access of an inference to a rolling buffer."""
-
     who: str
     row: int
     """Number of the row, which is 0 for the first new row of the inference and negative for older rows."""
@@ -111,7 +109,6 @@ class StateReplay:
             self._run(state)
 
     def _check_bytes(self) -> None:
-        """Raise PlanError if two states share a byte."""
         # only the last region has a counter of inferences
         last = [home for home in self._homes if home][-1:]
         for home in self._homes:

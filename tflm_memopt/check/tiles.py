@@ -18,16 +18,12 @@ from tflm_memopt.errors import PlanError
 
 
 class _RowPixels(NamedTuple):
-    """Pixels of a row: their addresses, their tags, and the bytes per pixel."""
-
     at: Ints
     marks: Ints
     nbytes: int
 
 
 class TiledReplay(GroupReplay):
-    """Replays one group in tiles."""
-
     counter_bytes = 8
 
     @cached_property

@@ -26,7 +26,6 @@ class RowCrosses(NamedTuple):
     sends: bool
     row: int
     nbytes: int
-    """Bytes of the row."""
 
     @property
     def line(self) -> tuple[int, int]:

@@ -80,8 +80,6 @@ def lower(custom: CustomOp) -> Program:
 
 
 class _Lowering:
-    """Builds the tables of one program."""
-
     def __init__(self, custom: CustomOp) -> None:
         graph, read = custom.groups[0].graph, {t for op in custom.ops for t in op.inputs}
         self.plan, self.custom, self.ops = custom.plan, custom, graph.ops
@@ -167,7 +165,6 @@ class _Lowering:
         return InputPlace.LINK if any(op.message for op in self.custom.ops) else InputPlace.ARENA
 
     def _op(self, stage: Stage, group: Group, made: Set[TensorId], nests: Mapping[TensorId, LoopNest]) -> ProgramOp:
-        """Return the record of one operator. made: tensors that the group makes."""
         op = self.ops[stage.op]
         flat = op.inputs[0] not in made and not self._is_source(op.inputs[0]) and _reads_flat(op, stage)
         op = _flat(op) if flat else as_counted(op, group)
@@ -243,7 +240,6 @@ class _Lowering:
         )
 
     def _in_state(self, tensor: TensorId, rows: Rows) -> int:
-        """Return the record of a tensor in the state."""
         number, state = self.states[tensor]
         layout = RowLayout.STATE + number if state.advance % state.depth else RowLayout.HWC
         base = 1 + len(self.inputs) + len(self.custom.outputs)
@@ -299,7 +295,6 @@ class _Lowering:
 
 
 def _layout(group: Group) -> int:
-    """Return the order in which a group numbers the rows of whole tensors, as TMO_LAYOUT_*."""
     if not group.is_reversed:
         return RowLayout.HWC
     return RowLayout.PIXELS_REVERSED if group.stripes else RowLayout.ROWS_REVERSED

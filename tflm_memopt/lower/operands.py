@@ -20,7 +20,6 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def constant(op: RowOp) -> ProgramTensor | None:
-    """Return the tensor of the operator's constant operand, or None."""
     if op.constant is None:
         return None
     rows = op.constant.rows

@@ -224,7 +224,6 @@ def _scales(op: RowOp) -> NDArray[np.int64]:
 
 
 def _int32(values: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the values modulo 2**32 as a flat array."""
     return values.astype(np.uint32).view(np.int32).reshape(-1)
 
 

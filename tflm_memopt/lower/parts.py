@@ -93,7 +93,6 @@ def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
 
 
 def _has_nine(op: ProgramOp) -> bool:
-    """Return the result of tmo_mve_has_nine()."""
     window = op.window
     nine = (window.kernel_h, window.kernel_w, window.dilation_w) == (3, 3, 1)
     return nine and op.output_zero_point == -128 and op.activation == (-128, 127)
@@ -126,7 +125,6 @@ def _pixels_at_once(op: ProgramOp, values: int, width: int) -> set[int]:
 
 
 def _is_pointwise(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> bool:
-    """Return whether each window is one pixel inside the input."""
     window = op.window
     if (window.kernel_h, window.kernel_w, window.dilation_w, window.pad_top, window.pad_left) != (1, 1, 1, 0, 0):
         return False

@@ -161,7 +161,6 @@ MOST_LINES = 32
 
 
 def _options(custom: CustomOp) -> bytes:
-    """Return a FlexBuffer map with a line of text for each group."""
     words = {f"group {n}": _described(group) for n, group in enumerate(custom.groups[:MOST_LINES])}
     if len(custom.groups) > MOST_LINES:
         words["more"] = f"{len(custom.groups) - MOST_LINES} groups"

@@ -174,7 +174,6 @@ def _shapes_of_kind(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
 
 
 def _bytes_written(kind: Kind, r: np.void) -> int:
-    """Return the bytes of an output element."""
     if kind is Kind.ADD_SUMS:
         return max(1, bytes_made(int(r["operand_bytes"])))
     return int(r["sum_bytes"]) if kind is Kind.SUMS else KINDS[kind].writes

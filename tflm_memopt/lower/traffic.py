@@ -40,7 +40,6 @@ class BytesMoved:
 
 
 def traffic(planned: Planned) -> BytesMoved:
-    """Return the bytes that a plan moves."""
     slow = {tensor.tensor for tensor in planned.plan.slow}
     total = BytesMoved()
     for group in planned.groups.values():

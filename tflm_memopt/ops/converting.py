@@ -49,7 +49,6 @@ INTEGER_BITS = {"INT8": 9, "INT16": 16}
 
 
 def converted(context: OperatorContext) -> RowOp:
-    """Parse QUANTIZE or DEQUANTIZE."""
     source, target = context.input(), context.output
     types = source.dtype, target.dtype
     kind = QUANTIZES.get(types) or DEQUANTIZES[types]
@@ -62,7 +61,6 @@ def converted(context: OperatorContext) -> RowOp:
 
 
 def cast(context: OperatorContext) -> RowOp:
-    """Parse CAST."""
     source, target = context.input().dtype, context.output.dtype
     if (source, target) in LOWER_BYTES:
         return movement.lower_bytes(context, ITEM_BYTES[source], ITEM_BYTES[target])

@@ -191,7 +191,6 @@ def _beside(context: OperatorContext, k: int) -> Rows | None:
 
 
 def _constant(context: OperatorContext, k: int, rows: Rows, position: int) -> Constant:
-    """Return the constant operand k of an operator. position: its position among the kernel's operands."""
     return Constant(position, rows, constant_rows(context.input(k), context.input(k).shape, rows))
 
 
@@ -202,4 +201,3 @@ def constant_rows(tensor: Tensor, shape: tuple[int, ...], rows: Rows) -> NDArray
 
 
 _STORED = {"INT16": "<i2", "FLOAT32": "<f4", "INT32": "<i4"}
-"""Types of stored constants."""

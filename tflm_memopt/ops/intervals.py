@@ -97,7 +97,6 @@ def _rescaled(x: _Int32, multipliers: NDArray[np.int32] | np.int32, shifts: NDAr
 
 
 def _output(op: RowOp, x: _Int32) -> Range:
-    """Return the range of clamp(x + zero point)."""
     sums = _int32(x.low + op.output_zero_point, x.high + op.output_zero_point, x.exact)
     low, high = op.activation
     return Range(

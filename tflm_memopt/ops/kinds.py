@@ -122,7 +122,6 @@ class Kind(enum.IntEnum):
 
 
 GATES = 4
-"""Number of gates of an LSTM."""
 GATE_SCALES = 2 * GATES + 4
 """Number of scales of an LSTM: two per gate (input and hidden state), two for the products that make the cells, one for
 the output, and the factor and shift from cells to the activation curve.
@@ -357,6 +356,5 @@ FLOAT: Mapping[Kind, Kind] = {
 }
 """The float32 kind for each int8 kind that has one."""
 PRODUCTS = (Kind.BATCH_MATMUL, Kind.BATCH_MATMUL_S16, Kind.BATCH_MATMUL_F32)
-"""Kinds that multiply matrices."""
 USING_LIBM = (Kind.CURVE_F32, Kind.SOFTMAX_F32, Kind.LOG_SOFTMAX_F32, Kind.BINARY_32)
 """Kinds whose kernels call functions of the C library: expf and others."""

@@ -13,7 +13,6 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Message, RowOp, Rows
 
 SEND, RECEIVE = "TMO_SEND", "TMO_RECEIVE"
-"""Custom codes of SEND and RECEIVE."""
 MOST_ROW_BYTES = 0xFFFF
 """Limit of the bytes of a row that is sent."""
 _OPTIONS = struct.Struct("<IHBB")
@@ -36,8 +35,7 @@ def message_of(op: Op) -> Message | None:
 
 
 def rows_of(tensor: Tensor) -> Rows:
-    """Return the rows of a tensor that is sent. A tensor of height 1 is sent as one row. A tensor of height 1 is sent
-    as one row.
+    """Return the rows of a tensor that is sent. A tensor of height 1 is sent as one row.
 
     >>> rows_of(Tensor(0, "x", (1, 1, 4, 8), "INT8")), rows_of(Tensor(0, "x", (1, 8), "INT8"))
     (Rows(h=1, w=4, c=8), Rows(h=1, w=1, c=8))

@@ -56,7 +56,6 @@ def _constants(context: OperatorContext, fixed: Sequence[int]) -> Constant | Non
 
 
 def _stored(tensor: Tensor) -> bytes:
-    """Return the bytes of a constant as the model stores them."""
     if tensor.data is None:
         raise Irregular(f"the values of tensor {tensor.id} are unknown")
     return tensor.data.astype(tensor.data.dtype.newbyteorder("<")).tobytes()
@@ -414,7 +413,6 @@ def _data(tensor: Tensor | None) -> NDArray[np.int64]:
 
 
 def _ints(context: OperatorContext, k: int) -> list[int]:
-    """Return operand k, a constant vector."""
     return [int(v) for v in _data(context.tensor(k)).flatten()]
 
 

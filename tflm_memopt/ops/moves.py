@@ -64,7 +64,7 @@ def in_bytes(index: Indices, item: int) -> Indices:
 def by_rows(
     index: Indices, reads: Sequence[Rows], writes: Rows, fill: int | None = None
 ) -> tuple[tuple[Access, ...], Moves]:
-    """Return the rows that are read of each input, and the moves. Raises Irregular. Raises Irregular.
+    """Return the rows that are read of each input, and the moves. Raises Irregular.
 
     index: for each output byte, the number of its input byte, or FILL.
     """
@@ -101,10 +101,9 @@ def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves
 
 
 def scattered(index: Indices, reads: Rows) -> Moves:
-    """Return the moves of each input row to its places in a single output row. Raises Irregular. Raises Irregular.
+    """Return the moves of each input row to its places in a single output row. Raises Irregular.
 
-    They are the moves of the inverse operation, exchanged. index: for each output byte, the number of its input byte.
-    Each number occurs once.
+    index: for each output byte, the number of its input byte. Each number occurs once.
     """
     flat = index.ravel()
     if len(flat) != reads.nbytes or not np.array_equal(np.sort(flat), np.arange(len(flat))):

@@ -46,7 +46,6 @@ class Unsupported:
     code: str
     """Name of the constraint, which is stable across versions."""
     reason: str
-    """Text of the constraint."""
     detail: str
     hint: str
 
@@ -117,18 +116,15 @@ def _looked_up() -> Row:
 
 
 def _curve(*scales: Constraint) -> Row:
-    """Return the row of LOGISTIC or TANH."""
     return _row(parse.curve, _ONE, *_MAPPED, *scales, arithmetic.curve_scales, arithmetic.tabulated)
 
 
 def _converted(types: Constraint, *scales: Constraint) -> Row:
-    """Return the row of an operator that converts each element to another type."""
     alike = common.runtime_values, common.stateless, common.batch_one, common.same_shape
     return _row(converting.converted, _ONE, common.static_shapes, types, conversion.one_scale, *alike, *scales)
 
 
 def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = common.int8_activations) -> Row:
-    """Return the row of an operator of two operands (elementwise.ARITHMETIC)."""
     two, options = common.operands(least=2, most=2), common.options("fusedActivationFunction")
     first, last = ((options,), (common.fused_activation,)) if fused else ((), ())
     every = (*_of(types), arithmetic.constant_operand, arithmetic.broadcast)

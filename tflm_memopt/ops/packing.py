@@ -94,7 +94,6 @@ QUAD, OCTET, VECTOR = 4, 8, 16
 OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV, Packing.ESP_CONV)
 """Packings of convolutions that multiply bytes directly."""
 OF_CHANNELS = (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE, Packing.ESP_DEPTHWISE)
-"""Packings of depthwise convolutions."""
 ON_CORE_0 = (Packing.ESP_DEPTHWISE,)
 """Packings whose kernels only one core may run, since ESP-NN keeps their scratch in a static variable."""
 OF_VECTORS = (Packing.ESP_CONV, Packing.ESP_DEPTHWISE)

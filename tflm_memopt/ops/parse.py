@@ -363,7 +363,6 @@ def _is_float(context: OperatorContext) -> bool:
 
 
 def _kind(context: OperatorContext, kind: Kind) -> Kind:
-    """Return the kind of an operator for the output's type."""
     return {"INT16": WIDE, "FLOAT32": FLOAT}.get(context.output.dtype, {}).get(kind, kind)
 
 
@@ -398,7 +397,6 @@ def _reduction(context: OperatorContext) -> Geometry:
 
 
 def _float_reduced(context: OperatorContext, kind: Kind) -> RowOp:
-    """Return a float32 reduction, whose output has no limits."""
     return replace(_reduced(context, kind, _reduction(context), ()), param=FloatRange.ALL)
 
 
@@ -421,7 +419,6 @@ def _counted(context: OperatorContext, kind: Kind, reads: tuple[Rows, ...], writ
 
 
 def _in_bytes(rows: Rows, item: int) -> Rows:
-    """Return rows counted in bytes, for elements of `item` bytes."""
     return replace(rows, c=item * rows.c)
 
 

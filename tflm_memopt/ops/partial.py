@@ -27,7 +27,6 @@ from tflm_memopt.ops.parse import slide
 from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
-"""Custom codes of SUMS and ADD_SUMS."""
 _BITS = 4
 """Bits per entry of ADD_SUMS's param: the bytes of a sum in each operand and in the output (tmo_sum_bytes())."""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")

@@ -25,7 +25,6 @@ from tflm_memopt.ops.packing import OF_CHANNELS, Packing, esp_depthwise_bytes, i
 
 Ints = NDArray[np.int64]
 FLOAT_BYTES = 4
-"""Bytes of a float32."""
 INT16_BYTES = 2
 """Bytes of an int16. Sums of products of int16 have 64 bits and are never kept between calls."""
 
@@ -445,7 +444,6 @@ class RowOp:
 
     @property
     def element_bytes(self) -> int:
-        """Bytes of an input element."""
         return self.traits.reads
 
     @property

@@ -57,16 +57,11 @@ def in_order(form: int, first: Sequence[int]) -> int:
 
 
 def without_rows(form: int) -> int:
-    """Return the form of SELECT without row numbers."""
     return form & ~sum(ROW << FORM_BITS * k for k in range(OPERANDS))
 
 
 def _rows(context: OperatorContext, items: Sequence[int]) -> tuple[list[Rows], Rows]:
-    """Return the rows of all operands and of the output. If all shapes are equal, the rows of a producer are used. If
-    all shapes are equal, the rows of a producer are used.
-
-    Two constants get the same shape.
-    """
+    """Return the rows of all operands and of the output. Two constants get the same shape."""
     out, inputs = context.output.shape, [context.input(k) for k in range(OPERANDS)]
     if all(t.shape == out for t in inputs):
         k = next(k for k, t in enumerate(inputs) if not t.constant)

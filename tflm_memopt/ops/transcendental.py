@@ -94,6 +94,5 @@ def inverse_root(x: Ints) -> tuple[Ints, Ints]:
 
 
 def _shifted(x: Ints, left: int) -> Ints:
-    """Return x << left, saturated to int32."""
     shifted: Ints = np.clip(x << left, INT32_MIN, INT32_MAX)
     return shifted

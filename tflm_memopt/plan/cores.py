@@ -74,8 +74,6 @@ class Touched:
 
 
 class _Marks:
-    """The bytes that each core has read and written since the last barrier."""
-
     def __init__(self, nbytes: int) -> None:
         self.read = np.zeros((CORES, nbytes), np.bool_)
         self.written = np.zeros((CORES, nbytes), np.bool_)
@@ -279,10 +277,9 @@ def _balanced(
 ) -> tuple[list[_Possible], tuple[float, float]]:
     """Choose a split for each operator so that both cores finish early. Return the splits and both end times.
 
-    before: start time of each core. One operator can make up for another's imbalance, since the rows of operators
-    alternate. Rows of a group's operators alternate, so one operator can compensate for another's imbalance. Of several
-    choices with similar times of core 0, only the best is kept. If several choices end at the same time, the one with
-    the least work of core 1 wins.
+    before: start time of each core. Rows of a group's operators alternate, so one operator can compensate for another's
+    imbalance. Of several choices with similar times of core 0, only the best is kept. If several choices end at the
+    same time, the one with the least work of core 1 wins.
     """
     if len(candidates) > TOGETHER:
         chosen, times = _balanced(candidates[:TOGETHER], before)

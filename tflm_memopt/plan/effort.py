@@ -58,8 +58,7 @@ def allowance(operators: int, effort: float = 1.0) -> float:
 def work_left(spent: float, operators: int, layouts: float, found: int, searches: int) -> float:
     """Return the estimated remaining seconds of a conversion, after `found` of its searches have found their groups.
 
-    spent: seconds so far. layouts: seconds of exact layouts per plan. layouts: maximum seconds of exact layouts per
-    plan.
+    spent: seconds so far. layouts: maximum seconds of exact layouts per plan.
 
     >>> work_left(1.0, 100, 0.5, found=1, searches=1), work_left(1.0, 100, 0.5, found=1, searches=2)
     (1.9, 4.1)
@@ -93,7 +92,6 @@ class Budget:
     """A limit of work. Work that is charged to a part of a budget also counts for the whole budget."""
 
     def __init__(self, seconds: float = math.inf, log: Log | None = None, parent: Budget | None = None) -> None:
-        """parent: the budget of which this is a part."""
         self._left, self._parent, self.log = seconds, parent, log or Log()
 
     @property
@@ -128,4 +126,3 @@ class Budget:
 
 
 UNBOUNDED = Budget()
-"""A budget without a limit."""

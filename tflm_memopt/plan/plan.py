@@ -100,7 +100,6 @@ class SlowTensor:
 
     tensor: TensorId
     offset: int
-    """Offset in slow memory."""
     nbytes: int
     first: int
     last: int
@@ -111,7 +110,6 @@ class Stage:
     """One operator of a group, with its order of iterations."""
 
     op: int
-    """Number of the operator."""
     operands: tuple[int, ...]
     """Numbers of the operator's inputs, in the order in which their rows are requested."""
     iterative: bool = False

@@ -60,7 +60,6 @@ class Edges(GraphWork):
     """A graph of tensors that slide, with operators that compute their first and last rows."""
 
     def __init__(self, annotated: AnnotatedGraph, tensor: TensorId) -> None:
-        """tensor: the model's input."""
         super().__init__(annotated)
         self.input = tensor
         self.slid: dict[TensorId, Slid] = {}

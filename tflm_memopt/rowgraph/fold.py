@@ -163,5 +163,4 @@ def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
 
 
 def _per_channel(values: NDArray[Scalar] | None, mask: Bools) -> NDArray[Scalar] | None:
-    """Return the values of the remaining channels. A single value for all channels stays."""
     return values if values is None or values.size == 1 else values[mask]

@@ -48,7 +48,6 @@ def _stays(op: Op, support: Support) -> bool:
 
 
 def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int]) -> dict[int, int]:
-    """Return the level of each supported operator."""
     level: dict[int, int] = {}
     reached: dict[TensorId, tuple[int, bool]] = {}
     state = (0, True)
@@ -146,7 +145,6 @@ def _holders(
 def _assemble(
     graph: Graph, support: Mapping[int, Support], groups: Sequence[list[int]], holder: Mapping[TensorId, TensorId]
 ) -> tuple[tuple[Node, ...], Mapping[int, RowOp]]:
-    """Return the nodes in execution order, and the operators of all regions."""
     position = {op.index: i for i, op in enumerate(graph.ops)}
     absorbed = {i for g in groups for i in g}
     ops = {i: _renamed(s, holder) for i in absorbed if isinstance(s := support[i], RowOp)}

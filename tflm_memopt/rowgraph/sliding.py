@@ -58,7 +58,6 @@ class _Strides(Exception):
     """Raised if the number of new rows is not a multiple of a layer's stride."""
 
     def __init__(self, rows: int, op: RowOp, height: int) -> None:
-        """height: number of rows of the model's input."""
         super().__init__()
         self.rows, self.name, self.stride, self.height = rows, op.name, op.window.stride_h, height
 
@@ -202,7 +201,6 @@ class _Sliding(Edges):
         return above, [(self.last(tensor, before), slid.bottom)] if slid.bottom else []
 
     def _window(self, op: RowOp, slid: Slid) -> RowOp | None:
-        """Return an operator that reads new and older rows of its input through its window."""
         w, out, n = op.window, op.writes, slid.new
         top, bottom = self._edges(op)
         away = out.h - top - bottom

@@ -95,7 +95,6 @@ def _laps(producer: Member, life: Lives) -> tuple[Ints, Ints, int]:
 
 
 def _runs(values: Ints) -> list[tuple[int, int]]:
-    """Return (first, length) of each run of equal values."""
     cuts = [0, *(int(i) + 1 for i in np.flatnonzero(np.diff(values))), len(values)]
     return [(a, b - a) for a, b in itertools.pairwise(cuts)]
 

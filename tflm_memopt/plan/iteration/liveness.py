@@ -184,10 +184,7 @@ def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
 
 
 def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments: Ints) -> Ints:
-    """Return the bytes of a rolling buffer below the pixel that an in-place operator writes at each moment.
-
-    Counting these bytes as live keeps the pixel away from the middle of the input pixel that is being read.
-    """
+    """Return the bytes below each in-place output pixel. They count as live, so that no input pixel overlaps partly."""
     result = np.zeros(len(moments), dtype=np.int64)
     if writer.stripes and writer.op.in_place:
         life = lives(trace, writer)
@@ -222,7 +219,6 @@ def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId
 
 
 def most_alive(ranges: Iterable[LiveRange]) -> int:
-    """Return the maximum number of live bytes over all iterations."""
     return int(sum((np.maximum(c.before - c.bottom, 0) for c in ranges), np.zeros(1, dtype=np.int64)).max(initial=0))
 
 

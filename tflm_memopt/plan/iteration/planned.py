@@ -38,11 +38,8 @@ def looped(trace: Trace) -> Loops:
 
 @dataclass(frozen=True)
 class PlannedGroup:
-    """A group of a plan with its operators."""
-
     plan: Plan
     number: int
-    """Number of the plan step."""
     step: Group
     graph: RowGraph
 

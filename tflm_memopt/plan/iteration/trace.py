@@ -461,7 +461,6 @@ def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
 
 
 def _shifted(values: Ints) -> Ints:
-    """Return the previous value at each position, and 0 at the first."""
     before = np.empty(len(values), dtype=np.int64)
     before[:1], before[1:] = 0, values[:-1]
     return before

@@ -13,7 +13,6 @@ from tflm_memopt.plan.nest import Ints
 
 
 def bytes_read(member: Member, k: int, iterations: Ints) -> int:
-    """Return the bytes of input k that these iterations read."""
     rows = member.op.reads[k]
     top, bottom = member.rows(k, iterations)
     if not member.stripes:
@@ -23,7 +22,6 @@ def bytes_read(member: Member, k: int, iterations: Ints) -> int:
 
 
 def bytes_written(member: Member, iterations: Ints) -> int:
-    """Return the bytes of the output that these iterations write."""
     writes, units, nest = member.op.writes, member.units, member.nest
     if member.iterative:
         return writes.nbytes

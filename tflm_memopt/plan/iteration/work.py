@@ -97,7 +97,6 @@ def _there(op: RowOp, move: Move, row: Ints) -> int:
 
 
 def _in_words(op: RowOp, move: Move) -> bool:
-    """Return whether a move copies words of 4 bytes, which requires that all positions are multiples of 4."""
     rows = op.operands[move.operand].row_bytes, op.writes.row_bytes
     places = move.source, move.target, move.source_step, move.target_step, move.phase_step
     return not any(n % 4 for n in (*rows, *places))

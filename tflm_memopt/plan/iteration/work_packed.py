@@ -162,10 +162,7 @@ def _mve_conv(w: Windows, done: Work) -> Work:
 
 
 def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
-    """Return the number of passes over the weights, each of which computes a few pixels of an iteration.
-
-    Also return, for each column, whether a pass with the most possible pixels computes it without padding.
-    """
+    """Return the number of passes over the weights and, for each column, whether a full pass computes it unpadded."""
     window, total = w.op.window, 0
     at_once = np.zeros(len(w.wide), dtype=np.int64)
     most = 2 if packed is Packing.MVE_CONV else PACKED_PIXELS

@@ -78,7 +78,6 @@ class Windows:
 
     @property
     def row_windows(self) -> int:
-        """Number of rows of all windows."""
         return int((self.high * (self.x1 - self.x0)).sum())
 
     @property

@@ -34,11 +34,8 @@ State = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """An operator order with its peak."""
-
     order: tuple[int, ...]
     peak: int
-    """Maximum number of live bytes."""
     lower_bound: int
     """A lower bound of the peak of any order."""
 

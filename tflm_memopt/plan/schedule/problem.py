@@ -76,7 +76,6 @@ class OrderProblem:
 
 
 def peak(problem: OrderProblem, order: Iterable[int]) -> int:
-    """Return the maximum number of live bytes of an order."""
     waiting = {t: len(readers) for t, readers in problem.readers.items()}
     alive = problem.across + sum(problem.nbytes[t] for t in problem.given)
     worst = 0
