@@ -108,9 +108,7 @@ class Rates:
         return low, high
 
     def of(self, kernel: str, *, waits: bool = True) -> Span:
-        """Return the cycles per instruction of a kernel. A variant without modelled cycles counts as the plain
-        kernel.
-        """
+        """Return the cycles per instruction of a kernel. A variant without modelled cycles counts as plain kernel."""
         kernels, (name, *_, way) = self.kernels if waits else self.without_waits, kernel.split()
         return kernels.get(kernel) or kernels.get(f"{name} {way}") or kernels[""]
 
@@ -212,10 +210,7 @@ class Clock:
         return rates(self.core, self.flash)
 
     def cycles(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> Span | None:
-        """Return the range of cycles of a plan, including the error of estimates, or None if it is unknown.
-
-        moved: bytes of slow memory that the plan reads and writes.
-        """
+        """Return the range of cycles of a plan, or None if unknown. moved: bytes of slow memory read and written."""
         inside = self._fast(work)
         if not any(moved) or inside is None:
             return inside
@@ -353,10 +348,7 @@ def time_of(
     cycles: tuple[Span | None, Span | None],
     work: Iterable[Work] = (),
 ) -> Time:
-    """Return the times of the original and of the rewritten model.
-
-    instructions, cycles: figures of both models, or None if they are unknown. work: work of our operators.
-    """
+    """Return the times of the original and the rewritten model, given the figures of both and our operators' work."""
     after, counted = cycles[1], instructions[1]
     per = clock.per_instruction if clock else None
     if after and counted and clock and clock.rates:

@@ -193,9 +193,7 @@ class DevicesPoint:
 
     @property
     def left(self) -> tuple[int, int] | None:
-        """Return the least bytes of RAM and of flash that a device leaves free on the board, or None without a
-        board.
-        """
+        """Return the least bytes of RAM and of flash that a device leaves free on the board, or None without one."""
         if not self.board:
             return None
         return min(one.ram_left for one in self.board), min(one.flash_left for one in self.board)

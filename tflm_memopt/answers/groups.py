@@ -18,10 +18,7 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """A rolling buffer that holds `depth` of the `rows` rows of a tensor.
-
-    In a tiled group, `depth` is 0, and the buffer holds pixels.
-    """
+    """A rolling buffer of `depth` of a tensor's `rows` rows. In a tiled group, it holds pixels, and `depth` is 0."""
 
     tensor: str
     rows: int

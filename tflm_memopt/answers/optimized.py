@@ -31,9 +31,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """A rewritten model with its plan, its report and the data for its figures. `plan` is None for an unchanged
-    model.
-    """
+    """A rewritten model with its report, the data for its figures, and its plan (None for an unchanged model)."""
 
     model: bytes
     plan: Plan | None

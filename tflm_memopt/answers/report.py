@@ -127,9 +127,7 @@ class CoreReport:
     share: float
     """Instructions of the core, as a fraction of those that one core alone executes."""
     stack: int
-    """Most bytes of stack on a Cortex-M33, without the user's functions for waking and waiting. The stack is outside
-    the arena.
-    """
+    """Most bytes of stack on a Cortex-M33, outside the arena and without the user's waking and waiting functions."""
 
 
 @dataclass(frozen=True, slots=True)

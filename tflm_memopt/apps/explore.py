@@ -94,10 +94,7 @@ def _point(space: AppChoices, choice: Selection) -> AppPoint:
 
 
 def space(app: App, members: Sequence[AppMember], progress: Progress) -> AppChoices:
-    """Return all points of all models.
-
-    Raises UsageError for a rate without a clock, and DoesNotFit for a rate that no point keeps.
-    """
+    """Return the points of all models. Raises UsageError without a clock, and DoesNotFit if a rate cannot be kept."""
     points = [_points(member, progress) for member in members]
     times = [_times(app.models[m.name], m, each) for m, each in zip(members, points, strict=True)]
     kept, models = [], []

@@ -1,7 +1,4 @@
-"""Writes APP_app.h, the header for firmware with several models in one arena.
-
-The header has the size of the arena, the op resolver, and the turns of the models.
-"""
+"""Writes APP_app.h for firmware with several models in one arena: its size, the op resolver, and turns of models."""
 
 from __future__ import annotations
 

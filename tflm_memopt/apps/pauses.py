@@ -31,10 +31,7 @@ class Yielding:
 
 
 def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
-    """Return the models that pause, which are the longer models of pairs that may run at the same time.
-
-    Raises UsageError if a longer model cannot pause.
-    """
+    """Return the models that pause: the longer ones of pairs that may run at the same time. Raises UsageError."""
     if app.yields is None:
         return []
     involved = {i for pair in pairs(app) for i in pair}

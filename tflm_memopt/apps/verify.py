@@ -68,9 +68,7 @@ def verify_app(
 
 
 def _as_saved(member: AppMember, model: bytes, folder: Path, others: int) -> Converted | None:
-    """Return the saved plan of a model, or None for an unchanged model. Raises UsageError for the plan of another
-    model.
-    """
+    """Return the saved plan of a model, or None for an unchanged model. Raises UsageError for a foreign plan."""
     if model == member.data:
         return None
     document = json.loads(read_file(folder / f"{file_stem(member.name)}.plan.json"))

@@ -49,9 +49,7 @@ def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Print the boards on which an application fits. The exit code is 1 if a named board, or every board, is
-    too small.
-    """
+    """Print the boards on which an application fits. The exit code is 1 if named boards, or all, are too small."""
     app = read_app(args.model)
     with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:
         settings["progress"] = progress

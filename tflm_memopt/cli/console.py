@@ -1,7 +1,4 @@
-"""Prints one answer to standard output, and errors to standard error.
-
-With `--json`, the answer is a JSON document instead of text. With `--quiet`, no answer is printed.
-"""
+"""Prints one answer, as text or JSON, to standard output, and errors to standard error."""
 
 from __future__ import annotations
 

@@ -65,9 +65,7 @@ def _in_lines(what: str) -> Report:
 
 
 def _stderr() -> Any:
-    """Return standard error with a descriptor of its own, so that progress shows while TensorFlow's output is
-    suppressed.
-    """
+    """Return standard error with its own descriptor, so that progress shows while TensorFlow's output is suppressed."""
     if not sys.stderr.isatty():
         return sys.stderr
     return os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors="backslashreplace")

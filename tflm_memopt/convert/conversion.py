@@ -99,9 +99,7 @@ class Conversion:
     """Plans with other limits of tiled groups, whose operator orders and row-wise groups are reused."""
 
     def placed(self) -> Conversion:
-        """Return the conversion with its row graph. Raises UsageError if the input cannot be where the options
-        want it.
-        """
+        """Return the conversion with its row graph. Raises UsageError if the input cannot be where it is wanted."""
         rows = None
         if not annotation.left_whole(self.source, self.options.ops):
             if self.options.ops != BUILTIN:
@@ -222,9 +220,7 @@ class Conversion:
         return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
-        """Return the plan of least compute within a RAM limit, or None, and the plan of least RAM of all plans that
-        were tried.
-        """
+        """Return the plan of least compute within a RAM limit, or None, and the plan of least RAM that was tried."""
         first = self.first(limits)
         room = limits.ram if limits.ram is not None else UNLIMITED
         if limits.admit(first.arena):  # the plan without recompute fits, so no search is needed
@@ -332,9 +328,8 @@ class Conversion:
     # Saved plans
 
     def saved(self, document: Mapping[str, Any], others: int = 0) -> Converted:
-        """Return the conversion with a saved plan. Raises UsageError for a document without a plan of this model.
-
-        others: bytes of other models in the same arena.
+        """Return the conversion with a saved plan. Raises UsageError for a foreign one. others: bytes of other
+        models.
         """
         try:
             plan = self._read(document)

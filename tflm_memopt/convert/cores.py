@@ -28,10 +28,7 @@ LEAST_SHARE = 0.2
 def speeds(
     cores: int, share: str | Collection[float] | None, target: str, where: str, ops: Ops
 ) -> tuple[float, float] | None:
-    """Return the part of each core's time that the model gets, or None for one core. where: value of --input.
-
-    Raises UsageError for conflicts between options.
-    """
+    """Return the part of each core's time for the model, or None for one core. Raises UsageError for conflicts."""
     if cores == 1:
         if share is not None:
             raise UsageError("--share needs two cores", hint="--cores 2")

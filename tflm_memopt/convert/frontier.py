@@ -160,9 +160,7 @@ class Plans:
         return next((other for other in found if other is not None), plan)
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan without recompute that moves the fewest bytes of slow memory, or None if none is within the
-        limit.
-        """
+        """Return the plan without recompute within the limit that moves the fewest bytes of slow memory, or None."""
         found = [plan for planner in self._once if (plan := planner.spilled(limit, cost))]
         return min(found, key=lambda plan: plan.slow_bytes, default=None)
 

@@ -1,7 +1,4 @@
-"""Implements inspect(), which describes a model and its operators without making a plan.
-
-For each operator, inspect() states whether the operator can run row by row, or why not.
-"""
+"""Implements inspect(), which describes a model and its operators without making a plan."""
 
 from __future__ import annotations
 

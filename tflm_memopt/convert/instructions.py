@@ -82,9 +82,7 @@ def forms(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
-    """Return conversions with tiles of two or more pixels that are narrower than a packed kernel of the DSP
-    extension.
-    """
+    """Return conversions with tiles of at least two pixels that are narrower than a packed kernel for DSPs."""
     tiles, is_dsp = conversion.options.tiles, TARGETS[conversion.options.target] is Family.DSP
     if tiles is None or tiles.tile > 1 or not is_dsp:
         return ()
@@ -129,10 +127,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 
 
 def _roomier(each: Sequence[Conversion], start: Costed, room: int, table: Table, price: Price) -> Iterator[Costed]:
-    """Yield plans that compute more and more pixels at once than `start`, with up to `room` more bytes.
-
-    each: a conversion for each tile width.
-    """
+    """Yield plans that compute more and more pixels at once than `start`, with up to `room` more bytes."""
     plan = start.converted.planned.plan
 
     def cost(done: Sequence[Work]) -> float:

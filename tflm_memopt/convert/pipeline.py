@@ -106,10 +106,7 @@ def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Libr
 
 
 def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
-    """Return the graph in which each operator has the best packing that is proved for it.
-
-    Operators that read an input outside the arena get no packing.
-    """
+    """Return the graph with the best proved packing of each operator. Readers of inputs outside the arena get none."""
     wanted = family(target)
     source = graph.source.tensor if graph.source else None
 

@@ -57,9 +57,7 @@ class Decision:
 
 
 def decide(asked: Request, start: Conversion, original: Inspection, planning: by_instructions.Planning) -> Decision:
-    """Choose the plan. Raises DoesNotFit if no plan keeps the limits, and UsageError for limits that cannot be
-    checked.
-    """
+    """Choose the plan. Raises DoesNotFit if no plan keeps the limits, and UsageError if limits cannot be checked."""
     try:
         return _decide(asked, start, original, planning)
     except TooLarge as no:
@@ -212,9 +210,7 @@ def _on_board(
 
 
 def _faster(chosen: _Timed, admitted: Sequence[_Timed]) -> FasterPlan | None:
-    """Return the plan of least RAM that is not slower than the original. If all plans are slower, return the
-    fastest.
-    """
+    """Return the plan of least RAM that is not slower than the original or, without such a plan, the fastest plan."""
     quick = min((t for t in admitted if not t.is_slower), key=lambda t: t.plan.total, default=None)
     there = quick or min(admitted, key=lambda t: t.taken, default=chosen)
     if there.taken >= chosen.taken:

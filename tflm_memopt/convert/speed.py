@@ -128,9 +128,7 @@ def _time(
 
 
 def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
-    """Estimate the instructions of a generic plan with packed kernels. Returns None if they are unknown, or if no
-    operator has a packed kernel.
-    """
+    """Estimate the instructions of a generic plan with packed kernels, or return None if there are none or unknown."""
     planned = chosen.planned
     there = pipeline.pack_for(planned.graph, PACKED_CORE)
     if not any(op.packing for op in there.ops.values()):

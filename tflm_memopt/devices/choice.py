@@ -79,10 +79,7 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
 def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
-    """Yield splits in which the switch from rows to channels is at a later or earlier layer, while costs fall.
-
-    step: 1 for later layers, -1 for earlier ones.
-    """
+    """Yield splits that switch from rows to channels at other layers, as long as they cost less. step: 1 or -1."""
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):
             switch += step

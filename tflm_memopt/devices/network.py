@@ -130,10 +130,7 @@ class Network:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph without computed shapes, which devices would have to send, and without dead operators.
-
-        Without dead operators, no device has only operators that influence no output.
-        """
+        """The graph without computed shapes, which devices would have to send, and without dead operators."""
         return without_dead(with_known(self.source.graph))
 
     @cached_property
@@ -239,10 +236,7 @@ def _demand_possible(shared: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Return the longest times that a device computes before each exchanged row and after the last one.
-
-    Times are in milliseconds. Raises UsageError if they are unknown.
-    """
+    """Return the longest computing times before and after exchanged rows, in ms. Raises UsageError if unknown."""
     clock = asked.clock
     if clock is None:
         raise UsageError(
@@ -262,10 +256,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
 def together(
     line: LinkSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[RowCrosses]]
 ) -> DevicesTime:
-    """Return the time that all devices take together.
-
-    computing: milliseconds of each device before each exchanged row and after the last one.
-    """
+    """Return the time that all devices take together. computing: results of computed() for each device."""
     exchanges = [
         [
             Exchange(spent, row.line, row.sends, HEAD_BYTES + row.nbytes)
@@ -278,10 +269,7 @@ def together(
 
 
 def switch_of(graph: Graph, devices: int) -> int:
-    """Return how many of the first operators to split by rows, so that a device holds the fewest bytes by estimate.
-
-    Raises UsageError if no operator can be shared.
-    """
+    """Return how many operators to split by rows, by estimate. Raises UsageError if no operator can be shared."""
     if all(possible_shardings(graph, op) == (DeviceSharding.WHOLE,) for op in graph.ops):
         raise UsageError(
             "no operator of the model can be shared by several devices",
@@ -322,10 +310,7 @@ def message_bytes(tensor: Tensor) -> float:
 
 
 def pipeline(graph: Graph, cuts: Sequence[int], devices: int) -> Mapping[int, int]:
-    """Return the device of each operator, by Op.index, if the next device begins at each cut.
-
-    Raises UsageError unless the cuts give each device at least one operator.
-    """
+    """Return the device of each operator by Op.index. Raises UsageError unless the cuts give each device one."""
     last = graph.ops[-1].index
     if len(cuts) != devices - 1 or any(a >= b for a, b in pairwise((0, *cuts, last + 1))):
         raise UsageError(
@@ -382,10 +367,7 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
 
 
 def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
-    """Return the cost of the iterations before each exchanged row and after the last one.
-
-    cost: cost of all iterations of an operator in any unit, by the operator's key.
-    """
+    """Return the cost before each exchanged row and after the last one. cost: cost of an operator, by its key."""
     found = [0.0]
     for group in planned.groups.values():
         executed = group.trace.executed.tolist()

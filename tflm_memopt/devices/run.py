@@ -1,6 +1,4 @@
-"""Runs a network on several devices. Each device is a process with only its own model, and links are loopback
-streams.
-"""
+"""Runs a network on several devices, each of which is a process with its own model, linked by loopback streams."""
 
 from __future__ import annotations
 

@@ -171,9 +171,7 @@ class _Arranging:
     """Planned arenas of stages other than the first, by the stage's first and last cut."""
 
     def with_first(self, first: int) -> Iterator[Partial]:
-        """Yield the best arrangements whose first stage ends at cut `first`. The first device also runs the
-        last stage.
-        """
+        """Yield the best arrangements whose first stage ends at cut `first`. The first device also runs the last."""
         cuts, count = self.cuts, len(self.cuts)
         states = {first: [Partial(cost(cuts[first].before, 0, cuts[first].sent, self.alone), (first,))]}
         for _ in range(self.devices - 1):

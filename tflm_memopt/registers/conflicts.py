@@ -79,9 +79,7 @@ class Combining:
     function: Function
     acts: Callable[[FieldAccess], bool]
     together: Callable[[FieldAccess, FieldAccess], bool]
-    """Function that returns whether two accesses are to the same register, or to fields that can be placed in one
-    register.
-    """
+    """Function that returns whether two accesses are to one register, or to fields that may share a register."""
 
     @cached_property
     def edges(self) -> Edges:

@@ -44,10 +44,7 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class BitPlace:
-    """Place of a member in its group: the byte offset of its register, and its lowest bit in this register.
-
-    For an array, both belong to the first element.
-    """
+    """Place of a member, or of an array's first element: byte of its register in the group, and lowest bit."""
 
     byte: int
     bit: int = 0
@@ -70,9 +67,7 @@ FieldName = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A bit field, or an array of `count` bit fields. If the places of fields are to be chosen, `place` has no
-    meaning.
-    """
+    """A bit field, or an array of `count` bit fields. `place` has no meaning before the fields are placed."""
 
     group: str
     name: str

@@ -62,10 +62,7 @@ class FieldChain:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A statement before which other statements can be inserted.
-
-    blocks: the numbers of the blocks around the statement, outermost first.
-    """
+    """A statement before which others can be inserted. blocks: numbers of the blocks around it, outermost first."""
 
     span: Span
     context: Context

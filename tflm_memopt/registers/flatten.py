@@ -56,9 +56,7 @@ def flatten(description: Description, driver: Driver) -> Groups:
 
 
 def _kept(description: Description, driver: Driver) -> frozenset[str]:
-    """Return the groups that a device, a pointer or an unknown index leads to, and all groups that contain one
-    of them.
-    """
+    """Return the groups that a device, a pointer or an unknown index leads to, and the groups that contain them."""
     kept = {device.group for device in description.devices} | set(driver.dynamic)
     for name, group in description.groups.items():
         kept |= {part.group for part in group.parts if (name, part.name) in driver.indexed}

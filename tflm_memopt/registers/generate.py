@@ -48,9 +48,7 @@ class Generated:
     """For each function, the sets of accesses that were combined."""
 
     def save(self, folder: str | PathLike[str], sources: Collection[Path] = ()) -> list[Path]:
-        """Write all files into a folder and return their paths. If one cannot be written or is one of `sources`, none
-        is written.
-        """
+        """Write all files into a folder, or none if one cannot be written or is in `sources`. Return their paths."""
         files = paths_below(Path(folder), {name: text.encode() for name, text in self.files.items()})
         for path in sources:
             keep(path, files)
@@ -148,9 +146,7 @@ class _Places:
         return sum(accessors.bus_accesses(self.rewritten(found, self.regions(found)).calls, found))
 
     def regions(self, found: Layout | None) -> dict[str, Regions]:
-        """Return the combined accesses of each function in a layout. Without a layout, each group counts as a
-        register.
-        """
+        """Return the combined accesses of each function. Without a layout, each group counts as one register."""
 
         def acts(access: FieldAccess) -> bool:
             field = access.field

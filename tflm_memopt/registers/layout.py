@@ -59,9 +59,7 @@ class Register:
 
     @property
     def neutral(self) -> tuple[int, int]:
-        """Return two masks: the bits that have no effect if a write sets them to 0, and the bits that have no effect if
-        a write sets them to 1.
-        """
+        """Return the masks of the bits that have no effect if a write sets them to 0, and if it sets them to 1."""
         zeros = sum(field.all_bits for field in self.fields if field.access in _ZEROS)
         ones = sum(field.all_bits for field in self.fields if field.access is AccessType.ZERO_CLEARS)
         return zeros, ones

@@ -77,10 +77,7 @@ def words() -> str:
 
 
 class ParsedFile:
-    """A C file that libclang has parsed.
-
-    texts: contents of included files by path. folders: folders of other included files.
-    """
+    """A C file that libclang has parsed. texts: contents of included files. folders: folders of other headers."""
 
     def __init__(
         self, path: Path, text: str, prelude: str, texts: Mapping[str, str] | None = None,

@@ -57,9 +57,7 @@ class Series:
     name: str
     points: Sequence[tuple[int, float]]
     joined: bool = True
-    """Whether the points are a frontier. A frontier is drawn in steps: a RAM limit between two points admits only the
-    smaller one.
-    """
+    """Whether the points are a frontier, drawn in steps: a RAM limit between two points admits the smaller one."""
 
 
 # --- Memory over time
@@ -147,9 +145,7 @@ def _times(memory: MemoryMap, left: float, right: float) -> list[float]:
 
 
 def _filled(buffer: MappedBuffer, x: Sequence[float], y: Height) -> Iterator[tuple[Point, ...]]:
-    """Yield the outlines of the parts of a buffer that contain data. Moments that follow each other share an
-    outline.
-    """
+    """Yield the outlines of the parts of a buffer that contain data, one for each run of moments."""
     run: list[tuple[float, float, float, float]] = []
     for s in buffer.stretches:
         piece = x[s.first], x[s.last], y(buffer.offset + s.bottom), y(buffer.offset + s.top)

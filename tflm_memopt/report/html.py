@@ -1,7 +1,4 @@
-"""Writes a page with the results for a model. The page needs no other file, and suits phones and printers.
-
-page.html is its jinja2 template.
-"""
+"""Writes a page with the results for a model, which needs no other file. Its jinja2 template is page.html."""
 
 from __future__ import annotations
 
@@ -54,9 +51,7 @@ class PageTable:
 
 
 def optimized(result: Optimized, model: Path | None = None, folder: Path = Path()) -> str:
-    """Return the page of `optimize`. model: file of the original model. folder: folder of the files that are
-    written.
-    """
+    """Return the page of `optimize`. model: file of the original. folder: folder of the files that are written."""
     report, original = result.report, result.inspection
     after = result.memory if report.changed else None
     total = report.arena.total

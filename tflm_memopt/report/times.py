@@ -151,10 +151,7 @@ def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
 
 
 def packed(report: Report) -> str:
-    """Return the instructions of a generic program on a core with packed kernels, and those with packed kernels.
-
-    Returns "" if the report does not have these estimates.
-    """
+    """Return a generic program's instructions on a core with packed kernels, and those with packed kernels, or ""."""
     if (there := report.packed) is None or (report.time and report.time.mhz):
         return ""
     today = f", TFLM {millions(there.original)}" if there.original else ""

@@ -184,10 +184,7 @@ def runs(on: Board, packed: Collection[Family]) -> bool:
 
 
 def fit(on: Board, arena: Arena, model: Firmware, slow: int = 0) -> BoardFit:
-    """Return how a model fits on a board, without and with the radio stack.
-
-    slow: bytes of external RAM that the plan uses as slow memory.
-    """
+    """Return how a model fits on a board. slow: bytes of external RAM that the plan uses as slow memory."""
     can, slow_left = runs(on, model.packed), on.external_ram - slow
     need, flash = arena.needed, model.on(on.flash_core)
     ram_left = min(on.free_ram, on.largest_block) - need
