@@ -60,7 +60,7 @@ def operands_struct(kernel: KernelProgram) -> str:
     sizes = [f"  uint32_t {', '.join(kernel.extents)};"] if kernel.extents else []
     numbers = [f"  int32_t {', '.join(kernel.parameters)};"] if kernel.parameters else []
     body = "\n".join([*lines, *sizes, *numbers])
-    return f"/* {kernel.about}. */\ntypedef struct {{\n{body}\n}} tmo_{kernel.name}_operands;\n"
+    return f"/* The arguments of a kernel that computes {kernel.about}. */\ntypedef struct {{\n{body}\n}} tmo_{kernel.name}_operands;\n"
 
 
 def lines(kernel: KernelProgram, table: InstructionTable) -> list[str]:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Access to a program's tables, and the addresses of a program's rows and pixels. Internal. */
+/* This internal header finds a program's tables, and the addresses of its rows and pixels. */
 #ifndef TMO_ACCESS_H_
 #define TMO_ACCESS_H_
 
@@ -18,7 +18,7 @@ static inline const tmo_header *tmo_header_of(const void *program) { return (con
 
 static inline const void *tmo_constant(const void *program, uint32_t offset) { return (const uint8_t *)program + offset; }
 
-/* The record of an operator's copied weights. */
+/* Returns the record of an operator's copied weights. */
 static inline const tmo_copied *tmo_copied_of(const void *program, const tmo_op *op) {
   return (const tmo_copied *)tmo_constant(program, op->weights);
 }
@@ -35,8 +35,8 @@ static inline const tmo_group *tmo_groups(const void *program) {
   return (const tmo_group *)tmo_constant(program, tmo_header_of(program)->groups);
 }
 
-/* The program's TMO_INPUT_*. tmo_check_build() refuses programs that need parts that a build lacks, so that all users of tmo_has_part() can rely
- * on the parts. */
+/* Returns the program's TMO_INPUT_*. A build without a part never has an input that needs the part, since tmo_check_build() has refused such
+ * programs. */
 static inline uint16_t tmo_input_of(const void *program) {
   const uint16_t input = tmo_header_of(program)->input;
   const bool possible = tmo_has_part(TMO_PART_STREAM) || tmo_has_part(TMO_PART_EXTERNAL);
@@ -63,7 +63,7 @@ static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
 static inline bool tmo_is_tiled(const tmo_group *group) { return tmo_has_part(TMO_PART_TILES) && group->stripes > 0; }
 static inline bool tmo_by_row(const tmo_op *op) { return !tmo_has_part(TMO_PART_TILES) || op->tile == 0; }
 
-/* Whether an operator's iterations make tiles. In a tiled group, operators may run row by row. */
+/* Whether an operator's iterations compute tiles. In a tiled group, an operator may run row by row. */
 static inline bool tmo_in_tiles(const tmo_group *group, const tmo_op *op) { return tmo_is_tiled(group) && !tmo_by_row(op); }
 
 static inline bool tmo_has_column_windows(const tmo_tensor *t) { return tmo_has_part(TMO_PART_TILES) && t->n_column_windows > 0; }
@@ -90,7 +90,7 @@ static inline uint32_t tmo_accumulators(const tmo_op *op, uint32_t bytes) { retu
 /* Whether the operator sends rows to other devices or receives them. */
 static inline bool tmo_is_message(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }
 
-/* Whether the input's elements are larger than a byte, so that pixels of an external input are not converted. */
+/* Whether the operator's input elements are larger than a byte. Such pixels of an external input are not converted. */
 static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
 
 /* Whether an output channel is a sum over all input channels, so that it can be computed in parts. */
@@ -115,7 +115,7 @@ static inline bool tmo_reads_channel_group(const tmo_op *op) {
   return tmo_channel_groups(op) > 1 && (tmo_sums_channel_groups(op) || !tmo_is_summed(op));
 }
 
-/* Consecutive channels of a tensor. */
+/* A range of consecutive channels of a tensor. */
 typedef struct {
   uint32_t first;
   uint32_t count;
@@ -130,13 +130,14 @@ static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t
   return c;
 }
 
-/* Returns a / b for b > 0. Stripes and tiles often are one row or column, and some cores divide by a slow library function. */
+/* Returns a / b for b > 0. The test for b == 1 saves time, since stripes and tiles often have one row or column, and some cores divide by a slow
+ * library function. */
 static inline uint32_t tmo_quotient(uint32_t a, uint32_t b) { return b == 1 ? a : a / b; }
 
-/* Returns a % b for b > 0. Most dividends are already smaller than b. */
+/* Returns a % b for b > 0. The comparison saves time, since a is smaller than b in most calls. */
 static inline uint32_t tmo_remainder(uint32_t a, uint32_t b) { return a < b ? a : a % b; }
 
-/* Returns the bytes of a stored pixel. A column window holds the channels of one group. */
+/* Returns the bytes of a stored pixel. In a column window, a pixel has the channels of one channel group. */
 static inline uint32_t tmo_pixel_bytes(const tmo_op *op, const tmo_tensor *t, bool grouped) {
   return grouped && tmo_has_column_windows(t) ? op->group_channels : t->channels;
 }

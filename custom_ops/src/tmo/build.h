@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts that are compiled: all kernels and the whole executor or, in a file that embeds the library (tmo/embed.h), only what its programs
- * need. Internal.
+/* This internal header says which parts of the library are compiled. A file that embeds the library (tmo/embed.h) compiles only what its programs
+ * need. Otherwise, all kernels and the whole executor are compiled.
  *
- * TMO_KINDS: the kinds of operators that are not packed, as KIND(CONV) KIND(ADD) for the parameter KIND.
- * TMO_PACKINGS: a bit for each TMO_PACKING_* of packed operators.
- * TMO_PARTS: a bit for each TMO_PART_* that is compiled.
- * TMO_OWN: 1 to include TMO_OP_OWN, whose kernels the application has in the array TMO_OWN_KERNELS or passes to tmo_own_use(), which takes the
- * library's only variable.
+ * TMO_KINDS lists the kinds of operators that are not packed, as KIND(CONV) KIND(ADD) for the parameter KIND. TMO_PACKINGS has a bit for each
+ * TMO_PACKING_* of packed operators. TMO_PARTS has a bit for each TMO_PART_* that is compiled. TMO_OWN is 1 to include TMO_OP_OWN. Its kernels are in
+ * the application's array TMO_OWN_KERNELS, or the application passes them to tmo_own_use(), which needs the library's only variable.
  *
  * tmo_check_build() rejects programs that need more. */
 #ifndef TMO_BUILD_H_
@@ -20,7 +18,7 @@
 #ifndef TMO_OWN
 #define TMO_OWN 0
 #endif
-#ifndef TMO_MATH /* 0 to build without libm and without the kernels that call it */
+#ifndef TMO_MATH /* TMO_MATH is 0 to build without libm and without the kernels that call it */
 #ifdef __AVR__   /* AVR's libm lacks expm1f() */
 #define TMO_MATH 0
 #else
@@ -44,13 +42,14 @@
 #define TMO_PARTS UINT32_MAX
 #endif
 
-/* Cores, and the packed kernels for each. Hosts have the packed kernels of all cores in C. */
+/* TMO_CORE_* is 1 for a core with certain instructions, and TMO_RUNS_* is 1 if the build has the packed kernels for them. Hosts have the packed
+ * kernels of all cores in C. */
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 #define TMO_CORE_MVE 1
 #else
 #define TMO_CORE_MVE 0
 #endif
-/* 1 to use RISC-V's vectors, Zve32x or more; the vector unit must be enabled (mstatus.VS) wherever a model runs */
+/* TMO_RVV is 1 to use RISC-V's vectors, Zve32x or more. The vector unit must be enabled (mstatus.VS) wherever a model runs. */
 #ifndef TMO_RVV
 #define TMO_RVV 0
 #endif
@@ -66,14 +65,14 @@
 #define TMO_RUNS_ESP 0
 #endif
 #define TMO_RUNS_PACKED (TMO_RUNS_DSP || TMO_RUNS_RVV || TMO_RUNS_ESP)
-/* 1 to compile a faster path for operators that compute a single pixel and are not packed. The faster path takes flash, so builds for small cores
+/* TMO_FAST_PIXELS is 1 to compile faster code for iterations of a single pixel that are not packed. This code takes flash, so builds for small cores
  * leave it out. */
 #define TMO_FAST_PIXELS (TMO_RUNS_DSP || TMO_RUNS_ESP)
 
-/* The kinds of a set of kinds that this build can run unpacked. */
+/* Returns those kinds of a set that this build can run if they are not packed. */
 #define TMO_BUILT(set) tmo_both(set, TMO_BUILT_KINDS)
 
-/* The kinds of a set of kinds that this build can run. A packed operator has weights, or is an addition. */
+/* Returns those kinds of a set that this build can run, packed or not. A packed operator has weights or is an addition. */
 #define TMO_ADD_PACKING (1ull << TMO_PACKING_DSP_ADD)
 static TMO_ALWAYS_INLINE tmo_kinds tmo_taken(tmo_kinds set) {
   const uint64_t add = (TMO_PACKINGS) & TMO_ADD_PACKING ? 1ull << TMO_OP_ADD : 0;
@@ -81,7 +80,7 @@ static TMO_ALWAYS_INLINE tmo_kinds tmo_taken(tmo_kinds set) {
   return tmo_both(set, (tmo_kinds){TMO_BUILT_KINDS.low | add | filter, TMO_BUILT_KINDS.high});
 }
 
-/* The packings that the core of this build can run. Operators that are not packed count as packed for the DSP extension. */
+/* A bit is set for each packing that the core of this build can run. */
 #define TMO_OF_MVE (1ull << TMO_PACKING_MVE_CONV | 1ull << TMO_PACKING_MVE_DEPTHWISE)
 #define TMO_OF_RVV (1ull << TMO_PACKING_RVV_CONV | 1ull << TMO_PACKING_RVV_DEPTHWISE)
 #define TMO_OF_ESP (1ull << TMO_PACKING_ESP_CONV | 1ull << TMO_PACKING_ESP_DEPTHWISE)
@@ -103,7 +102,7 @@ static inline bool tmo_has_part(uint16_t part) { return ((uint32_t)(TMO_PARTS) >
 /* Whether an operator's weights have four bits each. */
 static inline bool tmo_has_nibbles(const tmo_op *op) { return tmo_has_part(TMO_PART_NIBBLES) && (op->flags & TMO_FLAG_NIBBLES) != 0; }
 
-/* Whether the weights are copied into the workspace when the group begins. */
+/* Whether an operator's weights are copied into the workspace when its group begins. */
 static inline bool tmo_copies_weights(const tmo_op *op) { return tmo_has_part(TMO_PART_COPIES) && (op->flags & TMO_FLAG_COPIES) != 0; }
 
 /* Whether this build has the kernel of an operator. */
@@ -114,7 +113,7 @@ static inline bool tmo_has_kernel(const tmo_op *op) {
 /* Whether an operator has a packing. The result is false for packings that this build lacks, so that the compiler removes their code. */
 static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
-/* A case of a switch over kinds of operators. Builds that lack the kind's kernel leave out its call. */
+/* These macros write a case of a switch. Builds that lack the kernel leave out its call. */
 #define TMO_CASE_KIND(kind, call)  \
   case kind:                       \
     if (tmo_has_kind(kind)) call;  \
@@ -123,7 +122,7 @@ static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return
   case packing:                          \
     if (tmo_has_packing(packing)) call;  \
     break
-/* The same, for packings whose kernels are compiled only for some cores. */
+/* These macros write a case for a packing whose kernel is compiled only for some cores. */
 #if TMO_RUNS_DSP
 #define TMO_CASE_DSP(packing, call) TMO_CASE_PACKING(packing, call);
 #else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls the kernel of an operator for a row, a pixel or several pixels. Only tmo_iterate.c includes this file. */
+/* These functions call the kernel of an operator for a row, a pixel or several pixels. Only tmo_iterate.c includes this file. */
 #ifndef TMO_CALLS_H_
 #define TMO_CALLS_H_
 
@@ -39,7 +39,7 @@ static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int
 }
 #endif
 
-/* This is a separate function so that it compiles to jumps without a stack frame. */
+/* Because call_plain_row() is a separate function, it compiles to jumps without a stack frame. */
 TMO_OWN_FRAME static void call_plain_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->kind) {
 #define CALL_ROW(with, name, value, reads, writes, operands, scales, family, channels, row, pixel) TMO_CASE_KIND(value, row(k, window, out));

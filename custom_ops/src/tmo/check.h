@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The validator. A program that passes tmo_check() cannot make the executor access bytes outside its buffers. Each of the validator's files
- * includes this header first. This header is internal. tmo_check.c checks the tables, tmo_check_kind.c the operands of each kind of operator,
- * tmo_check_packed.c the constants of packed operators. tmo_check_bytes.c has the bounds checks. Sizes are uint32_t, and sizes that do not fit
- * stay at TMO_TOO_MANY.
+/* The validator. A program that passes tmo_check() cannot make the executor access bytes outside its buffers. Each of the validator's files includes
+ * this internal header first. tmo_check.c checks the tables, tmo_check_kind.c checks the operands of each kind of operator, and tmo_check_packed.c
+ * checks the constants of packed operators. tmo_check_bytes.c has the bounds checks. Sizes are uint32_t. A size that does not fit becomes
+ * TMO_TOO_MANY.
  *
  * The validator does not detect wrong results, such as those of a rolling buffer that is too shallow or of buffers that overlap. The converter's
  * checker detects wrong results. */
 #ifndef TMO_CHECK_H_
 #define TMO_CHECK_H_
 
-#if defined(__GNUC__) && !defined(__clang__) /* the validator runs only once, and is the largest part of the library, so it is compiled for size */
+#if defined(__GNUC__) && !defined(__clang__) /* the validator runs only once and is the largest part of the library, so it is compiled for size */
 #pragma GCC optimize("Os", "no-move-loop-invariants", "no-tree-dominator-opts", "no-jump-tables", "no-tree-switch-conversion")
 #endif
 
@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define TMO_TOO_MANY UINT32_MAX            /* a size that is larger than any buffer */
+#define TMO_TOO_MANY UINT32_MAX            /* this size is larger than any buffer */
 
 typedef struct {
   const uint8_t *program;
@@ -30,7 +30,7 @@ typedef struct {
   const uint32_t *io_bytes;
   uint32_t reads_left; /* number of array elements that the validator may still read */
   uint32_t n_rolling_buffers;    /* number of rolling buffers of the state */
-  uint32_t last_base;  /* highest base of a tensor in a buffer, including slow memory or the state if the program has them */
+  uint32_t last_base;  /* highest base of a tensor, except those of constants and links */
 } tmo_checker;
 
 /* An operator, with pointers to its group and its operands. */
@@ -49,13 +49,13 @@ TMO_LINKAGE bool tmo_lies_in(uint32_t size, uint32_t offset, uint32_t bytes, uin
 
 TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-/* Whether the program contains these bytes as a constant. Offset 0 stands for no constant. */
+/* Whether `bytes` bytes at `offset` are inside the program, with an offset other than 0. */
 TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
 /* Whether the program contains the weights of an operator, which may be copied. alignment: at most TMO_ALIGNMENT. */
 TMO_LINKAGE bool tmo_has_weights(const tmo_checker *c, const tmo_op *op, uint32_t bytes, uint32_t alignment);
 
-/* Whether the program contains n words as a constant. */
+/* Whether n words at `offset` are inside the program. */
 TMO_LINKAGE bool tmo_has_words(const tmo_checker *c, uint32_t offset, uint32_t n);
 
 /* Counts n array elements as read. Returns false if the validator's limit of elements is exceeded. */

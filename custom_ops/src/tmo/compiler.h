@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes for those compilers that know them. Compilers without these attributes give the same results. Internal. */
+/* This header has attributes of some compilers. Compilers without them give the same results. Internal. */
 #ifndef TMO_COMPILER_H_
 #define TMO_COMPILER_H_
 
@@ -18,7 +18,7 @@
 #define TMO_RARELY(condition) (condition)
 #endif
 
-/* Unrolls loops with a constant number of iterations, up to 16, inside inner loops, so that their arrays are in registers. */
+/* TMO_UNROLLED unrolls a loop with a constant number of iterations, up to 16, so that its arrays are in registers. */
 #if defined(__clang__)
 #define TMO_UNROLLED _Pragma("unroll")
 #elif defined(__GNUC__) && __GNUC__ >= 8
@@ -27,7 +27,7 @@
 #define TMO_UNROLLED
 #endif
 
-/* A pointer to whole words, which a copy of constant size loads and stores at once. */
+/* TMO_WORDS() tells the compiler that a pointer is aligned, so that a copy of constant size loads and stores whole words. */
 #if defined(__GNUC__)
 #define TMO_WORDS(pointer) __builtin_assume_aligned(pointer, sizeof(uint32_t))
 #else

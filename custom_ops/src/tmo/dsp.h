@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instructions of Cortex-M's DSP extension, and equal functions in C for other cores. Internal. */
+/* This header has instructions of Cortex-M's DSP extension as functions, and equal functions in C for other cores. Internal. */
 #ifndef TMO_DSP_H_
 #define TMO_DSP_H_
 
@@ -31,7 +31,7 @@ static TMO_ALWAYS_INLINE int32_t tmo_saturated_byte(int32_t x) {
 
 #if TMO_CORE_DSP
 
-/* Return bytes 0 and 2 of a word, or bytes 1 and 3, each added to a half of `to`. */
+/* These functions add bytes 0 and 2 of a word, or bytes 1 and 3, to the halves of `to`. */
 static TMO_ALWAYS_INLINE int32_t tmo_even_bytes(int32_t to, int32_t word) {
   if (__builtin_constant_p(to) && to == 0) {
     __asm__("sxtb16 %0, %1" : "=r"(word) : "r"(word));
@@ -50,7 +50,7 @@ static TMO_ALWAYS_INLINE int32_t tmo_odd_bytes(int32_t to, int32_t word) {
   return word;
 }
 
-/* Return the lower or the upper halves of two words as one word. */
+/* These functions return the lower or the upper halves of two words as one word. */
 static TMO_ALWAYS_INLINE int32_t tmo_low_halves(int32_t first, int32_t second) {
   __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(first) : "r"(first), "r"(second));
   return first;
@@ -61,7 +61,7 @@ static TMO_ALWAYS_INLINE int32_t tmo_high_halves(int32_t first, int32_t second) 
   return first;
 }
 
-/* Return `sum` plus the products of the lower halves and of the upper halves of two words. */
+/* These functions add the products of the lower halves and of the upper halves of two words to `sum`. */
 static TMO_ALWAYS_INLINE int32_t tmo_add_two(int32_t sum, int32_t a, int32_t b) {
   __asm__("smlad %0, %1, %2, %3" : "=r"(sum) : "r"(a), "r"(b), "r"(sum));
   return sum;

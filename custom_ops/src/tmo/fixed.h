@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fixed point arithmetic as in TFLM: Q0.31 multipliers with two roundings (TFLITE_SINGLE_ROUNDING off), and conversion of float32.
+/* This header has TFLM's fixed point arithmetic, with Q0.31 multipliers and two roundings (TFLITE_SINGLE_ROUNDING off). It also converts float32.
  *
  * Intermediate sums and left shifts wrap modulo 2^32, so that no program and no data can cause undefined behaviour. */
 #ifndef TMO_FIXED_H_
@@ -14,15 +14,15 @@
 extern "C" {
 #endif
 
-/* For cores without a 32 x 32 -> 64 bit multiplication, for which the compiler would call a library function of about 80 instructions. */
+/* This code is for cores without a multiplication of 32 by 32 to 64 bits. The compiler would call a library function of about 80 instructions. */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(TMO_NARROW_MULTIPLY)
 #define TMO_WIDE_MULTIPLY 0
 #else
 #define TMO_WIDE_MULTIPLY 1
 #endif
 
-/* For cores that multiply a signed number by an unsigned number to 64 bits. On such cores, the result is the upper half of the product with the
- * doubled multiplier. */
+/* Some cores multiply a signed number by an unsigned number to 64 bits. There, the result is the upper half of the product with the doubled
+ * multiplier. */
 #if defined(TMO_MIXED_MULTIPLY) || (defined(__riscv_mul) && __riscv_xlen == 32)
 #undef TMO_MIXED_MULTIPLY
 #define TMO_MIXED_MULTIPLY 1
@@ -63,7 +63,7 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 /* Returns round(x * multiplier / 2^31), halves up; multiplier >= 0. This product never saturates, since multiplier cannot be INT32_MIN. */
 TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #if TMO_CORE_DSP
-  const int32_t twice = (int32_t)((uint32_t)multiplier << 1); /* 2 * multiplier modulo 2^32; as a signed number it may be 2^32 too small */
+  const int32_t twice = (int32_t)((uint32_t)multiplier << 1); /* this product is 2 * multiplier modulo 2^32, which may be 2^32 too small as a signed number */
   return tmo_high_add(x & twice >> 31, x, twice);
 #elif TMO_MIXED_MULTIPLY
   const uint64_t twice = (uint64_t)((int64_t)x * (int64_t)((uint32_t)multiplier << 1));
@@ -88,7 +88,7 @@ TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t sh
 #if TMO_WIDE_MULTIPLY
   if (TMO_RARELY(shift >= 0)) return tmo_high_scale((int32_t)((uint32_t)x << shift), multiplier);
   return tmo_round_shift(tmo_high_scale(x, multiplier), (uint32_t)-shift);
-#else /* the multiplication takes many instructions, so it is a function call */
+#else /* a function call saves flash, since the multiplication takes many instructions */
   const uint32_t left = shift > 0 ? (uint32_t)shift : 0;
   return tmo_round_shift(tmo_high_scale((int32_t)((uint32_t)x << left), multiplier), left - (uint32_t)shift);
 #endif
@@ -104,13 +104,13 @@ static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t sh
   return (int32_t)((int64_t)(product + ((uint64_t)1 << (right - 1))) >> right);
 }
 
-/* Returns x * 2^left, saturated; left in [0, 30]. gemmlowp: SaturatingRoundingMultiplyByPOT. */
+/* Returns x * 2^left, saturated; left in [0, 30]. This is SaturatingRoundingMultiplyByPOT of gemmlowp. */
 static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {
   const int32_t limit = INT32_MAX >> left;
   return x > limit ? INT32_MAX : x < -limit ? INT32_MIN : (int32_t)((uint32_t)x << left);
 }
 
-/* Returns the number of zero bits above the highest set bit; 31 for 0. */
+/* Returns the number of zero bits above the highest set bit of a number, or 31 for 0. */
 static inline int32_t tmo_zeros_above(uint32_t x) {
   int32_t n = 0;
   for (; n < 31 && x < (uint32_t)1 << 31; x <<= 1) ++n;
@@ -132,15 +132,15 @@ static inline int32_t tmo_clip16(int32_t x, int32_t exponent) {
   return rounded < INT16_MIN ? INT16_MIN : rounded > INT16_MAX ? INT16_MAX : rounded;
 }
 
-/* Returns the float32 with these bits. */
+/* Returns the float32 that has the bits of an int32. */
 static inline float tmo_as_float(int32_t bits) {
   float x;
   memcpy(&x, &bits, sizeof x);
   return x;
 }
 
-/* Rounds like std::round, but without a mathematics library. The compiler emulates float32 operations that a core lacks. Values beyond the range
- * of an int16 plus a zero point are limited, since their results saturate anyway. A NaN becomes 0. the subtraction is exact */
+/* Rounds like std::round, but without a mathematics library. The compiler emulates float32 operations that a core lacks. Values beyond the range of
+ * an int16 plus a zero point are limited, since their results saturate anyway. A NaN is rounded to 0. this subtraction is exact */
 static inline int32_t tmo_nearest(float x) {
   const int32_t far = 65536;
   if (x >= (float)far) return far;

@@ -31,7 +31,7 @@ _Static_assert(TMO_MATH || !(0 TMO_KINDS(TMO_OR_USES_LIBM)), "TMO_MATH=0 leaves 
 
 #if TMO_MATH
 #include <math.h>
-#else /* kernels that call functions of libm are compiled, but no program may use them */
+#else /* without libm, its functions have stand-ins so that kernels compile, but no program may use these kernels */
 #define expf(x) (x)
 #define expm1f(x) (x)
 #define tanhf(x) (x)
@@ -48,10 +48,10 @@ _Static_assert(TMO_MATH || !(0 TMO_KINDS(TMO_OR_USES_LIBM)), "TMO_MATH=0 leaves 
 extern "C" {
 #endif
 
-/* The quotient is rounded to double before it is rounded down. TFLM: FloorDiv, kernels/internal/reference/floor_div.h. */
+/* Returns the quotient in double, rounded down. TFLM: FloorDiv, kernels/internal/reference/floor_div.h. */
 static inline float tmo_floor_divide(float x, float y) { return (float)floor((double)x / (double)y); }
 
-/* TFLM: FloorMod, kernels/internal/reference/floor_mod.h. */
+/* Returns the remainder with the sign of y. TFLM: FloorMod, kernels/internal/reference/floor_mod.h. */
 static inline float tmo_floor_modulo(float x, float y) {
   const float rest = fmodf(x, y);
   return rest != 0.0f && (y < 0.0f) != (rest < 0.0f) ? rest + y : rest;
@@ -63,14 +63,15 @@ static inline float tmo_round(float x) {
   return rest < 0.5f || (rest == 0.5f && floorf(below / 2) * 2 == below) ? below : below + 1.0f;
 }
 
-/* Returns x without its fraction, saturated, or 0 for NaN. C does not define the conversion in the last two cases; cores with float32 and the
- * official wheel return the same. */
+/* Returns x without its fraction, saturated, or 0 for NaN. C does not define the conversion of large values and of NaN. Cores with float32, and
+ * TFLM's wheel, return these results. */
 static inline int32_t tmo_whole(float x) {
   if (x >= 2147483648.0f) return INT32_MAX;
   return x >= -2147483648.0f ? (int32_t)x : x != x ? 0 : INT32_MIN;
 }
 
-/* Returns the function of a float32 operator (TMO_FUNCTION_*), and the range of its output (TMO_RANGE_*). */
+/* tmo_float_function() returns the function of a float32 operator (TMO_FUNCTION_*), and tmo_float_range() returns the range of its output
+ * (TMO_RANGE_*). */
 static inline uint32_t tmo_float_function(const tmo_op *op) { return (uint32_t)op->float_form >> 4; }
 static inline uint32_t tmo_float_range(const tmo_op *op) { return (uint32_t)op->float_form & 15; }
 

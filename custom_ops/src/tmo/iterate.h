@@ -10,26 +10,26 @@
 extern "C" {
 #endif
 
-/* Computes the unit run->unit of the operator, whose inputs must exist. Returns TMO_OK or TMO_ERROR_INDEX. */
+/* Computes the part run->unit of the operator's output. The inputs of this part must exist. Returns TMO_OK or TMO_ERROR_INDEX. */
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
-/* Computes several tiles of one row at once, from run->unit to output column `end`. tmo_iterates_along_row() returns whether the operator
- * supports this. A tile is read no later and written no earlier than if it were computed alone. */
+/* tmo_iterate_along_row() computes several tiles of one row at once, from run->unit to output column `end`. tmo_iterates_along_row() returns whether
+ * an operator can be computed so. A tile is read no later and written no earlier than if it were computed alone. */
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
-/* Computes the rows from run->unit to `end` of an operator whose iterations compute rows, if tmo_iterates_rows(). Changes run->unit. */
+/* Computes the rows from run->unit to `end` of an operator for which tmo_iterates_rows() holds. Changes run->unit. */
 static inline bool tmo_iterates_rows(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE && !tmo_iterative(op) && !tmo_is_kind(op, TMO_OP_GATHER) && !tmo_is_kind(op, TMO_OP_GATHER_ND);
 }
 TMO_LINKAGE void tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
 #if TMO_RUNS_PACKED
-/* Computes run->unit like tmo_iterate_any(), but faster. It supports operators whose tiles or rows are single pixels, namely packed operators and,
- * in builds with TMO_FAST_PIXELS, convolutions, pools, additions and tables. */
+/* Computes run->unit like tmo_iterate_any(), but faster. tmo_iterate_pixel() supports packed operators whose tiles or rows are single pixels. Builds
+ * with TMO_FAST_PIXELS also support such convolutions, pools, additions and tables that are not packed. */
 TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op);
 
-/* Computes several units of an operator, of one pixel each, at once: at least two, and at most tmo_iterates_at_once(). Changes run->unit. */
+/* Computes n single pixels of an operator at once. n is at least two and at most tmo_iterates_at_once(). Changes run->unit. */
 TMO_LINKAGE uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_unit *units, uint32_t n);
 
@@ -41,7 +41,7 @@ TMO_LINKAGE bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 #endif
 
-/* Computes run->unit with the fastest function that supports the operator. made: tensor whose parts are the units. */
+/* Computes run->unit with the fastest function that supports the operator. made: tensor that the iterations go through. */
 static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *made) {
   (void)made;
 #if TMO_RUNS_DSP

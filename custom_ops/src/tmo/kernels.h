@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of operators, and their contract with the executor. This header is internal: applications need tmo/tmo.h only.
+/* This header declares the kernels of operators, and says what the executor may expect of them. This header is internal: applications need tmo/tmo.h
+ * only.
  *
  * A call of a kernel computes one output row or pixel, or adds pixels to the sums of one row or pixel. Kernels keep no state, allocate nothing and
- * check nothing, since tmo_check() has verified every length. The output must not overlap the input, with two exceptions. LOOKUP, LEAKY_RELU_S16,
- * CURVE_S16, CLAMP_F32, CURVE_F32, kernels with two operands, and kernels whose output elements are not larger than the input's read each element
- * before they write it, front to back: their output may begin at or before the start of an operand that is not broadcast. CONV writes the last
- * byte of a call after it has read everything.
+ * check nothing, since tmo_check() has verified every length. The output must not overlap the input, with two exceptions. First, some kernels read
+ * each element before they write it, from front to back. Their output may begin at or before the start of an operand that is not broadcast. They are
+ * LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, kernels with two operands, and kernels whose output elements are not larger than the
+ * input's. Second, CONV writes the last byte of a call after it has read all inputs.
  *
- * Kernels in files *_ref.c run on any core. Kernels in other files are for certain cores or for operators packed for them, and give the same bits. */
+ * Kernels in files *_ref.c run on any core. Kernels in other files run on certain cores, and give the same bits. */
 #ifndef TMO_KERNELS_H_
 #define TMO_KERNELS_H_
 
@@ -40,8 +41,8 @@ extern "C" {
 #endif
 
 typedef struct {
-  const tmo_op *op; /* operator whose kind, window, zero points, activation range and parameters apply */
-  const int8_t *weights;      /* weights of the first input and output channel, at which all arrays below start */
+  const tmo_op *op; /* the operator, whose fields are parameters of the kernel */
+  const int8_t *weights;      /* weights of the first input channel and the first output channel */
   const int32_t *bias;        /* biases of the output channels, or NULL */
   const int32_t *multipliers;
   const int8_t *shifts;
@@ -63,24 +64,24 @@ typedef struct {
 
 /* The input pixels under a window, clipped to the input. */
 typedef struct {
-  const int8_t *const *pixels; /* in a row group, the first pixel of each row; in a tiled group, each pixel, row by row */
-  uint16_t count;              /* number of pointers in the list */
+  const int8_t *const *pixels; /* pointers to the first pixel of each row in a row group, and to all pixels in a tiled group */
+  uint16_t count;              /* number of pointers in `pixels` */
   uint16_t columns;            /* number of taps in each row of the window */
-  uint16_t first_row, first_column; /* kernel tap at the window's first pixel */
+  uint16_t first_row, first_column; /* row and column of the kernel's tap that is at the first pixel */
   uint32_t offset;             /* bytes from each pointer to the first tap of its row */
-  uint32_t area;               /* number of pixels in the whole clipped window, even if several calls process it */
+  uint32_t area;               /* number of pixels in the whole clipped window, even if several calls compute it */
 } tmo_window;
 
-/* The row form of a kernel computes out_width pixels from whole input rows and finds the columns under each window itself. The pixel form of a
- * kernel computes one pixel. Kernels without windows have one form: pixels[k] is the first byte of operand k. */
+/* The row form of a kernel computes out_width pixels from whole input rows and finds the columns under each window itself. The pixel form of a kernel
+ * computes one pixel. For kernels without windows, pixels[k] is the first byte of operand k. */
 typedef void tmo_kernel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out);
 
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_row_s8, tmo_conv_pixel_s8;           /* CONV */
 TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_row_s8, tmo_depthwise_pixel_s8; /* DEPTHWISE */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_row_s16, tmo_conv_pixel_s16;         /* CONV_S16, DEPTHWISE_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_sums_row_s8, tmo_sums_pixel_s8;           /* SUMS */
-TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERAGE_POOL, MAX_POOL, MEAN */
-TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s16, tmo_pool_pixel_s16;         /* AVERAGE_POOL_S16, MAX_POOL_S16, MEAN_S16 */
+TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* kernels of AVERAGE_POOL, MAX_POOL and MEAN */
+TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s16, tmo_pool_pixel_s16;         /* kernels of AVERAGE_POOL_S16, MAX_POOL_S16 and MEAN_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_scalars_s8, tmo_mul_scalars_s8, tmo_greater_s8, tmo_greater_repeated_s8, tmo_squared_difference_s8, tmo_prelu_s8;
 TMO_LINKAGE tmo_kernel_s8 tmo_compare_s8;                               /* COMPARE */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_s16, tmo_mul_s16;                     /* kernels of two operands, element by element */
@@ -97,12 +98,12 @@ TMO_LINKAGE tmo_kernel_s8 tmo_quantize, tmo_quantize_s16, tmo_dequantize, tmo_de
 TMO_LINKAGE tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* kernels whose output has another type than the input */
 
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_row_f32, tmo_conv_pixel_f32;         /* CONV_F32, DEPTHWISE_F32 */
-TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_f32, tmo_pool_pixel_f32;         /* AVERAGE_POOL_F32, SUM_F32, MAX_POOL_F32, MIN_POOL_F32 */
+TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_f32, tmo_pool_pixel_f32;         /* kernels of AVERAGE_POOL_F32, SUM_F32, MAX_POOL_F32 and MIN_POOL_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_arithmetic_f32, tmo_clamp_f32, tmo_curve_f32, tmo_softmax_f32, tmo_log_softmax_f32, tmo_batch_matmul_row_f32;
 TMO_LINKAGE tmo_kernel_s8 tmo_matmul_f32, tmo_transposed_matmul_f32;   /* BATCH_MATMUL_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_binary_32, tmo_compare_32, tmo_arg_max_along_row, tmo_arg_max_along_pixel;
 
-/* Computes n adjacent, aligned elements from those of operand a or of both operands. */
+/* Computes n elements from the elements at the same places of operand a, or of operands a and b. All elements are adjacent and aligned. */
 typedef void tmo_make_elements(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n);
 TMO_LINKAGE tmo_make_elements tmo_add_f32, tmo_subtract_f32, tmo_multiply_f32, tmo_maximum_f32, tmo_minimum_f32; /* ARITHMETIC_F32 */
 TMO_LINKAGE tmo_make_elements tmo_sum_f32, tmo_difference_f32, tmo_product_f32;                                  /* ARITHMETIC_F32 */
@@ -120,10 +121,10 @@ TMO_LINKAGE tmo_make_elements tmo_equal_s32, tmo_not_equal_s32, tmo_less_s32, tm
 /* Returns the kernel of an OWN operator that the application has registered, or NULL. */
 TMO_LINKAGE const tmo_own_kernel *tmo_own_of(const tmo_op *op);
 
-/* GATHER: copies a row of the table, which must exist. */
+/* Copies a row of the table of a GATHER. The row must exist. */
 TMO_LINKAGE void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y);
-/* Kernels that have only a row form. pixels[] lists all rows that are read, operand after operand, with NULL for a row that the operand
- * lacks. */
+/* These kernels compute whole rows only. pixels[] lists all rows that are read, operand after operand. NULL stands for a row that the operand lacks.
+ * */
 TMO_LINKAGE tmo_kernel_s8 tmo_copy_s8;                /* COPY */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_f32; /* RESIZE_BILINEAR_F32 */
@@ -136,11 +137,12 @@ TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* the LSTM's kernel also 
 TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* the kernel of SLIDING_SUM also writes the last operand */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 
-/* ADD_SUMS: returns the bytes of a sum of operand n. For n = TMO_MAX_INPUTS, it returns the bytes of an output sum, or 0 if the output has scaled
- * values. */
+/* Returns the bytes of a sum in operand n of an ADD_SUMS. For n = TMO_MAX_INPUTS, it returns the bytes of a sum in the output, or 0 if the output has
+ * scaled values. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->operand_bytes >> 4 * n & 15; }
 
-/* For SELECT, these return the bytes of an element, and the row and flags of the condition (0) and of both operands (1, 2). */
+/* For SELECT, tmo_select_bytes() returns the bytes of an element. tmo_select_form() returns the row and the flags of the condition (n = 0) or of a
+ * choice (n = 1 or 2). */
 static inline uint32_t tmo_select_bytes(const tmo_op *op) { return (uint32_t)op->select_form >> 12; }
 static inline uint32_t tmo_select_form(const tmo_op *op, uint32_t n) { return (uint32_t)op->select_form >> 4 * n & 15; }
 
@@ -164,7 +166,7 @@ static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilatio
 /* Returns the taps that are inside the input at output column x. */
 TMO_LINKAGE tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
 
-/* Returns the part of a window over whole rows that is under output column x. */
+/* Returns the window of output column x, from the window of a whole output row. */
 TMO_LINKAGE tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
 
 /* Computes one output pixel, whose channels are outputs i, i + 1, ... */
@@ -180,7 +182,7 @@ static inline tmo_make_pixel *tmo_conv_kernel_s16(const tmo_kernel *k) {
   return tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) && k->in_channels == k->out_channels ? tmo_depthwise_s16 : tmo_conv_s16;
 }
 
-/* Computes a row pixel by pixel, each from the part of the input rows under its window. */
+/* Computes a row pixel by pixel. Each pixel is computed from the part of the input rows under its window. */
 TMO_LINKAGE void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);
 
 /* Returns the bytes from a channel's first weight to its weight at the window's first tap. */
@@ -188,10 +190,10 @@ static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
   return ((uint32_t)w->first_row * k->op->kernel_w + w->first_column) * k->tap_step;
 }
 
-/* Copies the bytes under a window as its weights are arranged. to: position of the first tap. */
+/* Copies the bytes under a window in the order of its weights. to: address for the bytes of the first tap. */
 TMO_LINKAGE void tmo_collect_taps(const tmo_kernel *k, const tmo_window *w, int8_t *to);
 
-/* The bytes under a window, in parts that consist of runs of bytes with adjacent weights. */
+/* The bytes under a window. They consist of parts, each of which has runs of bytes with adjacent weights. */
 typedef struct {
   const int8_t *const *at; /* pointer to the first byte of the first run */
   uint16_t stride;         /* number of pointers from the first byte of a run to that of the next run */
@@ -208,12 +210,12 @@ typedef struct {
   int32_t zero_point;
 } tmo_runs;
 
-/* Sums for weights of four bits each. tmo_conv_nibbles() returns the sum of one channel, whose weight for the window's first tap has number
- * `first`. tmo_depthwise_nibbles() adds to the sums of channels [channel, channel + n). */
+/* These functions multiply weights of four bits each. tmo_conv_nibbles() returns the sum of one channel, where `first` is the number of the weight
+ * for the window's first tap. tmo_depthwise_nibbles() adds products to the sums of channels [channel, channel + n). */
 TMO_LINKAGE uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first);
 TMO_LINKAGE void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t channel, uint32_t n, uint32_t *sums);
 
-/* Computes one output pixel from runs of int16 or float32. All sizes in such runs count elements instead of bytes. */
+/* Computes one output pixel from runs of int16 or float32. All sizes in the tmo_runs count elements instead of bytes. */
 typedef void tmo_add_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);
 TMO_LINKAGE tmo_add_runs tmo_conv_runs_s16, tmo_conv_runs_f32;
 
@@ -224,7 +226,7 @@ static inline bool tmo_makes_fours(const tmo_kernel *k) { return k->sums == NULL
 typedef void tmo_add_runs_of_bytes(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals);
 TMO_LINKAGE tmo_add_runs_of_bytes tmo_conv_sums;
 #if TMO_CORE_DSP
-tmo_add_runs_of_bytes tmo_dsp_sums; /* only for runs of adjacent bytes, whose r->step is 1 */
+tmo_add_runs_of_bytes tmo_dsp_sums; /* this function needs runs of adjacent bytes, for which r->step is 1 */
 
 /* A job that computes output channels in groups of four, each channel as a sum over one run of bytes. */
 typedef struct {
@@ -234,7 +236,7 @@ typedef struct {
   uint32_t filter; /* number of bytes of the weights of a channel */
   const int32_t *bias;
   uint32_t groups;
-  const int32_t *multipliers; /* multipliers of the channels; unless `each` is set, four of them serve all groups */
+  const int32_t *multipliers; /* multipliers of the channels, or the same four multipliers for all groups if `each` is 0 */
   const int8_t *shifts;
   int8_t *out;
   int32_t zero_out, zero_in, each;
@@ -245,10 +247,10 @@ void tmo_dsp_outputs(tmo_dsp_job *job);
 
 /* A job that computes output channels of a depthwise convolution in groups of four. */
 typedef struct {
-  tmo_dsp_job job;           /* job without x and bytes, whose `weights` are those of the first tap and whose `filter` is the number of bytes of a tap's weights */
-  const int8_t *const *taps; /* rows of `columns` taps, of which only the first tap is listed if `apart` is not 0 */
+  tmo_dsp_job job;           /* its fields x and bytes are not used, `weights` are those of the first tap, and `filter` is the number of bytes of a tap's weights */
+  const int8_t *const *taps; /* pointers to all taps row by row, or to the first tap of each row if `apart` is not 0 */
   uint32_t rows, columns;
-  uint32_t skipped;          /* bytes of the weights of taps outside the input, which are skipped after each row */
+  uint32_t skipped;          /* bytes of weights to skip after each row, since their taps are outside the input */
   uint32_t offset;           /* bytes from each pointer to the first channel of its tap */
   uint32_t apart;            /* bytes from one tap to the next in a row of taps */
 } tmo_dsp_window_job;
@@ -264,7 +266,7 @@ typedef struct {
   int8_t shifts[4];
 } tmo_dsp_scales;
 
-/* Sets all fields of a job except x and bytes to an operator's outputs with weights from `w` on. */
+/* Sets all fields of a job except x and bytes, for an operator's outputs with weights from `w` on. */
 static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t filter, int8_t *out, tmo_dsp_scales *scales) {
   const tmo_op *op = k->op;
   job->weights = w;
@@ -315,8 +317,8 @@ static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, ui
   tmo_conv_sums(r, weights, channels, totals);
 }
 
-/* Adds the products of a window to n sums, with the weights of outputs to, to + 1, ... The input channels are from, from + 1, ..., or a single
- * channel for all sums. */
+/* Adds the products of a window to n sums. The sums are those of output channels from `to` on. The input channels are those from `from` on, or the
+ * single channel `from` for all sums. */
 typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
 TMO_LINKAGE tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 
@@ -331,8 +333,8 @@ static inline bool tmo_sum_end(const tmo_kernel *k, uint32_t i, uint32_t sum) {
   return k->last;
 }
 
-/* Return the int8 output for a value, and for a sum that its channel's scale must still be applied to. These two functions are for code whose
- * speed does not matter. */
+/* tmo_output() returns the int8 output for a scaled value, and tmo_channel_output() returns it for a sum of a channel. Both functions are for code
+ * whose speed does not matter. */
 TMO_LINKAGE int8_t tmo_output(const tmo_kernel *k, int32_t value);
 TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 
@@ -343,8 +345,8 @@ void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32
 
 enum { TMO_STACK_SUMS = 32 }; /* number of sums that a kernel keeps on its stack */
 
-/* Handle the sums of n channels of a pixel, from `channel` on, which are outputs i, i + 1, ... tmo_begin_sums() returns the values of the sums
- * before this call. tmo_end_sums() writes outputs, or keeps the sums for the next call. */
+/* These functions begin and end the sums of n channels of a pixel, from `channel` on, which are outputs from i on. tmo_begin_sums() sets `sums` to
+ * their values before this call. tmo_end_sums() writes outputs, or keeps the sums for the next call. */
 TMO_LINKAGE void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i);
 TMO_LINKAGE void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of kinds, computed from the rows of kinds.def. Internal. */
+/* This header computes sets of kinds from the rows of kinds.def. Internal. */
 #ifndef TMO_KINDS_H_
 #define TMO_KINDS_H_
 
@@ -9,10 +9,10 @@
 #include "compiler.h"
 #include "tmo/program.h"
 
-#define TMO_ANY_NUMBER 0    /* any number of operands from 1 to TMO_MAX_INPUTS */
-#define TMO_PER_CHANNEL 255 /* one scale for each channel */
+#define TMO_ANY_NUMBER 0    /* the kind has any number of operands from 1 to TMO_MAX_INPUTS */
+#define TMO_PER_CHANNEL 255 /* the kind has one scale for each channel */
 
-/* The families of kinds. Families up to `pool` have a window, and families from `copy` on have an access table. */
+/* These are the families of kinds. Families up to `pool` have a window, and families from `copy` on have an access table. */
 #define TMO_EACH_FAMILY(FAMILY)                                                                                                       \
   FAMILY(filter) FAMILY(sums) FAMILY(pool)                                                                                            \
   FAMILY(binary) FAMILY(softmax) FAMILY(lookup) FAMILY(mapped) FAMILY(arg_max) FAMILY(convert) FAMILY(gather) FAMILY(own) FAMILY(link) \
@@ -23,7 +23,7 @@ enum { TMO_EACH_FAMILY(TMO_FAMILY) };
 
 enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNELS_ANY };
 
-/* A set of kinds has a bit for each kind that satisfies a condition on its row: kinds 0 to 63, then 64 to 127. */
+/* A set of kinds has a bit for each kind. Bits of kinds 0 to 63 are in `low`, and bits of kinds 64 to 127 are in `high`. */
 typedef struct {
   uint64_t low, high;
 } tmo_kinds;
@@ -63,7 +63,7 @@ typedef struct {
 #define TMO_BINARY_KINDS TMO_KINDS_IF(TMO_IS_BINARY)                 /* kinds with two operands that are processed element by element */
 #define TMO_WINDOWED_KINDS TMO_KINDS_IF(TMO_IS_WINDOWED)             /* kinds with a window */
 #define TMO_WEIGHTED_KINDS TMO_KINDS_IF(TMO_IS_WEIGHTED)             /* kinds with a window and weights */
-#define TMO_PIXELWISE_KINDS TMO_KINDS_IF(TMO_IS_PIXELWISE)           /* kinds that compute a pixel from a pixel */
+#define TMO_PIXELWISE_KINDS TMO_KINDS_IF(TMO_IS_PIXELWISE)           /* kinds that compute each output pixel from one input pixel */
 #define TMO_POOL_KINDS TMO_KINDS_IF(TMO_IS_POOL)
 #define TMO_MATMUL_KINDS TMO_KINDS_IF(TMO_IS_MATMUL)
 #define TMO_SOFTMAX_KINDS TMO_KINDS_IF(TMO_IS_SOFTMAX)
@@ -75,8 +75,8 @@ typedef struct {
 #define TMO_LINK_KINDS TMO_KINDS_IF(TMO_IS_LINK)                     /* kinds that send rows to another device or receive them */
 #define TMO_PER_CHANNEL_KINDS TMO_KINDS_IF(TMO_IS_PER_CHANNEL)
 #define TMO_FILTERED_KINDS TMO_KINDS_IF(TMO_IS_FILTERED)
-#define TMO_SUMMED_KINDS TMO_KINDS_IF(TMO_IS_SUMMED)                 /* kinds with sums over all channels that can be computed in parts */
-#define TMO_GROUPABLE_KINDS TMO_KINDS_IF(TMO_IS_GROUPABLE)           /* kinds that can process some of the channels */
+#define TMO_SUMMED_KINDS TMO_KINDS_IF(TMO_IS_SUMMED)                 /* kinds whose outputs are sums over all input channels, which can be computed in parts */
+#define TMO_GROUPABLE_KINDS TMO_KINDS_IF(TMO_IS_GROUPABLE)           /* kinds that can compute some of their channels */
 #define TMO_TWO_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_TWO_OPERANDS)
 #define TMO_THREE_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_THREE_OPERANDS)
 #define TMO_ANY_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_ANY_OPERANDS)     /* kinds with 1 to TMO_MAX_INPUTS operands */
@@ -95,7 +95,7 @@ static TMO_ALWAYS_INLINE bool tmo_is_in_half(uint64_t set, uint32_t kind) {
   return kind < 64 && ((uint32_t)(kind < 32 ? set : set >> 32) >> kind % 32 & 1) != 0;
 }
 
-/* Whether a set contains a kind. The set is a constant, so only the last comparisons remain at run time. */
+/* Whether a set contains a kind. Since the set is a constant, compilers reduce this function to few comparisons. */
 static TMO_ALWAYS_INLINE bool tmo_is_in(tmo_kinds set, uint32_t kind) {
   return tmo_is_in_half(set.low, kind) || (set.high != 0 && tmo_is_in_half(set.high, kind - 64));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the loops of a group: TMO_LOOP_* of program.h. Internal. */
+/* This header declares functions that read the loops of a group (TMO_LOOP_* of program.h). Internal. */
 #ifndef TMO_LOOPS_H_
 #define TMO_LOOPS_H_
 
@@ -16,7 +16,7 @@ static inline const uint8_t *tmo_loops(const void *program, const tmo_group *gro
   return (const uint8_t *)tmo_constant(program, group->loops);
 }
 
-/* Returns the number in two bytes. */
+/* Returns the number that two bytes of a loop code hold. */
 static inline uint16_t tmo_loop_number(const uint8_t *at) { return (uint16_t)(at[0] | (uint16_t)(at[1] << 8)); }
 
 static inline void tmo_open_loop(tmo_run_state *run, const uint8_t *body, uint16_t times) {
@@ -26,7 +26,7 @@ static inline void tmo_open_loop(tmo_run_state *run, const uint8_t *body, uint16
   run->at = body;
 }
 
-/* A sequence of loop codes: the number of its iterations, and the position of its TMO_LOOP_END. */
+/* A sequence of loop codes, with the number of its iterations and the position of its TMO_LOOP_END. */
 typedef struct {
   uint32_t iterations; /* number of iterations, which is 0 if the codes are damaged */
   const uint8_t *end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of an operator's pixels, and when and at which address each pixel exists. Internal.
+/* This header has the order in which an operator computes its pixels, and the addresses of the pixels. Internal.
  *
  * Row groups are a special case of tiled groups: each row is a stripe, one tile wide. */
 #ifndef TMO_NEST_H_
@@ -14,14 +14,15 @@
 extern "C" {
 #endif
 
-/* The units of an operator, which are its iterations. For an operator that runs row by row, each row is a stripe with one tile. */
+/* The iterations of an operator, each of which computes a unit of its output. For an operator that runs row by row, each row is a stripe with one
+ * tile. */
 typedef struct {
   const tmo_op *op;
-  const tmo_tensor *tensor; /* tensor whose parts are the units: the operator's output, or the input of an iterative operator */
+  const tmo_tensor *tensor; /* tensor that the iterations go through: the operator's output, or the input of an iterative operator */
   uint16_t stripes;
 } tmo_nest;
 
-/* The tensor whose parts are the operator's units. */
+/* Returns the tensor that the operator's iterations go through. */
 static inline const tmo_tensor *tmo_iterated(const void *program, const tmo_op *op) {
   return &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
 }
@@ -35,7 +36,7 @@ static inline tmo_nest tmo_nest_of(const void *program, const tmo_group *group, 
 /* Whether each stripe of a tiled group computes all its rows, even those that the previous stripe has already computed. */
 static inline bool tmo_recomputes(const tmo_tensor *t) { return t->rows > t->advance; }
 
-/* Return the rows [first, end) of a stripe in a tiled group. */
+/* tmo_stripe_first() and tmo_stripe_end() return the rows [first, end) of a stripe in a tiled group. */
 TMO_LINKAGE int32_t tmo_stripe_first(const tmo_tensor *t, uint16_t stripe);
 TMO_LINKAGE int32_t tmo_stripe_end(const tmo_tensor *t, uint16_t stripe);
 
@@ -46,11 +47,11 @@ static inline uint32_t tmo_unit_column_end(const tmo_op *op, const tmo_tensor *t
   return !tmo_by_row(op) && end < t->width ? end : t->width;
 }
 
-/* Moves to the first unit of the stripe or, if the stripe has no rows, of the next stripe that has some. If no such stripe is left, the unit's
- * stripe becomes `stripes`. */
+/* Moves a unit to the start of its stripe. If the stripe has no rows, it moves to the next stripe with rows. If no stripe with rows is left, the
+ * unit's stripe becomes `stripes`. */
 TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_unit *unit);
 
-/* Moves to the next unit. After the last unit, the stripe is w->stripes. */
+/* Moves a unit to the next one. After the last unit, its stripe is w->stripes. */
 static inline void tmo_unit_next(const tmo_nest *w, tmo_unit *unit) {
   const bool only_row = w->tensor->rows == 1 && unit->stripe > 0; /* stripe 0 may have more rows than the others */
   if (!only_row) {
@@ -75,8 +76,8 @@ static inline bool tmo_unit_fits(const tmo_nest *w, const tmo_unit *unit) {
   return !tmo_sums_channel_groups(w->op) || (unit->row >= tmo_stripe_first(t, unit->stripe) && unit->row < tmo_stripe_end(t, unit->stripe));
 }
 
-/* Whether a unit is the first or the last one of an iterative operator. The first unit of an iterative operator initializes the sums, and the last
- * unit writes the output. */
+/* tmo_unit_opens() and tmo_unit_closes() return whether a unit is the first or the last one of an iterative operator. The first unit sets the sums to
+ * their initial values, and the last unit writes the output. */
 static inline bool tmo_unit_opens(const tmo_unit *unit) { return unit->row == 0 && unit->tile == 0; }
 static inline bool tmo_unit_closes(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
   return unit->row + 1 == t->height && tmo_unit_column_end(op, t, unit) == t->width;
@@ -88,7 +89,7 @@ static inline int32_t tmo_last_under(uint32_t x, uint16_t stride, uint16_t pad, 
   return last < size ? last : size - 1;
 }
 
-/* Returns the last row of operand k that a unit reads, or -1 if it reads none. */
+/* Returns the last row of operand k that a unit reads, or -1 if the unit reads no row of it. */
 static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_unit *unit, uint8_t k) {
   if (tmo_writes_sums(op, unit->channel_group)) return -1;
   if (tmo_iterative(op)) return unit->row;
@@ -110,14 +111,14 @@ static inline uint32_t tmo_channel_group_sum(const tmo_op *op, const tmo_tensor 
   return (row * t->width + tmo_unit_column(op, unit)) * t->channels;
 }
 
-/* The addresses of the pixels of one row. Pixel x is at offset + ((first + x * step) % depth) * pixel from the tensor's base. */
+/* The addresses of the pixels in one row. Pixel x is at offset + ((first + x * step) % depth) * pixel from the tensor's base. */
 typedef struct {
   uint32_t offset;
   uint32_t first, step, depth; /* positions of pixels in the rolling buffer */
   uint32_t pixel;              /* number of bytes of a pixel */
 } tmo_line;
 
-/* Position of a row in a tensor with column windows: its row in its column window, and the number of periods before it. */
+/* The position of a row in a tensor with column windows: the row's number in its column window, and the number of periods before it. */
 typedef struct {
   const tmo_column_window *column_window;
   uint32_t row, period;
@@ -125,7 +126,7 @@ typedef struct {
 
 static inline const tmo_column_window *tmo_column_windows(const void *program, const tmo_tensor *t) { return (const tmo_column_window *)tmo_constant(program, t->column_windows); }
 
-/* Returns the position of row y. stripe: matters only if each stripe has its own copy of recomputed rows. */
+/* Returns the position of row y. The argument `stripe` matters only if each stripe has its own copy of recomputed rows. */
 static inline tmo_column_window_row tmo_column_window_row_of(const void *program, const tmo_tensor *t, uint16_t stripe, uint16_t y) {
   const bool recomputed = tmo_recomputes(t);
   const int32_t from = recomputed ? stripe * t->advance + t->end - t->rows : -t->phase;
@@ -135,7 +136,7 @@ static inline tmo_column_window_row tmo_column_window_row_of(const void *program
   return r;
 }
 
-/* Returns the addresses of row y. stripe: matters only if each stripe has its own copy of recomputed rows. */
+/* Returns the addresses of row y. The argument `stripe` matters only if each stripe has its own copy of recomputed rows. */
 static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t stripe, uint16_t y) {
   if (!tmo_has_column_windows(t)) {
     const uint32_t last = t->width - 1u; /* moving width - 1 pixels forwards, modulo the width, moves one pixel backwards */
@@ -148,9 +149,9 @@ static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uin
   return line;
 }
 
-/* A row among all rows of a tensor, from which the rows after it can be found. Pixel x of the row is pixel ((column + x) * column_window->rows +
- * row) % column_window->depth of its column window. A tensor without column windows is treated as one with a single column window for all rows,
- * which is `whole`. */
+/* The place of a row in a tensor, from which the places of the next rows can be found. Pixel x of the row is pixel ((column + x) *
+ * column_window->rows + row) % column_window->depth of its column window. For a tensor without column windows, `whole` becomes a single column window
+ * with all rows. */
 typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
@@ -172,7 +173,7 @@ static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const t
   return place;
 }
 
-/* Lists n pixels of a rolling buffer of `bytes` bytes, from byte `at` on. Returns where the next pixels go in the list. */
+/* Lists n pixels of a rolling buffer of `bytes` bytes, from byte `at` on. Returns the end of the list. */
 static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *rolling_buffer, uint32_t bytes, uint32_t at, uint32_t step, uint32_t n, const int8_t **pixels) {
   const uintptr_t end = (uintptr_t)rolling_buffer + bytes;
   step = tmo_remainder(step, bytes);
@@ -184,8 +185,8 @@ static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *ro
   return pixels;
 }
 
-/* Lists `columns` pixels of each of n rows of a tensor without column windows. The rows are `step_h` rows apart, and the pixels `step`
- * bytes. base: address of the tensor plus the bytes before the first pixel of a row. */
+/* Lists `columns` pixels of each of n rows of a tensor without column windows. The listed rows are `step_h` rows apart, and the pixels of a row are
+ * `step` bytes apart. base: address of the tensor, plus the bytes before the first pixel of a row. */
 static TMO_ALWAYS_INLINE void tmo_list_lines(const tmo_tensor *t, const int8_t *base, uint32_t y, uint32_t step_h, uint32_t n, uint32_t columns,
                                              int32_t step, const int8_t **pixels) {
   const bool upwards = tmo_has_part(TMO_PART_REVERSED) && (t->layout == TMO_LAYOUT_ROWS_REVERSED || t->layout == TMO_LAYOUT_PIXELS_REVERSED);

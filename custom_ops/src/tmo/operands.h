@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the rows and pixels that an iteration reads and writes. Only tmo_iterate.c includes this file. */
+/* These functions find the rows and pixels that an iteration reads and writes. Only tmo_iterate.c includes this file. */
 #ifndef TMO_OPERANDS_H_
 #define TMO_OPERANDS_H_
 
@@ -13,7 +13,7 @@
 
 /* The state of an iteration that all its kernel calls share. */
 typedef struct {
-  const tmo_run_state *run; /* run->unit is the unit to be computed */
+  const tmo_run_state *run; /* state of the run, whose field `unit` says which part of the output to compute */
   tmo_view in;              /* operand 0 */
   tmo_view out;
   tmo_kernel kernel; /* kernel arguments, whose pointer to sums advances with each pixel */
@@ -32,8 +32,8 @@ typedef struct {
   tmo_line line;
 } place;
 
-/* Finds row y of a tensor of which only some rows are in its buffer. Rows of an external input are in the caller's memory. Rows of a streamed
- * input are among the newest rows or in the rolling buffer. Rows of other tensors are in a rolling buffer of the state or in their buffer. */
+/* Finds row y of a tensor whose buffer has only some of its rows. Rows of an external input are in the caller's memory. Rows of a streamed input are
+ * among the newest rows or in the rolling buffer. Rows of other tensors are in a rolling buffer of the state or in their buffer. */
 TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   const tmo_tensor *const t = v->tensor;
   place p = {v->base, {0, 0, 1, t->width, t->channels}};
@@ -60,7 +60,7 @@ TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_vie
   return p;
 }
 
-/* Returns the place of row y, which is interpreted as int32_t and negative for older rows in the state. */
+/* Returns the place of row y. Older rows in the state have negative numbers, so y is converted to int32_t. */
 static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   if (tmo_is_source(run->program, v->tensor) || tmo_in_rolling_buffer(v->tensor)) return row_elsewhere(run, v, y);
   const place p = {v->base, tmo_line_of(run->program, v->tensor, v->pixel, run->unit.stripe, (uint16_t)y)};
@@ -84,7 +84,7 @@ static TMO_ALWAYS_INLINE int8_t *output_pixel(const iteration *f, uint32_t y, ui
   return (int8_t *)(uintptr_t)(plain ? f->out.base + tmo_row_offset(t, y) + x * f->out.pixel : pixel_at(f, &f->out, y, x));
 }
 
-/* Converts pieces of an external input for make_int8(). */
+/* Converts pieces of an external input, as make_int8() asks for. */
 TMO_OWN_FRAME static uint32_t convert_pieces(const iteration *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   const tmo_source *source = (const tmo_source *)f->run->io[0];
   if (source->format == TMO_FORMAT_INT8 || tmo_reads_wide(f->kernel.op)) return done;
@@ -145,7 +145,7 @@ static TMO_ALWAYS_INLINE tmo_taps rows_under(const iteration *f) {
   return rows;
 }
 
-/* Lists the pixels in these rows and columns under a window. */
+/* Lists the pixels under a window in the given rows and columns. */
 static TMO_ALWAYS_INLINE void list_inside(const iteration *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
   const uint32_t n = rows.count * columns.count;
   if (n == 1) {
@@ -170,7 +170,7 @@ TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixe
   const tmo_tensor *in = f->in.tensor;
   const tmo_taps whole = {0, 1, 0};
   tmo_taps rows;
-  if (has_plain_rows(f->run, in) && (op->flags & (TMO_FLAG_ITERATIVE | TMO_FLAG_SUMS)) == 0) { /* as below, with fewer questions */
+  if (has_plain_rows(f->run, in) && (op->flags & (TMO_FLAG_ITERATIVE | TMO_FLAG_SUMS)) == 0) { /* this branch lists the same rows as the other one, with fewer comparisons */
     rows = tmo_clip((int32_t)((uint32_t)f->run->unit.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
     tmo_list_lines(in, f->in.base, rows.start, op->dilation_h, rows.count, 1, 0, pixels);
   } else {
@@ -181,17 +181,17 @@ TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixe
   return taps_window(pixels, rows.count, rows.first, whole);
 }
 
-/* The pixels under the windows of adjacent output columns, each of which is listed once. */
+/* The pixels under the windows of adjacent output columns. A pixel under several windows is listed once. */
 typedef struct {
-  const int8_t **pixels;       /* pixels row by row; pixels beyond the first window belong to later windows */
+  const int8_t **pixels;       /* pixels row by row, beginning with those of the first window */
   uint32_t room;               /* number of pointers in `pixels` */
-  uint16_t rows, first_row;    /* number of rows of all windows, and the kernel tap at the first row */
+  uint16_t rows, first_row;    /* number of rows of all windows, and number of the kernel's row at the first of them */
   tmo_taps columns;            /* number of columns of the first window */
   uint32_t width;              /* number of columns that are listed */
 } tile_pixels;
 
-/* Lists the pixels under the windows of output columns [x, end), or of as many of these columns as fit. Returns the number of output columns whose
- * windows are listed. */
+/* Lists the pixels under the windows of output columns [x, end). If the list is too short, it has those of the first columns only. Returns the number
+ * of output columns whose windows are listed. */
 TMO_OWN_FRAME static uint32_t read_tile(const iteration *f, uint32_t x, uint32_t end, tile_pixels *t) {
   const tmo_op *op = f->kernel.op;
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w;
@@ -216,7 +216,7 @@ TMO_OWN_FRAME static uint32_t read_tile(const iteration *f, uint32_t x, uint32_t
   return n;
 }
 
-/* Returns the window of output column x, one of the windows that were listed from column `first` on. */
+/* Returns the window of output column x from a list of windows that begins with column `first`. */
 TMO_OWN_FRAME static tmo_window window_in(const iteration *f, tile_pixels *t, uint32_t first, uint32_t x) {
   if (t->columns.count == t->width && x == first) return taps_window(t->pixels, t->rows, t->first_row, t->columns);
   const tmo_taps columns = tmo_columns(&f->kernel, (uint16_t)x);
@@ -252,7 +252,7 @@ TMO_OWN_FRAME static tmo_window read_operands(const iteration *f, uint32_t x, co
   return window_of(pixels, op->n_inputs);
 }
 
-/* Lists the rows of all operands for an operator with an access table. NULL stands for a row that does not exist. */
+/* Lists the rows of all operands for an operator with an access table. A row that does not exist is listed as NULL. */
 TMO_OWN_FRAME static tmo_window read_by_access(const iteration *f, const int8_t *rows[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;

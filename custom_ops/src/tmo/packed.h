@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of operators that the converter packed (TMO_PACKING_*), and the cores of these kernels. Internal.
+/* This header declares the kernels of operators that the converter packed (TMO_PACKING_*), and the inner loops of these kernels, which are called
+ * cores. Internal.
  *
- * A core is the inner loop of a kernel: in assembly for its instruction set, and as a portable twin in C that computes the same bits. Hosts use
- * the twins to run programs that are packed for other cores. Microcontrollers refuse programs that are packed for another core. */
+ * Each core is written in assembly for an instruction set, and again in portable C as its twin, which computes the same bits. Hosts use the twins to
+ * run programs that are packed for other processors. Microcontrollers refuse programs that are packed for another processor. */
 #ifndef TMO_PACKED_H_
 #define TMO_PACKED_H_
 
 #include "access.h"
 #include "kernels.h"
 
-/* Linkage of the cores of packed kernels. Cores in assembly are never embedded in another file. */
+/* TMO_CORE is the linkage of the inner loops of packed kernels. Inner loops in assembly are never embedded in another file. */
 #if TMO_TWINS
 #define TMO_CORE TMO_LINKAGE
 #else
@@ -29,7 +30,7 @@ static inline bool tmo_runs_target(uint16_t target) {
          (target == TMO_TARGET_RVV && TMO_RUNS_RVV) || (target == TMO_TARGET_ESP && TMO_RUNS_ESP);
 }
 
-/* Returns K of a packed convolution: the number of values that an output channel reads, including the padding of each row and of the whole. */
+/* Returns the number of values that an output channel of a packed convolution reads, including the padding of each row and of the whole window. */
 static inline uint32_t tmo_packed_values(const tmo_op *op, uint32_t in_channels) {
   const uint32_t row = op->kernel_w * in_channels;
   if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return (op->kernel_h * row + 15) / 16 * 16;
@@ -43,12 +44,12 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the maximum number of input values, in total, of two pixels that a packed convolution computes at once. For more than two pixels, the
- * maximum is three eighths of this. */
+/* Returns the maximum number of input values that a packed convolution reads at once for two pixels together. For more than two pixels, the maximum
+ * is three eighths of the result. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
-/* Whether two consecutive rows are computed at once, which is done for rows of five pixels in a convolution, or for any rows in a depthwise
- * convolution with 3x3 taps. */
+/* Whether an operator computes two consecutive rows at once. Convolutions do so for rows of five pixels, and depthwise convolutions with 3x3 taps do
+ * so for any rows. */
 static TMO_ALWAYS_INLINE bool tmo_makes_two_rows(const tmo_op *op) {
   if (!tmo_has_part(TMO_PART_TWO_ROWS) || !tmo_by_row(op) || op->at_once != 2) return false;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE);
@@ -59,14 +60,14 @@ static inline bool tmo_has_wide_tile(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (op->at_once == 1 || tmo_makes_two_rows(op));
 }
 
-/* Whether the last five pixels of a row with this many columns are computed by one pass over the weights: a wide tile has room for them, and
- * caches of constants hold the weights of a pair of channels between the first three pixels and the other two. */
+/* Whether one pass over the weights computes the last five pixels of a row with this many columns. A wide tile has room for five pixels, and caches
+ * hold the weights of a pair of channels between the first three pixels and the other two. */
 static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t columns) {
   return tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
 }
 
-/* Returns the number of output pixels to compute at once, given the values of each pixel and the number of remaining pixels. With the DSP
- * extension a single last pixel is avoided, because it costs most. */
+/* Returns the number of output pixels to compute at once, given the values of each pixel and the number of remaining pixels. With the DSP extension,
+ * the result leaves no single last pixel, because a pixel by itself costs most. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
   uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
@@ -93,28 +94,30 @@ static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);
 }
 
-/* Returns the number of input columns under n adjacent windows, including the columns up to the next window. */
+/* Returns the number of input columns from the first of n adjacent windows up to the window after them. */
 static inline uint32_t tmo_esp_columns(const tmo_op *op, uint32_t n) { return n * op->stride_w + op->kernel_w - 1; }
 
-/* Returns the channels of a depthwise convolution in ESP-NN, padded to whole vectors of int8. For few channels, or windows other than 3x3,
- * ESP-NN's vectors are of int16. */
+/* Returns the channels of a depthwise convolution in ESP-NN, padded to whole vectors of int8. For few channels, or windows other than 3x3, ESP-NN
+ * uses vectors of int16. */
 static inline uint32_t tmo_esp_channels(const tmo_op *op, uint32_t channels) {
   return op->kernel_h == 3 && op->kernel_w == 3 && channels > 8 ? (channels + 15) / 16 * 16 : (channels + 7) / 8 * 8;
 }
 
-/* Returns the scratch for n pixels of padded channels, as esp_nn_get_depthwise_conv_scratch_size_esp32s3() does, rounded up. */
+/* Returns the bytes of scratch that ESP-NN itself needs for n pixels, rounded up (esp_nn_get_depthwise_conv_scratch_size_esp32s3()). padded: number
+ * of channels with padding. */
 static inline uint32_t tmo_esp_depthwise_own(const tmo_op *op, uint32_t padded, uint32_t n) {
   const uint32_t filters = (uint32_t)op->kernel_h * op->kernel_w * padded;
   if (op->kernel_h == 3 && op->kernel_w == 3 && padded % 16 == 0) return filters + 32;
   return 2 * (filters + op->kernel_h * tmo_esp_columns(op, n) * padded) + 64;
 }
 
-/* Returns all scratch of an ESP-NN call for n pixels: ESP-NN's own with a pixel of padding before it, and the input and output of the call. */
+/* Returns the bytes of all scratch of an ESP-NN call for n pixels. They are the scratch of ESP-NN itself, some padding, and the input and output of
+ * the call. */
 static inline uint32_t tmo_esp_depthwise_bytes(const tmo_op *op, uint32_t padded, uint32_t n) {
   return tmo_esp_depthwise_own(op, padded, n) + (op->kernel_h * tmo_esp_columns(op, n) + n) * padded + 3 * 16;
 }
 
-/* Returns the number of pixels of an ESP-NN call, given that of an iteration: as many as the tile holds, but at least one. */
+/* Returns the number of pixels that one call of ESP-NN computes, which is at least one. columns: number of pixels of an iteration. */
 static inline uint32_t tmo_esp_pixels(const tmo_op *op, uint32_t padded, uint32_t columns) {
   const uint32_t one = tmo_esp_depthwise_bytes(op, padded, 1), each = tmo_esp_depthwise_bytes(op, padded, 2) - one;
   if (one >= TMO_ESP_TILE || each == 0) return 1;
@@ -129,7 +132,7 @@ static TMO_ALWAYS_INLINE uint32_t tmo_at_once(const tmo_op *op) {
   return op->tile == 1 && op->at_once > 1 && (nine || tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) ? (uint32_t)op->at_once : 1;
 }
 
-/* Returns the scratch of an operator that computes pixels of `out` from pixels of `in`. */
+/* Returns the bytes of scratch of an operator that computes pixels of `out` from pixels of `in`. */
 static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint32_t values = tmo_packed_values(op, in->channels), columns = tmo_by_row(op) ? out->width : op->tile;
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE)) {
@@ -145,7 +148,8 @@ static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in,
   return (tmo_packs_bytes(op) ? 1 : 2) * values * (tmo_makes_five(op, values, columns) ? TMO_FIVE_PIXELS : tmo_packed_pixels(op, values, columns));
 }
 
-/* Limits the outputs of a core that does not know the range of the activation. */
+/* tmo_packed_clamps() returns whether the activation limits the outputs. tmo_packed_clamp() limits outputs of inner loops that do not know the
+ * activation. */
 static inline bool tmo_packed_clamps(const tmo_op *op) { return op->act_min != INT8_MIN || op->act_max != INT8_MAX; }
 static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
   if (!tmo_packed_clamps(op)) return;
@@ -167,8 +171,9 @@ static inline tmo_run_of_columns tmo_inside(const tmo_kernel *k) {
   return run;
 }
 
-/* Output columns [first, end) of one row, `step` bytes apart, the first one at `out`; at most `most` columns fit into the scratch at once. If
- * `outs` is not NULL, it lists the addresses of the outputs instead, which only TMO_PACKING_DSP_CONV supports. */
+/* A job that computes output columns [first, end) of one row. The outputs are `step` bytes apart, and the first output is at `out`. The scratch has
+ * room for at most `most` columns at once. If `outs` is not NULL, it lists the addresses of the outputs instead, which only TMO_PACKING_DSP_CONV
+ * supports. */
 typedef struct {
   uint32_t first, end, most;
   int8_t *out;
@@ -176,25 +181,26 @@ typedef struct {
   int8_t *const *outs;
 } tmo_columns_job;
 
-/* Computes these columns from whole input rows. */
+/* Computes the output columns of a job from whole input rows. */
 typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns);
 
-/* For CONV with TMO_PACKING_DSP_CONV: gather() collects the values under the window of pixel `pixel`, one of `pixels` that multiply() or scatter()
- * then computes at once. Output pixel p is at out + p * step, or at outs[p]. */
+/* These functions compute a CONV with TMO_PACKING_DSP_CONV. tmo_conv_dsp_gather() collects the values under the window of one of `pixels` pixels.
+ * tmo_conv_dsp_multiply() or tmo_conv_dsp_scatter() then computes all of these pixels at once. Output pixel p is at out + p * step, or at outs[p]. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
-TMO_LINKAGE void tmo_conv_dsp_gather_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t n); /* computes pixels x to x + n of a row */
+/* gathers the windows of output columns [x, x + n) of a row */
+TMO_LINKAGE void tmo_conv_dsp_gather_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t n);
 TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs);
-TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* gathers and multiplies a row of pixels */
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* computes a row of pixels */
 TMO_LINKAGE tmo_make_columns tmo_conv_dsp_columns;
-TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs); /* gathers and multiplies two rows of five pixels */
+TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs); /* computes two rows of five pixels */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* computes one pixel, if tmo_packed_direct() holds */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
 
 /* All arguments of tmo_mve_conv except pixels and weights. */
 typedef struct {
   const int32_t *scales;
-  int8_t *out;   /* output of the first pixel; the output of pixel p is at out + p * step */
+  int8_t *out;   /* address of the first pixel's outputs; those of pixel p are at out + p * step */
   uint32_t step;
   uint32_t turns; /* number of 16-byte vectors of a pixel */
   uint32_t channels;
@@ -211,47 +217,47 @@ static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales
   return job;
 }
 
-/* For CONV with TMO_PACKING_MVE_CONV: gathers and multiplies like the functions for TMO_PACKING_DSP_CONV. If pixels are read in place, the values
- * of pixel p are at bytes + p * bytes_step. If `bytes` is NULL, the core reads the gathered values. */
+/* These functions compute a CONV with TMO_PACKING_MVE_CONV, like the functions for TMO_PACKING_DSP_CONV. If pixels are read in place, the values of
+ * pixel p are at bytes + p * bytes_step. If `bytes` is NULL, the gathered values are read. */
 TMO_LINKAGE void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_mve_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_mve_columns;
 
-/* For CONV with TMO_PACKING_RVV_CONV: gathers and multiplies like the functions for TMO_PACKING_DSP_CONV. */
+/* These functions compute a CONV with TMO_PACKING_RVV_CONV, like the functions for TMO_PACKING_DSP_CONV. */
 TMO_LINKAGE void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_rvv_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_rvv_columns;
 
-/* For DEPTHWISE with TMO_PACKING_RVV_DEPTHWISE: computes adjacent output pixels. The taps of pixel p are at taps[i] + p * step. */
+/* Computes adjacent output pixels of a DEPTHWISE with TMO_PACKING_RVV_DEPTHWISE. The taps of pixel p are at taps[i] + p * step. */
 TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 
-/* For CONV with TMO_PACKING_ESP_CONV: gathers and multiplies one pixel at a time. */
+/* These functions compute a CONV with TMO_PACKING_ESP_CONV, one pixel at a time. */
 TMO_LINKAGE void tmo_conv_esp_gather(const tmo_kernel *k, const tmo_window *window);
 TMO_LINKAGE void tmo_conv_esp_multiply(const tmo_kernel *k, int8_t *out);
-TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out); /* pixels are copied first if necessary */
+TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out); /* copies the input pixels first if necessary */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_esp_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_esp_columns;
 
-/* For DEPTHWISE with TMO_PACKING_ESP_DEPTHWISE: computes adjacent output pixels, like tmo_depthwise_rvv(). The second function computes a row from
- * whole input rows in ESP-NN, or returns false if the first one must compute the row. */
+/* tmo_depthwise_esp() computes adjacent output pixels of a DEPTHWISE with TMO_PACKING_ESP_DEPTHWISE, like tmo_depthwise_rvv().
+ * tmo_depthwise_esp_row() computes a row from whole input rows with ESP-NN. It returns false if tmo_depthwise_esp() must compute the row. */
 TMO_LINKAGE void tmo_depthwise_esp(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 TMO_LINKAGE bool tmo_depthwise_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out);
 
-/* For ADD with TMO_PACKING_DSP_ADD: adds n elements. Each element of an operand is read before its sum is written. */
+/* Adds n elements of an ADD with TMO_PACKING_DSP_ADD. Each element of an operand is read before its sum is written. */
 TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
-/* tmo_half() returns the operand with the greater scale, which is exactly 1/2, so a shift scales it. If the scales are equal, tmo_half() may
- * return either operand. tmo_half_shift() returns the number of bits of the left shift that scales this operand. */
+/* tmo_half() returns the index of the operand with the greater scale. This scale is exactly 1/2, so that a shift can scale the operand. If both
+ * scales are equal, tmo_half() may return either operand. tmo_half_shift() returns the number of bits of the left shift that scales the operand. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 
-/* For DEPTHWISE with any packing. */
+/* These functions compute a DEPTHWISE with any packing. */
 TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
-/* Whether the core for 3x3 taps computes rows of this width. A block of 3x3 taps takes as long as at least four single pixels. */
+/* Whether tmo_dsp_3x3() computes rows of this width. A block of tmo_dsp_3x3() takes as long as at least four single pixels. */
 static inline bool tmo_dsp_has_3x3(const tmo_op *op, uint32_t width) {
   const bool fits = op->kernel_h == 3 && op->kernel_w == 3 && op->stride_w == 1 && op->dilation_w == 1;
   return fits && width >= TMO_BLOCK_PIXELS - 1 && width != TMO_BLOCK_PIXELS + 1;
@@ -260,7 +266,8 @@ static inline bool tmo_dsp_has_3x3(const tmo_op *op, uint32_t width) {
 /* Computes two rows of a DEPTHWISE with TMO_PACKING_DSP_DEPTHWISE and tmo_dsp_has_3x3(). */
 TMO_LINKAGE void tmo_depthwise_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs);
 
-/* Computes one pixel whose window has `taps` taps, listed row by row. clear() sets all taps to padding. */
+/* tmo_depthwise_multiply() computes one pixel from the taps of its window, which are listed row by row. tmo_depthwise_clear() sets all taps to
+ * padding. */
 TMO_LINKAGE uint32_t tmo_depthwise_taps(const tmo_kernel *k);
 TMO_LINKAGE void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all);
 TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
@@ -270,25 +277,27 @@ static inline bool tmo_has_nine_taps(const tmo_op *op) {
   return tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
 }
 
-/* Widen the bytes (at least 4 per pixel) of two to four pixels, with pixel p at from + p * step, into a tile of as many pixels. Both return the
- * tile's next column. The padding in the last quad of bytes is arbitrary. */
+/* These functions widen the bytes of two to four pixels into a tile of as many pixels. Pixel p is at from + p * step and has at least 4 bytes. The
+ * functions return the tile's next column. The padding in the last quad of bytes is arbitrary. */
 typedef int16_t *tmo_dsp_widen(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
 TMO_CORE tmo_dsp_widen tmo_dsp_widen_2, tmo_dsp_widen_3, tmo_dsp_widen_4;
 
-/* Widens the bytes of four pixels, a multiple of 4 each, with pixel p at from[p]. Each quad of bytes is read before it is written. */
+/* Widens the bytes of four pixels. Pixel p is at from[p], and its number of bytes is a multiple of 4. Four bytes are read before their values are
+ * written. */
 TMO_CORE void tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes);
 
 /* Widens n >= 1 taps into a tile of one pixel. Each tap has a multiple of 4 bytes. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
-/* Compute `pairs` pairs of output channels for 1 to 5 pixels. Value i of pixel p, in the packing's order, is at tile[(i / 2 * pixels + p) * 2 + i
- * % 2]. Five pixels are in two tiles, one of three pixels and then one of two. values: a multiple of 8. */
+/* These functions compute `pairs` pairs of output channels for 1 to 5 pixels. Value i of pixel p, in the packing's order, is at tile[(i / 2 * pixels
+ * + p) * 2 + i % 2]. Five pixels are in a tile of three pixels and a tile of two pixels. values: a multiple of 8. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t step);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
 
-/* Computes pairs of output channels for two rows of five pixels; the rows' outputs are `apart` bytes from each other. `tile` has three tiles: the
- * first four pixels of the first row, the first four of the second row, and the last pixels of both rows. */
+/* Computes pairs of output channels for two rows of five pixels. The outputs of the second row are `apart` bytes after those of the first row. `tile`
+ * has three tiles: one for the first four pixels of the first row, one for the first four pixels of the second row, and one for the last pixels of
+ * both rows. */
 TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                                  uint32_t step, int32_t apart);
 
@@ -303,8 +312,8 @@ TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const in
 TMO_CORE void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step);
 
-/* Computes all channels of four adjacent pixels of a depthwise convolution with 3x3 taps and stride 1. grid: the pixels of six columns in three
- * rows. */
+/* Computes all channels of four adjacent pixels of a depthwise convolution with 3x3 taps and stride 1. grid: pointers to the pixels of six columns in
+ * three rows. */
 TMO_CORE void tmo_dsp_four(const int8_t *const *grid, int8_t *const *outs, const int8_t *constants, uint32_t channels);
 
 enum { TMO_DSP_RUNS = 4 }; /* maximum number of runs in one call of tmo_dsp_nine() */
@@ -319,28 +328,29 @@ typedef struct {
 /* Computes all channels of runs of pixels with nine taps. */
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
-/* Blocks of up to six adjacent output pixels with 3x3 taps and stride 1, and the columns of the first block at tmo_dsp_column(). The columns of
- * block b are b * outputs pixels after those of the first block. */
+/* A run of adjacent blocks, each of which has up to six adjacent output pixels with 3x3 taps and stride 1. `columns` has pointers to the columns of
+ * the first block, in the order of tmo_dsp_column(). The columns of block b are b * outputs pixels after those of the first block. */
 typedef struct {
   uint32_t blocks, outputs;
   int8_t *out; /* output of the first pixel; all outputs of a run are adjacent */
   const int8_t *columns[3 * (TMO_BLOCK_PIXELS + 2)];
 } tmo_dsp_blocks;
 
-/* Returns the position in the list of a column of one of three rows: the columns of the first two rows alternate, then those of the
- * third row follow. */
+/* Returns the index in tmo_dsp_blocks.columns of a column in one of three rows. The columns of the first two rows alternate, and those of the third
+ * row follow. */
 static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return row < 2 ? 2 * column + row : 2 * (TMO_BLOCK_PIXELS + 2) + column; }
 
 /* Computes all channels of the pixels in a run of blocks. */
 TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, uint32_t channels);
 
-/* Computes all output channels (a multiple of 4 for pairs of pixels, of 8 for one) from 16 * turns bytes of each pixel. The bytes of pixel p are
- * at bytes + p * step. The outputs of two pixels must be less than 65,531 bytes apart. */
+/* tmo_mve_conv_1() computes one pixel, whose number of output channels must be a multiple of 8. tmo_mve_conv_2() computes pairs of pixels, whose
+ * number of output channels must be a multiple of 4. Each pixel has 16 * turns bytes, and those of pixel p are at bytes + p * step. The outputs of
+ * two pixels must be less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
-/* Compute outputs like the two functions above for a ReLU, which has zero point -128 and the whole range. Hosts use the twins of the cores for any
- * range. */
+/* tmo_mve_relu_1() and tmo_mve_relu_2() compute outputs like tmo_mve_conv_1() and tmo_mve_conv_2() for a ReLU, whose zero point is -128 and whose
+ * range is that of int8. Hosts use the same C for any range. */
 #if TMO_TWINS
 #define tmo_mve_relu_1 tmo_mve_conv_1
 #define tmo_mve_relu_2 tmo_mve_conv_2
@@ -358,13 +368,13 @@ static inline tmo_mve_conv *tmo_mve_one_for(const tmo_mve_job *job) {
 }
 #endif
 
-/* Parts of input rows under adjacent windows, which are to be copied. */
+/* The parts of input rows under adjacent windows that tmo_mve_copy() copies. */
 typedef struct {
   const int8_t *const *first;
   uint32_t n;     /* number of rows */
   uint32_t bytes; /* number of bytes of each row, at least one */
-  uint32_t step;  /* distance between copied rows in bytes, which is 1 only if a row has 1 byte */
-  uint32_t apart; /* distance between windows, in bytes */
+  uint32_t step;  /* bytes from one copied row to the next, which is 1 only if a row has 1 byte */
+  uint32_t apart; /* bytes from one window to the next */
 } tmo_mve_rows;
 
 /* Copies the rows of several windows, one after the other. The rows of the first window begin at first[r] + offset. */
@@ -373,7 +383,7 @@ TMO_CORE void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset
 /* The pixels under a window in a tensor with column windows. */
 typedef struct {
   const tmo_column_window *column_window; /* column window of the first row */
-  uint32_t column;      /* first pixel, counted over all periods */
+  uint32_t column;      /* first pixel, counted over all periods of the column window */
   uint32_t row;         /* row of the column window at the window's first row */
   uint32_t rows;        /* number of rows of the window, at least one */
   uint32_t pixel;       /* bytes of a pixel */
@@ -388,29 +398,29 @@ typedef struct {
 
 TMO_CORE void tmo_mve_take(int8_t *to, const tmo_mve_window *window);
 
-/* Fills n >= 1 bytes. */
+/* Fills n bytes with a value. n must be at least 1. */
 TMO_CORE void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
 
-/* Adds n adjacent pixels to the sums of their channels. On cores without this function, the C kernels for pooling do this. */
+/* Adds n adjacent pixels to the sums of their channels. Only Helium uses tmo_mve_add_pixels(). */
 TMO_LINKAGE void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);
 
-/* Computes outputs like tmo_dsp_depthwise, but with two taps per turn. range: zero point, minimum and maximum of the output. */
+/* Computes outputs like tmo_dsp_depthwise(), but with two taps per turn. range: zero point, minimum and maximum of the output. */
 TMO_CORE void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step, const int8_t *range);
 
-/* Adjacent windows of 3x3 taps. */
+/* A job that computes adjacent windows of 3x3 taps. */
 typedef struct {
   struct {
-    const int8_t *first; /* first pixel of the row; a row that does not exist has a pixel at the zero point */
+    const int8_t *first; /* first pixel of the row, or a pixel at the zero point if the row does not exist */
     uint32_t pixel;      /* distance of pixels in bytes, or 0 for a row that does not exist */
   } rows[3];
-  const int8_t *missing; /* pixel that stands for pixels outside the row */
+  const int8_t *missing; /* pixel that is used for pixels outside the row */
   uint32_t width;        /* width of the row in pixels */
   uint32_t stride;
-  uint32_t inside;       /* input column up to which windows that begin before it have all taps, or 0 if a row does not exist */
+  uint32_t inside;       /* windows that begin before this input column have all taps; 0 if a row does not exist */
   uint32_t apart;        /* bytes from the end of a tap's last vector to the same tap of the next window, modulo 2^32 */
   const int8_t *constants;
-  uint32_t first;        /* number of channels: less than sixteen, or a multiple of it */
+  uint32_t first;        /* number of channels in whole vectors of sixteen, or all channels if they are less than sixteen */
   const int8_t *end;     /* end of all constants of the operator */
   uint32_t beyond;       /* bytes of the last vector beyond the last channel */
   uint32_t more;         /* number of channels modulo sixteen */
@@ -424,11 +434,11 @@ static inline bool tmo_mve_has_nine(const tmo_op *op) {
   return relu && op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
 }
 
-/* Computes windows of 3x3 taps: one pixel with listed taps or, if `taps` is NULL, job->pixels pixels. */
+/* Computes windows of 3x3 taps. It computes one pixel with the taps in `taps`, or job->pixels pixels if `taps` is NULL. */
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS
-/* The C twins of the functions above, generated from descriptions. */
+/* These functions are generated from descriptions. They compute in C what the functions in assembly compute. */
 TMO_LINKAGE void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values,
                         uint32_t pairs, int32_t step);
 TMO_LINKAGE void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first);

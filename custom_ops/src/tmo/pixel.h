@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pixels and windows of those iterations that compute one pixel or a few. Internal. */
+/* This internal header has the pixels and windows of iterations that compute one pixel or a few pixels. */
 #ifndef TMO_PIXEL_H_
 #define TMO_PIXEL_H_
 
@@ -51,9 +51,9 @@ static TMO_ALWAYS_INLINE tmo_window listed_window(const pixel_window *w, const i
 #endif
 
 #if TMO_RUNS_DSP
-/* Gathers pixel `pixel` of `pixels` pixels. taps: room for the taps of its window. */
+/* Gathers the values of one of `pixels` pixels. taps: space for the taps of a window. */
 static TMO_ALWAYS_INLINE void gather_pixel(const tmo_run_state *run, const pixel_window *w, tmo_kernel *k, const int8_t **taps, uint32_t pixel, uint32_t pixels) {
-  k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* the bytes of whole rows do not fill quads */
+  k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* whole rows are gathered if a pixel has no whole number of four bytes */
   if (k->whole_rows) {
     tmo_list_lines(w->in, tmo_base_of(run, w->in), w->rows.start, w->op->dilation_h, w->rows.count, 1, 0, taps);
   } else {

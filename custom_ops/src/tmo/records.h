@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The constants of 3x3 taps, for the cores of depthwise convolutions in assembly. Each core defines where a record has its parts. */
+/* These macros load the constants of 3x3 taps for depthwise convolutions in assembly. A file that includes this header defines the offsets RECORD,
+ * WEIGHTS and THIRD. */
 #ifndef TMO_RECORDS_H_
 #define TMO_RECORDS_H_
 
-/* The weights of a channel in the first two rows: those of taps 0 and 1 in `first` and `second`, of tap 2 in halves of `low` and `high`. */
+/* Stores the weights of a channel in the first two rows. The weights of taps 0 and 1 are in `first` and `second`, and those of tap 2 are in halves of
+ * `low` and `high`. */
 .macro TWO_ROWS channel, first, second, low, high
     pkhbt lr, \first, \second, lsl #16
     str   lr, [sp, #\channel * RECORD + WEIGHTS]
@@ -24,7 +26,7 @@
     str   r1, [sp, #RECORD]
     str   r2, [sp, #2 * RECORD]
     str   r3, [sp, #3 * RECORD]
-    ldmia r12!, {r0-r5}       /* a row: w0 and w1 of each channel, then w2 of channels 0 and 2, 1 and 3 */
+    ldmia r12!, {r0-r5}       /* a row has w0 and w1 of each channel, then w2 of channels 0 and 2, and w2 of channels 1 and 3 */
     ldmia r12!, {r6-r11}
     TWO_ROWS 0, r0, r6, r4, r10
     TWO_ROWS 1, r1, r7, r5, r11

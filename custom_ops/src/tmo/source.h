@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses of the pixels in a source, which is a buffer of the caller. Internal. */
+/* This internal header finds the pixels of a source, which is a buffer of the caller. */
 #ifndef TMO_SOURCE_H_
 #define TMO_SOURCE_H_
 
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Whether the source contains this many rows, counted from its x and y. */
+/* Whether the source contains `rows` rows of `row_bytes` bytes, counted from its x and y. */
 TMO_LINKAGE bool tmo_source_holds(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows);
 
 /* Returns row y, counted from the source's y, from its x on. */
