@@ -20,14 +20,14 @@ COLUMNS = 165
 """Maximum length of a line of generated C."""
 LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */\n"
 ANY_CORE = """\
-/* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
+/* scripts/kernels.py writes these kernels for any core from descriptions (docs/kernel-language.md). */
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 
 """
 IN_ORDER = """\
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns") /* keeps sums in registers */
+#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns") /* these options keep sums in registers */
 #pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
 #endif
 """
@@ -39,8 +39,8 @@ ROUNDING = ("float", "float_curves", "float_windows", "compare", "places")
 BEGINS = {"conv": IN_ORDER, "depthwise": IN_ORDER, **dict.fromkeys(ROUNDING, ROUNDED)}
 """Text before the kernels of some files."""
 ARM = """\
-/* Kernels from descriptions (docs/kernel-language.md), for Cortex-M's DSP extension and for Helium. Written by
- * scripts/kernels.py. */
+/* scripts/kernels.py writes these kernels for Cortex-M's DSP extension and for Helium from descriptions
+ * (docs/kernel-language.md). */
 #include "tmo/packed.h"
 
 """
@@ -111,7 +111,7 @@ def _arm() -> str:
 
 
 HEADER = """\
-/* Kernels from descriptions (docs/kernel-language.md). Written by scripts/kernels.py. Internal. */
+/* scripts/kernels.py writes this internal header from descriptions of kernels (docs/kernel-language.md). */
 #ifndef TMO_GENERATED_H_
 #define TMO_GENERATED_H_
 
@@ -125,7 +125,7 @@ extern "C" {
 
 """
 SOURCE = """\
-/* Kernels from descriptions (docs/kernel-language.md). Written by scripts/kernels.py. */
+/* scripts/kernels.py writes these kernels from descriptions (docs/kernel-language.md). */
 #include "tmo/generated.h"
 
 #include "tmo/fixed.h"

@@ -7,10 +7,10 @@
 #include "tmo/packed.h"
 #include "tmo/nest.h"
 
-#define MARGIN 64u /* canary bytes before and after the arena, so many that the arena keeps its alignment */
+#define MARGIN 64u /* number of canary bytes before and after the arena, a multiple of the arena's alignment */
 #define CANARY 0xA5
 
-/* The arena between its margins, and a copy of arena and margins from before the iteration. */
+/* The arena between its margins of canary bytes, and a copy of both from before the iteration. */
 typedef struct {
   uint8_t *image;
   uint8_t *before;
@@ -20,13 +20,13 @@ typedef struct {
 static bool range_inside(uint32_t offset, uint32_t bytes, uint32_t size) { return offset <= size && bytes <= size - offset; }
 
 static bool layout_is_sane(const tmo_arena *a) {
-  for (uint32_t i = 0; i < a->n_inputs + a->n_outputs + 2; ++i) { /* the last two entries are the state and slow memory */
+  for (uint32_t i = 0; i < a->n_inputs + a->n_outputs + 2; ++i) { /* the last two entries are for the state and slow memory */
     if (!range_inside(a->io_offsets[i], a->io_bytes[i], a->size)) return false;
   }
   return a->workspace_offset % 16 == 0 && range_inside(a->workspace_offset, a->workspace_bytes, a->size);
 }
 
-/* Accept all changes that the iteration made to these bytes of the arena. */
+/* Accepts all changes that the iteration made to some bytes of the arena. */
 static void allow(guard *g, uint64_t offset, uint64_t bytes) {
   memcpy(g->before + MARGIN + offset, g->image + MARGIN + offset, (size_t)bytes);
 }
@@ -37,7 +37,7 @@ static const tmo_group *group_of(const void *program, uint16_t op) {
   return group;
 }
 
-/* Accept the pixels [first, end) of output row y as written. */
+/* Accepts the pixels [first, end) of output row y as written. */
 static void allow_pixels(guard *g, const void *program, const tmo_arena *a, const tmo_op *op, const tmo_unit *unit, uint16_t y, uint16_t first,
                          uint16_t end) {
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
@@ -58,7 +58,7 @@ static void allow_counters(guard *g, const tmo_arena *a, const tmo_group *group)
   allow(g, (uint64_t)a->workspace_offset + group->counters, group->n_ops * counter);
 }
 
-/* Accept the copies of a group's weights if they are complete. */
+/* Accepts the copies of a group's weights if they are complete. */
 static void allow_copies(guard *g, const void *program, const tmo_arena *a, const tmo_group *group) {
   for (uint16_t i = group->first_op; i < group->first_op + group->n_ops; ++i) {
     const tmo_op *op = &tmo_ops(program)[i];
@@ -69,14 +69,14 @@ static void allow_copies(guard *g, const void *program, const tmo_arena *a, cons
   }
 }
 
-/* Accept what a step without an iteration changes: it enters the first group and copies rows to the rolling buffer of the streamed input. */
+/* Accepts the changes of a step without an iteration, which enters the first group and copies rows to the rolling buffer of the streamed input. */
 static void allow_waiting(guard *g, const void *program, const tmo_arena *a, const tmo_tensor *t) {
   allow_counters(g, a, tmo_groups(program));
   allow_copies(g, program, a, tmo_groups(program));
   allow(g, (uint64_t)a->workspace_offset + t->offset, (uint64_t)t->depth * tmo_row_bytes(t));
 }
 
-/* Accept changes of the rolling buffers' positions, which occur when a run begins or ends. filled: whether the rolling buffers were filled, too. */
+/* Accepts changes of the rolling buffers' positions, which occur when a run begins or ends. filled: whether the rolling buffers were filled, too. */
 static void allow_standings(guard *g, const void *program, const tmo_arena *a, bool filled) {
   if (tmo_header_of(program)->state == 0) return;
   const uint64_t state = a->io_offsets[tmo_state_base(program) - 1];
@@ -86,7 +86,7 @@ static void allow_standings(guard *g, const void *program, const tmo_arena *a, b
   }
 }
 
-/* Accept the conversion of pixels of an external input to int8. */
+/* Accepts the conversion of pixels of an external input to int8. */
 static void allow_conversion(guard *g, const void *program, const tmo_arena *a, const tmo_group *group, const tmo_op *op) {
   const uint64_t bytes = tmo_converted_bytes(program, group, op);
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
@@ -95,7 +95,7 @@ static void allow_conversion(guard *g, const void *program, const tmo_arena *a, 
   }
 }
 
-/* Accept the rows of the state that an iteration updates in place. */
+/* Accepts the rows of the state that an iteration updates in place. */
 static void allow_updates(guard *g, const void *program, const tmo_arena *a, const tmo_op *op) {
   const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* number of operands that the kernel updates */
   for (uint8_t behind = 0; behind < last; ++behind) {
@@ -143,7 +143,7 @@ static bool changed_elsewhere(const guard *g, int32_t *byte) {
   return true;
 }
 
-/* Simulates the caller of a push, who writes the next rows of the input over the previous rows. */
+/* Writes the next rows of the input over the previous rows, as the caller of tmo_push() does. */
 static void push_rows(guard *g, const tmo_arena *a, void *const *io, uint32_t number) {
   memcpy(io[0], (const uint8_t *)a->source + (size_t)number * a->io_bytes[0], a->io_bytes[0]);
   allow(g, a->io_offsets[0], a->io_bytes[0]);

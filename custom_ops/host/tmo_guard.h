@@ -9,10 +9,10 @@
 extern "C" {
 #endif
 
-#define TMO_GUARD_VIOLATION (-100) /* not in tmo_status: an iteration wrote bytes that it may not write */
-#define TMO_GUARD_MEMORY (-101)    /* not in tmo_status: the host lacks memory for the copies */
+#define TMO_GUARD_VIOLATION (-100) /* this status, which is not in tmo_status, means that an iteration wrote bytes that it may not write */
+#define TMO_GUARD_MEMORY (-101)    /* this status, which is not in tmo_status, means that the host lacks memory for the copies */
 
-/* Inputs, outputs and workspace as ranges of one arena, so that they overlap in the same way as on the device. */
+/* Inputs, outputs and workspace are ranges of one arena, so that they overlap in the same way as on the device. */
 typedef struct {
   uint8_t *bytes;
   uint32_t size;
@@ -22,10 +22,10 @@ typedef struct {
   const uint32_t *io_bytes;
   uint32_t workspace_offset; /* 16-byte aligned */
   uint32_t workspace_bytes;
-  const void *source; /* for a streamed input, all its rows, which are pushed io_bytes[0] bytes at a time; for an external input, a tmo_source; otherwise NULL */
+  const void *source; /* all rows of a streamed input, which are pushed io_bytes[0] bytes at a time, or the tmo_source of an external input, or NULL */
 } tmo_arena;
 
-/* After a violation, `byte` is the arena offset of the first wrongly written byte, negative if that byte precedes the arena. */
+/* After a violation, `byte` is the arena offset of the first wrongly written byte. It is negative if the byte precedes the arena. */
 typedef struct {
   uint32_t iterations; /* completed iterations */
   uint32_t op;
@@ -33,7 +33,8 @@ typedef struct {
   int32_t byte;
 } tmo_guard_report;
 
-/* Runs one inference in the arena. Returns a tmo_status or one of the values above; TMO_ERROR_IO if a range is not inside the arena. */
+/* Runs one inference in the arena. Returns a tmo_status, TMO_GUARD_VIOLATION or TMO_GUARD_MEMORY. It returns TMO_ERROR_IO if a range is not inside the
+ * arena. */
 int tmo_run_guarded(const void *program, size_t program_bytes, const tmo_arena *arena, tmo_guard_report *report);
 
 #ifdef __cplusplus

@@ -6,12 +6,12 @@
 #include <sched.h>
 #include <time.h>
 
-/* A counting semaphore for each core, and the random delays of each core. */
+/* Each core has a counting semaphore and random delays. */
 typedef struct {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   uint32_t count[2];
-  uint32_t seed[2]; /* seeds of the random delays of each core, or 0 for no delays */
+  uint32_t seed[2]; /* for each core, the seed of its random delays, or 0 for no delays */
 } barrier;
 
 /* Delays a core at random: not at all, by one sched_yield(), or by up to 20 microseconds. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs two cores as two threads of this machine, which wake each other with a mutex and a condition. This file is for hosts with POSIX threads
- * only. */
+/* This header is for hosts with POSIX threads. It runs two cores as two threads, which wake each other with a mutex and a condition. */
 #ifndef TMO_THREADS_H_
 #define TMO_THREADS_H_
 
@@ -10,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Runs one inference with a thread as second core. jitter: 0, or the seed of random delays around barriers. */
+/* Runs one inference with a thread as second core. jitter: 0 for no delays, or the seed of random delays around barriers. */
 tmo_status tmo_run_threads(const void *program, void *const *io, void *workspace, uint32_t jitter);
 
 #ifdef __cplusplus

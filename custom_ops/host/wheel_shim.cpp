@@ -25,7 +25,7 @@ struct TfLiteIntArray {
   int data[1]; /* size entries */
 };
 
-struct TfLiteNode { /* further members of the struct follow */
+struct TfLiteNode { /* other members of the struct follow */
   TfLiteIntArray *inputs;
   TfLiteIntArray *outputs;
 };
@@ -63,7 +63,7 @@ tmo_memory memory = {nullptr, 0, &source};
 
 void *MemoryOf(tflite::micro::TfLiteContext *) { return &memory; }
 
-/* Whether programs for two cores run on two threads, and the seed of the threads' delays. */
+/* These variables say whether programs for two cores run on two threads, and give the seed of the threads' delays. */
 bool threads = false;
 uint32_t jitter = 0;
 
@@ -71,7 +71,7 @@ tmo_status RunWhole(const void *program, void *const *io, void *workspace) {
   return threads ? tmo_run_threads(program, io, workspace, jitter) : tmo_run(program, io, workspace);
 }
 
-/* The link to other devices, which the caller of this library owns. */
+/* The link to other devices belongs to the caller of this library. */
 tmo_crosser *link_to_others = nullptr;
 
 void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
@@ -88,7 +88,7 @@ extern "C" void TmoSetMemory(void *data, uint32_t bytes) {
   tmo::memory.bytes = bytes;
 }
 
-/* Sets how many cores, 1 or 2, run a program for two cores. seed: seed of random delays; 0 for none. */
+/* Sets how many cores, 1 or 2, run a program for two cores. seed: seed of random delays, or 0 for no delays. */
 extern "C" void TmoSetCores(int cores, uint32_t seed) {
   tmo::threads = cores > 1;
   tmo::jitter = seed;
@@ -151,7 +151,7 @@ struct Registration {
 };
 
 constexpr unsigned kCapacity = 200;
-constexpr unsigned kBuiltins = 118;    /* operators that the wheel itself registers */
+constexpr unsigned kBuiltins = 118;    /* number of operators that the wheel itself registers */
 constexpr int32_t kFirstBuiltin = 101; /* ABS */
 constexpr int32_t kCustom = 32;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages between devices, each of which is a head and a row. See links/tmo_link.h. */
+/* This file sends and receives messages between devices. A message is a head and a row. See links/tmo_link.h. */
 #include "tmo_link.h"
 
 #include <string.h>
@@ -73,7 +73,7 @@ static tmo_status pass_over(tmo_link *link, uint8_t from) {
   return TMO_OK;
 }
 
-/* Compares a complete head with the message that is expected next. Returns TMO_OK for the expected message. Returns TMO_MORE for a message to be
+/* Compares a complete head with the message that is expected next. Returns TMO_OK for the expected message, and TMO_MORE for a message that must be
  * skipped. */
 static tmo_status judge(tmo_link *link, const tmo_message *what, uint16_t row, uint32_t bytes) {
   const tmo_peer *const peer = &link->peers[what->from];
@@ -152,7 +152,7 @@ static tmo_status end_message(tmo_link *link, uint8_t to) {
 
 static tmo_status send(tmo_link *link, const tmo_message *what, uint16_t row, const uint8_t *data, uint32_t bytes) {
   const tmo_transport *const transport = link->transport;
-  if (!link->joined) return TMO_ERROR_LINK; /* nothing was received: the peer's program is from another conversion */
+  if (!link->joined) return TMO_ERROR_LINK; /* the peer's program is from another conversion, so nothing was received */
   const tmo_status ended = end_message(link, what->to);
   if (ended != TMO_OK) return ended;
   if (link->left == 0) write_head(link, what, row, data, bytes);

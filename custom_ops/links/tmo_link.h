@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages between devices that run one network together. No other part of the library calls the functions of this file.
+/* These functions exchange messages between devices that run one network together. No other part of the library calls the functions of this file.
  *
  * A message is a head and a row of a tensor. The head names the program, the inference, the tensor and the row. Both sides know from their
  * programs which message comes next, so each message is checked against it. A message that is missing, damaged, or from another program ends the
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define TMO_LINK_HEAD 24 /* bytes of the head before each row */
+#define TMO_LINK_HEAD 24 /* number of bytes of a head, which precedes each row */
 
 /* Carries the bytes of a link to each peer, in order. Only poll() may wait; send() and receive() return at once. */
 typedef struct {
@@ -34,29 +34,29 @@ typedef struct {
 /* State of the messages with another device. All fields are zero at the start. */
 typedef struct {
   uint8_t head[TMO_LINK_HEAD];
-  uint32_t have;    /* number of received bytes of the current message, first of its head, then of its row */
+  uint32_t have;    /* number of received bytes of the current message: of its head first, and then of its row */
   uint32_t skip;    /* number of remaining bytes of a row to be ignored */
   uint32_t owed;    /* number of unsent bytes of an incomplete message */
   uint16_t came;    /* number of received messages in this inference */
   uint16_t went;
 } tmo_peer;
 
-/* One device's end of all its links, which tmo_link_open() initializes. Pass the first member of the link to a run. */
+/* All links of one device, which tmo_link_open() initializes. Pass the first member of the struct to a run. */
 typedef struct {
   tmo_crosser crosser;
   const tmo_transport *transport;
   tmo_peer *peers;    /* state of each peer, indexed by device number; the entry of this device is unused */
   uint8_t device;
   uint8_t n_devices;
-  bool joined;        /* whether the inference has its number; device 0 chooses this number, and other devices take it from their first message */
+  bool joined;        /* whether the number of the inference is known; device 0 chooses the number, and other devices take it from their first message */
   bool knows_last;    /* whether messages with the previous inference's number may still arrive */
   uint16_t inference;
   uint32_t patience;  /* milliseconds without a row after which a peer is considered lost */
   uint32_t waited;    /* milliseconds that the current row has been awaited */
-  uint8_t other;      /* device whose row is awaited */
+  uint8_t other;      /* number of the device whose row is awaited */
   bool sends;
   uint32_t left;      /* number of unsent bytes of the current message */
-  uint8_t to;         /* receiver of the current message */
+  uint8_t to;         /* number of the device that receives the current message */
   uint8_t head[TMO_LINK_HEAD];
   uint32_t sent, received; /* bytes of all messages since tmo_link_open(), for statistics */
 } tmo_link;

@@ -18,7 +18,7 @@ static void begin(const tmo_datagrams *d, uint8_t peer, tmo_datagram_line *line)
   if (!d->send(d->radio, peer, line->frame, line->bytes)) set_state(line, before);
 }
 
-/* Handles the radio's report on the frame. Returns whether more bytes fit into the frame. */
+/* Changes the state of a frame as the radio has reported. Returns whether more bytes fit into the frame. */
 static bool settle(const tmo_datagrams *d, uint8_t peer, tmo_datagram_line *line) {
   const uint8_t state = state_of(line);
   if (state == LOST) begin(d, peer, line);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices linked by datagrams, as with ESP-NOW and other radios, whose frames hold few bytes, arrive whole or not at all, and are acknowledged.
+/* This link connects devices by datagrams, as ESP-NOW and other radios do. A frame of such a radio holds few bytes, arrives whole or not at all, and
+ * is acknowledged.
  *
  * A link sends one frame at a time and repeats the frame until it is acknowledged. Each frame begins with two bytes, session and number, so that
- * repeated frames are recognised and ignored. So all bytes arrive once and in order. The link's timeout detects a lost peer. An incomplete frame
- * is sent as soon as the run waits or a new run begins. If the run neither waits nor begins again, call tmo_datagram_done(). */
+ * repeated frames are recognised and ignored. As a result, all bytes arrive once and in order. The link's timeout detects a lost peer. An incomplete
+ * frame is sent as soon as the run waits or a new run begins. If the run neither waits nor begins again, call tmo_datagram_done(). */
 #ifndef TMO_LINK_DATAGRAM_H_
 #define TMO_LINK_DATAGRAM_H_
 
@@ -14,17 +15,17 @@ extern "C" {
 #endif
 
 #define TMO_DATAGRAM_HEAD 2
-#define TMO_DATAGRAM_BYTES 250 /* maximum size of a frame: ESP_NOW_MAX_DATA_LEN */
+#define TMO_DATAGRAM_BYTES 250 /* maximum size of a frame in bytes, as ESP_NOW_MAX_DATA_LEN */
 
 /* The datagram link to one peer. Set `ring` and `room`; all other fields must be zero at the start. */
 typedef struct {
   uint8_t *ring;           /* buffer for received bytes that were not read yet */
   uint32_t room;           /* size of the ring in bytes, a power of two of at least the report's `room_for_all`; frames that do not fit are lost */
-  uint32_t written, read;  /* number of bytes since the start, written by the radio's task and read by the run */
+  uint32_t written, read;  /* number of bytes since the start that the radio's task has written, and that the run has read */
   uint8_t frame[TMO_DATAGRAM_BYTES];
   uint8_t bytes;           /* number of bytes of the frame, including its head */
   uint8_t number;          /* number of the frame */
-  uint8_t state;           /* whether the frame is being filled, sent, lost or acknowledged */
+  uint8_t state;           /* state of the frame, which is being filled, sent, lost or acknowledged */
   uint8_t last[TMO_DATAGRAM_HEAD]; /* head of the last received frame */
   bool has_last;
 } tmo_datagram_line;
@@ -36,19 +37,19 @@ typedef struct {
   void *radio;
   tmo_datagram_line *lines; /* line to each peer, indexed by device number; the entry of this device is unused */
   uint8_t n_devices;
-  uint8_t session;          /* random number that is new after each restart, so that frames from before the restart are recognised */
+  uint8_t session;          /* random number that changes at each restart, so that frames from before the restart are recognised */
 } tmo_datagrams;
 
 tmo_transport tmo_datagram_transport(tmo_datagrams *datagrams);
 
-/* Sends all bytes that remain. Returns false while some bytes are not acknowledged; call it again then. */
+/* Sends all bytes that remain. Returns false while some bytes are not acknowledged. Then call tmo_datagram_done() again. */
 bool tmo_datagram_done(tmo_datagrams *datagrams);
 
-/* Call this function when a frame has arrived from a peer. The frame's bytes are copied. If there is no space, the frame is dropped, which ends
- * the inference with an error. The radio's task may call this function. */
+/* Call tmo_datagram_came() when a frame has arrived from a peer. It copies the frame's bytes. If there is no space, it drops the frame, which
+ * ends the inference with an error. The radio's task may call tmo_datagram_came(). */
 void tmo_datagram_came(tmo_datagrams *datagrams, uint8_t peer, const uint8_t *frame, uint32_t bytes);
 
-/* Call this function when the frame to a peer has arrived or is lost. The radio's task may call this function. */
+/* Call tmo_datagram_sent() when the frame to a peer has arrived or is lost. The radio's task may call tmo_datagram_sent(). */
 void tmo_datagram_sent(tmo_datagrams *datagrams, uint8_t peer, bool acknowledged);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices linked by sockets (POSIX): a connected stream socket to each peer. */
+/* This link connects devices by POSIX sockets, with a connected stream socket to each peer. */
 #ifndef TMO_LINK_SOCKET_H_
 #define TMO_LINK_SOCKET_H_
 

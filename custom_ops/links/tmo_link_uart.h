@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices linked by UARTs or other streams of bytes, with two callbacks for each link.
+/* This link connects devices by UARTs or other streams of bytes, with two callbacks for each link.
  *
  * Messages need no additional framing. Each message begins with a head that has its own CRC, so a receiver finds the next message after bytes were
  * lost, added or damaged. A link needs no flow control if the receiver's buffer is as large as `optimize --devices` prints for this link. */
@@ -14,10 +14,13 @@ extern "C" {
 
 /* The UART link to one peer. Neither read() nor write() may wait. */
 typedef struct {
-  int32_t (*read)(void *port, uint8_t *bytes, uint32_t room);         /* reads bytes and returns their number, 0 if there are none now, or a negative number if the port is broken */
-  int32_t (*write)(void *port, const uint8_t *bytes, uint32_t count); /* writes bytes and returns the number accepted, 0 if there is no space now, or a negative number if the port is broken */
+  /* read() reads bytes and returns their number. It returns 0 if there are none now, or a negative number if the port is broken. */
+  int32_t (*read)(void *port, uint8_t *bytes, uint32_t room);
+  /* write() writes bytes and returns the number of bytes accepted. It returns 0 if there is no space now, or a negative number if the port is broken.
+   * */
+  int32_t (*write)(void *port, const uint8_t *bytes, uint32_t count);
   void *port;
-  uint8_t ahead; /* byte that arrived while the run waited, which is zero at the start */
+  uint8_t ahead; /* a byte that arrived while the run waited; the field is zero at the start */
   bool has_ahead;
 } tmo_uart;
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ADD that is not packed, with the DSP extension: computes the scales that a packed ADD stores, if the scales have the form that packing requires. */
+/* This file computes ADD that is not packed with the DSP extension. If the scales have the form that packing requires, it computes the scales that a
+ * packed ADD would store. */
 #include "tmo/packed.h"
 #include "tmo/vectors.h"
 
 #if TMO_CORE_DSP
 
-enum { HALF = 1 << 30, MOST_RIGHT = 22 }; /* equals the limit in the converter's ops/packings.py */
+enum { HALF = 1 << 30, MOST_RIGHT = 22 }; /* the converter's ops/packings.py has the same limit */
 
 static bool is_half(const tmo_kernel *k, uint32_t i) { return k->multipliers[i] == HALF && k->shifts[i] == 0; }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Validates a program's tables: tensors, operands, groups and loops. */
+/* This file validates a program's tables of tensors, operators, groups and loops. */
 #include "tmo/check.h"
 
 #include "tmo/layout.h"
 #include "tmo/loops.h"
 #include "tmo/nest.h"
 
-#define MAX_READS 16 /* limit of array elements that are read per byte of program, so that the time is linear even if operators share arrays */
+#define MAX_READS 16 /* the validator reads at most this many array elements per byte of program, so that its time is linear even if operators share arrays */
 
 _Static_assert(TMO_MAX_KERNEL_H <= TMO_MAX_TAPS, "one array of pointers holds either");
 
@@ -50,7 +50,7 @@ static tmo_status check_source(const tmo_checker *c, const tmo_tensor *t) {
   return tmo_times(row, t->pushed) <= c->io_bytes[0] ? TMO_OK : TMO_ERROR_IO;
 }
 
-/* Whether two views of a streamed input have the same rows, as all views of it must. */
+/* Whether two tensors that are the streamed input have the same rows, which must be so. */
 static bool same_stream(const tmo_tensor *a, const tmo_tensor *b) {
   return a->offset == b->offset && a->height == b->height && a->depth == b->depth && a->pushed == b->pushed && tmo_row_bytes(a) == tmo_row_bytes(b);
 }
@@ -111,7 +111,7 @@ static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t i
 }
 
 /* Checks an operand of an operator. If the operand is in column windows or channel groups, an earlier operator of the group determines its layout.
- * If it is not, its layout comes from the tensor's record. */
+ * Otherwise, the tensor's record determines its layout. */
 static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t k) {
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= tmo_header_of(c->program)->n_tensors) return false;
@@ -127,7 +127,7 @@ static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index
   return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels; /* equal numbers of channels imply equally many groups */
 }
 
-/* Checks the place where pixels of an external input are converted to int8. This check relies on accesses that tmo_check_kind() has validated. */
+/* Checks the place where pixels of an external input are converted to int8. tmo_check_kind() must have validated the accesses before. */
 static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
   if (tmo_input_of(c->program) != TMO_INPUT_EXTERNAL) return true;
   const uint32_t bytes = tmo_converted_bytes(c->program, o->group, o->op);
@@ -142,7 +142,7 @@ static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
 static bool check_channel_groups(const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_channel_groups(op) == 1) return !tmo_sums_channel_groups(op);
-  if (op->channel_groups == UINT16_MAX) return false; /* an extra pass may follow the channel groups */
+  if (op->channel_groups == UINT16_MAX) return false; /* an additional pass may follow the channel groups */
   if (tmo_iterative(op) || !tmo_is_in(TMO_GROUPABLE_KINDS, op->kind) || (tmo_sums_channel_groups(op) && !tmo_is_summed(op))) return false;
   const bool reads = tmo_reads_channel_group(op), writes = tmo_writes_channel_group(op);
   if (reads && writes && o->in->channels != o->out->channels) return false;
@@ -151,7 +151,7 @@ static bool check_channel_groups(const tmo_operation *o) {
   return before_last < channels && channels - before_last <= op->group_channels;
 }
 
-/* Checks the place of an operator's sums for the highest stripe. */
+/* Checks that the sums of an operator's highest stripe are inside the workspace. */
 static bool check_channel_group_sums(tmo_checker *c, const tmo_operation *o) {
   if (!tmo_may_read(c, o->group->stripes)) return false;
   int32_t highest = 0;
@@ -247,11 +247,12 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
   tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), 0, 0};
   c.last_base = (uint32_t)(n_inputs + n_outputs);
   if (tmo_has_part(TMO_PART_STATE) && h->state > 0) {
-    if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rolling_buffers(&c)) return TMO_ERROR_TABLE; /* the link's state is where rolling buffers would be */
+    /* the tmo_crosser of a link would be in the place of the state */
+    if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rolling_buffers(&c)) return TMO_ERROR_TABLE;
     if (io_bytes[c.last_base++] < h->state) return TMO_ERROR_IO;
   }
   if (h->pools > 0) {
-    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* the link is where slow memory would be */
+    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* the tmo_crosser of a link would be in the place of slow memory */
     if (io_bytes[c.last_base++] < tmo_slow_bytes(program)) return TMO_ERROR_IO;
   }
   for (uint32_t i = 0; i < h->n_tensors; ++i) {

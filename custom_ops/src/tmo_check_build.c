@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks whether this build of the library, which may lack kernels and parts, can run a program. */
+/* This file checks whether a build of the library, which may lack kernels and parts, can run a program. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("Os") /* the check runs only once, so it is compiled for size */
 #endif
@@ -14,8 +14,8 @@ TMO_OWN_FRAME static bool has_table(const tmo_header *h, uint32_t offset, uint32
 
 static bool lacks(uint16_t part, bool needed) { return !tmo_has_part(part) && needed; }
 
-/* Whether the program's records need a part that this build lacks, which the header of a damaged program may not list. Without such a part, the
- * executor would misinterpret the records. If any other part is missing, a kernel computes less but accesses no other bytes. */
+/* Whether the program's records need a part that this build lacks. The header of a damaged program may not list such a part. Without these parts, the
+ * executor would misinterpret the records. Without any other part, a kernel computes less but accesses no other bytes. */
 static bool lacks_parts(const void *program) {
   const tmo_header *h = tmo_header_of(program);
   if (lacks(TMO_PART_STREAM, h->input == TMO_INPUT_STREAM) || lacks(TMO_PART_EXTERNAL, h->input == TMO_INPUT_EXTERNAL) ||

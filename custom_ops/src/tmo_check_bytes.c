@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bounds checks for a program, its workspace and its buffers. */
+/* This file has the bounds checks of a program, its workspace and its buffers. */
 #include "tmo/check.h"
 
 uint32_t tmo_times(uint32_t a, uint32_t b) {

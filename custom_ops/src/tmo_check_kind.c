@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks the window or accesses, the constants, and the sizes of operands of each kind of operator. */
+/* This file checks the window or the accesses, the constants, and the sizes of operands of each kind of operator. */
 #include "tmo/check.h"
 #include "tmo/kernels.h"
 #include "tmo/nest.h"
@@ -13,13 +13,13 @@
 #define IF_WRITES_4(name, value, reads, writes, ...) ((writes) == 4)
 #define IS(set, condition) tmo_is_in(tmo_both(TMO_BUILT(set), TMO_KINDS_IF(IF_##condition)), op->kind)
 
-/* Return what all kinds of a set have in common: the number of multipliers, and the bytes of an input or output element. */
+/* For kinds of a set, these macros give the number of multipliers, and the bytes of an input or output element. */
 #define SCALES(set) (IS(set, SCALES_0) ? 0u : IS(set, SCALES_2) ? 2u : IS(set, SCALES_3) ? 3u : 1u)
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* Whether each output's window begins before the input ends, and reads at least one element of the input or of the `there` last elements of its
- * padding, which a state keeps. All values are uint16_t, so no sum of them wraps. */
+/* Whether each output's window begins before the input ends, and reads at least one element of the input or of the last `there` elements of its
+ * padding, which a state holds. All values are uint16_t, so no sum of them wraps. */
 static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t there, uint32_t in, uint32_t out) {
   if (kernel == 0 || stride == 0 || dilation == 0) return false;
   const uint32_t extent = (kernel - 1) * dilation + 1;
@@ -65,7 +65,7 @@ static bool check_weights(tmo_checker *c, const tmo_operation *o) {
   const uint32_t bytes = tmo_element_bytes(op), in = o->in->channels / bytes, out = o->out->channels / bytes;
   if (o->in->channels % bytes != 0 || o->out->channels % bytes != 0 || (s16 && tmo_iterative(op))) return false;
   if (depthwise && out % in != 0) return false;
-  const uint32_t inputs = depthwise ? 1 : in; /* number of inputs of one output channel */
+  const uint32_t inputs = depthwise ? 1 : in; /* number of input channels of an output channel */
   const uint32_t weights = tmo_times(tmo_times((uint32_t)op->kernel_h * op->kernel_w, inputs), out);
   if (f32) return check_form(op, 0, 0) && tmo_has_words(c, op->weights, weights) && (op->bias == 0 || tmo_has_words(c, op->bias, out));
   if (!tmo_has_weights(c, op, tmo_has_nibbles(op) ? weights / 2 + weights % 2 : weights, 1)) return false;
@@ -100,7 +100,7 @@ static bool check_pool(tmo_checker *c, const tmo_operation *o) {
   return op->kernel_h * columns <= TMO_MAX_POOL_AREA && check_windowed(c, o) && check_scaling(c, op, SCALES(TMO_POOL_KINDS));
 }
 
-/* Whether a kind with two operands of four bytes has the function. */
+/* Whether the operator's kind, which has two operands of four bytes, has its function. */
 static bool check_function(const tmo_op *op) {
   if (tmo_is_kind(op, TMO_OP_COMPARE_32)) return check_form(op, TMO_FUNCTION_EQUAL, TMO_FUNCTION_LESS_EQUAL_S32);
   if (tmo_is_kind(op, TMO_OP_BINARY_32)) return check_form(op, TMO_FUNCTION_DIV, TMO_FUNCTION_MINIMUM_S32);
@@ -114,7 +114,7 @@ static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   if (!pointwise(o->op) || o->out->channels % made != 0) return false;
   if (item == 4 && !check_function(op)) return false;
   const uint32_t scales = SCALES(TMO_BINARY_KINDS);
-  if (scales == 3 && item == 1 && (op->left_shift < 0 || op->left_shift > TMO_MAX_ADD_SHIFT)) return false; /* number of bits by which operands are shifted left */
+  if (scales == 3 && item == 1 && (op->left_shift < 0 || op->left_shift > TMO_MAX_ADD_SHIFT)) return false; /* operands are shifted left by `left_shift` bits */
   for (uint8_t k = 0; k < o->op->n_inputs; ++k) {
     const tmo_tensor *in = &c->tensors[o->op->input[k]];
     if (in->height != o->out->height && in->height != 1) return false;
@@ -137,7 +137,7 @@ static bool check_softmax(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t bytes = tmo_element_bytes(op);
   if (!check_rows(o, bytes, bytes) || o->in->channels != o->out->channels) return false;
-  if (bytes == 4) return true; /* float sums cannot wrap */
+  if (bytes == 4) return true; /* float32 sums cannot wrap, whatever the number of channels is */
   if (op->least_difference > 0) return false;
   if (tmo_values(op, o->out->channels) > TMO_MAX_SOFTMAX_CHANNELS) return false;
   return check_scaling(c, op, SCALES(TMO_SOFTMAX_KINDS));
@@ -166,7 +166,7 @@ static bool check_convert(tmo_checker *c, const tmo_operation *o) {
   return check_rows(o, BYTES_READ(TMO_CONVERTING_KINDS), BYTES_WRITTEN(TMO_CONVERTING_KINDS)) && check_scaling(c, op, SCALES(TMO_CONVERTING_KINDS));
 }
 
-/* Checks that the pixels have as many channels, and the operator as many operands, as the kernel expects. */
+/* Checks that the operator has as many operands, and its pixels have as many channels, as the application's kernel expects. */
 #if TMO_OWN
 static bool check_own(const tmo_checker *c, const tmo_operation *o) {
   const tmo_own_kernel *const own = tmo_own_of(o->op);
@@ -181,14 +181,14 @@ static bool check_own(const tmo_checker *c, const tmo_operation *o) {
 #define check_own(c, o) false
 #endif
 
-/* Checks that the operator makes one index of each pixel. */
+/* Checks that the operator computes one index from each pixel. */
 static bool check_arg_max(const tmo_checker *c, const tmo_operation *o) {
   (void)c;
   const bool same_pixels = o->in->height == o->out->height && o->in->width == o->out->width;
   return pointwise(o->op) && same_pixels && o->out->channels == TMO_INDEX_BYTES;
 }
 
-/* Checks that every pixel of indices selects a row of the table. Pixels of an input outside the arena are int8. */
+/* Checks that every pixel of indices selects a row of the table. An input outside the arena cannot have indices, since its pixels are int8. */
 static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!tmo_same_size(o->in, o->out) || o->in->channels != TMO_INDEX_BYTES) return false;
@@ -205,7 +205,7 @@ static bool is_in_whole_rows(const tmo_checker *c, const tmo_operation *o) {
   return !tmo_has_column_windows(t) || (t->n_column_windows == 1 && only->rows == 1 && only->depth % t->width == 0);
 }
 
-/* Checks that the link carries whole rows. The identifier of a link's row is a constant. */
+/* Checks that the operator exchanges whole rows, and that the program has its tmo_message. */
 static bool check_link(const tmo_checker *c, const tmo_operation *o) {
   const bool same_rows = tmo_same_size(o->in, o->out) && o->in->channels == o->out->channels;
   const bool crosses = o->op->kind == TMO_OP_SEND || tmo_on_link(c->program, o->in);
@@ -226,7 +226,7 @@ static bool has_rows(const tmo_checker *c, const tmo_tensor *t, const tmo_access
   return iterations == 0;
 }
 
-/* Checks that the number of rows read at once is within its limit, and that row numbers fit int32_t. Matrices are read as a whole. */
+/* Checks that the number of rows read at once is within its limit, and that row numbers fit int32_t. A matrix must have all rows that are read. */
 static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_is_tiled(o->group) || !tmo_has_constant(c, op->access, op->n_inputs * sizeof(tmo_access), 4)) return false;
@@ -245,7 +245,7 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   return rows <= TMO_MAX_KERNEL_H;
 }
 
-/* Returns the bytes of a row of the operand to which the n-th row that is read belongs, or 0 if fewer rows are read. */
+/* Returns the bytes of the n-th row that an iteration reads, or 0 if it reads fewer rows. */
 static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint32_t n) {
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t extent = accesses(c, op)[k].extent;
@@ -282,14 +282,14 @@ static bool check_copy(tmo_checker *c, const tmo_operation *o) {
   return true;
 }
 
-/* Whether the iteration reads the operand's only row. */
+/* Whether an iteration reads the operand's only row. */
 static bool reads_its_row(const tmo_checker *c, const tmo_op *op, uint32_t k) {
   const tmo_access *a = &accesses(c, op)[k];
   return a->extent == 1 && has_rows(c, &c->tensors[op->input[k]], a, 1);
 }
 
-/* Checks that each pixel of indices selects a pixel of the other operand, which is one whole row. Pixels of a source are int8, so a source cannot
- * have indices. */
+/* Checks that each pixel of indices selects a pixel of the other operand, which is one whole row. An input outside the arena cannot have indices,
+ * since its pixels are int8. */
 static bool check_gather_nd(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t first = op->flags & TMO_FLAG_SWAPPED ? 1 : 0;
@@ -308,11 +308,11 @@ static bool check_resize(const tmo_checker *c, const tmo_operation *o) {
   if (a->table != 0 || a->mul != op->scale_h || a->div != 1024 || a->extent != 2 || a->add != half) return false;
   const uint32_t last_row = op->scale_h * (o->out->height - 1u), last_column = op->scale_w * (o->out->width - 1u);
   if (last_row >= TMO_MAX_EXTENT || last_column >= TMO_MAX_EXTENT) return false;
-  const int32_t wide = op->half_pixel_centers ? op->scale_w / 2 - 512 : 0; /* each output pixel reads a pixel of the input */
+  const int32_t wide = op->half_pixel_centers ? op->scale_w / 2 - 512 : 0; /* no output pixel is computed from padding only */
   return (int32_t)last_row + half < o->in->height * 1024 && (int32_t)last_column + wide < o->in->width * 1024;
 }
 
-/* Checks that each iteration reads a row that exists, and perhaps the row after it. */
+/* Checks that each iteration reads an existing row, or two existing rows. */
 static bool check_resize_f32(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const tmo_access *a = accesses(c, op);
@@ -368,7 +368,7 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   return a[0].extent == 1 && a[1].extent == tmo_values(op, transposed ? out : depth) && (bytes == 4 || check_scaling(c, op, 1));
 }
 
-/* Whether an operand is a row of the state that the operator updates, of `bytes` bytes. behind: number of operands after the operand. */
+/* Whether an operand is a row of the state with at least `bytes` bytes, which the operator updates. behind: number of operands after it. */
 static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t behind, uint32_t bytes) {
   const uint32_t k = o->op->n_inputs - 1u - behind;
   const tmo_tensor *t = &c->tensors[o->op->input[k]];
@@ -405,7 +405,7 @@ static bool check_add_sums(tmo_checker *c, const tmo_operation *o) {
   return made > 0 || check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? channels : 1);
 }
 
-/* Returns the family of a kind that this build supports, or `none`. */
+/* Returns the family of a kind that this build supports, or -1. */
 static int family_of(uint8_t kind) {
   switch (kind) {
 #define FAMILY(with, name, value, reads, writes, operands, scales, family, channels, row, pixel) \

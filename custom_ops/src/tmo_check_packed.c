@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks the constants and scratch of operators that are packed for a core. */
+/* This file checks the constants and the scratch of operators that are packed for a core. */
 #include "tmo/check.h"
 
 #include "tmo/packed.h"
 
-/* Whether the operator is packed for the DSP extension, for which each channel has the scales m2, c and e. Packings for Helium have multipliers,
- * followed by the negated right shifts -e. */
+/* Whether the operator is packed for the DSP extension, for which each channel has the scales m2, c and e. Operators packed for Helium have
+ * multipliers, followed by the negated right shifts -e. */
 static TMO_ALWAYS_INLINE bool is_dsp(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE);
 }
@@ -13,7 +13,7 @@ static TMO_ALWAYS_INLINE bool is_dsp(const tmo_op *op) {
 /* Returns a / b, rounded up. */
 static uint32_t ceil_div(uint32_t a, uint32_t b) { return a / b + (a % b > 0); }
 
-/* Whether the C twin of a kernel supports this right shift e. */
+/* Whether kernels support the right shift e. */
 static bool is_shift(uint32_t e) { return e - 1 < TMO_PACKED_SHIFT; }
 
 /* Checks groups of `words` words each, of which the last n words are scales. */
@@ -35,7 +35,8 @@ static bool check_conv(tmo_checker *c, const tmo_operation *o) {
   const uint32_t at_once = dsp ? 2 : 4, words = dsp ? TMO_PACKED_SCALES : 3 * 4, channel_groups = ceil_div(o->out->channels, at_once);
   const bool direct = tmo_packed_direct(op, o->in->channels, o->out->channels, tmo_by_row(op) || dense ? o->out->width : op->tile);
   if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
-  if (tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels) >= TMO_MAX_EXTENT) return false; /* larger filters cannot have weights */
+  /* the weights of larger filters do not fit into a program */
+  if (tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels) >= TMO_MAX_EXTENT) return false;
   const uint32_t values = tmo_packed_values(op, o->in->channels);
   if (values > tmo_packed_tile(op) && !direct) return false;
   if (tmo_at_once(op) > TMO_PACKED_PIXELS || (tmo_at_once(op) > 1 && values > TMO_PACKED_TILE)) return false;
@@ -90,7 +91,8 @@ static bool check_esp(tmo_checker *c, const tmo_operation *o) {
   uint32_t values = taps, padded = channels;
   if (depthwise) {
     if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != channels || taps > TMO_PACKED_TAPS || op->dilation_w != 1) return false;
-    if (tmo_times(taps * 4, tmo_times(channels + 15, op->stride_w)) >= TMO_MAX_EXTENT / 16) return false; /* larger filters have no weights, or the size of their scratch overflows */
+    /* the weights of larger filters do not fit into a program, or the size of their scratch overflows */
+    if (tmo_times(taps * 4, tmo_times(channels + 15, op->stride_w)) >= TMO_MAX_EXTENT / 16) return false;
     padded = tmo_esp_channels(op, channels);
   } else {
     if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
@@ -120,7 +122,7 @@ static bool known_packing(const tmo_checker *c, const tmo_op *op) {
   return target != TMO_TARGET_GENERIC && is_dsp(op);
 }
 
-/* Checks constants in the layout of their packing. */
+/* Checks the constants of a packed operator in the layout of its packing. */
 static bool check_packed_layout(tmo_checker *c, const tmo_operation *o) {
 #if TMO_RUNS_RVV
   if (is_rvv(o->op)) return check_rvv(c, o);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that call one of several generated kernels, which an operator's fields select. */
+/* These kernels call one of several generated kernels, which an operator's fields select. */
 #include "tmo/kernels.h"
 
 #if !TMO_CORE_DSP /* tmo_conv16_dsp.c, tmo_matmul_dsp.c */
@@ -22,7 +22,7 @@ void tmo_curve_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   (k->op->tangent ? tmo_tanh_s16 : tmo_logistic_s16)(k, window, out);
 }
 
-/* For MAXIMUM and MINIMUM, operands whose channels are not repeated have a faster kernel, for a pixel or the whole row at once. */
+/* Computes MAXIMUM and MINIMUM. If no channel is repeated, a faster kernel computes a pixel or the whole row at once. */
 void tmo_greater_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   tmo_make_elements *const make = tmo_is_kind(k->op, TMO_OP_MINIMUM) ? tmo_smallest_s8 : tmo_greatest_s8;
   const int8_t *x = window->pixels[0], *other = window->pixels[1];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions and fully connected layers with int16 activations for cores with the DSP extension. Two products take one instruction. */
+/* This file computes convolutions and fully connected layers with int16 activations on cores with the DSP extension. Two products take one
+ * instruction. */
 #include "tmo/packed.h"
 
 #if TMO_CORE_DSP
@@ -8,7 +9,7 @@
 #include "tmo/elements.h"
 
 enum {
-  VALUES = 44, /* number of values of each of two pixels that are multiplied at once, or half of those of one; 32 bits hold the sum of 511 products */
+  VALUES = 44, /* this many values of each of two pixels, or twice as many of one pixel, are multiplied at once; 32 bits hold the sum of 511 products */
   SOME = 6,    /* number of channels that are summed at once */
   PIXELS = 2
 };
@@ -17,7 +18,8 @@ typedef struct {
   int64_t of[PIXELS][SOME];
 } wide_sums;
 
-/* Copies n values. Each four become two words: the first and the third value, which tmo_even_bytes() of four weights multiply, and the other two. */
+/* Copies n values. Four values become two words. The first word has the first and the third value, which tmo_even_bytes() of four weights multiplies.
+ * The second word has the other two values. */
 static void pair_values(const int8_t *from, uint32_t n, int32_t *to) {
   for (const int32_t *const end = to + n / 4 * 2; to != end; from += 8, to += 2) {
     const int32_t first = tmo_word(from), last = tmo_word(from + 4);
@@ -105,7 +107,7 @@ TMO_OWN_FRAME static void write_outputs(const tmo_kernel *k, const wide_sums *su
 typedef struct {
   const tmo_window *window; /* window of the first pixel */
   uint32_t pixels;
-  uint32_t apart;           /* bytes from a value of the first pixel to that of the second */
+  uint32_t apart;           /* bytes from a value of the first pixel to the same value of the second pixel */
   uint32_t filter;          /* number of weights of a channel */
   bool collected;           /* whether `x` has all values of the windows */
   int32_t x[PIXELS * VALUES / 2];
@@ -158,7 +160,7 @@ TMO_OWN_FRAME static void collect(const tmo_kernel *k, const tmo_window *window,
   pair_values((const int8_t *)x, filter, x);
 }
 
-/* Computes one pixel or two adjacent ones, whose windows are `apart` bytes apart. */
+/* Computes one pixel, or two adjacent pixels whose windows are `apart` bytes apart. */
 TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *window, uint32_t pixels, uint32_t apart, int8_t *out) {
   const uint32_t channels = k->out_channels / 2;
   wide_values v;

@@ -16,7 +16,7 @@
 #endif
 #endif
 
-/* Maximum number of channels per call. The number is small because the channels' shifts are converted to int32 on the stack. */
+/* A call computes at most this many channels. The limit is small because the channels' shifts are converted to int32 on the stack. */
 enum { BACKEND_CHANNELS = 8 };
 
 typedef struct {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed convolutions for the DSP extension: gather the values of a few pixels as int16, then multiply them by pairs of channels. */
+/* This file computes packed convolutions for the DSP extension. It gathers the values of a few pixels as int16, and then multiplies them by the
+ * weights of pairs of channels. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -10,13 +11,14 @@
 #include <arm_acle.h>
 #endif
 
-/* The column of a pixel in the tile. Word i of a column, with two int16, is at at[i * step]. */
+/* The place of a pixel's values in the tile. Word i of the values, with two int16, is at at[i * step]. */
 typedef struct {
   int16_t *at;
   uint32_t step;
 } column;
 
-/* Returns the column of pixel `pixel` among `pixels` that are computed at once. Five pixels are in two tiles, of three and two. */
+/* Returns the place of the values of one of `pixels` pixels that are computed at once. Five pixels are in a tile of three pixels and a tile of two
+ * pixels. */
 static column column_of(const tmo_kernel *k, uint32_t pixel, uint32_t pixels) {
   enum { FIRST = 3 };
   int16_t *tile = (int16_t *)k->scratch;
@@ -50,7 +52,7 @@ static void put_quad(int16_t *to, uint32_t step, uint32_t quad) {
 
 static void put_value(const column *c, uint32_t k, int8_t x) { c->at[(k / 4 * 2 + k % 2) * c->step + k / 2 % 2] = x; }
 
-/* Writes values k, k + 1, ... of a pixel. */
+/* Writes n values of a pixel, from value k on. */
 static void put(const column *c, uint32_t k, const int8_t *x, uint32_t n) {
   if (k % 4 == 0) {
     const uint32_t step = c->step;
@@ -67,7 +69,7 @@ static void put(const column *c, uint32_t k, const int8_t *x, uint32_t n) {
   for (; n > 0; --n, ++k, ++x) put_value(c, k, *x);
 }
 
-/* Writes the same value n times. */
+/* Writes the value x to n values of a pixel, from value k on. */
 static void fill(const column *c, uint32_t k, int8_t x, uint32_t n) {
   if (k % 4 == 0) {
     for (; n >= 4; n -= 4, k += 4) put_quad(c->at + k / 2 * c->step, c->step, (uint8_t)x * 0x01010101u);
@@ -88,7 +90,7 @@ static void put_taps(const tmo_kernel *k, const tmo_window *w, uint32_t r, const
   }
 }
 
-/* Gathers the only pixel of a tile from a list of taps whose bytes fill quads. */
+/* Gathers the only pixel of a tile from a list of taps, whose number of bytes is a multiple of four. */
 static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   const tmo_op *op = k->op;
   const uint32_t row = op->kernel_w * k->in_channels;
@@ -102,8 +104,8 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   for (uint32_t i = 0; i < w->count; i += w->columns, to += row) tmo_dsp_widen_taps(w->pixels + i, w->columns, to, k->in_channels);
 }
 
-/* Gathers a pixel from whole rows whose parts under the window are short: padding is added around the bytes of a row, and all bytes are then
- * widened together. */
+/* Gathers a pixel from whole rows whose parts under the window are short. It adds padding around the bytes of a row, and then widens all bytes
+ * together. */
 static void gather_short(const tmo_kernel *k, const tmo_window *w, const column *c, uint32_t row) {
   const tmo_op *op = k->op;
   const uint32_t left = w->first_column * k->in_channels, taps = w->columns * k->in_channels;
@@ -206,7 +208,8 @@ void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *o
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);
 }
 
-/* The core computes at least two pairs of channels, so the last channel, if odd, is computed with the pair before it, into a separate buffer. */
+/* tmo_dsp_direct() computes at least two pairs of channels. The last one of an odd number of channels is therefore computed with the pair before it,
+ * into a separate buffer. */
 void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!tmo_has_part(TMO_PART_DSP_DIRECT)) return;
   const int8_t *const bytes = window->pixels[0];
@@ -256,7 +259,7 @@ static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   const uint32_t bytes = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels, row = (bytes + 3) / 4 * 4;
   for (uint32_t p = 0, n; p < pixels; p += n, offset += n * step) {
     column c = column_of(k, p, pixels);
-    n = bytes < 3 ? 1 : c.step / 2; /* all pixels of the tile, or only one */
+    n = bytes < 3 ? 1 : c.step / 2; /* number of pixels that are gathered at once: all pixels of the tile, or one */
     for (uint32_t r = 0; r < op->kernel_h; ++r, c.at += row / 2 * c.step) {
       const int8_t *const from = rows->pixels[r] + offset;
       if (bytes == 3) {
@@ -270,8 +273,8 @@ static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   }
 }
 
-/* Gathers the windows of four adjacent pixels from x on, some of which may extend beyond the input. The bytes of a pixel must fill quads. Padding
- * is read from a pixel at the end of the tile, whose bytes are overwritten by the last quad that reads them. */
+/* Gathers the windows of four adjacent pixels from x on, some of which may extend beyond the input. The number of bytes of a pixel must be a multiple
+ * of four. Padding is read from a pixel at the end of the tile. The last four bytes that read the pixel overwrite it. */
 TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *rows, uint32_t x) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, step = TMO_PACKED_PIXELS * channels;
@@ -348,7 +351,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   for (uint32_t x = columns->first; x < end; x += n, out += n * step) {
     n = tmo_packed_pixels(op, values, end - x);
     if (n > most) n = most;
-    const uint32_t last = inside.first + inside.count; /* the first window after those inside the input */
+    const uint32_t last = inside.first + inside.count; /* the first window after the windows inside the input */
     if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && columns->outs == NULL && n == TMO_PACKED_PIXELS && wide && x >= inside.first && x + n <= last) {
       uint32_t channel_groups = ((end < last ? end : last) - x) / TMO_PACKED_PIXELS;
       if (channel_groups * TMO_PACKED_PIXELS + 1 == end - x && channel_groups > 1) --channel_groups; /* the last five pixels are computed as three and two */

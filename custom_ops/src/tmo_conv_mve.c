@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed convolutions for Helium: gather the bytes of a few pixels, multiply them by the weights of several channels, scale the sums. */
+/* This file computes packed convolutions for Helium. It gathers the bytes of a few pixels, multiplies them by the weights of several channels, and
+ * scales the sums. */
 #include <string.h>
 
 #include "tmo/packed.h"
 
 #if TMO_RUNS_MVE
 
-enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* bytes of a vector; number of channels that are computed at once for two pixels, and for one pixel */
+enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* a vector has VECTOR bytes; FOUR channels are computed at once for two pixels, and EIGHT for one pixel */
 
 static uint32_t gathered_bytes(const tmo_kernel *k) { return VECTOR * tmo_mve_turns(k->op, k->in_channels); }
 
@@ -15,7 +16,7 @@ static void copy(int8_t *to, const int8_t *const *first, uint32_t n, uint32_t of
   tmo_mve_copy(to, &rows, offset, 1);
 }
 
-/* Gathers the values under a window of a convolution. Pixels that are adjacent in the tile are copied in one step. */
+/* Gathers the values under a window of a convolution. Pixels that are adjacent in the tile are copied at once. */
 static void gather_bytes(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
@@ -40,12 +41,12 @@ static tmo_mve_job job_of(const tmo_kernel *k, int8_t *out, uint32_t step) {
   return tmo_mve_job_of(k->op, k->bias, k->in_channels, k->out_channels, out, step);
 }
 
-/* Whether the cores can address the second of two pixels. */
+/* Whether the code in assembly can address the second of two pixels. */
 static bool is_near(const tmo_mve_job *job) { return job->step < UINT16_MAX - FOUR; }
 
 static tmo_mve_conv *core_of_two(const tmo_mve_job *job) { return tmo_mve_is_relu(job) ? tmo_mve_relu_2 : tmo_mve_conv_2; }
 
-/* Computes two pixels with any number of channels. Surplus channels among the last four are discarded. */
+/* Computes two pixels with any number of channels. It discards surplus channels among the last four. */
 static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   tmo_mve_conv *const core = core_of_two(job);
   const uint32_t fours = job->channels / FOUR * FOUR, left = job->channels - fours;
@@ -92,7 +93,7 @@ void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
 static uint32_t multiply_in_place(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job *job) {
   const uint32_t step = k->op->stride_w * k->in_channels, all = (uint32_t)k->in_width * k->in_channels, values = job->turns * VECTOR;
   const uint32_t inside = all < values ? 0 : (all - values) / step + 1, most = inside < k->out_width ? inside : k->out_width;
-  tmo_mve_conv *const two = two_for(job); /* a core computes all pairs of pixels in one call */
+  tmo_mve_conv *const two = two_for(job); /* code in assembly computes all pairs of pixels in one call */
   uint32_t x = 0;
   for (uint32_t n; most - x > 1 && is_near(job); x += n, bytes += n * step, job->out += n * job->step) {
     job->pairs = two == two_of_any ? 1 : (most - x) / 2;
@@ -109,8 +110,8 @@ static void gather_column(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   gather_bytes(k, &window, to);
 }
 
-/* Computes pixels [x, end) from copied windows: two at a time if there is room for `most` bytes. If two adjacent windows are inside the input,
- * bytes that are read after the first one's values belong to the second. */
+/* Computes pixels [x, end) from copied windows, two at a time if `most` is 2. Reading the first of two adjacent windows inside the input may also
+ * read bytes of the second window. */
 static TMO_ALWAYS_INLINE void gathered(const tmo_kernel *k, const tmo_window *rows, tmo_mve_job *job, uint32_t x, uint32_t end, uint32_t most) {
   const tmo_op *op = k->op;
   const uint32_t values = job->turns * VECTOR, row = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels;
@@ -171,7 +172,7 @@ void tmo_mve_take(int8_t *to, const tmo_mve_window *window) {
     const tmo_column_window *column_window = w.column_window;
     for (uint32_t c = 0; c < w.columns; ++c, to += w.pixel) {
       const uint32_t i = ((w.column + c * w.dilation_w) * column_window->rows + w.row) % column_window->depth;
-      memmove(to, w.base + column_window->offset + i * w.pixel, w.pixel); /* memmove(), since a damaged program may have pixels in its scratch */
+      memmove(to, w.base + column_window->offset + i * w.pixel, w.pixel); /* memmove() is used because a damaged program may have pixels in its scratch */
     }
     for (uint32_t d = 0; d < w.dilation_h; ++d) {
       for (++w.row; w.row >= w.column_window->rows; w.row = 0) {

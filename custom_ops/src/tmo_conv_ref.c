@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions and fully connected layers for any core. Several output channels of a pixel share each input byte that is read. */
+/* This file computes convolutions and fully connected layers on any core. Each input byte that is read serves several output channels of a pixel. */
 #include <stddef.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { FILTERS = 4 }; /* number of channels that are computed at once */
 
-/* Adds the products of a run for four channels. If fewer than four channels exist, the last of `channels` is repeated. */
+/* Adds the products of a run to the sums of four channels. If `channels` is less than four, the last channel is repeated. */
 static void add_products(const tmo_runs *r, const int8_t *w, uint32_t channels, uint32_t *sums) {
   for (uint32_t part = 0; part < r->parts; ++part) {
     const int8_t *const *at = r->at + part * r->next_at, *tap = w + part * r->next_row;
@@ -51,8 +51,8 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
 }
 
 /* Lists the bytes under a window as few runs. A row of the window is one run if its bytes are adjacent, or if its pixels have one byte at equal
- * distances. Other windows have several parts: in a row group one for each column; in a tiled group one for all pixels or, if the window is
- * clipped, one for each row. */
+ * distances. In a row group, any other window has a part for each column. In a tiled group, it has one part for all pixels or, if it is clipped, a
+ * part for each row. */
 static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   const bool by_row = tmo_reads_rows(k);
@@ -110,7 +110,8 @@ static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window 
 
 #endif
 
-/* Computes the outputs i, i + 1, ... of a pixel from runs of bytes, `some` channels at once. w: weights of the first run; sums: `some` of them. */
+/* Computes the outputs of a pixel from output i on, from runs of bytes and `some` channels at once. w: weights of the first run. sums: space for
+ * `some` sums. */
 static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *w, uint32_t i, int8_t *out, uint32_t some, uint32_t *sums) {
   for (uint32_t oc = 0; oc < k->out_channels; oc += some, w += some * r->filter) {
     const uint32_t left = k->out_channels - oc, n = left < some ? left : some;
@@ -122,8 +123,8 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
-/* Whether conv_small() computes a pixel, because its window has several runs of bytes, the bytes fit on the stack, and gathering them costs less
- * than it saves. For the DSP extension, the limit is lower for bytes in whole rows, which form few runs. */
+/* Whether conv_small() computes a pixel, because its window has several runs of bytes, the bytes fit on the stack, and gathering them costs less than
+ * it saves. On the DSP extension, the limit is lower for bytes in whole rows, since they form few runs. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -150,7 +151,7 @@ static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t 
   }
 }
 
-/* Copies the bytes under a window, each tap to the position of its weights. to: position of the first tap. */
+/* Copies the bytes under a window in the order of its weights. to: address for the bytes of the first tap. */
 static TMO_ALWAYS_INLINE void collect_taps(const tmo_kernel *k, const tmo_window *v, uint32_t rows, int8_t *to) {
   const uint32_t pixel = k->in_channels, row = k->op->kernel_w * pixel, apart = k->op->dilation_w * pixel;
   if (!tmo_reads_rows(k)) {
@@ -171,9 +172,8 @@ void tmo_collect_taps(const tmo_kernel *k, const tmo_window *v, int8_t *to) {
   collect_taps(k, v, v->columns == 0 ? 0 : tmo_reads_rows(k) ? v->count : tmo_quotient(v->count, v->columns), to);
 }
 
-/* Computes one output pixel from gathered bytes. For the DSP extension, up to three bytes at the zero point precede the gathered bytes, so that
- * all bytes are multiplied in fours. The added bytes contribute nothing to the sums, so their weights may be any bytes before the operator's
- * weights. */
+/* Computes one output pixel from gathered bytes. On the DSP extension, up to three bytes at the zero point precede the gathered bytes, so that their
+ * number is a multiple of four. The added bytes contribute nothing to the sums, so their weights may be any bytes before the operator's weights. */
 TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;

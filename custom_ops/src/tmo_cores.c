@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a program on two cores, each of which computes its share of every iteration.
+/* This file runs a program on two cores, each of which computes its part of every iteration.
  *
- * Both cores run the same loops, so neither needs to tell the other which step is next. This file includes the executor's source files under other
- * names. Programs for one core link none of this code; programs for two cores link it instead of tmo_run(). */
+ * Both cores run the same loops, so each core knows the next iteration. This file includes the executor's source files under other names.
+ * Applications with programs for two cores link this file instead of tmo_run(). Other applications link none of it. */
 #include "tmo/cores.h"
 
 #define tmo_iterate_any tmo_cores_iterate_any
@@ -11,9 +11,9 @@
 #include "tmo/packed.h"
 #include "tmo/view.h"
 
-/* State of one core's run. */
+/* The state of a run on one of the cores. */
 typedef struct {
-  tmo_run_state run; /* must be the first member, since iterations get only a pointer to it; between iterations, run.workspace points to the counters */
+  tmo_run_state run; /* `run` is the first member, since iterations get only a pointer to it; between iterations, its `workspace` points to the core's counters */
   const tmo_cores *cores;
   uint8_t *workspace;
   uint16_t core;
@@ -66,7 +66,7 @@ static void narrow_columns(iteration *f, tmo_op *own, const int8_t **rows, uint3
 }
 
 static uint32_t depthwise_bytes(const tmo_op *op) {
-  return 16 + ((uint32_t)op->kernel_h * op->kernel_w + 2) / 3 * 24 + 48; /* bytes of the constants of four channels in TMO_PACKING_DSP_DEPTHWISE */
+  return 16 + ((uint32_t)op->kernel_h * op->kernel_w + 2) / 3 * 24 + 48; /* this is the number of bytes of the constants of four channels */
 }
 
 /* Restricts the constants and the output of a kernel to channels [first, end). */
@@ -114,7 +114,7 @@ TMO_OWN_FRAME static void depthwise_channels(const iteration *f, const tmo_windo
   call_pixel_kernel(k, &window, out);
 }
 
-/* Computes some channels of a row of any other convolution, pixel by pixel, each as a row with one column. */
+/* Computes some channels of a convolution's row that is neither packed nor depthwise. Each pixel is computed like a row with one column. */
 static void conv_channels(iteration *f, tmo_op *own, const tmo_window *rows, int8_t *out) {
   const uint16_t pad_left = own->pad_left, in_width = f->kernel.in_width;
   const int8_t *moved[TMO_MAX_KERNEL_H];
@@ -134,7 +134,7 @@ static void iterate_channels(iteration *f, tmo_op *own, const tmo_window *rows, 
   narrow_channels(f, channels);
   out += channels.first;
   if (tmo_is_in(TMO_FILTERED_KINDS, own->kind)) {
-    own->tile = 1; /* this makes tmo_conv_pixel() use the listed taps */
+    own->tile = 1; /* with a tile, the kernel uses the listed taps */
     for (uint32_t x = 0; x < f->out.tensor->width; ++x) depthwise_channels(f, rows, x, channels.first, out + x * f->out.pixel);
 #if TMO_RUNS_DSP
   } else if (own->packing != TMO_PACKING_NONE) {
@@ -145,7 +145,7 @@ static void iterate_channels(iteration *f, tmo_op *own, const tmo_window *rows, 
   }
 }
 
-/* Computes this core's share of a row that both cores compute. own: a copy of the operator, which may be changed. */
+/* Computes this core's part of a row that both cores compute. own: a copy of the operator, which may be changed. */
 TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo_share *share) {
   const int8_t *rows[TMO_MAX_KERNEL_H];
   iteration f;
@@ -168,7 +168,7 @@ static bool bit_of(const void *program, uint32_t bits, uint32_t i) {
   return (((const uint8_t *)tmo_constant(program, bits))[i / 8] >> i % 8 & 1) != 0;
 }
 
-/* Returns this core's share of the current iteration, as TMO_SHARDING_*. */
+/* Returns how the cores share the current iteration, as TMO_SHARDING_*. */
 static uint16_t share_now(const core_run *c, const tmo_share *share) {
   const void *program = c->run.program;
   const bool alone = c->cores->alone > 0 && bit_of(program, c->cores->alone, tmo_header_of(program)->iterations - c->run.iterations);
@@ -199,7 +199,7 @@ static void meet(const tmo_team *team, uint16_t core) {
   team->wait(team->context, core);
 }
 
-/* Runs this core's share of all iterations. A core attends every barrier, even after an error. */
+/* Runs this core's part of all iterations. A core waits at every barrier, even after an error, so that the other core can continue. */
 static tmo_status run_core(const tmo_team *team, uint16_t core) {
   const uint32_t iterations = tmo_header_of(team->program)->iterations;
   core_run c = {.cores = tmo_cores_of(team->program), .workspace = (uint8_t *)team->workspace, .core = core};
@@ -236,15 +236,15 @@ tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, 
 
 #include "tmo/check.h" /* all code from here on is compiled for size */
 
-/* Returns the number at whose multiples channels can be split, or 0 if the operator's channels cannot be split. */
+/* Returns a number of which a split of the operator's channels must be a multiple, or 0 if the channels cannot be split. */
 static uint32_t granule_of(const tmo_op *op) {
   if (op->packing == TMO_PACKING_NONE) return 1;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE)) return 6;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 4 : 0;
 }
 
-/* Whether both cores get a part of a shared operator and a kernel supports the split. An operator without a window computes columns from the same
- * columns of each operand, unless one input has another width. */
+/* Whether both cores get a part of a shared operator and a kernel supports the split. An operator without a window can be split by columns if it
+ * computes them from the same columns of each operand. */
 static bool check_both(const tmo_operation *o, const tmo_share *share) {
   const tmo_op *op = o->op;
   if (tmo_iterative(op) || op->access != 0 || op->kind == TMO_OP_GATHER || share->cut == 0) return false;
@@ -258,7 +258,7 @@ static bool check_both(const tmo_operation *o, const tmo_share *share) {
   return granule > 0 && share->cut % granule == 0 && share->cut < o->out->channels && o->out->channels - share->cut >= least;
 }
 
-/* Whether the scratch suffices for the columns of both cores. */
+/* Whether the scratch of each core suffices for its columns. */
 static bool check_scratch(const tmo_checker *c, const tmo_operation *o, const tmo_share *share) {
   if (o->op->packing == TMO_PACKING_NONE) return tmo_iterative(o->op) ? share->accumulator == o->op->accumulator : true;
   for (uint16_t core = 0; core < 2; ++core) {
@@ -275,7 +275,7 @@ static bool check_shares(const tmo_checker *c, const tmo_group *group, const tmo
     const tmo_op *op = &c->ops[i];
     const tmo_operation o = {group, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
     const bool helium = op->packing == TMO_PACKING_MVE_CONV || op->packing == TMO_PACKING_MVE_DEPTHWISE;
-    const bool has_one_scratch = op->packing == TMO_PACKING_ESP_DEPTHWISE; /* ESP-NN keeps its scratch's address in a static variable */
+    const bool has_one_scratch = op->packing == TMO_PACKING_ESP_DEPTHWISE; /* ESP-NN keeps the address of its scratch in a static variable */
     if (has_one_scratch && shares[i].how != TMO_SHARDING_CORE_0) return false;
     if (helium || shares[i].how > TMO_SHARDING_CHANNELS || !check_scratch(c, &o, &shares[i])) return false;
     if (shares[i].how > TMO_SHARDING_CORE_1 && !check_both(&o, &shares[i])) return false;

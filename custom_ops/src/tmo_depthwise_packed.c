@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed depthwise convolutions: list the taps of a window, then call a core that computes all channels of a pixel. */
+/* This file computes packed depthwise convolutions. It lists the taps of a window, and then calls code in assembly that computes all channels of a
+ * pixel. */
 #include <string.h>
 
 #include "tmo/packed.h"
 
 #if TMO_RUNS_PACKED
 
-enum { CHANNELS_AT_ONCE = 4 };                             /* number of channels that the DSP extension's core computes at once */
-enum { LANES = 16, NINE_CONSTANTS = LANES * (4 + 10 + 8) }; /* bytes of a vector, and of the constants of its channels: biases, ten taps and scales */
+enum { CHANNELS_AT_ONCE = 4 };                             /* number of channels that tmo_dsp_depthwise() computes at once */
+/* a vector has LANES bytes, and the constants of its channels have NINE_CONSTANTS bytes: biases, weights of ten taps, and scales */
+enum { LANES = 16, NINE_CONSTANTS = LANES * (4 + 10 + 8) };
 
-/* Whether this build has a core for any number of taps. */
+/* Whether this build computes windows with any number of taps. */
 #define HAS_ANY_TAPS                                                                                                           \
   ((tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) && tmo_has_part(TMO_PART_DSP_TAPS)) ||                                          \
    (tmo_has_packing(TMO_PACKING_MVE_DEPTHWISE) && tmo_has_part(TMO_PART_TAPS)) || tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) || \
    tmo_has_packing(TMO_PACKING_ESP_DEPTHWISE))
 
-/* Returns the number of taps that a core processes per turn. */
+/* Returns the number of taps that the code in assembly multiplies at once. */
 static uint32_t turn_of(const tmo_op *op) {
   if (tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE)) return 1;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 3 : 2;
@@ -26,12 +28,12 @@ static const int8_t *zero_of(const tmo_kernel *k) { return (const int8_t *)k->sc
 TMO_OWN_FRAME static bool has_nine(const tmo_kernel *k) {
   if (!tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) && !tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) && !tmo_has_packing(TMO_PACKING_ESP_DEPTHWISE) &&
       !tmo_has_part(TMO_PART_TAPS)) {
-    return true; /* this build has no core for any number of taps */
+    return true; /* this build computes windows with nine taps only */
   }
   return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op);
 }
 
-/* Returns the number of turns that suffices for any window. Together, the turns may have more taps than the window. */
+/* Returns how often turn_of() taps must be multiplied for a window. The last multiplication may have more taps than are left. */
 static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
 /* Lists the taps of the window that begins at input column `start`, in the rows that exist. */
@@ -55,8 +57,7 @@ static void clear(const tmo_kernel *k, const int8_t **taps, uint32_t n) {
   while (n > 0) taps[--n] = zero_of(k);
 }
 
-/* Fills up the last turn with surplus taps. Surplus taps have weights of 0, so any tap of the window whose address advances from pixel to pixel
- * can stand for them. */
+/* Adds taps so that the last multiplication has turn_of() taps. The added taps have weights of 0, so that their values do not matter. */
 static void fill_up(const tmo_op *op, const int8_t **taps, uint32_t all) {
   for (uint32_t t = (uint32_t)op->kernel_h * op->kernel_w; t < all; ++t) taps[t] = taps[0];
 }
@@ -71,7 +72,7 @@ static void list_taps(const tmo_kernel *k, const tmo_window *w, const int8_t **t
 }
 
 #if TMO_RUNS_MVE
-/* Sets the fields of a job for one pixel one by one, because an initializer would first set all fields to 0. */
+/* Sets some fields of a job one by one, because an initializer would first set all fields to 0. */
 static void nine_channels(const tmo_kernel *k, tmo_mve_nine *job) {
   const uint32_t channels = k->out_channels, more = channels < LANES ? 0 : channels % LANES;
   job->constants = k->weights;
@@ -82,14 +83,14 @@ static void nine_channels(const tmo_kernel *k, tmo_mve_nine *job) {
 }
 
 TMO_OWN_FRAME static void nine_pixel(const tmo_kernel *k, const int8_t *const *taps, int8_t *out) {
-  tmo_mve_nine job; /* a job for listed taps needs no other fields */
+  tmo_mve_nine job; /* a job for listed taps needs only the fields that are set below */
   nine_channels(k, &job);
   job.column = 0;
   job.pixels = 1;
   tmo_mve_depthwise_9(&job, taps, out);
 }
 
-/* Computes the next pixels of a row. Returns the address after the outputs of these pixels. */
+/* Computes the next pixels of a row. Returns the address after the pixels' outputs. */
 static int8_t *nine_pixels(tmo_mve_nine *job, int32_t column, uint32_t pixels, int8_t *out) {
   job->column = column;
   job->pixels = pixels;
@@ -241,7 +242,7 @@ TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, i
 }
 
 #if TMO_RUNS_DSP
-/* Computes a row with nine taps per window: all windows inside the input are one run, and each other window is a run. */
+/* Computes a row with nine taps per window. All windows inside the input form one run, and each other window forms a run. */
 TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->out_channels, step = op->stride_w * channels;
@@ -260,7 +261,8 @@ TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *ro
   tmo_packed_clamp(op, out, k->out_width * channels);
 }
 
-enum { BLOCK_RUNS = 3, COLUMNS = TMO_BLOCK_PIXELS + 2 }; /* maximum number of runs in one call of the core, and number of columns under a block of windows */
+/* BLOCK_RUNS is the maximum number of runs in one call of tmo_dsp_3x3(), and COLUMNS is the number of columns under a block of windows */
+enum { BLOCK_RUNS = 3, COLUMNS = TMO_BLOCK_PIXELS + 2 };
 
 /* Lists the input columns from `start` on, which may be outside the row. */
 TMO_OWN_FRAME static void list_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t start, tmo_dsp_blocks *run) {

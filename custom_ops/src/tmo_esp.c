@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that are packed for ESP-NN: gather the input under a window, then call ESP-NN's kernel. In a build without TMO_ESP_NN, and on hosts,
- * twins in C compute the same bits as ESP-NN. */
+/* This file computes operators that are packed for ESP-NN. It gathers the input under a window, and then calls ESP-NN's kernel. In a build without
+ * TMO_ESP_NN, and on hosts, twins in C compute the same bits as ESP-NN. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -14,12 +14,11 @@
 enum {
   ESP_VECTOR = 16,           /* number of bytes of an ESP-NN vector */
   ESP_EIGHT = 8,          /* number of channels of a depthwise convolution that the C twin computes at once */
-  ESP_CHANNELS = 64,      /* maximum number of channels of a call, since ESP-NN keeps a word for each channel on its stack */
-  ESP_CACHED = 16384,     /* bytes of weights that stay in the cache while several pixels are computed */
+  ESP_CHANNELS = 64,      /* a call computes at most this many channels, since ESP-NN keeps a word for each channel on its stack */
+  ESP_CACHED = 16384,     /* number of bytes of weights that stay in the cache while several pixels are computed */
 };
 
-/* Returns the offset of the multipliers, which follow the biases. The shifts follow the multipliers. ESP-NN does not write through pointers that
- * lack const. */
+/* Returns the number of biases, which the multipliers follow. The shifts follow the multipliers. */
 static uint32_t esp_scales(const tmo_kernel *k) {
   return tmo_is_packed_as(k->op, TMO_PACKING_ESP_CONV) ? k->out_channels : tmo_esp_channels(k->op, k->out_channels);
 }
@@ -63,8 +62,8 @@ static TMO_ALWAYS_INLINE void copy_word(int8_t *to, const int8_t *from) {
 }
 #endif
 
-/* Copies n bytes, four at a time if both addresses are aligned. The copy is called for every tap, and a library's memmove() may copy byte by byte.
- * In a damaged program the bytes may overlap. */
+/* Copies n bytes, four at a time if both addresses are aligned. It is called for every tap, and a library's memmove() may copy byte by byte. In a
+ * damaged program, the bytes may overlap. */
 static TMO_ALWAYS_INLINE void copy_values(int8_t *to, const int8_t *from, uint32_t n) {
 #if defined(__GNUC__)
   if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0) {
@@ -183,7 +182,7 @@ static bool prepare_call(const tmo_kernel *k, uint32_t n, esp_call *call) {
   return esp_nn_get_depthwise_conv_scratch_size(&call->input, &call->filter, &call->output, &call->params) <= (int)room;
 }
 
-/* Computes the pixels of a call whose input has been copied. */
+/* Calls ESP-NN for pixels whose input was copied. ESP-NN does not write through its pointers without const. */
 static void call_esp(const tmo_kernel *k, const esp_call *call, int8_t *out) {
   const quant_data_t scales = {(int32_t *)(uintptr_t)esp_shifts(k), (int32_t *)(uintptr_t)esp_multipliers(k)};
   const uint32_t padded = (uint32_t)call->output.channels;
@@ -194,7 +193,7 @@ static void call_esp(const tmo_kernel *k, const esp_call *call, int8_t *out) {
   if (!direct) copy_pixels(out, k->out_channels, call->made, padded, k->out_channels, (uint32_t)call->output.width);
 }
 
-/* Copies the columns of an input row from `start` on, which may be outside the row. Values in the padding of the channels do not matter. */
+/* Copies the columns of an input row from `start` on, which may be outside the row. The padding of the channels may have any values. */
 static void take_image_row(const tmo_kernel *k, const int8_t *row, int32_t start, uint32_t columns, uint32_t padded, int8_t *image) {
   const int8_t zero = k->op->input_zero_point[0];
   const int32_t width = row == NULL ? 0 : k->in_width, end = start + (int32_t)columns;

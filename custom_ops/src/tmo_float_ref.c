@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Selects the kernel for the function of a float32 operator. */
+/* This file selects the kernel for the function of a float32 operator. */
 #include <stddef.h>
 
 #include "tmo/elements.h"
 #include "tmo/floats.h"
 #include "tmo/kernels.h"
 
-/* This function is not inlined, because GCC 12 would compile it for a Cortex-M55 to an instruction that its assembler refuses. */
+/* tmo_float_divisor() is not inlined, because GCC 12 would compile it for a Cortex-M55 to an instruction that the assembler refuses. */
 TMO_OWN_FRAME uint32_t tmo_float_divisor(const tmo_op *op, uint32_t area) { return tmo_is_kind(op, TMO_OP_SUM_F32) ? 1u : area; }
 
 static tmo_make_pixel *conv_of(const tmo_kernel *k) {
@@ -66,7 +66,7 @@ static neighbours neighbours_of(const tmo_op *op, uint32_t at, uint32_t in, uint
   return found;
 }
 
-/* Interpolates one channel between the four neighbours of a position. TFLM adds its rounding offset, so -0 becomes 0 */
+/* Interpolates one channel between the four neighbours of a position. TFLM adds a rounding offset, so that -0 becomes 0. */
 static TMO_ALWAYS_INLINE float between(float top_left, float bottom_left, float top_right, float bottom_right, float down, float forth) {
   const float up = 1 - down, back = 1 - forth;
   return top_left * up * back + bottom_left * down * back + top_right * up * forth + bottom_right * down * forth + 0.0f;
@@ -81,7 +81,7 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
     const uint32_t left = columns.low * k->out_channels, right = columns.high * k->out_channels;
     const int8_t *a = top + left, *b = bottom + left, *c = top + right, *d = bottom + right;
     const int8_t *const end = out + k->out_channels;
-    if (aligned) { /* the form below takes fewer instructions on cores with an FPU */
+    if (aligned) { /* this loop takes fewer instructions on cores with an FPU than the other one */
       const float *af = (const float *)(const void *)a, *bf = (const float *)(const void *)b, *cf = (const float *)(const void *)c;
       const float *df = (const float *)(const void *)d;
       for (float *to = (float *)(void *)out; to != (const float *)(const void *)end;) *to++ = between(*af++, *bf++, *cf++, *df++, y.part, columns.part);
@@ -100,7 +100,7 @@ enum { COPIED = 12 }; /* number of elements that are copied at once, so that the
 typedef struct {
   const int8_t *at;        /* pointer to the next pixel */
   uint32_t pixel, element; /* bytes from pixel to pixel and from element to element, or 0 where the operand is repeated */
-  bool copied;             /* whether elements of the operand are not aligned or not adjacent */
+  bool copied;             /* whether the operand's elements must be copied, because they are not aligned or not adjacent */
 } side;
 
 static bool is_aligned(const void *at) { return (uintptr_t)at % sizeof(int32_t) == 0; }
@@ -150,7 +150,7 @@ static void make_elements(const tmo_kernel *k, const tmo_window *window, int8_t 
   for (; pixels > 0; --pixels, x.at += x.pixel, other.at += other.pixel, out += n * bytes) make(k->op, x.at, other.at, out, n);
 }
 
-/* Computes a row of one operand likewise. */
+/* Computes a row of one operand with a kernel of adjacent, aligned elements. */
 static void map_elements(const tmo_kernel *k, const tmo_window *window, int8_t *out, tmo_make_elements *make) {
   const int8_t *const from = window->pixels[0];
   const uint32_t n = k->out_width * k->out_channels / 4;
@@ -162,7 +162,7 @@ static void map_elements(const tmo_kernel *k, const tmo_window *window, int8_t *
   make_copied(k->op, &x, &other, out, 4, 1, n, make);
 }
 
-/* Replaces infinities by the greatest finite values. This takes fewer instructions than a clamp of each result. */
+/* Replaces infinities by the greatest finite values. Comparing four results at once takes fewer instructions than limiting each result. */
 TMO_OWN_FRAME static void make_finite(float *y, uint32_t n) {
   const float most = 3.40282347e+38f;
   for (uint32_t next; n > 0; y += next, n -= next) {

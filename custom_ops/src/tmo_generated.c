@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels from descriptions (docs/kernel-language.md). Written by scripts/kernels.py. */
+/* scripts/kernels.py writes these kernels from descriptions (docs/kernel-language.md). */
 #include "tmo/generated.h"
 
 #include "tmo/fixed.h"
@@ -11,9 +11,9 @@
 #endif
 __asm__(".option arch, +zve32x");
 
-/* vectorise k; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
+/* The kernel is the result of these rewrites: vectorise k; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_conv_pixel_rvv(const tmo_conv_pixel_operands *o) {
-  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* vector instructions round halves up */
   const int8_t *const *const x = o->x;
   int8_t *const y = o->y;
   const int8_t *const w = o->w;
@@ -65,9 +65,9 @@ void tmo_conv_pixel_rvv(const tmo_conv_pixel_operands *o) {
   }
 }
 
-/* vectorise k; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
+/* The kernel is the result of these rewrites: vectorise k; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_depthwise_pixel_rvv(const tmo_depthwise_pixel_operands *o) {
-  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* vector instructions round halves up */
   const int8_t *const *const x = o->x;
   int8_t *const y = o->y;
   const int8_t *const w = o->w;
@@ -118,9 +118,9 @@ void tmo_depthwise_pixel_rvv(const tmo_depthwise_pixel_operands *o) {
   }
 }
 
-/* vectorise i; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
+/* The kernel is the result of these rewrites: vectorise i; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_add_rvv(const tmo_add_operands *o) {
-  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* vector instructions round halves up */
   const int8_t *const x = o->x;
   const int8_t *const other = o->other;
   int8_t *const y = o->y;
@@ -170,9 +170,9 @@ void tmo_add_rvv(const tmo_add_operands *o) {
   }
 }
 
-/* vectorise k; jam p, 2 turns apart; unroll i, 4 turns; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
+/* The kernel is the result of these rewrites: vectorise k; jam p, 2 turns apart; unroll i, 4 turns; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o) {
-  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* vector instructions round halves up */
   const int8_t *const x = o->x;
   int8_t *const y = o->y;
   const int8_t *const w = o->w;
@@ -299,9 +299,9 @@ void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o) {
   }
 }
 
-/* vectorise k, m4; jam p, 4 turns apart; unroll i, 4 turns; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
+/* The kernel is the result of these rewrites: vectorise k, m4; jam p, 4 turns apart; unroll i, 4 turns; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
-  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* vector instructions round halves up */
   const int8_t *const x = o->x;
   int8_t *const y = o->y;
   const int8_t *const w = o->w;
@@ -474,9 +474,9 @@ void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
   }
 }
 
-/* vectorise k; jam p, 2 turns apart; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
+/* The kernel is the result of these rewrites: vectorise k; jam p, 2 turns apart; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o) {
-  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* vector instructions round halves up */
   const int8_t *const *const x = o->x;
   int8_t *const y = o->y;
   const int8_t *const w = o->w;
@@ -560,9 +560,9 @@ void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o) {
   }
 }
 
-/* vectorise i; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
+/* The kernel is the result of these rewrites: vectorise i; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_windows_rvv(const tmo_windows_operands *o) {
-  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* vector instructions round halves up */
   const int8_t *const *const x = o->x;
   int8_t *const y = o->y;
   const uint32_t pixels = o->pixels, rows = o->rows, nbytes = o->nbytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels from descriptions (docs/kernel-language.md), for Cortex-M's DSP extension and for Helium. Written by
- * scripts/kernels.py. */
+/* scripts/kernels.py writes these kernels for Cortex-M's DSP extension and for Helium from descriptions
+ * (docs/kernel-language.md). */
 #include "tmo/packed.h"
 
 #if TMO_CORE_MVE

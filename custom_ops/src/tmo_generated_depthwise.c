@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns") /* keeps sums in registers */
+#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns") /* these options keep sums in registers */
 #pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
 #endif
-/* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
+/* scripts/kernels.py writes these kernels for any core from descriptions (docs/kernel-language.md). */
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/floats.h"
 
-/* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
+/* scripts/kernels.py writes these kernels for any core from descriptions (docs/kernel-language.md). */
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
+/* scripts/kernels.py writes these kernels for any core from descriptions (docs/kernel-language.md). */
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs one iteration: sets up the kernel's arguments, and calls the kernel for the rows, tiles or pixels of the iteration. An iteration's result
- * does not depend on the order of iterations. */
+/* This file runs an iteration. It sets the kernel's arguments and calls the kernel for the rows, tiles or pixels of the iteration. An iteration's
+ * result does not depend on the order of iterations. */
 #include <string.h>
 
 #include "tmo/iterate.h"
@@ -89,7 +89,7 @@ TMO_OWN_FRAME static void iterate_window(const iteration *f, uint32_t x) {
 }
 
 #if TMO_RUNS_PACKED
-/* Returns how many of the output pixels [x, x + n) have equal distances. */
+/* Returns how many of the output pixels from x on, at most n, are equally far apart in memory. */
 static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *step) {
   const uint32_t first = tmo_pixel_offset(&row->line, x);
   uint32_t even = 1, next = first;
@@ -106,7 +106,7 @@ static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *
 TMO_OWN_FRAME static bool read_columns(const iteration *f, uint32_t x, uint32_t end, const int8_t *rows[TMO_MAX_TAPS], tmo_window *window) {
   const tmo_op *op = f->kernel.op;
   tmo_taps under = rows_under(f);
-  /* a dilated window whose first taps are outside the input may begin to the right of the next window */
+  /* a dilated window whose first taps are outside the input may have its first pixel to the right of the next window's */
   const uint32_t extent = (end - 1 - x) * op->stride_w + (op->kernel_w - 1u) * op->dilation_w + 1;
   const tmo_taps all = tmo_clip((int32_t)(x * op->stride_w) - op->pad_left, (uint16_t)extent, 1, f->in.tensor->width), whole = {0, 1, 0};
   if (extent > UINT16_MAX || all.count == 0 || tmo_is_source(f->run->program, f->in.tensor)) return false;
@@ -291,7 +291,7 @@ static void add_pixel(iteration *f, uint32_t x) {
   k->sums = sums;
 }
 
-/* Processes one tile of an input row. */
+/* Adds one tile of an input row to the sums. */
 TMO_OWN_FRAME static void iterate_accumulated_tile(iteration *f) {
   const bool closes = f->kernel.last;
   const uint32_t end = tmo_unit_column_end(f->kernel.op, f->in.tensor, &f->run->unit);
@@ -321,7 +321,7 @@ TMO_OWN_FRAME static tmo_status gather_nd(const iteration *f) {
   const int8_t *index = window.pixels[1 - first];
   int8_t *out = output_pixel(f, 0, 0);
   for (uint32_t x = 0; x < f->out.tensor->width; ++x, out += f->kernel.out_channels) {
-    uint64_t at = 0; /* unsigned, because the sum may wrap in a damaged program */
+    uint64_t at = 0; /* the sum is unsigned, because it may wrap in a damaged program */
     for (uint32_t k = 0; k < depth; ++k, index += TMO_INDEX_BYTES) at += (uint64_t)((int64_t)tmo_int32_at(index) * f->kernel.bias[k]);
     if (at >= pixels) return TMO_ERROR_INDEX;
     memmove(out, window.pixels[first] + at * f->kernel.out_channels, f->kernel.out_channels); /* pixels may overlap in a damaged program */
@@ -340,7 +340,7 @@ static void step_through_operands(iteration *f) {
   }
 }
 
-/* Sets those fields that packed kernels read. Packed kernels use neither sums nor channel groups, and their windows are fixed. */
+/* Sets the fields that packed kernels read. Packed kernels use neither sums nor channel groups. */
 static void set_up_packed(iteration *f) {
   const tmo_op *op = f->kernel.op;
   tmo_kernel *k = &f->kernel;

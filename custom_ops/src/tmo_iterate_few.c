@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Iterations of operators packed for the DSP extension that compute a few pixels. tmo_iterate.c handles all other cases. */
+/* This file computes iterations of a few pixels for operators packed for the DSP extension. tmo_iterate.c computes all other iterations. */
 #include <string.h>
 
 #include "tmo/iterate.h"
@@ -8,14 +8,14 @@
 
 #include "tmo/pixel.h"
 
-/* Units of an operator that one call computes at once. */
+/* The units of an operator that one call computes at once. */
 typedef struct {
   const tmo_unit *units;
   uint32_t n;
   int8_t *outs[TMO_PACKED_PIXELS];
 } pixels_at_once;
 
-enum { ZERO_BYTES = 64 }; /* maximum number of channels of pixels that are gathered tap by tap */
+enum { ZERO_BYTES = 64 }; /* pixels that are gathered tap by tap have at most this many channels */
 
 /* Widens the bytes of a tap into the column of one of n pixels. */
 static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t bytes) {
@@ -30,7 +30,7 @@ static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t byte
   if (bytes > 2) to[1] = from[2];
 }
 
-/* Gathers windows tap by tap; the bytes of each tap must fill quads. */
+/* Gathers windows tap by tap. The number of bytes of a tap must be a multiple of four. */
 TMO_OWN_FRAME static void gather_pixel_taps(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
   const tmo_op *op = k->op;
   const uint32_t wide = op->kernel_w, all = op->kernel_h * wide, channels = k->in_channels, n = a->n;
@@ -65,7 +65,7 @@ TMO_OWN_FRAME static void gather_each(tmo_run_state *run, tmo_kernel *k, const t
   }
 }
 
-/* Computes the n gathered pixels, of which there are at least two. */
+/* Computes at least two pixels, which were gathered. */
 static void multiply_into(const tmo_kernel *k, uint32_t n, int8_t *const *outs) {
   const int8_t *const first = outs[0];
   bool even = outs[1] > first;
@@ -102,14 +102,14 @@ TMO_OWN_FRAME static void convolve_channels_at_once(tmo_run_state *run, const tm
   for (uint32_t p = 0; p < a->n; ++p) tmo_packed_clamp(k->op, a->outs[p], k->out_channels);
 }
 
-/* The pixels under the windows of adjacent output columns, row by row, each listed once. */
+/* The pixels under the windows of adjacent output columns, row by row. A pixel under several windows is listed once. */
 typedef struct {
   const int8_t *pixels[TMO_MAX_TAPS];
   uint32_t width; /* number of listed columns */
 } pixel_grid;
 
-/* Lists the pixels under the windows of n output columns from x on. Pixels outside the input are read from `zero`. Returns false if the pixels are
- * too many, or do not fit into the `room` bytes of `zero`. */
+/* Lists the pixels under the windows of n output columns from x on. Pixels outside the input are read from `zero`. Returns false if there are too
+ * many pixels, or if a pixel does not fit into the `room` bytes of `zero`. */
 TMO_OWN_FRAME static bool list_grid(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *zero, uint32_t room, pixel_grid *grid) {
   const tmo_op *const op = k->op;
   const uint32_t width = (n - 1) * op->stride_w + op->kernel_w, all = op->kernel_h * width, pixel = k->in_channels;
@@ -147,7 +147,7 @@ TMO_OWN_FRAME static bool list_grid(const tmo_run_state *run, const tmo_kernel *
 /* Widens a tap of n pixels, which has at least four bytes of each pixel. */
 static TMO_ALWAYS_INLINE void widen_each(const int8_t *const *from, int16_t *tile, uint32_t n, uint32_t bytes) {
   const ptrdiff_t apart = from[1] - from[0];
-  const bool fits = apart == (int32_t)apart; /* on a host, pixels on the stack may be far from other pixels */
+  const bool fits = apart == (int32_t)apart; /* on a host, pixels on the stack may be too far from other pixels */
   if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == 4 && bytes % 4 == 0) {
     tmo_dsp_widen_each(from, tile, bytes);
   } else if (tmo_has_part(TMO_PART_DSP_PAIRS_3) && n == 3 && fits && from[2] - from[1] == apart) {
@@ -181,7 +181,7 @@ TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel
   return true;
 }
 
-/* Gathers n pixels of a packed convolution, at least two, from whole input rows. */
+/* Gathers n >= 2 pixels of a packed convolution from whole input rows. */
 TMO_OWN_FRAME static void gather_rows(const tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   const tmo_op *const op = k->op;
   const int8_t *pixels[TMO_MAX_TAPS];
@@ -204,13 +204,12 @@ static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tens
   return true;
 }
 
-/* Computes n pixels of a packed depthwise convolution with 3x3 taps and stride 1, at least three. Returns false if this function does not support
- * the pixels. */
+/* Computes n >= 3 pixels of a packed depthwise convolution with 3x3 taps and stride 1. Returns false if it does not support the pixels. */
 TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t **outs) {
   const uint32_t channels = k->out_channels;
   pixel_grid grid;
   if (!list_grid(run, k, in, x, TMO_PACKED_PIXELS, (int8_t *)k->scratch, channels, &grid)) return false;
-  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* the pixel after the last one is overwritten when the last one is widened */
+  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* widening the last pixel overwrites the bytes after it */
   tmo_dsp_four(grid.pixels, outs, k->weights, channels);
   if (tmo_packed_clamps(k->op)) {
     for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, outs[p], channels);
@@ -218,7 +217,7 @@ TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kern
   return true;
 }
 
-/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if this function does not support the pixels. */
+/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if it does not support the pixels. */
 TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *const *outs) {
   const tmo_op *const op = k->op;
   const uint32_t channels = k->out_channels;
@@ -243,7 +242,7 @@ TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kern
   return true;
 }
 
-/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if this function does not support the pixels. */
+/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if it does not support the pixels. */
 static TMO_ALWAYS_INLINE bool convolve_depthwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t **outs) {
   if (!tmo_has_part(TMO_PART_DSP_NINE)) return false;
   const bool four = n > 2 && k->op->kernel_w == 3 && k->op->stride_w == 1;
@@ -257,7 +256,7 @@ static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, ui
   tmo_list_rolling_buffer(tmo_base_of(run, t) + line.offset, line.depth * channels, at, line.step * channels, n, (const int8_t **)pixels);
 }
 
-/* Adds n pixels of two operands, at once if the pixels are adjacent in both inputs and the output. */
+/* Adds n pixels of two operands. If the pixels are adjacent in both inputs and the output, one call adds them all. */
 TMO_OWN_FRAME static void add_few(const tmo_run_state *run, const tmo_kernel *k, uint32_t x, uint32_t n, int8_t *const *outs) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
   const uint32_t channels = k->out_channels;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Iterations that compute a single pixel. To save time, only the fields that the kernels read are set; general code for addresses would take as
- * long as the computation. tmo_iterate.c handles all other cases. */
+/* This file computes iterations of a single pixel. To save time, it sets only the fields that the kernels read. The general code for addresses in
+ * tmo_iterate.c would take as long as the computation. */
 #include "tmo/iterate.h"
 
 #if TMO_RUNS_PACKED
@@ -100,7 +100,7 @@ static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_
 }
 
 #if TMO_FAST_PIXELS
-/* Whether an unpacked operator's kernel takes whole input rows as well as pixels. */
+/* Whether the kernel of an operator that is not packed can read whole input rows as well as single pixels. */
 static TMO_ALWAYS_INLINE bool takes_rows(const tmo_op *op, const tmo_kernel *k) {
 #if TMO_CORE_DSP
   if (op->kind == TMO_OP_DEPTHWISE) return k->in_channels == k->out_channels && tmo_makes_fours(k);
@@ -117,10 +117,10 @@ static TMO_ALWAYS_INLINE bool is_pool(const tmo_op *op) {
 }
 
 #if TMO_CORE_DSP
-/* Computes a pixel of a pointwise convolution without padding, which call_plain_kernel() supports, too. Returns false for any other operator. */
+/* Computes a pixel of a pointwise convolution without padding, faster than call_plain_kernel(). Returns false for any other operator. */
 TMO_OWN_FRAME static bool convolve_one(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint32_t y = run->unit.row * op->stride_h, x = run->unit.tile * op->stride_w;
-  tmo_kernel k; /* only those fields that the kernel reads */
+  tmo_kernel k; /* only the fields that the kernel reads are set */
   k.op = op;
   k.in_channels = k.tap_step = in->channels;
   k.out_channels = out->channels;
@@ -142,7 +142,7 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
   const uint8_t *const program = run->program;
   const pixel_window w = window_under(run, op, in);
   const int8_t *taps[TMO_MAX_TAPS];
-  tmo_kernel k; /* only those fields that the kernels below read */
+  tmo_kernel k; /* only the fields that the kernels below read are set */
   k.op = op;
   k.in_channels = in->channels;
   k.out_channels = out->channels;
@@ -200,7 +200,7 @@ TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_o
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const out = &tensors[op->output];
   const int8_t *pixels[2];
   const tmo_window window = {pixels, 2, 0, 0, 0, 0, 0};
-  tmo_kernel k; /* only those fields that the kernel reads */
+  tmo_kernel k; /* only the fields that the kernel reads are set */
   for (uint32_t i = 0; i < 2; ++i) {
     const tmo_tensor *const in = &tensors[op->input[i]];
     pixels[i] = pixel_of(run, in, in->height > 1 ? run->unit.row : 0, in->width > 1 ? run->unit.tile : 0);
@@ -230,8 +230,8 @@ static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
 }
 #endif
 
-/* Whether one of the kernels above supports the operator's window. With the DSP extension, rows of one pixel whose windows have several columns
- * take the general path. */
+/* Whether a function of this file supports the window of a packed operator. With the DSP extension, tmo_iterate.c computes rows of one pixel whose
+ * windows have several columns. */
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
   const bool one = op->kernel_w == 1 && (op->kernel_h == 1 || in->channels >= 4);
   return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || !tmo_by_row(op))) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ||
@@ -266,7 +266,7 @@ TMO_OWN_FRAME static tmo_status iterate_packed(const tmo_run_state *run, const t
   return TMO_OK;
 }
 
-/* This function has no stack frame of its own, because the functions that it calls have large ones. */
+/* tmo_iterate_pixel() has no stack frame, because the functions that it calls have large ones. */
 tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
 #if TMO_FAST_PIXELS

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the loops of a group, for their number of iterations and for the position after some iterations. */
+/* These functions read the loops of a group. They find the number of iterations, and the position after some iterations. */
 #include "tmo/loops.h"
 
 #include "tmo/check.h"
 
-/* Returns the bytes of a code that runs an operator. */
+/* Returns the number of bytes of a code that runs an operator. */
 static uint32_t iteration_bytes(uint8_t code) { return code < TMO_LOOP_NEAR ? 1 : code == TMO_LOOP_FAR ? 3 : 5; }
 
 tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops) {

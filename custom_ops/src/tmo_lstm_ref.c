@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One step of an int8 LSTM with int16 cells. Source in TFLM: LstmStep, micro/kernels/lstm_eval.h. */
+/* This file computes one step of an int8 LSTM with int16 cells. Source in TFLM: LstmStep, micro/kernels/lstm_eval.h. */
 #include <stddef.h>
 #include <string.h>
 
 #include "tmo/kernels.h"
 
-enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* gates of an LSTM, in the program's order */
+enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* the gates of an LSTM, in the program's order */
 
-#define LAST 0x1FDFF /* largest argument of an LSTM's curve, beyond which the curves are constant */
+#define LAST 0x1FDFF /* beyond this argument, an LSTM's curve is constant */
 
 static inline int32_t saturate(int32_t x) {
 #if TMO_CORE_DSP
@@ -31,8 +31,8 @@ static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is
   return (value + 512) >> 10;
 }
 
-/* The next scales of an LSTM to be read. Each unit has two scales for each gate, then the scales of the kept part of its cell, of the added part,
- * and of the output. */
+/* The scales of an LSTM that are read next. Each unit has two scales for each gate. Scales of the kept part of its cell, of the added part, and of
+ * the output follow. */
 typedef struct {
   const int32_t *multipliers;
   const int8_t *shifts;
@@ -41,15 +41,15 @@ typedef struct {
 /* Returns x, scaled and saturated. */
 #if TMO_WIDE_MULTIPLY
 static TMO_ALWAYS_INLINE
-#else /* a function call, because the multiplication takes many instructions */
+#else /* a function call saves flash, because the multiplication takes many instructions */
 TMO_OWN_FRAME static
 #endif
 int32_t saturated_scale(gate_scales *next, int32_t x) { return saturate(tmo_rescale(x, *next->multipliers++, *next->shifts++)); }
 
-/* Returns a * b, scaled and saturated. With a damaged table the product wraps modulo 2^32. */
+/* Returns a * b, scaled and saturated. With a damaged table, the product wraps modulo 2^32. */
 static TMO_ALWAYS_INLINE int32_t product(gate_scales *next, int32_t a, int32_t b) { return saturated_scale(next, (int32_t)((uint32_t)a * (uint32_t)b)); }
 
-enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* parts of a gate's sum: its products with the input, and with the previous output */
+enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* a gate's sum has two parts: its products with the input, and those with the previous output */
 
 /* Adds the products of all gates of a unit to the sums of their parts. Each gate has the weights of its input, then of its output. */
 static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_t *bytes, const int8_t *w, uint32_t sums[PARTS][GATES]) {
@@ -73,7 +73,7 @@ static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_
 void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint16_t *table = (const uint16_t *)k->bias;
   const int32_t low = (int16_t)(k->op->cell_range & 0xFFFF), high = k->op->cell_range >> 16;
-  const int8_t *const *const rows = window->pixels + window->count - 3; /* the last three rows, in case a damaged program has more */
+  const int8_t *const *const rows = window->pixels + window->count - 3; /* the last three rows are used, since a damaged program may have more */
   const uint32_t bytes[PARTS] = {k->in_channels, k->out_channels};
   const int32_t *bias = k->bias + TMO_CURVE_WORDS;
   const int8_t *w = k->weights;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of matrices for cores with the DSP extension. A row of the right matrix, or of its transpose, is a pointer in the window. */
+/* This file multiplies matrices on cores with the DSP extension. A row of the right matrix, or of its transpose, is a pointer in the window. */
 #include "tmo/kernels.h"
 
 #if TMO_CORE_DSP
@@ -11,7 +11,7 @@ static TMO_ALWAYS_INLINE const int8_t *at(const tmo_kernel *k, const tmo_window 
   return k->op->transposed ? window->pixels[1 + column] + i * bytes : window->pixels[1 + i] + column * bytes;
 }
 
-/* Add the products of the left values from `i` on with one column. */
+/* Adds the products of the left values from `i` on with one column. */
 TMO_OWN_FRAME static int32_t add_rest_s8(const tmo_kernel *k, const tmo_window *window, uint32_t i, uint32_t column, int32_t sum) {
   const int32_t zero = k->op->input_zero_point[0], right_zero = k->op->input_zero_point[1];
   for (; i < k->in_channels; ++i) {
@@ -28,7 +28,7 @@ TMO_OWN_FRAME static int64_t add_rest_s16(const tmo_kernel *k, const tmo_window 
   return sum;
 }
 
-/* Sums two columns of the transpose, four values at once. */
+/* Computes the sums of two columns of the transpose, four values at once. */
 TMO_OWN_FRAME static void rows_s8(const int8_t *x, const int8_t *a, const int8_t *b, uint32_t fours, int32_t zero, int32_t right_zero, int32_t sums[2]) {
   int32_t s = 0, t = 0;
   for (const int8_t *const end = x + 4 * fours; x != end; x += 4, a += 4, b += 4) {
@@ -40,7 +40,7 @@ TMO_OWN_FRAME static void rows_s8(const int8_t *x, const int8_t *a, const int8_t
   sums[1] = t;
 }
 
-/* Sums four adjacent columns, four rows at once. */
+/* Computes the sums of four adjacent columns, four rows at once. */
 TMO_OWN_FRAME static void columns_s8(const int8_t *x, const int8_t *const *rows, uint32_t column, uint32_t fours, int32_t zero, int32_t right_zero,
                                      int32_t sums[4]) {
   int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
@@ -87,7 +87,7 @@ void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8
   }
 }
 
-/* Sums two columns of the transpose, four values at once. */
+/* Computes the sums of two columns of the transpose, four values at once. */
 TMO_OWN_FRAME static void rows_s16(const int8_t *x, const int8_t *a, const int8_t *b, uint32_t fours, int64_t sums[2]) {
   int64_t s = 0, t = 0;
   for (const int8_t *const end = x + 8 * fours; x != end; x += 8, a += 8, b += 8) {
@@ -99,7 +99,7 @@ TMO_OWN_FRAME static void rows_s16(const int8_t *x, const int8_t *a, const int8_
   sums[1] = t;
 }
 
-/* Sums two adjacent columns, four rows at once. */
+/* Computes the sums of two adjacent columns, four rows at once. */
 TMO_OWN_FRAME static void columns_s16(const int8_t *x, const int8_t *const *rows, uint32_t column, uint32_t fours, int64_t sums[2]) {
   int64_t s = 0, t = 0;
   for (const int8_t *const end = x + 8 * fours; x != end; rows += 4) {

@@ -28,7 +28,7 @@ uint32_t tmo_converted_bytes(const void *program, const tmo_group *group, const 
     const uint32_t window = op->access == 0 ? op->kernel_h : ((const tmo_access *)tmo_constant(program, op->access))[k].extent;
     const uint32_t rows = one ? 1 : window < in->height ? window : in->height; /* number of rows that exist */
     const uint32_t columns = !tmo_in_tiles(group, op) ? in->width : one ? 1 : op->kernel_w < in->width ? op->kernel_w : in->width;
-    const uint32_t more = rows * columns * in->channels; /* the sum cannot overflow, because the input is smaller */
+    const uint32_t more = rows * columns * in->channels; /* the product cannot overflow, because it is at most the size of the input */
     bytes = more < UINT32_MAX - bytes ? bytes + more : UINT32_MAX;
   }
   return bytes;
@@ -49,7 +49,7 @@ TMO_OWN_FRAME void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, c
     const int8_t *const first = in->base + column_window->offset;
     const uint32_t bytes = column_window->depth * pixel, step = column_window->rows * op->dilation_w * pixel;
     uint32_t at = tmo_remainder(column * column_window->rows + place.row, column_window->depth) * pixel;
-    for (;;) { /* adjacent rows of a column window begin at adjacent pixels */
+    for (;;) { /* consecutive rows of a column window begin at adjacent pixels */
       pixels = tmo_list_rolling_buffer(first, bytes, at, step, columns->count, pixels);
       if (--n == 0) return;
       pixels += gap;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions with int4 weights, two in a byte. The first of two int4 weights is in the lower half of a byte. Source in TFLM:
- * UnpackDenseInt4IntoInt8, kernels/internal/portable_tensor_utils.cc. */
+/* This file computes convolutions with int4 weights, two of which are in a byte. The first of two int4 weights is in the lower half of a byte. Source
+ * in TFLM: UnpackDenseInt4IntoInt8, kernels/internal/portable_tensor_utils.cc. */
 #include <stddef.h>
 
 #include "tmo/kernels.h"

@@ -44,7 +44,7 @@ static void max_pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out
 #endif
 
 #if TMO_CORE_MVE || TMO_CORE_DSP
-enum { MOST_ADDED = 256 }; /* number of bytes whose sum fits int16 */
+enum { MOST_ADDED = 256 }; /* the sum of this many bytes fits int16 */
 
 /* Whether add_adjacent() supports these numbers of pixels and channels. */
 static bool adds_adjacent(uint32_t channels, uint32_t pixels) { return TMO_CORE_MVE || (channels % 4 == 0 && pixels <= MOST_ADDED); }
@@ -71,8 +71,8 @@ static void add_adjacent(int32_t *sums, const int8_t *bytes, uint32_t channels, 
 }
 #endif
 
-/* Computes one output pixel, whose channels are outputs i, i + 1, ... TFLM: kernels/internal/reference/integer_ops/pooling.h; MEAN:
- * QuantizedMeanOrSum, kernels/internal/reference/reduce.h. */
+/* Computes one output pixel, whose channels are outputs from i on. TFLM: kernels/internal/reference/integer_ops/pooling.h, and QuantizedMeanOrSum of
+ * kernels/internal/reference/reduce.h for MEAN. */
 static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
 #if TMO_CORE_MVE || TMO_CORE_DSP
   const uint32_t adjacent = tmo_by_row(k->op) ? v->columns : 1u;
@@ -111,7 +111,7 @@ static tmo_make_pixel *pool_s16_of(const tmo_op *op) {
   return tmo_is_kind(op, TMO_OP_MEAN_S16) || !tmo_has_kind(TMO_OP_AVERAGE_POOL_S16) ? tmo_mean_s16 : tmo_average_pool_s16;
 }
 
-/* RELU6 is a pool of single pixels that only clamps. */
+/* Computes a pool of single pixels that only limits values, such as RELU6. */
 TMO_OWN_FRAME static void clamp_row_s16(const tmo_kernel *k, const int8_t *x, int8_t *out) {
   const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
   for (uint32_t n = k->out_width * k->out_channels; n > 0; n -= 2, x += 2, out += 2) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor: runs the loops of each group, one iteration after the other. tmo_run.c controls the order of iterations, and tmo_iterate.c
- * computes them. */
+/* The executor runs the loops of each group, one iteration after the other. This file controls the order of iterations, and tmo_iterate.c computes
+ * them. */
 #include <string.h>
 
 #include "tmo/iterate.h"
@@ -66,8 +66,8 @@ static TMO_ALWAYS_INLINE void skip_loop_codes(tmo_run_state *run) {
   }
 }
 
-/* Moves run->at to the next loop code that runs an operator, in this group or a later group. TMO_MORE: found. It returns TMO_WAIT if the next
- * group cannot start before all rows of the input have arrived. */
+/* Moves run->at to the next loop code that runs an operator, in this group or a later group. Returns TMO_MORE if there is such a code. Returns
+ * TMO_WAIT if the next group cannot start before all rows of the input have arrived. */
 static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run) {
   for (;;) {
     if (run->at == NULL) {
@@ -109,8 +109,8 @@ static bool sources_hold(const void *program, void *const *io) {
   return true;
 }
 
-/* Fills all rolling buffers after a reset. When a run has ended, advances each rolling buffer, so that the rows that the run wrote become the
- * newest rows. It returns TMO_WAIT if the window is not full yet. It returns TMO_ERROR_STATE if the state belongs to another program. */
+/* Fills all rolling buffers after a reset. When a run has ended, it advances each rolling buffer, so that the rows that the run wrote become the
+ * newest rows. Returns TMO_WAIT if the sliding window is not full yet, and TMO_ERROR_STATE if the state belongs to another program. */
 static tmo_status turn_rolling_buffers(const tmo_run_state *run, bool ended) {
   if (!tmo_has_part(TMO_PART_STATE) || tmo_header_of(run->program)->state == 0) return TMO_OK;
   uint8_t *const state = (uint8_t *)run->io[tmo_state_base(run->program) - 1];
@@ -159,7 +159,7 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->rows = run->stream->pushed;
 }
 
-/* Handles a run that has no iterations left. A streamed input may still have rows that no operator reads. */
+/* Returns the status of a run that has no iterations left. A streamed input may still have rows that no operator reads. */
 static tmo_status without_iterations(const tmo_run_state *run) {
   if (is_streamed(run)) return expects_rows(run) ? TMO_WAIT : TMO_OK;
   if (!sources_hold(run->program, run->io)) return TMO_ERROR_SOURCE;
@@ -177,8 +177,8 @@ typedef struct {
   uint16_t *next;
 } stage;
 
-/* Sets run->unit to the operator's next unit, after skipping `skipped` stripes. The unit is checked, because a damaged program can overwrite
- * counters in the workspace. */
+/* Sets run->unit to the operator's next unit, after skipping `skipped` stripes. Returns false if the unit is invalid, since a damaged program can
+ * overwrite counters in the workspace. */
 static TMO_ALWAYS_INLINE bool take_unit(tmo_run_state *run, const stage *s, uint16_t skipped) {
   if (tmo_is_tiled(run->group)) {
     run->unit = *(const tmo_unit *)(const void *)s->next;
@@ -194,7 +194,7 @@ static TMO_ALWAYS_INLINE bool take_unit(tmo_run_state *run, const stage *s, uint
   return row < s->nest.stripes;
 }
 
-/* Counts the operator's current unit, and the stripes that were skipped before it, as done. */
+/* Moves the operator's counter past its current unit, and past the stripes that were skipped before the unit. */
 static TMO_ALWAYS_INLINE void count_unit(const tmo_run_state *run, const stage *s, uint16_t skipped) {
   if (tmo_is_tiled(run->group)) {
     tmo_unit *const next = (tmo_unit *)(void *)s->next;
@@ -226,8 +226,8 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 }
 
 #ifndef TMO_WITHIN_CORES /* two cores run no tiled groups, and always run row groups iteration by iteration */
-/* Runs, in one call, up to `most` next iterations of a loop over a single operator in a tiled group, whose tiles are adjacent.
- * Returns their number, or 0 if this is not such a loop. */
+/* Runs, in one call, up to `most` next iterations of a loop over a single operator in a tiled group, whose tiles are adjacent. Returns the number of
+ * iterations that it has run, or 0 for any other loop. */
 TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t most) {
   const uint16_t innermost = (uint16_t)(run->depth - 1);
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + *run->at];
@@ -263,8 +263,8 @@ static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nes
   return row < nest->tensor->height;
 }
 
-/* Runs, in one call, up to `most` next iterations of a loop over a single operator whose iterations compute rows. Returns their number, or 0
- * if tmo_iterate_pixel() is faster. */
+/* Runs, in one call, up to `most` next iterations of a loop over a single operator whose iterations compute rows. Returns the number of iterations
+ * that it has run, or 0 if tmo_iterate_pixel() is faster. */
 TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next, uint32_t most) {
   uint16_t *const left = &run->left[run->depth - 1];
   const tmo_tensor *const t = tmo_iterated(run->program, op);
@@ -278,8 +278,8 @@ TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op,
 }
 
 #if TMO_RUNS_DSP
-/* Runs, in one call, up to `most` next iterations of a packed operator in a tiled group, if their codes follow each other or are the
- * whole body of a loop. Returns their number, 0 if there is only one, or UINT32_MAX if a counter is damaged. run->at stays at the last
+/* Runs, in one call, up to `most` next iterations of a packed operator in a tiled group, if their codes follow each other or are the whole body of a
+ * loop. Returns the number of iterations that it has run, 0 if there is only one, or UINT32_MAX if a counter is damaged. run->at stays at the last
  * code. */
 TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most) {
   const uint32_t number = *run->at;
@@ -316,8 +316,8 @@ static TMO_ALWAYS_INLINE bool iterate_two_rows(tmo_run_state *run, const tmo_nes
 }
 #endif
 
-/* Runs at least one and at most `most` iterations of a group while the codes that run operators are below TMO_LOOP_NEAR. Programs that run here
- * must have no messages and get no rows during a run. */
+/* Runs at least one and at most `most` iterations of a group while the codes that run operators are below TMO_LOOP_NEAR. The program must exchange no
+ * messages and get no rows during a run. */
 TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most) {
   const tmo_group *const group = run->group;
   const uint8_t *const program = run->program;
@@ -367,7 +367,7 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
 }
 #endif
 
-/* Runs at least one and at most `most` iterations in the loops' order; the function may stop early where it would be slow to continue. */
+/* Runs at least one and at most `most` iterations in the loops' order. The function may stop early where continuing would be slow. */
 static tmo_status step(tmo_run_state *run, uint32_t most) {
   if (run->iterations == 0) return without_iterations(run);
   if (run->at == NULL || *run->at >= TMO_LOOP_REPEAT) {
@@ -415,8 +415,8 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   return status;
 }
 
-/* Continues a run that has `iterations` iterations left. The counters in the workspace give the next units, and the loops the next operators.
- * Returns false if the program has fewer iterations. */
+/* Continues a run that has `iterations` iterations left. The counters in the workspace give the next unit of each operator, and the loops give the
+ * next operators. Returns false if the program has fewer iterations. */
 static bool resume(tmo_run_state *run, uint32_t iterations) {
   if (iterations > run->iterations) return false;
   uint32_t done = run->iterations - iterations;

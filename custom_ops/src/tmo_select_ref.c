@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SELECT: copies each element from one of two operands. */
+/* SELECT copies each element from one of two operands. */
 #include <string.h>
 
 #include "tmo/build.h"
 #include "tmo/kernels.h"
 
-/* An operand's row, and the bytes from pixel to pixel and from element to element, which are 0 if the operand is repeated. */
+/* A row of an operand. `pixel` and `element` are the bytes from one pixel and one element to the next, or 0 if the operand is repeated. */
 typedef struct {
   const int8_t *row;
   uint32_t pixel, element;

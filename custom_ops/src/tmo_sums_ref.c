@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Partial sums over the input channels of one device, and the addition of such sums. A partial sum takes as many bytes as its range requires. */
+/* This file computes partial sums over the input channels of one device, and adds partial sums. A partial sum takes as many bytes as its range
+ * requires. */
 #include <stddef.h>
 
 #include "tmo/kernels.h"

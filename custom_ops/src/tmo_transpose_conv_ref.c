@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transposed convolutions, which are computed by gathering inputs. TFLM scatters the inputs instead: TransposeConv,
+/* This file computes transposed convolutions by gathering inputs. TFLM scatters the inputs instead: TransposeConv,
  * kernels/internal/reference/integer_ops/transpose_conv.h. */
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls generated vector kernels for windows and for operators of single elements. */
+/* This file calls generated vector kernels for windows and for operators of single elements. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -11,9 +11,9 @@
 
 static const int32_t no_bias;
 
-enum { TMO_ADD_LEFT_SHIFT = 20 }; /* left shift that is a constant of the generated kernel */
+enum { TMO_ADD_LEFT_SHIFT = 20 }; /* the left shift is a constant of the generated kernel */
 
-/* Pointers of a window, to rows whose columns are `apart` bytes apart or to single pixels. */
+/* A description of a window's pointers, which point to rows whose columns are `apart` bytes apart, or to single pixels. */
 typedef struct {
   uint32_t rows, columns;
   int32_t next_row, next_column, apart;
@@ -25,7 +25,7 @@ static grid grid_of(const tmo_kernel *k, const tmo_window *v) {
   return tmo_by_row(k->op) ? rows : pixels;
 }
 
-/* Whether one call completes the sums of an output. Vectors do not support sums over several calls. */
+/* Whether one call completes the sums of an output, since vectors do not support sums over several calls. */
 static bool at_once(const tmo_kernel *k) { return k->sums == NULL; }
 
 /* Computes n output pixels whose windows are `step` bytes apart. */
@@ -103,7 +103,7 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
 #define tmo_packed_conv_narrow_ref tmo_packed_conv_ref
 #endif
 
-enum { NARROW = 16 }; /* number of channels below which it is faster to compute more pixels at once than more channels */
+enum { NARROW = 16 }; /* with fewer channels, computing more pixels at once is faster than computing more channels at once */
 
 /* Returns the multipliers of a packed convolution, which follow its biases. */
 static const int32_t *multipliers_of(const tmo_kernel *k) { return k->bias + k->out_channels; }

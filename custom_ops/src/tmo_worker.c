@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The second core's side of a run on two cores. The code of the second core is the same for every table of kernels. */
+/* This file has the code that the second core runs. It is the same for every table of kernels. */
 #include "tmo/cores.h"
 
 void tmo_run_worker(tmo_team *team) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library's only header that sketches include. If TensorFlow Lite Micro is used, include it first:
+/* This is the only header of the library that sketches include. If TensorFlow Lite Micro is used, include it first:
  *
  *   #include <Chirale_TensorFlowLite.h>
  *   #include <tflm_memopt.h> */

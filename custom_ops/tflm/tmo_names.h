@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names under which a converted model requests the operator. The default name stands for the operator of a whole region. The three other names
- * stand for the operator of a group, for `--op-per group`. One registration serves all names. */
+/* A converted model requests the operator under these names. The default name stands for the operator of a whole region. The three other names stand
+ * for the operator of a group, for `--op-per group`. One registration serves all names. */
 #ifndef TMO_NAMES_H_
 #define TMO_NAMES_H_
 

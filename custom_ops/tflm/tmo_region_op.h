@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operator in terms of TFLM: Prepare and Invoke of TMO_REGION.
+/* This header has the functions Prepare and Invoke of the operator TMO_REGION for TFLM.
  *
  * Only the translation units that register the operator include this file (tmo_tflm.cpp, host/wheel_shim.cpp). The includer must first declare
- * TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(), either in the global namespace or in
- * tflite::micro, as its TFLM does; the using-directive below finds both. The includer must also define four functions in namespace tmo: Abort()
- * returns kTfLiteAbort, SourceOf(context) a tmo_source or NULL, LinkOf(context) a tmo_crosser or NULL, MemoryOf(context) a tmo_memory or NULL.
- * Prepare and Invoke run the code of the given tmo_library. team: the team of two cores, or NULL.
+ * TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(), either in the global namespace or in tflite::micro,
+ * as the TFLM in use does. The using-directive below finds both. The includer must also define four functions in namespace tmo: Abort() returns
+ * kTfLiteAbort. SourceOf(context) returns a tmo_source, LinkOf(context) a tmo_crosser and MemoryOf(context) a tmo_memory, or NULL. Prepare and Invoke
+ * run the code of the given tmo_library. team: the team of two cores, or NULL.
  *
- * The inputs of a node are, in order: the region's inputs; for a program that pauses, a constant int32 list of iterations; for a program that
- * pauses, streams or has state, a variable of two int32 (uint8 with state); the program, a constant uint8 tensor. The outputs of a node are the
- * region's outputs, then a uint8 workspace tensor if the program needs one. The operator keeps no state of its own in RAM: Invoke only needs the
- * program in flash and the node's tensors. An external input is not a tensor; the program's input 0 is then a tmo_source. Tensors in slow memory
- * are no tensors of TFLM, either. The code reads only those fields of TFLM's structs whose position does not depend on TF_LITE_STATIC_MEMORY. */
+ * The inputs of a node begin with the region's inputs. A program that pauses then has a constant int32 list of iterations. A program that pauses,
+ * streams or has state then has a variable of two int32, or of uint8 with state. The last input is the program, a constant uint8 tensor. The outputs
+ * of a node are the region's outputs, then a uint8 workspace tensor if the program needs one. The operator keeps no state of its own in RAM: Invoke
+ * only needs the program in flash and the node's tensors. An external input is not a tensor of TFLM, since the program's input 0 is then a
+ * tmo_source. Tensors in slow memory are no tensors of TFLM, either. The code reads only those fields of TFLM's structs whose position does not
+ * depend on TF_LITE_STATIC_MEMORY. */
 #ifndef TMO_REGION_OP_H_
 #define TMO_REGION_OP_H_
 
@@ -29,12 +30,12 @@ const size_t kAlignment = 16; /* alignment of programs and workspaces in bytes *
 
 bool Aligned(const void *pointer) { return reinterpret_cast<uintptr_t>(pointer) % kAlignment == 0; }
 
-/* The roles of the tensors of a node. An io array has an external input first, then the other inputs, then the outputs. */
+/* The roles of the tensors of a node. An array io[] has an external input first, then the other inputs, and then the outputs. */
 struct Signature {
   int inputs; /* number of inputs that are tensors of TFLM */
   int outputs;
-  int external; /* 1 if io[0] is a tmo_source, else 0 */
-  bool streamed; /* whether rows are pushed or come through a link */
+  int external; /* 1 if io[0] is a tmo_source, and 0 otherwise */
+  bool streamed; /* whether rows of the input are pushed, or come from other devices through a link */
   bool linked;   /* whether the node is linked to other devices; io then has a tmo_crosser after the outputs */
   bool paused;   /* whether the node pauses after the iterations that a constant tensor lists */
   bool state;
@@ -69,8 +70,8 @@ const TfLiteEvalTensor *Workspace(const TfLiteContext *context, const TfLiteNode
   return GetEvalOutput(context, node, node->outputs->size - 1);
 }
 
-/* Returns the variable that keeps state between calls of Invoke: for a streamed input, a link, pauses, or a program with state. No program needs
- * two such variables. */
+/* Returns the variable that keeps data between calls of Invoke, which a program needs for a streamed input, a link, pauses or a state. No program
+ * needs two variables. */
 const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 2);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Without TFLM (for kernels only, or bare-metal tmo_run()), this file compiles to nothing. */
+/* In a build without TFLM, for example for bare-metal tmo_run(), this file compiles to nothing. */
 #if __has_include("tensorflow/lite/micro/kernels/kernel_util.h")
 
 #include "tmo_tflm.h"

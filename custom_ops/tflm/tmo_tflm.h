@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operator of tflm-memopt for TensorFlow Lite Micro, from its 2023 versions to today's. The adapter is C++11, but TFLM's headers since July
- * 2026 (types/half.h) need C++14.
+/* This header has the operator of tflm-memopt for all versions of TensorFlow Lite Micro since 2023. The adapter is C++11, but TFLM's headers since
+ * July 2026 (types/half.h) need C++14.
  *
  *   tflite::MicroMutableOpResolver<1> resolver;
  *   resolver.AddCustom(tmo::kRegion, tmo::RegisterRegion());
@@ -16,7 +16,7 @@
 #include "tensorflow/lite/micro/kernels/kernel_util.h"
 #include "tensorflow/lite/micro/micro_context.h"
 #if __has_include("tensorflow/lite/micro/kernels/circular_buffer.h")
-#include "tensorflow/lite/micro/kernels/circular_buffer.h" /* header that declares kTfLiteAbort until July 2023; micro_context.h has declared it since */
+#include "tensorflow/lite/micro/kernels/circular_buffer.h" /* this header declared kTfLiteAbort until July 2023; since then, micro_context.h does so */
 #endif
 #include "tmo/library.h"
 #include "tmo/turns.h"
@@ -24,11 +24,11 @@
 
 namespace tmo {
 
-/* Type of a registration, which is TfLiteRegistration until May 2023 and TFLMRegistration since. The registration type is in namespace
- * tflite::micro after August 2026. */
+/* The type of a registration is TfLiteRegistration in versions until May 2023, and TFLMRegistration in later versions. The registration type is in
+ * namespace tflite::micro after August 2026. */
 using Registration = decltype(::tflite::micro::RegisterOp(nullptr, nullptr, nullptr));
 
-/* status::kTfLiteAbort is this TFLM's own constant (15 or -9), which Invoke() returns when it needs more rows. The constant kTfLiteAbort is in
+/* status::kTfLiteAbort is the constant of the TFLM in use (15 or -9), which Invoke() returns when it needs more rows. The constant kTfLiteAbort is in
  * namespace tflite, and in tflite::micro in versions after August 2026. */
 namespace status {
 using namespace ::tflite;
@@ -39,7 +39,7 @@ namespace region {
 using namespace ::tflite;
 using namespace ::tflite::micro;
 
-/* Functions of the operator, which run the given library. team: the team of two cores, or NULL. */
+/* Prepare() and Invoke() of the operator call the functions of a library's table. team: the team of two cores, or NULL. */
 TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node);
 TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *context, TfLiteNode *node);
 
@@ -54,8 +54,8 @@ TfLiteStatus InvokeBy(TfLiteContext *context, TfLiteNode *node) {
 }
 }  // namespace region
 
-/* The registration of the operator, for all its names. RegisterRegion<&NAME_library>() links only the code that a model's NAME_library.c contains.
- * The registration is not const, because TFLM versions differ in the argument type of AddCustom(). */
+/* Returns the registration of the operator, which serves all its names. RegisterRegion<&NAME_library>() links only the code that a model's
+ * NAME_library.c contains. The registration is not const, because TFLM versions differ in the argument type of AddCustom(). */
 template <const tmo_library *library>
 Registration *RegisterRegion() {
   static Registration registration = ::tflite::micro::RegisterOp(nullptr, region::PrepareBy<library>, region::InvokeBy<library>);
@@ -65,8 +65,8 @@ Registration *RegisterRegion() {
 /* Returns a registration with all kernels, which any model can use. */
 inline Registration *RegisterRegion() { return RegisterRegion<&tmo_whole_library>(); }
 
-/* Adds the operator under all its names, which takes kNameCount places of a MicroMutableOpResolver. Returns the status of the first AddCustom()
- * that fails, else kTfLiteOk. The generated NAME_ops.h adds only the names that its model needs. */
+/* Adds the operator under all its names, which takes kNameCount places of a MicroMutableOpResolver. Returns the status of the first AddCustom() that
+ * fails, or kTfLiteOk. The generated NAME_ops.h adds only the names that its model needs. */
 template <typename Resolver>
 auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, RegisterRegion())) {
   auto status = resolver.AddCustom(kNames[0], RegisterRegion());
@@ -104,8 +104,8 @@ enum Pushed {
   kPushMore = 1,   /* the model needs the next rows */
 };
 
-/* Pushes the next rows of a streamed input and runs the model as far as possible. from: a buffer with these rows; `y` is the first row, `x` the
- * first pixel of each row. row_bytes: NAME_row_bytes in NAME_ops.h, the bytes of an input row. */
+/* Pushes the next rows of a streamed input and runs the model as far as possible. from: a buffer with the next rows, whose field `y` is the first row
+ * and whose field `x` is the first pixel of each row. row_bytes: the bytes of an input row, NAME_row_bytes in NAME_ops.h. */
 template <typename Interpreter>
 Pushed PushRows(Interpreter &interpreter, const tmo_source &from, uint32_t row_bytes) {
   const auto *input = interpreter.inputs_size() == 1 ? interpreter.input(0) : nullptr;
@@ -121,8 +121,8 @@ Pushed PushRows(Interpreter &interpreter, const tmo_source &from, uint32_t row_b
   return result == static_cast<int>(status::kTfLiteAbort) ? kPushMore : kPushError;
 }
 
-/* Runs a model to its next pause. kPushMore means that it has paused and must be called again to continue. kPushDone means that the outputs are
- * complete. During a pause, other models may use the arena. */
+/* Runs a model to its next pause. kPushMore means that the model has paused. Call RunToPause() again to continue. kPushDone means that the outputs
+ * are complete. During a pause, other models may use the arena. */
 template <typename Interpreter>
 Pushed RunToPause(Interpreter &interpreter) {
   const int result = static_cast<int>(interpreter.Invoke());
@@ -130,9 +130,9 @@ Pushed RunToPause(Interpreter &interpreter) {
   return result == static_cast<int>(status::kTfLiteAbort) ? kPushMore : kPushError;
 }
 
-/* The functions with a parameter `turns` are for a model that shares the arena. Unless it is the model's turn (tmo_enter()), these functions
- * return kPushError without running the model. kPushMore ends the turn, and the model's data in the arena are safe: call tmo_enter() again. After
- * kPushDone, the turn lasts until tmo_leave(), so that the outputs can be read. */
+/* The functions with a parameter `turns` are for a model that shares the arena. Unless it is the model's turn (tmo_enter()), they return kPushError
+ * without running the model. kPushMore ends the turn, and the model's data in the arena are safe until the next tmo_enter(). After kPushDone, the
+ * turn lasts until tmo_leave(), so that the outputs can be read. */
 template <typename Interpreter>
 Pushed RunToPause(Interpreter &interpreter, tmo_turns &turns, uint32_t model) {
   if (!tmo_has_turn(&turns, model)) return kPushError;

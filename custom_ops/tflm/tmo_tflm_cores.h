@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operator of tmo_tflm.h on two cores: the second one helps inside Invoke(), TFLM's interpreter stays the caller.
+/* This header registers the operator of tmo_tflm.h for two cores. TFLM's interpreter calls Invoke() on one core, and the other core helps.
  *
  *   tmo_team team = {wake, wait, &context};                       both cores see it: tmo/cores.h says what the callbacks promise
  *   resolver.AddCustom(tmo::kRegion, tmo::RegisterRegionShared(&team));

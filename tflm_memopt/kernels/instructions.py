@@ -274,7 +274,7 @@ RVV = InstructionTable(
         "sub": widen_first,
     },
     VectorUnit(registers=32, group=8),
-    begins='__asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */',
+    begins='__asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* vector instructions round halves up */',
 )
 """Instructions of 32-bit RISC-V cores with Zve32x or more."""
 

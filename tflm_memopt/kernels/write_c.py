@@ -60,7 +60,8 @@ def operands_struct(kernel: KernelProgram) -> str:
     sizes = [f"  uint32_t {', '.join(kernel.extents)};"] if kernel.extents else []
     numbers = [f"  int32_t {', '.join(kernel.parameters)};"] if kernel.parameters else []
     body = "\n".join([*lines, *sizes, *numbers])
-    return f"/* The arguments of a kernel that computes {kernel.about}. */\ntypedef struct {{\n{body}\n}} tmo_{kernel.name}_operands;\n"
+    about = f"The arguments of a kernel that computes {kernel.about}."
+    return f"/* {about} */\ntypedef struct {{\n{body}\n}} tmo_{kernel.name}_operands;\n"
 
 
 def lines(kernel: KernelProgram, table: InstructionTable) -> list[str]:
@@ -91,7 +92,7 @@ WIDTH = 140
 def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -> str:
     """Return the definition of tmo_NAMEENDING_TARGET(). Raises KernelError for unsupported statements."""
     how = "; ".join(for_target(kernel, table).schedule)
-    about = f"/* {how}. */\n" if how else ""
+    about = f"/* The kernel is the result of these rewrites: {how}. */\n" if how else ""
     head = f"void tmo_{kernel.name}{ending}_{table.name}(const tmo_{kernel.name}_operands *o)"
     return about + library_function(kernel, table, head, lambda name: f"o->{name}")
 

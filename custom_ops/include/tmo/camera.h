@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passes camera frames to a model row by row, without a converted copy of the frame. */
+/* These functions pass camera frames to a model row by row, without a converted copy of the frame. */
 #ifndef TMO_CAMERA_H_
 #define TMO_CAMERA_H_
 
@@ -25,16 +25,16 @@ typedef struct {
   tmo_pixel_format format;
 } tmo_camera;
 
-/* A model's input. The input's pixels are pixels of the frame, without interpolation: column x of an image W columns wide is column (2 x + 1) *
- * width / (2 W) of the frame's part, rounded down, and rows are chosen in the same way. The grey value of a colour pixel is (77 r + 150 g + 29 b +
- * 128) / 256; a grey pixel gives three equal channels. */
+/* A model's input image, whose pixels are pixels of the frame without interpolation. Column x of an image with W columns is column (2 x + 1) * width
+ * / (2 W) of the frame's part, rounded down. Rows are chosen in the same way. The grey value of a colour pixel is (77 r + 150 g + 29 b + 128) / 256;
+ * a grey pixel gives three equal channels. */
 typedef struct {
   uint16_t width, height;
   uint8_t channels;     /* 1 channel for grey, or 3 channels for red, green and blue */
   const int8_t *levels; /* int8_t[256] with the model's value for each brightness, or NULL for brightness - 128 (scale 1/255, zero point -128) */
 } tmo_image;
 
-/* Returns whether frame and image are valid, and a frame of this many bytes contains all pixels of the image. Call tmo_camera_fits() once. */
+/* Returns whether frame and image are valid, and a frame of `frame_bytes` bytes contains all pixels of the image. Call tmo_camera_fits() once. */
 bool tmo_camera_fits(const tmo_camera *camera, size_t frame_bytes, const tmo_image *image);
 
 /* Returns the row of the frame from which row `row` of the image is made. The row of the frame never decreases as the image's row increases, so

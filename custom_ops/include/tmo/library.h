@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The entry points of the library as a table, so that an application can name the code that its models need.
+/* A table has the entry points of the library, so that an application can name the code that its models need.
  *
  * The converter emits a NAME_library.c, which compiles the code that the models need (tmo/embed.h) and exports its table as NAME_library. A linker
  * that collects garbage then drops the unused code of the library. */
@@ -12,9 +12,9 @@
 extern "C" {
 #endif
 
-/* The table has functions of tmo.h and cores.h; the comment at each entry names its function. An entry is NULL if no model needs the function. */
+/* A table of functions of tmo.h and cores.h. A comment names the function of each entry. An entry is NULL if no model needs the function. */
 typedef struct {
-  /* tmo_check(), and tmo_check_cores() in a table with run_shared */
+  /* `check` calls tmo_check(), and in a table with run_shared also tmo_check_cores() */
   tmo_status (*check)(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
   tmo_status (*run)(const void *program, void *const *io, void *workspace);                                        /* tmo_run() */
   tmo_status (*run_shared)(tmo_team *team, const void *program, void *const *io, void *workspace);                 /* tmo_run_shared() */
@@ -23,7 +23,7 @@ typedef struct {
                            tmo_stream *at);                                                                        /* tmo_run_paused() */
 } tmo_library;
 
-/* Tables with all kernels, for one core and for two cores. */
+/* These tables have all kernels, for one core and for two cores. */
 extern const tmo_library tmo_whole_library, tmo_whole_library_for_two;
 
 #ifdef __cplusplus

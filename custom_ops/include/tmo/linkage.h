@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linkage of the library's functions: external, or internal to a file that embeds them (tmo/embed.h). */
+/* TMO_LINKAGE is the linkage of the library's functions. It is empty, or static in a file that embeds them (tmo/embed.h). */
 #ifndef TMO_LINKAGE_H_
 #define TMO_LINKAGE_H_
 

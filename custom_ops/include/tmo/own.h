@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of the application, which the converter generates from descriptions (docs/own-operator.md). */
+/* This header declares kernels of the application, which the converter generates from descriptions (docs/own-operator.md). */
 #ifndef TMO_OWN_H_
 #define TMO_OWN_H_
 
@@ -9,11 +9,12 @@
 extern "C" {
 #endif
 
-/* Computes an output pixel y from one input pixel x (other is NULL) or from two. The kernel keeps no state, and y must not overlap the inputs. */
+/* Computes an output pixel y from the input pixels x and `other`. For a kernel with one operand, `other` is NULL. The kernel keeps no state, and y
+ * must not overlap the inputs. */
 typedef void tmo_own_pixel(const int8_t *x, const int8_t *other, int8_t *y);
 
 typedef struct {
-  uint32_t identity; /* number that identifies the kernel's computation in a program */
+  uint32_t identity; /* number that identifies the kernel in a program */
   uint32_t channels; /* number of channels of each pixel */
   uint32_t operands; /* number of operands: 1 or 2 */
   tmo_own_pixel *pixel;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Barriers of two cores without an operating system: the callbacks of a tmo_team (tmo/cores.h) with counters in shared memory.
+/* These callbacks of a tmo_team (tmo/cores.h) let two cores wait for each other without an operating system. They count in shared memory.
  *
  *   static tmo_spin spin;
  *   static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, TMO_OK, NULL};
  *
- * Each counter has only one writer, so loads and stores suffice, also on cores without atomic additions such as Cortex-M0+ or Xtensa. A release
- * and an acquire order the memory: DMB on Arm, STL and LDA on Armv8-M, MEMW on Xtensa, FENCE on RISC-V. A waiting core polls, so it can do nothing
- * else. On a core that has other work, wait with a semaphore of its operating system. */
+ * Each counter has only one writer. Therefore, loads and stores suffice even on cores without atomic additions, such as Cortex-M0+ or Xtensa. A
+ * release and an acquire order the memory: DMB on Arm, STL and LDA on Armv8-M, MEMW on Xtensa, FENCE on RISC-V. A waiting core polls, so it can do
+ * nothing else. On a core that has other work, wait with a semaphore of its operating system. */
 #ifndef TMO_SPIN_H_
 #define TMO_SPIN_H_
 
@@ -16,12 +16,12 @@
 extern "C" {
 #endif
 
-/* A waiting core runs this between two polls of a counter. */
+/* A waiting core runs TMO_SPIN_IDLE() between two polls of a counter. */
 #ifndef TMO_SPIN_IDLE
 #define TMO_SPIN_IDLE() ((void)0)
 #endif
 
-/* For core i, how often the other core has woken it, and how often it has waited. All counters must be zero at the start. */
+/* woken[i] counts how often core i was woken, and waited[i] counts how often core i has waited. All counters must be zero at the start. */
 typedef struct {
   uint32_t woken[2];
   uint32_t waited[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tflm-memopt's executor: runs a program row by row, or tile by tile, in a caller's workspace. The executor is C11 with a bounded stack, without
+/* The executor of tflm-memopt runs a program row by row, or tile by tile, in a caller's workspace. The executor is C11 with a bounded stack, without
  * allocation and without globals. */
 #ifndef TMO_TMO_H_
 #define TMO_TMO_H_
@@ -17,7 +17,7 @@ extern "C" {
 
 typedef enum {
   TMO_WAIT = 2, /* rows are missing: push the next rows of a streamed input or sliding window, or wait for rows from other devices */
-  TMO_MORE = 1, /* returned by tmo_step() if an iteration was completed and more remain */
+  TMO_MORE = 1, /* tmo_step() has completed an iteration, and more iterations remain */
   TMO_OK = 0,
   TMO_ERROR_ALIGNMENT = -1, /* the program is not at a 16-byte boundary: declare the model array alignas(16) */
   TMO_ERROR_MAGIC = -2,     /* the data is not a program */
@@ -39,51 +39,52 @@ typedef enum {
 /* Returns a readable message with the error and its remedy, never NULL. */
 const char *tmo_status_text(tmo_status status);
 
-/* Proves that tmo_run() with buffers of these sizes reads and writes inside them, whatever the data.
- * io_bytes: sizes of the inputs, then of the outputs, then of the state and of slow memory, if the program has them; a streamed input has the size
- * of one push's rows, and an external input any size. Call tmo_check() once, before the first run (the TFLM adapter calls it in Prepare). */
+/* Proves that tmo_run() reads and writes only inside buffers of the given sizes, whatever the data are. io_bytes: the sizes of the inputs, then of
+ * the outputs, then of the state and of slow memory, if the program has them. The size of a streamed input is that of the rows of one push. The size
+ * of an external input may be any number. Call tmo_check() once, before the first run (the TFLM adapter calls it in Prepare). */
 TMO_LINKAGE tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes);
 
-/* A shorter check for a program that is in the same firmware, exactly as the converter wrote it, to find whether this build can run it. The
- * shorter check tests alignment, version, core, sizes and the availability of kernels, but does not detect damage. */
+/* Checks whether this build can run a program that the converter wrote into the same firmware. It tests alignment, version, core, sizes and the
+ * availability of kernels, but does not detect damage. */
 TMO_LINKAGE tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
 
 enum {
   TMO_FORMAT_INT8 = 0, /* elements in the type of the model's input: int8, uint8, int16 or float32 */
-  TMO_FORMAT_UINT8 = 1 /* for an int8 input, bytes that are 128 higher than the model's values, such as a camera's brightness if the zero point is -128 */
+  TMO_FORMAT_UINT8 = 1 /* bytes for an int8 input that are 128 higher than the model's values, such as a camera's brightness if the zero point is -128 */
 };
 
-/* A picture outside the arena, which is io[0] of a program with TMO_INPUT_EXTERNAL. The picture consists of rows of pixels, channels innermost,
- * and contains the model's input. Every run reads the picture again, so the picture may change between runs. */
+/* A picture outside the arena, which is io[0] of a program with TMO_INPUT_EXTERNAL. The picture contains the model's input. It consists of rows of
+ * pixels, whose channels are adjacent. Every run reads the picture again, so the picture may change between runs. */
 typedef struct {
   const void *data; /* first pixel of the whole picture */
-  uint32_t bytes;   /* bytes of the whole picture; no byte after them is read */
+  uint32_t bytes;   /* bytes of the whole picture, beyond which nothing is read */
   uint32_t pitch;   /* bytes from one row of the picture to the next */
   uint32_t x, y;    /* first pixel of the model's input in the picture */
   uint8_t format;   /* TMO_FORMAT_* */
 } tmo_source;
 
-/* Slow memory, for example PSRAM, for a program that has whole tensors there. An element of io[] is a pointer to `data`. The contents of slow
- * memory matter only during a run. */
+/* Slow memory, for example PSRAM, for a program that has whole tensors in it. An element of io[] is a pointer to `data`. The contents of slow memory
+ * matter only during a run. */
 typedef struct {
   void *data;         /* 16-byte aligned */
   uint32_t bytes;     /* size of slow memory, which must be at least what the program needs (tmo_pool) */
   tmo_source *source; /* under TFLM, the source of a model with an external input; otherwise NULL */
 } tmo_memory;
 
-/* Copies rows y, y + 1, ... of a source from pixel x on, one after the other, in the type of a streamed input. Returns TMO_ERROR_SOURCE
- * if the source lacks these rows. */
+/* Copies rows from row y and pixel x of a source on, one after the other, in the type of a streamed input. Returns TMO_ERROR_SOURCE if the source
+ * lacks some of the rows. */
 TMO_LINKAGE tmo_status tmo_take_rows(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
 
-/* Runs one inference of a program whose input is not streamed. io: the inputs, then the outputs, then the state and slow memory (16-byte
- * aligned), if the program has them. workspace: 16-byte aligned, header.workspace bytes, needs no initialisation.
- * The program must have passed tmo_check(), or tmo_check_build(). Inputs and outputs may overlap the workspace as planned. */
+/* Runs one inference of a program whose input is not streamed. io: the inputs, then the outputs, then the state and slow memory (16-byte aligned), if
+ * the program has them. workspace: header.workspace bytes, 16-byte aligned, which need no initialisation. The program must have passed tmo_check() or
+ * tmo_check_build(). Inputs and outputs may overlap the workspace as the converter has planned. */
 TMO_LINKAGE tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 
-/* State of a run between two pushes or pauses; other data are in the workspace and io[0]. All bytes are zero at the beginning of a run. */
+/* The state of a run between two pushes or pauses. Set all its bytes to zero before a run. Other data of the run are in the workspace and in io[0].
+ * */
 typedef struct {
-  uint32_t rows;    /* number of rows pushed so far; without pushes, 1 after the run has begun */
+  uint32_t rows;    /* number of rows pushed so far, or 1 after the beginning of a run without pushes */
   uint32_t iterations; /* iterations left */
 } tmo_stream;
 
@@ -92,23 +93,25 @@ typedef struct {
 typedef struct tmo_crosser tmo_crosser;
 struct tmo_crosser {
   /* Sends or receives row `row` of the tensor that `what` names. If `sent`, the row is at `data`; otherwise the received row is written to `data`.
-   * TMO_OK: done. It returns TMO_WAIT if it must be called again later for the same row. Any status other than TMO_OK and TMO_WAIT ends the run. */
+   * cross() returns TMO_OK when it is done, and TMO_WAIT if it must be called again later for the same row. Any status other than TMO_OK and TMO_WAIT
+   * ends the run. */
   tmo_status (*cross)(tmo_crosser *self, const tmo_message *what, bool sent, uint16_t row, void *data, uint32_t bytes);
 };
 
-/* Runs a program with TMO_INPUT_STREAM as far as possible with the next rows of its input, which are in io[0]. TMO_WAIT means that more rows must
- * be pushed. TMO_OK means that these were the last rows, that the outputs are complete, and that the next push begins a new inference. A program
- * with TMO_INPUT_LINK runs as far as rows from other devices have arrived. TMO_WAIT then means: call tmo_push() again when more rows may have
- * arrived. After an error, the next call of tmo_push() begins a new run. */
+/* Runs a program with TMO_INPUT_STREAM as far as possible with the next rows of its input, which are in io[0]. TMO_WAIT means that more rows must be
+ * pushed. TMO_OK means that the last rows were pushed, that the outputs are complete, and that the next push begins a new inference. A program with
+ * TMO_INPUT_LINK runs as far as rows from other devices have arrived. For such a program, TMO_WAIT means that tmo_push() must be called again when
+ * more rows may have arrived. After an error, the next call of tmo_push() begins a new run. */
 TMO_LINKAGE tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream);
 
-/* Runs a program like tmo_run(), but pauses after each of these increasing numbers of iterations. During a pause, other code can run and use all
- * bytes of the workspace and io that are not live. TMO_WAIT means that the run has paused: call tmo_run_paused() again with the same arguments to
- * continue. at: all zero before the first call, and again when the run has ended. A program that pauses must have no state and no streamed input. */
+/* Runs a program like tmo_run(), but pauses after the numbers of iterations in `pauses`, which increase. During a pause, other code can run and use
+ * all bytes of the workspace and io that are not live. TMO_WAIT means that the run has paused. To continue, call tmo_run_paused() again with the same
+ * arguments. All bytes of `at` must be zero before the first call, and they are zero again when the run has ended. A program that pauses must have no
+ * state and no streamed input. */
 TMO_LINKAGE tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace, const uint32_t *pauses, uint32_t n_pauses, tmo_stream *at);
 
-/* Runs one iteration at a time: tmo_begin(), then tmo_step() until it returns neither TMO_MORE nor TMO_WAIT. After TMO_WAIT, put the
- * next rows into io[0] and call tmo_more_rows(). */
+/* The state of a run that executes one iteration at a time. Call tmo_begin(), and then tmo_step() until it returns neither TMO_MORE nor TMO_WAIT.
+ * After TMO_WAIT, put the next rows into io[0] and call tmo_more_rows(). */
 typedef struct {
   const uint8_t *program;
   void *const *io;
@@ -122,7 +125,7 @@ typedef struct {
   uint32_t iterations; /* iterations left */
   uint16_t depth;   /* number of open loops */
   uint16_t op;      /* operator that ran the last iteration */
-  tmo_unit unit;    /* unit of the last iteration; in a row group only its `row` is set */
+  tmo_unit unit;    /* part of the output that the last iteration computed; in a row group, only its field `row` is set */
 } tmo_run_state;
 
 TMO_LINKAGE void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns of several models in one arena. All code is in this header, so that a program of one model does not contain it.
+/* Several models in one arena take turns with these functions. All code is in this header, so that a program of one model does not contain it.
  *
  *   if (tmo_enter(&turns, MODEL) == TMO_OK) {  // if it is another model's turn, write nothing: the bytes belong to that model
  *     ... fill the inputs, run, read the outputs ...
@@ -16,11 +16,12 @@
 extern "C" {
 #endif
 
-#define TMO_MAX_MODELS 32 /* maximum number of models of an application */
+#define TMO_MAX_MODELS 32 /* an application has at most this many models */
 
-enum { TMO_OUT_OF_TURN = -14 }; /* additional status of a model's emitted C functions, which means that it is not the model's turn and nothing was run */
+enum { TMO_OUT_OF_TURN = -14 }; /* an emitted C function returns this status if it is not the model's turn and nothing was run */
 
-/* The models that keep one model from beginning, a bit for each: models in `running` during an inference, models in `paused` during a pause. */
+/* The models that keep one model from beginning. `running` has a bit for each model that does so during an inference, and `paused` for each model
+ * that does so during a pause. */
 typedef struct {
   uint32_t running, paused;
 } tmo_excluded;
@@ -28,7 +29,7 @@ typedef struct {
 typedef struct {
   const tmo_excluded *excluded; /* table with an entry for each model */
   uint32_t models;              /* number of models, at most TMO_MAX_MODELS */
-  uint32_t running, paused;     /* one bit for each model, which is 0 at the start */
+  uint32_t running, paused;     /* a bit for each model that is running or paused; all bits are 0 at the start */
 } tmo_turns;
 
 static inline bool tmo_has_turn(const tmo_turns *turns, uint32_t model) {
@@ -48,7 +49,7 @@ static inline tmo_status tmo_enter(tmo_turns *turns, uint32_t model) {
   return TMO_OK;
 }
 
-/* Call this when the model has paused. Models that may run during the pause can then enter. The paused model continues in a later turn. */
+/* Call tmo_pause() when a model has paused. Models that may run during the pause can then enter. The paused model continues in a later turn. */
 static inline void tmo_pause(tmo_turns *turns, uint32_t model) {
   if (!tmo_has_turn(turns, model)) return;
   turns->running &= ~(1u << model);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels from descriptions (docs/kernel-language.md). Written by scripts/kernels.py. Internal. */
+/* scripts/kernels.py writes this internal header from descriptions of kernels (docs/kernel-language.md). */
 #ifndef TMO_GENERATED_H_
 #define TMO_GENERATED_H_
 
