@@ -48,10 +48,7 @@ def _taps(w: ConvShape) -> _Taps:
 
 
 def _product(pixels: int, channels: int, depth: int) -> Amounts:
-    """Return the work of a matrix product that computes two pixels and two channels together, with four values at once.
-
-    The remaining pixels and channels are computed one at a time.
-    """
+    """Return the work of a matrix product that computes two pixels, two channels and four values at once."""
     pairs, twos = channels // 2, pixels // 2
     blocks, alone = pairs * twos, pairs * (pixels % 2)
     left = (channels % 2) * pixels
@@ -123,11 +120,7 @@ def depthwise(node: Node, *, dsp: bool = True) -> Found:
 
 
 def dense(node: Node, *, dsp: bool = True) -> Found:
-    """Return the work of arm_nn_vec_mat_mult_t_s8.c.
-
-    The kernel computes two outputs and four values at once or, without the DSP extension, three outputs at once. The
-    remaining outputs are computed singly.
-    """
+    """Return the work of arm_nn_vec_mat_mult_t_s8.c, which computes two or, without DSP, three outputs at once."""
     units = max(1, node.dim("i1", 0))
     depth, batches = node.elements("i1") // units, node.elements("o0") // units
     per_channel = node.tensor("i1") is not None and len(scales_of(node.tensor("i1"))) > 1

@@ -127,11 +127,7 @@ def _softmax(node: Node) -> Found:
 
 
 def _sigmoid(node: Node) -> Found:
-    """Count the exponentials of LOGISTIC and TANH, which TFLM skips for values far from zero (logistic_common.cc,
-    tanh.cc).
-
-    All int8 values are assumed to be equally likely.
-    """
+    """Count the exponentials of LOGISTIC and TANH that TFLM does not skip, if all int8 values are equally likely."""
     n, tensor = node.elements("o0"), node.inputs[0]
     quantization = tensor.quantization if tensor is not None else None
     if tensor is None or tensor.dtype != "INT8" or quantization is None:

@@ -57,11 +57,7 @@ def _operators(result: AppOptimized) -> Iterator[Needed]:
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
-    """Return two lists with a bit mask of other models for each model.
-
-    When a model starts, the models of its mask in the first list must not run, and those in the second list must not be
-    paused.
-    """
+    """Return the masks of the models that must not run, and of those that must not be paused, when a model starts."""
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}
     turns = {frozenset(pair) for pair in yields}

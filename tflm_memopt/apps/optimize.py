@@ -207,10 +207,7 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
 
 
 def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
-    """Place all models that have plans in one arena, and lower them again.
-
-    A model that pauses gets a plan with few live bytes at every moment, if the head becomes lower.
-    """
+    """Place all plans in one arena, and lower them again. Models that pause may get plans with few live bytes."""
     layouts, best = _best(app, members)
     for one in layouts.pausing:
         others = [_low(m) if i == one.number else m for i, m in enumerate(layouts.members)]
@@ -307,10 +304,7 @@ class Layouts:
         return min(tried, key=lambda found: found.shared.head)
 
     def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
-        """Return pairs of a time between pauses, in milliseconds, and the bytes of the head.
-
-        The longest time needs no pauses. Times other than `apart` are planned with less effort.
-        """
+        """Return pairs of a time between pauses, in milliseconds, and the bytes of the head at that time."""
         longest = max(one.moments.total for one in self.pausing)
         wanted, found = [apart / 4, apart / 2, apart], []
         while wanted[-1] < longest:

@@ -104,10 +104,7 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def device_files(folder: Path, name: str = "") -> list[Path]:
-    """Return the models of all devices in a folder that `optimize --devices` wrote.
-
-    name: name of the model, which is needed if the folder has the devices of several models.
-    """
+    """Return the models of all devices in a folder. name: name of the model, if the folder has several models."""
     found: list[Path] = []
     while models := sorted((folder / f"device{len(found)}").glob("*.tflite"), key=lambda path: path.name != name):
         if len(models) > 1 and models[0].name != name:

@@ -20,10 +20,7 @@ MOST_BOARDS = 10
 
 
 def on_boards(args: argparse.Namespace, optimize: Callable[[str], Made]) -> dict[str, Made]:
-    """Return the result of optimize() for each named board on which the model fits, by board id.
-
-    Returns no results if a target is given. Raises UsageError for an unknown board.
-    """
+    """Return the result for each named board that is large enough, by id. Raises UsageError for an unknown board."""
     found: dict[str, Made] = {}
     for on, name in [(board(name), name) for name in args.boards]:
         with contextlib.suppress(DoesNotFit, UsageError):  # the answer states what the board lacks or what is unknown

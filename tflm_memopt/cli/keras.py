@@ -94,10 +94,7 @@ class FloatModel:
         self.shapes = [tuple(shape[1:]) for shape in shapes]
 
     def to_int8(self, calibration: Sequence[Array]) -> bytes:
-        """Return the int8 model for one example at a time. calibration: an array for each input.
-
-        The examples set the model's open dimensions.
-        """
+        """Return the int8 model for one example at a time. calibration: an array of examples for each input."""
         tf = self._tf
         inputs = self.inputs(calibration)
         self.shapes = [tuple(array.shape[1:]) for array in inputs]  # the examples set open dimensions

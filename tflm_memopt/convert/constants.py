@@ -107,11 +107,7 @@ class Originals:
         return self.known[key].get(numbers.digest(numbers.of_program(op, program)), set())
 
     def equal_parts(self, op: ProgramOp, program: Program, channels: int) -> set[int]:
-        """Return the original's operators that have a part equal to a program's operator. channels: size of the part.
-
-        Consecutive devices have consecutive channels of an operator. So the part after the last match is compared
-        first. If that part differs, for example because it is damaged, all parts are compared.
-        """
+        """Return the original's operators with a part of `channels` channels that equals a program's operator."""
         form, found = numbers.form_of(op, program), numbers.digest(numbers.of_program(op, program))
         for begins in (self.ends, None):
             parts = self._numbers(form, program.target, channels, begins)
@@ -139,10 +135,7 @@ class Originals:
                     yield number, end, expected
 
     def nearest(self, op: ProgramOp, program: Program, channels: int) -> tuple[RowOp, Mapping[str, int]] | None:
-        """Return the original's operator that differs least from a program's operator, and how many constants differ.
-
-        The original's operators are compared as a whole and in parts.
-        """
+        """Return the original's operator that differs least, whole or in part, and how many constants differ."""
         form, found = numbers.form_of(op, program), numbers.of_program(op, program)
         compared = (
             (self.ops[number], numbers.differences(found, expected))

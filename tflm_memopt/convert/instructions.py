@@ -169,10 +169,7 @@ def _of_forms(
 
 
 def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | None, planning: Planning) -> list[Costed]:
-    """Return the plans of least arena for every price, lowest price first.
-
-    In the plans of a sliding window, any number of layers may keep rows.
-    """
+    """Return the plans of least arena for every price, lowest price first, with any number of layers keeping rows."""
     how = price(cost, clock)
     found = []
     if cost != "macs" and not (cost == "time" and clock and clock.esp):

@@ -57,10 +57,7 @@ class ConversionOptions(planner.Options):
 
 
 def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph | None:
-    """Return the graph to plan, or None if nothing can be converted.
-
-    Raises UsageError if the input cannot be where the options want it.
-    """
+    """Return the graph to plan, or None if there is none. Raises UsageError if the input cannot be where wanted."""
     annotated, window = slide(annotated, options.input)
     graph = find_regions(annotated, fold=options.fold)
     if graph is None:

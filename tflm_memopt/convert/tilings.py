@@ -132,11 +132,7 @@ class _Weight:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind of tiling.
-
-    chain: function that returns the longest chain that begins with an operator. in_parts: function that yields the
-    tilings of a chain.
-    """
+    """A kind of tiling: functions for the longest chain that begins with an operator, and for a chain's tilings."""
 
     chain: Callable[[Graph, Op], Sequence[Op]]
     in_parts: Callable[[Graph, Sequence[Op]], Iterator[Tiling]]

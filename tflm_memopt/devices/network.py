@@ -19,6 +19,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
+from tflm_memopt import results
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_devices
@@ -44,15 +45,6 @@ from tflm_memopt.ops.message import MOST_ROW_BYTES, rows_of
 from tflm_memopt.ops.partial import weights_of
 from tflm_memopt.plan.choices import PER_REGION
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.results import (
-    DeviceReport,
-    DevicesReport,
-    DevicesTime,
-    OneDevice,
-    Optimized,
-    OptimizedDevices,
-    StageOnDevice,
-)
 from tflm_memopt.rewrite.known import with_known
 from tflm_memopt.rowgraph.inputs import IN_ARENA
 from tflm_memopt.rowgraph.regions import builtin_with_devices
@@ -100,8 +92,8 @@ def where_possible() -> Iterator[None]:
 class Alone(NamedTuple):
     """The network rewritten for one device."""
 
-    model: Optimized
-    report: OneDevice
+    model: results.Optimized
+    report: results.OneDevice
 
 
 @dataclass(frozen=True)
@@ -111,7 +103,7 @@ class Network:
     data: bytes
     name: str
     asked: Request
-    optimize: Callable[[bytes, str, bool], tuple[Optimized, Planned | None]]
+    optimize: Callable[[bytes, str, bool], tuple[results.Optimized, Planned | None]]
     """Function that converts the model of a device with this name. The last argument states whether the limit of
     instructions applies. The plan that the function returns is None if the model is not rewritten.
     """
@@ -144,7 +136,7 @@ class Network:
         one, planned = self.optimize(self.data, self.name, False)
         timed = bool(self.line and planned)
         spent = round(sum(computed(self.asked, planned)), 3) if timed and planned else None
-        return Alone(one, OneDevice(one.report.arena, len(one.model), spent))
+        return Alone(one, results.OneDevice(one.report.arena, len(one.model), spent))
 
     def shared(
         self,
@@ -167,7 +159,7 @@ class Network:
         devices: int,
         portions: Sequence[Fraction] = (),
         at: Mapping[int, int] = ON_THE_FIRST,
-    ) -> OptimizedDevices:
+    ) -> results.OptimizedDevices:
         """Return the models of the devices, which were checked together.
 
         shardings, at: split and device of each operator, by Op.index. portions: channels of each device, as multiples
@@ -186,10 +178,10 @@ class Network:
         split = by_sharding[DeviceSharding.CHANNELS] + by_sharding[DeviceSharding.INPUTS]
         done = tuple(one for one, _ in made)
         each = zip(names, done, shared.graphs, traffic.sent, traffic.received, strict=True)
-        report = DevicesReport(
+        report = results.DevicesReport(
             model=self.name,
             devices=tuple(
-                DeviceReport(name, one.report.arena, len(one.model), _weights(graph), *crossed)
+                results.DeviceReport(name, one.report.arena, len(one.model), _weights(graph), *crossed)
                 for name, one, graph, *crossed in each
             ),
             original_arena=predict(self.source, self.asked.abi, library=self.asked.library),
@@ -210,13 +202,13 @@ class Network:
             seconds=round(time.monotonic() - started, 3),
             time=together(self.line, computing, message) if self.line else None,
         )
-        return OptimizedDevices(done, report)
+        return results.OptimizedDevices(done, report)
 
 
-def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[StageOnDevice, ...]:
+def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[results.StageOnDevice, ...]:
     """Return the runs of whole operators on one device, or () if one device runs all whole operators."""
     each = [(i, at[i]) for i in sorted(at) if shardings[i] is DeviceSharding.WHOLE]
-    begins = [StageOnDevice(d, i) for n, (i, d) in enumerate(each) if n == 0 or d != each[n - 1][1]]
+    begins = [results.StageOnDevice(d, i) for n, (i, d) in enumerate(each) if n == 0 or d != each[n - 1][1]]
     return tuple(begins) if len(begins) > 1 else ()
 
 
@@ -255,7 +247,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
 
 def together(
     line: LinkSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[RowCrosses]]
-) -> DevicesTime:
+) -> results.DevicesTime:
     """Return the time that all devices take together. computing: results of computed() for each device."""
     exchanges = [
         [
@@ -265,7 +257,9 @@ def together(
         for own, rows in zip(computing, message, strict=True)
     ]
     ends = done(exchanges, [own[-1] for own in computing], line)
-    return DevicesTime(line.rate, line.latency, tuple(round(sum(own), 3) for own in computing), round(ends[0], 3))
+    return results.DevicesTime(
+        line.rate, line.latency, tuple(round(sum(own), 3) for own in computing), round(ends[0], 3)
+    )
 
 
 def switch_of(graph: Graph, devices: int) -> int:
@@ -280,11 +274,7 @@ def switch_of(graph: Graph, devices: int) -> int:
 
 
 def with_fan_in(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: int) -> Mapping[int, DeviceSharding]:
-    """Return the splits with partial sums for the layers with which the devices then send fewer bytes.
-
-    The decision is made for each tensor that layers read: the devices exchange either the whole tensor, or the partial
-    sums of all layers that read it.
-    """
+    """Return the splits, with partial sums for the readers of a tensor if devices then send fewer bytes."""
     readers: dict[int, list[int]] = {}
     for op in graph.ops:
         if shardings[op.index] is DeviceSharding.CHANNELS and DeviceSharding.INPUTS in possible_shardings(graph, op):
@@ -357,7 +347,7 @@ def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
     return sum(filter_bytes(graph, op) for op in graph.ops if of is None or not set(of).isdisjoint(op.stands_for))
 
 
-def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
+def _demand_whole(one: results.Optimized, planned: Planned | None) -> Planned:
     """Return a device's plan. Raises UsageError for builtin operators, which TFLM would run again after each wait."""
     if planned is None or planned.graph.builtins or len(planned.graph.regions) > 1:
         kept = one.report.kept_builtin

@@ -13,10 +13,7 @@ _DIRECTIONS = {"<": (UP,), "<=": (UP,), ">": (DOWN,), ">=": (DOWN,), "!=": (UP, 
 
 
 def check_bound(unit: ParsedFile, loop: Cursor, condition: Cursor | None, repeated: Iterable[Cursor]) -> None:
-    """Raise RegisterError unless a part of a loop's condition ends the loop after a number of iterations.
-
-    repeated: the parts of the loop that run in each iteration.
-    """
+    """Raise RegisterError unless a loop's condition bounds its iterations. repeated: parts of an iteration."""
     if condition is not None:
         if bare(condition).kind == CursorKind.INTEGER_LITERAL and unit.source(bare(condition)) == "0":
             return

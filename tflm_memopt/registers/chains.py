@@ -137,9 +137,7 @@ def _constant(index: Cursor) -> int | None:
 
 
 def _variables(cursor: Cursor) -> set[str]:
-    """Return the names of the variables that an expression depends on. The empty name stands for calls and all other
-    parts that are not arithmetic on variables.
-    """
+    """Return the variables of an expression. The empty name stands for calls and all else that is not arithmetic."""
     names = set()
     for inner in (cursor, *cursor.walk_preorder()):
         if inner.kind == CursorKind.DECL_REF_EXPR:

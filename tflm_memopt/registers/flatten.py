@@ -41,10 +41,7 @@ def spot_of(groups: Groups, access: FieldAccess) -> Spot:
 
 
 def flatten(description: Description, driver: Driver) -> Groups:
-    """Return the remaining groups of a description. No other driver may use the description.
-
-    A field keeps its `count` only if the driver indexes it with an unknown index.
-    """
+    """Return the remaining groups. A field keeps its `count` only if the driver indexes it with an unknown index."""
     kept = _kept(description, driver)
     found: dict[str, RegisterGroup] = {}
     for name, group in description.groups.items():
