@@ -43,6 +43,8 @@ PLANNING = 1 - ORDERING - SEARCH
 """Fraction of the planner's time budget that remains for layouts after the operators are divided into groups."""
 SPILL_TRIES = 4
 """Number of layouts to try with tensors in slow memory. Each try allows a group of operators fewer bytes."""
+REVERSED_GAIN = 1 / 256
+"""Fraction of the head that reversed groups must be able to save, at most TFLM's alignment, before they are placed."""
 KEPT_DRAFTS = 256
 """Number of cached plan steps whose kernels compute several pixels at once. Larger plans try them again."""
 TAIL_BYTES = 64
@@ -251,7 +253,8 @@ class Planner:
 
     def _plan(self, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]], budget: Budget) -> Plan:
         found = self._laid_out(drafts, {}, budget)
-        if self._options.reverse and self._may_be_lower(found.head, drafts, groups):
+        top = found.head - min(TFLM_ALIGN, int(found.head * REVERSED_GAIN))
+        if self._options.reverse and self._may_be_lower(top, drafts, groups):
             found = _lower(found, self._laid_out(drafts, self._reversibles(groups), budget))
         found = self._in_batches(found, drafts, groups, found.head, budget)
         return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
