@@ -246,7 +246,7 @@ def combine_registers(
     except ImportError as error:
         raise RuntimeUnavailable(
             f"{error.name} is not installed: it reads drivers and descriptions",
-            code="not_installed", hint='pip install "tflm-memopt[registers]"',
+            hint='pip install "tflm-memopt[registers]"',
         ) from error  # fmt: skip
     paths = Path(driver), Path(description)
     with about(paths[0]):

@@ -100,6 +100,8 @@ class UsageError(MemoptError):
 class InterfaceError(MemoptError):
     """Two models cannot be compared."""
 
+    usual = "interfaces_differ"
+
 
 class DoesNotFit(MemoptError):
     """No plan, board or split fits the given limit."""
@@ -128,6 +130,8 @@ class RegisterError(MemoptError):
 
 class RuntimeUnavailable(MemoptError):
     """TFLM's wheel or the compiled host library is not installed."""
+
+    usual = "not_installed"
 
 
 @contextlib.contextmanager

@@ -197,7 +197,7 @@ def _read(name: str, option: Option, value: Any) -> Any:
     types = _members(TYPES[name])
     if not any(_is(value, one) for one in types) and not (option.read and isinstance(value, str)):
         hint = " or ".join(TYPE_NAMES[get_origin(one) or one] for one in types if one is not NoneType)
-        raise UsageError(f"invalid value {value!r} for {name}", code="bad_option", hint=hint)
+        raise UsageError(f"invalid value {value!r} for {name}", hint=hint)
     if value is None:
         return None
     if option.choices and value not in option.choices:

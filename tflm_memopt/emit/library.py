@@ -23,7 +23,6 @@ def folder() -> Path:
             return found
     raise RuntimeUnavailable(
         "the sources of the C library are not installed",
-        code="not_installed",
         where=str(PLACES[0] / "custom_ops"),
         hint="reinstall tflm-memopt from its wheel or a checkout",
     )

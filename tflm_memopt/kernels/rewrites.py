@@ -47,16 +47,13 @@ def vectorise(var: str, group: int = 0) -> Rewrite:
     """
     said = f"vectorise {var}" + (f", m{group}" if group else "")
 
-    def rewrite(kernel: KernelProgram) -> KernelProgram:
-        def vector(loop: For) -> For:
-            _each_turn_alone(loop)
-            wide = _depending(loop)
-            body = tuple(_widened(one, wide, loop.var) for one in loop.body)
-            return replace(loop, body=body, vector=True, group=group)
+    def vector(loop: For) -> For:
+        _each_turn_alone(loop)
+        wide = _depending(loop)
+        body = tuple(_widened(one, wide, loop.var) for one in loop.body)
+        return replace(loop, body=body, vector=True, group=group)
 
-        return _in_loop(kernel, var, vector, said)
-
-    return rewrite
+    return _in_loop(var, vector, said)
 
 
 def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
@@ -68,28 +65,25 @@ def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
     a value that several iterations read.
     """
 
-    def rewrite(kernel: KernelProgram) -> KernelProgram:
-        def jammed(loop: For) -> For:
-            _each_turn_alone(_alone(loop), vectors=apart)
-            wide = _depending(loop)
+    def jammed(loop: For) -> For:
+        _each_turn_alone(_alone(loop), vectors=apart)
+        wide = _depending(loop)
 
-            def copies(body: Sequence[Statement], count: int) -> list[Statement]:
-                out: list[Statement] = []
-                for runs in _runs(body):
-                    if isinstance(runs, (For, When)):
-                        out.append(within(runs, lambda inner: copies(inner, count)))
-                        continue
-                    _one_value(loop, wide, runs)
-                    for part in [runs] if apart else [[one] for one in runs]:
-                        for k in range(count):
-                            out += [_turn(one, wide, loop.var, k) for one in part if k == 0 or _varies(one, wide)]
-                return out
+        def copies(body: Sequence[Statement], count: int) -> list[Statement]:
+            out: list[Statement] = []
+            for runs in _runs(body):
+                if isinstance(runs, (For, When)):
+                    out.append(within(runs, lambda inner: copies(inner, count)))
+                    continue
+                _one_value(loop, wide, runs)
+                for part in [runs] if apart else [[one] for one in runs]:
+                    for k in range(count):
+                        out += [_turn(one, wide, loop.var, k) for one in part if k == 0 or _varies(one, wide)]
+            return out
 
-            return _at_once(loop, turns, lambda count: copies(loop.body, count))
+        return _at_once(loop, turns, lambda count: copies(loop.body, count))
 
-        return _in_loop(kernel, var, jammed, f"jam {var}, {_listed(turns)} turns" + (" apart" if apart else ""))
-
-    return rewrite
+    return _in_loop(var, jammed, f"jam {var}, {_listed(turns)} turns" + (" apart" if apart else ""))
 
 
 def unroll(var: str, *turns: int) -> Rewrite:
@@ -100,18 +94,15 @@ def unroll(var: str, *turns: int) -> Rewrite:
     vector loops. turns: number of iterations, with further numbers for the remaining ones.
     """
 
-    def rewrite(kernel: KernelProgram) -> KernelProgram:
-        def unrolled(loop: For) -> For:
-            own = _anew(_alone(loop).body)
+    def unrolled(loop: For) -> For:
+        own = _anew(_alone(loop).body)
 
-            def copies(count: int) -> list[Statement]:
-                return [_turn(one, own, loop.var, k) for k in range(count) for one in loop.body]
+        def copies(count: int) -> list[Statement]:
+            return [_turn(one, own, loop.var, k) for k in range(count) for one in loop.body]
 
-            return _at_once(loop, turns, copies)
+        return _at_once(loop, turns, copies)
 
-        return _in_loop(kernel, var, unrolled, f"unroll {var}, {_listed(turns)} turns", every=True)
-
-    return rewrite
+    return _in_loop(var, unrolled, f"unroll {var}, {_listed(turns)} turns", every=True)
 
 
 def inward(var: str) -> Rewrite:
@@ -120,42 +111,39 @@ def inward(var: str) -> Rewrite:
     them back.
     """
 
-    def rewrite(kernel: KernelProgram) -> KernelProgram:
-        def moved(loop: For) -> For:
-            _each_turn_alone(_alone(loop))
-            wide = _depending(loop)
-            homes = {one.to.name: one for one in loop.body if isinstance(one, Load) and _stored_back(one) in loop.body}
-            moves = [move for one in homes.values() for move in (one, _stored_back(one))]
-            left = [one for one in loop.body if one not in moves]
-            taken = {one.tensor.name for one in homes.values()}
-            again = [one for one in _everything(left) if isinstance(one, (Load, Store)) and one.tensor.name in taken]
-            if len(left) != 1 or not isinstance(left[0], For) or again:
-                raise _not_inward(loop, "it is more than sums and a loop that adds to them")
+    def moved(loop: For) -> For:
+        _each_turn_alone(_alone(loop))
+        wide = _depending(loop)
+        homes = {one.to.name: one for one in loop.body if isinstance(one, Load) and _stored_back(one) in loop.body}
+        moves = [move for one in homes.values() for move in (one, _stored_back(one))]
+        left = [one for one in loop.body if one not in moves]
+        taken = {one.tensor.name for one in homes.values()}
+        again = [one for one in _everything(left) if isinstance(one, (Load, Store)) and one.tensor.name in taken]
+        if len(left) != 1 or not isinstance(left[0], For) or again:
+            raise _not_inward(loop, "it is more than sums and a loop that adds to them")
 
-            def turn(run: Sequence[Plain]) -> list[Statement]:
-                _one_value(loop, wide, run)
-                own = [one for one in run if _varies(one, wide)]
-                known = set(homes)
-                for one in own:
-                    if lost := {reg.name for reg in reads(one)} & wide - known:
-                        raise _not_inward(loop, f"'{min(lost)}' is taken along, and comes from no workspace")
-                    known |= {one.to.name} if isinstance(one, (Load, Compute)) else set()
-                named = {reg.name for one in own for reg in registers(one)}
-                before = [homes[name] for name in homes if name in named]
-                each = (*before, *own, *map(_stored_back, before))
-                return [*(one for one in run if one not in own), *([replace(loop, body=each)] if own else [])]
+        def turn(run: Sequence[Plain]) -> list[Statement]:
+            _one_value(loop, wide, run)
+            own = [one for one in run if _varies(one, wide)]
+            known = set(homes)
+            for one in own:
+                if lost := {reg.name for reg in reads(one)} & wide - known:
+                    raise _not_inward(loop, f"'{min(lost)}' is taken along, and comes from no workspace")
+                known |= {one.to.name} if isinstance(one, (Load, Compute)) else set()
+            named = {reg.name for one in own for reg in registers(one)}
+            before = [homes[name] for name in homes if name in named]
+            each = (*before, *own, *map(_stored_back, before))
+            return [*(one for one in run if one not in own), *([replace(loop, body=each)] if own else [])]
 
-            def inside(body: Sequence[Statement]) -> list[Statement]:
-                out: list[Statement] = []
-                for run in _runs(body):
-                    out += [within(run, inside)] if isinstance(run, (For, When)) else turn(run)
-                return out
+        def inside(body: Sequence[Statement]) -> list[Statement]:
+            out: list[Statement] = []
+            for run in _runs(body):
+                out += [within(run, inside)] if isinstance(run, (For, When)) else turn(run)
+            return out
 
-            return replace(left[0], body=tuple(inside(left[0].body)), rest=tuple(inside(left[0].rest)))
+        return replace(left[0], body=tuple(inside(left[0].body)), rest=tuple(inside(left[0].rest)))
 
-        return _in_loop(kernel, var, moved, f"inward {var}")
-
-    return rewrite
+    return _in_loop(var, moved, f"inward {var}")
 
 
 def _not_inward(loop: For, why: str) -> KernelError:
@@ -307,20 +295,22 @@ def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrit
     return rewrite
 
 
-def _in_loop(
-    kernel: KernelProgram, var: str, change: Callable[[For], For], said: str, *, every: bool = False
-) -> KernelProgram:
-    """Change a loop. every: whether all loops over the variable change."""
-    found = sum(isinstance(one, For) and one.var == var for one in statements(kernel.body))
-    if not found or (found > 1 and not every):
-        raise KernelError(f"{kernel.name} has {found} loops over '{var}'", hint="give the variable of a single loop")
+def _in_loop(var: str, change: Callable[[For], For], said: str, *, every: bool = False) -> Rewrite:
+    """Return a rewrite that changes a loop. every: whether it changes all loops over the variable."""
 
     def in_it(one: Statement) -> Statement:
         if isinstance(one, For) and one.var == var:
             return change(one)
         return within(one, lambda body: list(map(in_it, body))) if isinstance(one, (For, When)) else one
 
-    return replace(kernel, body=tuple(map(in_it, kernel.body)), schedule=(*kernel.schedule, said))
+    def rewrite(kernel: KernelProgram) -> KernelProgram:
+        found = sum(isinstance(one, For) and one.var == var for one in statements(kernel.body))
+        if not found or (found > 1 and not every):
+            what = f"{kernel.name} has {found} loops over '{var}'"
+            raise KernelError(what, hint="give the variable of a single loop")
+        return replace(kernel, body=tuple(map(in_it, kernel.body)), schedule=(*kernel.schedule, said))
+
+    return rewrite
 
 
 def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:

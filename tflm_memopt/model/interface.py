@@ -156,7 +156,6 @@ def _compare_side(side: str, before: Sequence[Tensor], after: Sequence[Tensor], 
 def _differs(before: str, after: str, where: str) -> InterfaceError:
     return InterfaceError(
         f"the interfaces differ without a recorded change: {before} became {after}",
-        code="interfaces_differ",
         where=where,
         hint="compare a model with its own rewrite",
     )

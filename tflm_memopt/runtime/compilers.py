@@ -17,7 +17,6 @@ def compiler() -> tuple[str, ...]:
     if not command or not shutil.which(command[0]):
         raise RuntimeUnavailable(
             f"no C compiler is installed: {command[0] if command else ', '.join(COMPILERS)}",
-            code="not_installed",
             hint="install gcc or clang, or set CC (Debian: apt-get install gcc)",
         )
     return command

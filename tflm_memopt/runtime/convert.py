@@ -61,7 +61,7 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
     where = f"input {change.index} '{short_name(change.name)}'"
     if before.dtype not in ("FLOAT32", "UINT8"):
         what, hint = f"cannot convert {after} back to {before}", "optimize the original again, and verify these two"
-        raise InterfaceError(what, code="interfaces_differ", where=where, hint=hint)
+        raise InterfaceError(what, where=where, hint=hint)
     scale, zero_point = _affine(after)
 
     def inverse(q: Int8) -> NDArray[Any]:
@@ -75,7 +75,6 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
         value = int(every[back != every][0])
         raise InterfaceError(
             f"TFLM's QUANTIZE does not give back {value}: {before} -> {after} turns it into {int(back[value + 128])}",
-            code="interfaces_differ",
             where=where,
             hint="verify a rewrite that keeps the original's inputs",
         )
@@ -113,7 +112,6 @@ def _affine(form: Format) -> tuple[float, int]:
     if form.scale is None or form.zero_point is None:
         raise InterfaceError(
             f"{form.dtype} without scale and zero point cannot be converted",
-            code="interfaces_differ",
             where=f"metadata: {form}",
             hint="optimize the original again, and verify these two",
         )

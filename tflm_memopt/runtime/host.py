@@ -88,10 +88,7 @@ class TmoSource(ctypes.Structure):
 
     _fields_ = [
         ("data", ctypes.c_void_p),
-        ("bytes", ctypes.c_uint32),
-        ("pitch", ctypes.c_uint32),
-        ("x", ctypes.c_uint32),
-        ("y", ctypes.c_uint32),
+        *((name, ctypes.c_uint32) for name in ("bytes", "pitch", "x", "y")),
         ("format", ctypes.c_uint8),
     ]
 
@@ -102,12 +99,7 @@ class _Stream(ctypes.Structure):
 
 class _RunState(ctypes.Structure):
     _fields_ = [
-        ("program", ctypes.c_void_p),
-        ("io", ctypes.c_void_p),
-        ("workspace", ctypes.c_void_p),
-        ("stream", ctypes.c_void_p),
-        ("group", ctypes.c_void_p),
-        ("at", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("program", "io", "workspace", "stream", "group", "at")),
         ("body", ctypes.c_void_p * LOOP_DEPTH),
         ("left", ctypes.c_uint16 * LOOP_DEPTH),
         ("rows", ctypes.c_uint32),

@@ -32,7 +32,6 @@ def native_library(name: str) -> Path:
             return installed
     raise RuntimeUnavailable(
         f"the compiled library {file} is not installed",
-        code="not_installed",
         where=str(packaged.parent),
         hint="install a C and a C++ compiler (Debian: apt-get install g++), then install tflm-memopt again "
         "(in a checkout: make build)",

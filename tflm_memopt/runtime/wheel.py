@@ -126,15 +126,10 @@ def require() -> Any:
         installed = metadata.version(DISTRIBUTION)
         runtime = importlib.import_module("tflite_micro").runtime
     except (metadata.PackageNotFoundError, ImportError) as error:
-        raise RuntimeUnavailable(
-            "TensorFlow Lite Micro's Python wheel is not installed", code="not_installed", hint=INSTALL
-        ) from error
+        raise RuntimeUnavailable("TensorFlow Lite Micro's Python wheel is not installed", hint=INSTALL) from error
     if installed != VERSION:
         raise RuntimeUnavailable(
-            f"the operator needs another build of {DISTRIBUTION}",
-            code="not_installed",
-            where=f"installed: {installed}",
-            hint=INSTALL,
+            f"the operator needs another build of {DISTRIBUTION}", where=f"installed: {installed}", hint=INSTALL
         )
     shim = native_library("tmo_wheel_shim")
     try:
@@ -143,7 +138,6 @@ def require() -> Any:
     except OSError as error:
         raise RuntimeUnavailable(
             f"the operator cannot be loaded: {error}",
-            code="not_installed",
             where=str(shim),
             hint="build it again: pip install --force-reinstall --no-deps tflm-memopt",
         ) from error

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
-from tflm_memopt.ops.context import CONVOLUTIONS, EXPLICIT_PADDING, POOLS, OperatorContext, Span
+from tflm_memopt.ops.context import CONVOLUTIONS, POOLS, OperatorContext, Span
 from tflm_memopt.ops.opset import Unsupported, row_op
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, without_padding
 
 MOST_OUTPUTS = 64
 """Maximum number of outputs per row, by which the bytes of the filters are multiplied."""
@@ -138,13 +138,13 @@ def _in_one_row(graph: Graph, op: Op, long: LongWindow, outputs: int) -> NewOps:
     x = made.shaped(made.add("PAD", [x, amounts], made.put(source, (1, count * step, 1, c))), 1, count, step * c)
     at = made.integers(np.arange(rows)[:, None] + np.arange(window))
     x = made.add("GATHER", [x, at], made.put(source, (1, rows, window, step * c)), axis=1, batchDims=0)
-    x = made.first(made.shaped(x, 1, rows, window * step, c), 1, rows, (outputs - 1) * long.stride + long.kernel, c)
+    x = made.shaped(x, 1, rows, window * step, c)
+    x = made.cut(x, [0] * 4, (1, rows, (outputs - 1) * long.stride + long.kernel, c))
     filters = []
     for tensor in (graph.tensors[t] for t in op.inputs[1:2]):
         data = np.asarray(tensor.data).reshape(tensor.shape[0], 1, -1, tensor.shape[3])
         filters.append(made.put(tensor, data.shape, data=data))
-    options = {name: value for name, value in op.options.items() if name != EXPLICIT_PADDING}
-    options |= {"padding": "VALID", "strideH": 1, "strideW": long.stride}
+    options = without_padding(op, strideH=1, strideW=long.stride)
     if op.type in POOLS:
         options |= {"filterHeight": 1, "filterWidth": long.kernel}
     y = made.put(target, (1, rows, outputs, target.shape[3]))
@@ -156,7 +156,7 @@ def _ended(made: NewOps, long: LongWindow, y: TensorId, count: int) -> NewOps:
     """Add operators that make the original's output from the first of `count` outputs."""
     depth = made.tensors[made.op.outputs[0]].shape[3]
     if count != long.along.output:
-        y = made.first(made.shaped(y, 1, count, 1, depth), 1, long.along.output, 1, depth)
+        y = made.cut(made.shaped(y, 1, count, 1, depth), [0] * 4, (1, long.along.output, 1, depth))
     made.add("RESHAPE", [y], made.op.outputs[0])
     return made
 
@@ -168,8 +168,7 @@ def _in_new_rows(graph: Graph, op: Op, long: LongWindow, form: _Form) -> NewOps:
     x = _in_rows(graph, made, long, form, (count - 1) * form.stride + form.window)
     constants = _constants(graph, op, long, form)
     operands = [x, *(made.put(t, data.shape, data=data, quantization=q) for t, data, q in constants)]
-    options = {name: value for name, value in op.options.items() if name != EXPLICIT_PADDING}
-    options |= {"padding": "VALID", "strideH": form.stride, "strideW": 1}
+    options = without_padding(op, strideH=form.stride, strideW=1)
     options |= {name: options[name] * outputs for name in ("depthMultiplier",) if name in options}
     if op.type in POOLS:
         options |= {"filterHeight": form.window, "filterWidth": form.samples}
@@ -188,7 +187,7 @@ def _in_rows(graph: Graph, made: NewOps, long: LongWindow, form: _Form, rows: in
     if graph.tensors[x].shape[1] != long.samples:
         x = made.shaped(x, 1, long.samples, 1, c)
     if missing < 0 or not (before or missing or made.op.inputs[0] in graph.inputs):
-        x = made.first(x, 1, long.samples + missing, 1, c)  # a copy lets the producer make the samples one at a time
+        x = made.cut(x, [0] * 4, (1, long.samples + missing, 1, c))  # the producer then makes the samples one at a time
     if before or missing > 0:
         amounts = made.integers([[0, 0], [before, max(0, missing)], [0, 0], [0, 0]])
         x = made.add("PAD", [x, amounts], made.put(graph.tensors[made.op.inputs[0]], (1, rows * step, 1, c)))

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, TensorId
-from tflm_memopt.ops.context import EXPLICIT_PADDING, POOLS
+from tflm_memopt.ops.context import POOLS
 from tflm_memopt.rewrite.rules.long_window import LongWindow, long_window
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, without_padding
 
 MOST_CLIPPED = 16
 """Maximum number of clipped windows, since each has its own operators in the program."""
@@ -69,11 +69,9 @@ def _parts(long: LongWindow) -> Iterator[_Part]:
 
 
 def _pool(new: NewOps, x: TensorId, part: _Part, long: LongWindow) -> TensorId:
-    begin, size = new.integers([0, part.first, 0, 0]), new.integers([1, part.samples, 1, long.channels])
-    piece = new.put(new.tensors[x], (1, part.samples, 1, long.channels))
-    new.add("SLICE", [x, begin, size], piece)
-    options = {name: value for name, value in new.op.options.items() if name != EXPLICIT_PADDING}
-    options |= {"padding": "VALID", "filterHeight": part.kernel, "filterWidth": 1, "strideH": long.stride, "strideW": 1}
+    piece = new.cut(x, [0, part.first, 0, 0], (1, part.samples, 1, long.channels))
+    sizes = {"filterHeight": part.kernel, "filterWidth": 1, "strideH": long.stride, "strideW": 1}
+    options = without_padding(new.op, **sizes)
     made = new.put(new.tensors[new.op.outputs[0]], (1, part.windows, 1, long.channels))
     return new.add(new.op.type, [piece], made, **options)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Quantization, Tensor, TensorId
-from tflm_memopt.ops.context import OperatorContext
+from tflm_memopt.ops.context import EXPLICIT_PADDING, OperatorContext
 from tflm_memopt.ops.opset import refusal
 
 Ops = tuple[Op, ...]
@@ -68,10 +68,16 @@ class NewOps:
     def shaped(self, x: TensorId, *shape: int) -> TensorId:
         return self.add("RESHAPE", [x], self.put(self.tensors[x], shape))
 
-    def first(self, x: TensorId, *shape: int) -> TensorId:
-        """Return the first elements of a tensor along each axis."""
-        begin, size = self.integers([0] * len(shape)), self.integers(shape)
-        return self.add("SLICE", [x, begin, size], self.put(self.tensors[x], shape))
+    def cut(self, x: TensorId, begin: Sequence[int], shape: tuple[int, ...]) -> TensorId:
+        """Return the part of a tensor that has this shape and begins at these indices."""
+        operands = self.integers(begin), self.integers(shape)
+        return self.add("SLICE", [x, *operands], self.put(self.tensors[x], shape))
+
+
+def without_padding(op: Op, **changes: Any) -> dict[str, Any]:
+    """Return the options of a window operator without padding, and with these changes."""
+    kept = {name: value for name, value in op.options.items() if name != EXPLICIT_PADDING}
+    return kept | {"padding": "VALID"} | changes
 
 
 def reason_to_stay(graph: Graph, ops: Iterable[Op], who: str = "it") -> str | None:
