@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 import tflm_memopt.apps.saved
 import tflm_memopt.convert.saved  # noqa: F401 (both register with generic.py)
@@ -142,14 +142,6 @@ def optimize_planned(
     return replace(done, source=path), made.chosen.planned if made.chosen else None
 
 
-def _device_memory(given: str | Mapping[str, Any] | Collection[int | None] | None) -> units.DeviceMemory | None:
-    """Return the memory limit of each device. Raises UsageError for the sizes of two memories."""
-    limit = None if given is None else units.memory(given)
-    if isinstance(limit, Mapping):
-        raise UsageError("several devices have one memory each", hint="--memory RAM,FLASH")
-    return limit
-
-
 def optimize_devices(
     model: GivenModel,
     devices: int,
@@ -176,7 +168,10 @@ def optimize_devices(
     DoesNotFit if `memory` is too small or a device's model does not fit on the board.
     """
     progress("reading", 0, 0)
-    limit = _device_memory(options.pop("memory", None))
+    given = options.pop("memory", None)
+    limit = None if given is None else units.memory(given)
+    if isinstance(limit, Mapping):
+        raise UsageError("several devices have one memory each", hint="--memory RAM,FLASH")
     network = _network(model, name, link, progress, options)
     count = checked_count(devices, network.asked)
     if cut and limit:

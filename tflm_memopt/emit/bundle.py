@@ -15,7 +15,7 @@ from tflm_memopt.emit.module_text import module_header, module_source
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.emit.printing import to_json
 from tflm_memopt.emit.program import Subject, labels_count
-from tflm_memopt.emit.project import Project, arduino, below, esp_idf, of_model, platformio
+from tflm_memopt.emit.project import arduino, below, esp_idf, of_model, platformio
 from tflm_memopt.emit.resolver import ops_header
 from tflm_memopt.emit.stm32cube import stm32cube
 from tflm_memopt.errors import UsageError, one_of
@@ -109,12 +109,9 @@ def _border(model: Model, extras: Extras) -> Border:
     return border(model, read(extras.original) if extras.original else None)
 
 
-def _project(kind: str, write: Callable[[Project], Mapping[str, str]]) -> Emitter:
-    def emit(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
-        project = of_model(subject(stem, model, result, extras), cpp(stem, model, result, extras), result)
-        return below(kind, write(project))
-
-    return emit
+def _project(kind: str, stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
+    project = of_model(subject(stem, model, result, extras), cpp(stem, model, result, extras), result)
+    return below(kind, PROJECTS[kind](project))
 
 
 def subject(stem: str, model: Model, result: Optimized, extras: Extras) -> Subject:
@@ -140,7 +137,7 @@ EMITTERS: Mapping[str, Emitter] = {
     "tflite": lambda *_: {},
     "cpp": cpp,
     MODULE: c_module,
-    **{kind: _project(kind, write) for kind, write in PROJECTS.items()},
+    **{kind: functools.partial(_project, kind) for kind in PROJECTS},
 }
 """Emitters by their name for `--emit`."""
 

@@ -80,7 +80,6 @@ def modules_arena(together: Sequence[Module], abi: Abi) -> Arena:
 
 
 def _of_programs(programs: Sequence[bytes]) -> tuple[tuple[str, ...], frozenset[Family]]:
-    """Return the names of the library parts that programs need, and the core families for which they are packed."""
     from tflm_memopt.emit.kernels import needs  # noqa: PLC0415
     from tflm_memopt.lower.program import HEADER  # noqa: PLC0415
 

@@ -60,7 +60,6 @@ _Static_assert({prefix.upper()}_ARENA_BYTES <= TMO_RAM_LIMIT,
 
 
 def _noted(m: Module) -> Iterator[tuple[Port, str]]:
-    """Yield each input and output with a note for its comment."""
     read = {t for region in m.regions for t in region.inputs}
     seen: dict[TensorId, Port] = {}
     for port in m.ports.all:

@@ -353,7 +353,6 @@ def suited(fits: Collection[BoardFit]) -> tuple[str, ...]:
 
 
 def _environments(project: Project) -> str:
-    """Return platformio.ini. Raises UsageError if PlatformIO has no Arduino core for the requested board."""
     known = [board for board in boards().values() if board.platformio and board.arduino]
     chosen = [board for board in known if board.id in project.boards or board.id == project.board]
     environments = "\n".join(

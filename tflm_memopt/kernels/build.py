@@ -32,6 +32,7 @@ from tflm_memopt.kernels.language import (
     Store,
     Type,
     When,
+    product,
     statements,
 )
 
@@ -188,10 +189,7 @@ class Builder:
     def ram_free(self, tensor: Array, *at: Index | int) -> None:
         """Mark an element of an input, or all elements below the given axes, as no longer needed."""
         first = tensor.offset((*_indices(at), *[Index(())] * (len(tensor.shape) - len(at))))
-        count = Index.of(1)
-        for extent in tensor.shape[len(at) :]:
-            count = count * extent
-        self._say(Free(tensor, first, count))
+        self._say(Free(tensor, first, product(tensor.shape[len(at) :])))
 
     def _load(self, tensor: Array, at: tuple[Index | int, ...], memory: Memory, by: Reg | None = None) -> Reg:
         if tensor.memory is not memory:
@@ -238,11 +236,7 @@ def _row_major(
     shape: tuple[Index | int, ...], given: tuple[Index, ...] = ()
 ) -> tuple[tuple[Index, ...], tuple[Index, ...]]:
     """Return extents and strides of a tensor. given: strides of all axes, or of all but the last."""
-    extents, stride = _indices(shape), Index.of(1)
+    extents = _indices(shape)
     if given:
-        return extents, (*given, stride)[: len(extents)]
-    strides: list[Index] = []
-    for extent in reversed(extents):
-        strides.insert(0, stride)
-        stride = stride * extent
-    return extents, tuple(strides)
+        return extents, (*given, Index.of(1))[: len(extents)]
+    return extents, tuple(product(extents[axis + 1 :]) for axis in range(len(extents)))

@@ -164,7 +164,6 @@ SCALAR = (
 
 
 def _vector(op: str, name: str, *, width: int = 32) -> tuple[Instruction, Instruction]:
-    """Return two instructions of an op: for two vectors, and for a vector and a scalar."""
     v = f"v{width}"
     return (
         Instruction(op, v, (v, v), f"{name}.vv {{d}}, {{a}}, {{b}}", width),

@@ -10,8 +10,9 @@ tensor states whether it is in RAM or flash; a scalar is broadcast where a vecto
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TypeAlias
 
 Extents: TypeAlias = Mapping[str, int]
@@ -86,11 +87,8 @@ class Index:
         return Index(tuple(sorted(((f, n) for n, f in sums.items() if f), key=lambda t: t[1])))
 
     def __mul__(self, other: Index | int) -> Index:
-        products = [Index(((f * g, tuple(sorted((*n, *m)))),)) for f, n in self.terms for g, m in Index.of(other).terms]
-        total = Index(())
-        for product in products:
-            total = total + product
-        return total
+        products = (Index(((f * g, tuple(sorted((*n, *m)))),)) for f, n in self.terms for g, m in Index.of(other).terms)
+        return sum(products, Index(()))
 
     def __sub__(self, other: Index | int) -> Index:
         return self + Index.of(other) * -1
@@ -124,13 +122,10 @@ class Index:
 
     def put(self, name: str, value: Index | int) -> Index:
         """Return the expression with `name` replaced by another expression."""
-        total = Index(())
-        for factor, names in self.terms:
-            product = Index.of(factor)
-            for n in names:
-                product = product * (value if n == name else Index.name(n))
-            total = total + product
-        return total
+        values = [
+            [Index.of(factor), *(value if n == name else Index.name(n) for n in names)] for factor, names in self.terms
+        ]
+        return sum(map(product, values), Index(()))
 
     def __str__(self) -> str:
         parts = []
@@ -141,6 +136,10 @@ class Index:
             return "0"
         first = ("-" if parts[0][0] == "-" else "") + parts[0][1]
         return " ".join([first, *(f"{sign} {text}" for sign, text in parts[1:])])
+
+
+def product(factors: Iterable[Index | int]) -> Index:
+    return reduce(lambda a, b: a * b, factors, Index.of(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,17 +162,11 @@ class Array:
 
     def offset(self, at: Sequence[Index]) -> Index:
         """Return where an element is, counted in elements from the tensor's start."""
-        total = Index(())
-        for index, stride in zip(at, self.strides, strict=True):
-            total = total + index * stride
-        return total
+        return sum((index * stride for index, stride in zip(at, self.strides, strict=True)), Index(()))
 
     @property
     def elements(self) -> Index:
-        total = Index.of(1)
-        for extent in self.shape:
-            total = total * extent
-        return total
+        return product(self.shape)
 
     @property
     def reach(self) -> Index:

@@ -284,7 +284,6 @@ def _held(kind: Type) -> type[np.float32 | np.int64]:
 
 
 def _places(tensor: Array, values: Extents) -> Ints:
-    """Return the offsets of all elements of a tensor."""
     at = np.zeros(1, np.int64)
     for extent, stride in zip(tensor.shape, tensor.strides, strict=True):
         at = np.add.outer(at, stride.at(values) * np.arange(extent.at(values), dtype=np.int64)).reshape(-1)

@@ -184,7 +184,6 @@ def _places(
 
 
 def _common(a: Sequence[For], b: Sequence[For]) -> tuple[For, ...]:
-    """Return the outer loops that two nests of loops share."""
     return tuple(one for one, other in zip(a, b, strict=False) if one is other)
 
 
@@ -193,7 +192,6 @@ def _same(a: Sequence[For], b: Sequence[For]) -> bool:
 
 
 def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sources:
-    """Return all loads that a stored element depends on."""
     held: dict[str, Sources] = {}
     home: dict[str, tuple[For, ...]] = {}
     """For each register, the loops that enclose all writes to it. Its value belongs to their current iterations."""

@@ -148,7 +148,6 @@ def element_function(
 
 
 def _pointer(kernel: KernelProgram, tensor: Array) -> str:
-    """Return the C type of a pointer to the tensor, without const at the end."""
     const = "" if _stored(kernel, tensor) else "const "
     return f"{const}{(Type.INT8 if _anywhere(tensor) else tensor.type).c} *{'const *' if tensor.pointers else ''}"
 
@@ -360,7 +359,6 @@ class Writer:
         return alone and plain and not any(one.var in names for names in used)
 
     def _move(self, one: For) -> None:
-        """Declare the pointers that a loop moves."""
         within_it = list(statements(one.body))
         self.moving, self.moved_by = {}, one.var
         self.inner = frozenset(s.var for s in within_it if isinstance(s, For))
@@ -372,7 +370,6 @@ class Writer:
                 self.say(f"{const}{s.tensor.type.c} *{self.moving[key]} = &{key};")
 
     def _moving_blocks(self, one: For, step: int, rest: Callable[[str], None]) -> None:
-        """Write a loop that moves pointers, and the loop for its remaining iterations."""
         extent = f"({one.extent})" if len(one.extent.terms) > 1 else f"{one.extent}"
         self._block(self._turns(one, f"{extent} / {step}", step), one.body)
         rest(f"{extent} % {step}")
@@ -482,12 +479,10 @@ class Writer:
             self.width = bits
 
     def _widths(self, body: Sequence[Statement]) -> set[int]:
-        """Return the element widths that the instructions of a loop need."""
         found = [s for s in statements(body) if isinstance(s, Compute)]
         return {self.table.instruction(s).width for s in found} - {0} if self.table.vectors else set()
 
     def _memory(self, what: str, reg: Reg, one: Load | Store) -> None:
-        """Write a load or store of a vector with adjacent or equally spaced elements."""
         tensor, slope = one.tensor, one.tensor.offset(one.at).slope(reg.along)
         bits = tensor.type.bits
         by = one.by if isinstance(one, Load) else None

@@ -91,7 +91,6 @@ def _pixels(subgraph: Table) -> tuple[float, float] | None:
 
 
 def _field(table: Table, slot: int) -> int:
-    """Return the offset of a flatbuffer field from its table's start, or 0 if it is absent."""
     return int(cast(Any, table).Offset(4 + 2 * slot))
 
 

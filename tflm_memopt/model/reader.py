@@ -260,7 +260,6 @@ def _indices(vector: Iterable[int] | None, count: int, where: str, *, optional: 
 
 
 def _check_order(graph: Graph, prefix: str) -> None:
-    """Raise ModelError unless operators are listed in execution order and write each tensor once."""
     writer = {t: op for op in reversed(graph.ops) for t in op.outputs}
     done: set[TensorId] = set()
     for op in graph.ops:

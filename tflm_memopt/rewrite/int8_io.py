@@ -108,7 +108,6 @@ def _first(graph: Graph, tensors: Sequence[TensorId]) -> Tensor | None:
 
 
 def _reason(graph: Graph, border: _Border, taken: Sequence[_Border]) -> str | None:
-    """Return why the conversion must stay in the model, or None."""
     inner, outer = border.inner, border.outer
     q, u = inner.quantization, outer.quantization
     if inner.dtype != "INT8" or q is None or len(q.scale) != 1 or inner.constant:

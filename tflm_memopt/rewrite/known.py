@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -100,17 +101,13 @@ def _reshaped(context: OperatorContext, x: Sequence[Values]) -> Values:
     return x[0].reshape(context.output.shape)
 
 
-def _plain(compute: Callable[[Values, Values], Values]) -> Evaluate:
-    """Return an element-wise function that raises ValueError for numbers that do not fit an int32."""
-
-    def evaluate(context: OperatorContext, x: Sequence[Values]) -> Values:
-        a, b = x
-        small = all(np.abs(v).max(initial=0) < 1 << 31 for v in x)
-        if not small or context.op.options.get("fusedActivationFunction", "NONE") != "NONE":
-            raise ValueError("beyond the arithmetic of shapes")
-        return compute(a, b)
-
-    return evaluate
+def _plain(compute: Callable[[Values, Values], Values], context: OperatorContext, x: Sequence[Values]) -> Values:
+    """Compute element by element. Raises ValueError for numbers that do not fit an int32."""
+    a, b = x
+    small = all(np.abs(v).max(initial=0) < 1 << 31 for v in x)
+    if not small or context.op.options.get("fusedActivationFunction", "NONE") != "NONE":
+        raise ValueError("beyond the arithmetic of shapes")
+    return compute(a, b)
 
 
 def _sliced(context: OperatorContext, x: Sequence[Values]) -> Values:
@@ -130,10 +127,10 @@ EVALUATED: Mapping[str, Evaluate] = {
     "SQUEEZE": _reshaped,
     "EXPAND_DIMS": _reshaped,
     "CAST": _reshaped,
-    "ADD": _plain(np.add),
-    "SUB": _plain(np.subtract),
-    "MUL": _plain(np.multiply),
-    "MAXIMUM": _plain(np.maximum),
-    "MINIMUM": _plain(np.minimum),
+    "ADD": partial(_plain, np.add),
+    "SUB": partial(_plain, np.subtract),
+    "MUL": partial(_plain, np.multiply),
+    "MAXIMUM": partial(_plain, np.maximum),
+    "MINIMUM": partial(_plain, np.minimum),
 }
 """Functions by TFLite's operator name, for the integer operators of TFLM, which lacks GATHER, REDUCE_PROD and DIV."""

@@ -77,7 +77,6 @@ def is_setup(graph: Graph) -> bool:
 
 
 def _uses(graph: Graph) -> Mapping[Variable, _Uses]:
-    """Return the uses of every variable for which the first subgraph has a handle."""
     names = handles(graph)
     uses = {key: _Uses() for key in names.values()}
     for op in graph.ops:
@@ -133,7 +132,6 @@ def _state(graph: Graph, use: _Uses, left_alone: Collection[int]) -> Op | str:
 
 
 def _fill(value: Tensor) -> int:
-    """Return the byte that fills a variable before anything is assigned to it."""
     zero_point = value.quantization.zero_point[0] if value.quantization else 0
     return int(np.array(zero_point).astype(np.int8))
 

@@ -231,7 +231,6 @@ class _Tiler(Tiles):
             self.joined(stripes, 1, output)
 
     def _tile(self, source: _ChainInput, rows: Range, columns: Range) -> TensorId:
-        """Compute one tile, through all operators of the chain."""
         wanted = [(rows, columns)]
         for op in reversed(self.chain):
             each = zip(along(self.graph, op), wanted[-1], strict=True)

@@ -75,7 +75,6 @@ def _of_numbers(path: Path, array: Array) -> Array:
 
 
 def _found(start: bytes) -> tuple[str, str]:
-    """Return the format of a file with these first bytes, and how to make an array of the file."""
     if not start:
         return "an empty file", SAVE
     if start[4:8] == b"TFL3":

@@ -212,7 +212,6 @@ def _steps(runs: Sequence[Run], new: int) -> Iterator[bytes]:
 
 
 def _execute(command: Sequence[str], folder: Path) -> tuple[int, str]:
-    """Return the result of the self-test, and the failure as one line."""
     try:
         done = subprocess.run(
             command, cwd=folder, env=_environment(), capture_output=True, text=True, errors="replace", check=False,

@@ -130,7 +130,6 @@ def further_cases(
 
 
 def _of_files(before: Graph, after: Graph, changes: Changes, files: Sequence[Array]) -> list[Case]:
-    """Return the inferences of the user's arrays, which have the formats of either model."""
     old = [before.tensors[t] for t in before.inputs]
     if matches(old, files):
         to_new = each(changes.inputs, convert.forward)

@@ -265,7 +265,6 @@ def run_guarded(
 
 
 def _with_slow(arena: DeviceArena, slow: int) -> tuple[DeviceArena, int]:
-    """Return the arena with slow memory after it, and the offset of slow memory."""
     at = -(-arena.nbytes // ALIGNMENT) * ALIGNMENT
     return replace(arena, nbytes=at + slow), at
 
@@ -397,7 +396,6 @@ def _accept(status: Status) -> None:
 
 
 def _aligned(data: bytes) -> NDArray[np.uint8]:
-    """Return a writable copy of the data at a 16-byte boundary."""
     room = np.zeros(len(data) + ALIGNMENT, np.uint8)
     start = -room.ctypes.data % ALIGNMENT
     copy = room[start : start + len(data)]

@@ -41,30 +41,22 @@ def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> lis
 
     graph: the original model, whose operators limit the values. With the same seed, more runs begin with the same runs.
     """
-    ranges = [limits(graph, tensor) for tensor in inputs]
+    ranges = [(tensor, *limits(graph, tensor)) for tensor in inputs]
     random = np.random.default_rng(seed)
-    drawn = [
-        Run(f"random {r}", tuple(_draw(random, t, *lim) for t, lim in zip(inputs, ranges, strict=True)))
-        for r in range(runs)
-    ]
-    return drawn + [
-        Run(label, tuple(pattern(t, *lim) for t, lim in zip(inputs, ranges, strict=True)))
-        for label, pattern in EXTREMES.items()
-    ]
+    drawn = [Run(f"random {r}", tuple(_draw(random, *each) for each in ranges)) for r in range(runs)]
+    return drawn + [Run(label, tuple(pattern(*each) for each in ranges)) for label, pattern in EXTREMES.items()]
 
 
 def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
     """Return random inferences in which each input is drawn from a random part of its range."""
-    ranges = [limits(graph, tensor) for tensor in inputs]
+    ranges = [(tensor, *limits(graph, tensor)) for tensor in inputs]
     random = np.random.default_rng([seed, runs])
 
     def drawn(tensor: Tensor, low: float, high: float) -> Array:
         part = np.sort(random.uniform(low, high, 2))
         return _draw(random, tensor, *(part if tensor.dtype == "FLOAT32" else np.rint(part)))
 
-    return [
-        Run(f"parts {r}", tuple(drawn(t, *lim) for t, lim in zip(inputs, ranges, strict=True))) for r in range(runs)
-    ]
+    return [Run(f"parts {r}", tuple(drawn(*each) for each in ranges)) for r in range(runs)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +74,13 @@ NO_STEPS = Steps()
 
 def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) -> list[Run]:
     """Return inferences in sequence, for a model with state. Some have extreme inputs, and the first has a reset."""
-    ranges, extremes = [limits(graph, tensor) for tensor in inputs], [*EXTREMES.values()]
+    ranges, extremes = [(tensor, *limits(graph, tensor)) for tensor in inputs], [*EXTREMES.values()]
     found = []
     for step, run in enumerate(parts_of_range(graph, inputs, steps.count, seed)):
         values = run.values
         if step % EXTREME_EVERY == EXTREME_EVERY - 1:
             pattern = extremes[step // EXTREME_EVERY % len(extremes)]
-            values = tuple(pattern(t, *lim) for t, lim in zip(inputs, ranges, strict=True))
+            values = tuple(pattern(*each) for each in ranges)
         found.append(Run(f"step {step}", values, step % (steps.reset_every or steps.count) == 0))
     return found
 
@@ -200,7 +192,6 @@ EXTREMES = {"all lowest": _all(0), "all highest": _all(1), "alternating": _alter
 
 
 def _stacked(tensor: Tensor, array: Array, number: int) -> Array:
-    """Return `array` with shape [runs, *shape]."""
     where = f"input array {number}, for input '{tensor.label}'"
     if array.dtype != dtype_of(tensor):
         raise UsageError(

@@ -54,7 +54,6 @@ def keeps_state(model: Model) -> bool:
 
 
 def _exchangeable(inputs: Sequence[Tensor]) -> list[tuple[int, int]]:
-    """Return pairs of inputs with the same shape and type."""
     alike: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for k, tensor in enumerate(inputs):
         alike.setdefault((tensor.dtype, tensor.shape), []).append(k)

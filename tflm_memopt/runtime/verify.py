@@ -252,7 +252,6 @@ def demand(expected: Outcome) -> None:
 def _run_module(
     module: c_module.Sources, after: Model, graph: Graph, changes: Changes, cases: Sequence[Case], expected: Outcome
 ) -> ModuleRuns:
-    """Run the C module, and compare its outputs with the original's. graph, expected: those of the original."""
     got = c_module.run(module, after, changes.input, [case.rewritten for case in cases])
     back = each(changes.outputs, convert.backward)
     ports = []

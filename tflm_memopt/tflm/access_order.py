@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -96,7 +97,6 @@ def _last_pixel(w: ConvShape) -> Ints:
 
 
 def _last_window(size: int, windows: int, kernel: int, stride: int, dilation: int, pad: int) -> Ints:
-    """For each element along one axis, return the last window that reads it."""
     last = np.full(size, -1)
     for window in range(windows):
         at = window * stride - pad + dilation * np.arange(kernel)
@@ -154,19 +154,16 @@ def orders(rows: Mapping[str, KernelOrder], op: Op, node: Node) -> Mapping[Tenso
         if tensor is None or tensor.constant or (tensor.dtype, output.dtype) not in row.types:
             continue
         if row.order is not elementwise or tensor.shape == output.shape:  # a broadcast operand is read several times
-            found[tensor.id] = _in_bytes(row.order, node, k, tensor, output)
+            found[tensor.id] = partial(_in_bytes, row.order, node, k, tensor, output)
     return found
 
 
-def _in_bytes(order: Order, node: Node, k: int, tensor: Tensor, output: Tensor) -> Callable[[], AccessOrder]:
-    def access() -> AccessOrder:
-        read, written = order(node, k)
-        return AccessOrder(
-            np.repeat(read, tensor.nbytes // max(1, tensor.elements)),
-            np.repeat(written, output.nbytes // max(1, output.elements)),
-        )
-
-    return access
+def _in_bytes(order: Order, node: Node, k: int, tensor: Tensor, output: Tensor) -> AccessOrder:
+    read, written = order(node, k)
+    return AccessOrder(
+        np.repeat(read, tensor.nbytes // max(1, tensor.elements)),
+        np.repeat(written, output.nbytes // max(1, output.elements)),
+    )
 
 
 # --- tensors that are parts of others

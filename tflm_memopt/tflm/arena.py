@@ -382,5 +382,4 @@ def _smallest(events: Sequence[_Event], total: int) -> int:
 
 
 def _ample(events: Sequence[_Event]) -> int:
-    """Return an arena size in which all events fit side by side."""
     return aligned(sum(size + align for _, size, align in events))

@@ -7,6 +7,7 @@ detection_postprocess.cc. The persistent bytes of some operators depend on the c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from tflm_memopt.tflm.builtin_memory import Kernel, Node, Persistent, Prepare, Scratch, Step, reads, temps
@@ -20,20 +21,16 @@ KISS_FACTORS = 264
 """Bytes of kiss_fft_state before its twiddle factors: two ints and 64 factors (kissfft/_kiss_fft_guts.h)."""
 
 
-def _with_options(steps: Callable[[Node, Options, Abi], Iterator[Step]]) -> Prepare:
-    """Return a Prepare or Init that reads the custom options, which are a flexbuffer map."""
+def _with_options(steps: Callable[[Node, Options, Abi], Iterator[Step]], node: Node, abi: Abi) -> Iterator[Step]:
+    """Replay a Prepare or Init that reads the custom options, which are a flexbuffer map."""
+    from flatbuffers import flexbuffers  # noqa: PLC0415 # slow to import, and few models need it
 
-    def read(node: Node, abi: Abi) -> Iterator[Step]:
-        from flatbuffers import flexbuffers  # noqa: PLC0415 # slow to import, and few models need it
-
-        try:
-            options = flexbuffers.Loads(node.options["custom_options"])
-            found = list(steps(node, options, abi))
-        except Exception:  # for damaged options, flexbuffers raises arbitrary exceptions, and TFLM crashes
-            return
-        yield from found
-
-    return read
+    try:
+        options = flexbuffers.Loads(node.options["custom_options"])
+        found = list(steps(node, options, abi))
+    except Exception:  # for damaged options, flexbuffers raises arbitrary exceptions, and TFLM crashes
+        return
+    yield from found
 
 
 def _circular_buffer(capacity: int, abi: Abi) -> Persistent:
@@ -42,7 +39,6 @@ def _circular_buffer(capacity: int, abi: Abi) -> Persistent:
 
 
 def _circular_buffers(node: Node, capacity: int, abi: Abi) -> Iterator[Step]:
-    """Allocate two arrays of pointers, then a buffer for each row of the input."""
     count = node.elements("i0") // node.dim("i0", node.rank("i0") - 1)
     yield Persistent(count * size_of("pointer", abi))
     yield Persistent(count * size_of("pointer", abi))
@@ -104,7 +100,7 @@ def _channels(nbytes: int, more: int = 0) -> Prepare:
     def steps(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
         yield Persistent((int(options["num_channels"]) + more) * nbytes)
 
-    return _with_options(steps)
+    return partial(_with_options, steps)
 
 
 def _decode(node: Node, abi: Abi) -> Iterator[Step]:
@@ -132,7 +128,6 @@ DECODERS = ("DecodeStateLut", "DecodeStateHuffman", PRUNE)
 
 
 def _detection_postprocess(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
-    """Allocate the buffers of DETECTION_POSTPROCESS, from its boxes, scores, anchors and the sizes in its options."""
     detections, classes = int(options["max_detections"]), int(options["num_classes"])
     yield from temps(node, "i0 i1 i2")
     boxes = node.dim("i0", 1)
@@ -147,7 +142,7 @@ def _detection_postprocess(node: Node, options: Options, abi: Abi) -> Iterator[S
 
 
 KERNELS: Mapping[str, Kernel] = {
-    "SignalDelay": Kernel(state="signal::DelayParams", prepare=_with_options(_delay)),
+    "SignalDelay": Kernel(state="signal::DelayParams", prepare=partial(_with_options, _delay)),
     "SignalEnergy": Kernel(state="signal::EnergyParams", prepare=reads("i0 o0")),
     "SignalFftAutoScale": Kernel(prepare=reads("i0 o0 o1")),
     "SignalFilterBank": Kernel(
@@ -158,18 +153,22 @@ KERNELS: Mapping[str, Kernel] = {
         state="signal::SpectralSubtractionParams", init=_channels(4), prepare=reads("i0 o0 o1")
     ),
     "SignalFilterBankSquareRoot": Kernel(prepare=reads("i0 i1 o0")),
-    "SignalFramer": Kernel(state="signal::FramerParams", prepare=_with_options(_framer)),
-    "SignalIrfft": Kernel(state="signal::IrfftParams", init=_with_options(_inverse_fft_init), prepare=reads("i0 o0")),
-    "SignalOverlapAdd": Kernel(state="signal::OverlapAddParams", prepare=_with_options(_overlap_add)),
+    "SignalFramer": Kernel(state="signal::FramerParams", prepare=partial(_with_options, _framer)),
+    "SignalIrfft": Kernel(
+        state="signal::IrfftParams", init=partial(_with_options, _inverse_fft_init), prepare=reads("i0 o0")
+    ),
+    "SignalOverlapAdd": Kernel(state="signal::OverlapAddParams", prepare=partial(_with_options, _overlap_add)),
     "SignalPCAN": Kernel(state="signal::PcanParams", prepare=reads("i0 i1 i2 o0")),
-    "SignalRfft": Kernel(state="signal::RfftParams", init=_with_options(_fft_init), prepare=_with_options(_rfft)),
+    "SignalRfft": Kernel(
+        state="signal::RfftParams", init=partial(_with_options, _fft_init), prepare=partial(_with_options, _rfft)
+    ),
     "SignalStacker": Kernel(
-        state="signal::StackerParams", init=_with_options(_stacker_init), prepare=reads("i0 o0 o1")
+        state="signal::StackerParams", init=partial(_with_options, _stacker_init), prepare=reads("i0 o0 o1")
     ),
     "SignalWindow": Kernel(state="signal::WindowParams", prepare=reads("i0 i1 o0")),
     "TFLM_DECODE": Kernel(prepare=_decode),
     "TFLite_Detection_PostProcess": Kernel(
-        state="detection_postprocess::OpData", prepare=_with_options(_detection_postprocess)
+        state="detection_postprocess::OpData", prepare=partial(_with_options, _detection_postprocess)
     ),
 }
 """Allocations of each operator, by its custom code."""

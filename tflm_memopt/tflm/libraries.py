@@ -26,7 +26,6 @@ class Library:
 
 
 def _rows(builtin: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
-    """Return the rows of `builtin` and of the custom operators, whose kernels are the same in every library."""
     return {**builtin, **custom_memory.KERNELS}
 
 

@@ -131,7 +131,6 @@ def _listed(places: Sequence[str]) -> str:
 
 
 def _refused(graph: Graph, op: Op, known: Container[TensorId]) -> Iterator[tuple[str, str]]:
-    """Yield the reason and the hint for an operator that TFLM refuses, and nothing for any other operator."""
     if op.type == CUSTOM:
         code = str(op.options["custom_code"])
         if code.startswith("Flex"):

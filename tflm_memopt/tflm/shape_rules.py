@@ -107,7 +107,6 @@ def pool(node: Node) -> Shapes:
 
 
 def _slide(node: Node, size: tuple[int, int], kernel: tuple[int, int]) -> Shape:
-    """Return the height and width of the output of a window operator."""
     strides = node.options["strideH"], node.options["strideW"]
     dilations = node.options.get("dilationHFactor", 1), node.options.get("dilationWFactor", 1)
     return tuple(

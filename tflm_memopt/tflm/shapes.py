@@ -150,7 +150,6 @@ def undefined(model: Model) -> Undefined | None:
 
 
 def _pads(graph: Graph, op: Op) -> bool:
-    """Return whether the operator is a SPACE_TO_BATCH_ND with padding."""
     if op.type != SPACE_TO_BATCH or len(op.inputs) != 3:
         return False
     pads = graph.tensors[op.inputs[2]].data

@@ -272,7 +272,6 @@ rescale_s16 = _convert("rescale_s16", Type.INT16, Type.INT16)
 
 
 def _scale(b: Builder) -> Reg:
-    """Return the float32 scale whose bits are a parameter."""
     return b.compute("as_float", Type.FLOAT32, *b.parameters("scale"))
 
 

@@ -86,9 +86,7 @@ def depthwise(b: Builder) -> None:
 def _pool(
     b: Builder, kind: Type, initial: Sequence[int], take: Callable[..., None], output: Callable[..., Reg]
 ) -> None:
-    """Describe a pool whose registers begin as `initial`; `take` updates them with a value, and `output` clamps the
-    result.
-    """
+    """Describe a pool of registers `initial`. `take` updates them with a value, and `output` returns the result."""
     height, width, channels, out_h, out_w = b.extents("height", "width", "channels", "out_h", "out_w")
     low, high = b.parameters("low", "high")
     x, y = b.ram("x", kind, height, width, channels), b.output("y", kind, out_h, out_w, channels)
@@ -100,6 +98,7 @@ def _pool(
 
 
 def _average_pool(name: str, kind: Type) -> KernelProgram:
+    @kernel("out[p, q, c] = the mean of in[y, x, c] over the taps inside, halves away from zero, clamped", name)
     def describe(b: Builder) -> None:
         def take(x: Reg, total: Reg, count: Reg) -> None:
             b.update("add", total, x)
@@ -107,12 +106,11 @@ def _average_pool(name: str, kind: Type) -> KernelProgram:
 
         _pool(b, kind, (0, 0), take, lambda total, count: b.compute("divide_rounded", Type.INT32, total, count))
 
-    return kernel("out[p, q, c] = the mean of in[y, x, c] over the taps inside, halves away from zero, clamped", name)(
-        describe
-    )
+    return describe
 
 
 def _mean(name: str, kind: Type) -> KernelProgram:
+    @kernel("out[p, q, c] = requantise(sum over the window of (in[y, x, c] - zero point))", name)
     def describe(b: Builder) -> None:
         zero_in, zero_out = b.parameters("zero_in", "zero_out")
         scale = b.parameters("multiplier", "shift")
@@ -122,17 +120,15 @@ def _mean(name: str, kind: Type) -> KernelProgram:
 
         _pool(b, kind, (0,), lambda x, total: b.update("add", total, b.compute("sub", Type.INT32, x, zero_in)), output)
 
-    return kernel("out[p, q, c] = requantise(sum over the window of (in[y, x, c] - zero point))", name)(describe)
+    return describe
 
 
 def _max_pool(name: str, kind: Type) -> KernelProgram:
+    @kernel("out[p, q, c] = the greatest in[y, x, c] of the taps inside, clamped", name)
     def describe(b: Builder) -> None:
-        def take(x: Reg, best: Reg) -> None:
-            b.update("max", best, b.broadcast(Type.INT32, x))
+        _pool(b, kind, (kind.least,), lambda x, best: b.update("max", best, b.broadcast(Type.INT32, x)), lambda x: x)
 
-        _pool(b, kind, (kind.least,), take, lambda best: best)
-
-    return kernel("out[p, q, c] = the greatest in[y, x, c] of the taps inside, clamped", name)(describe)
+    return describe
 
 
 average_pool, average_pool_s16 = _average_pool("average_pool", Type.INT8), _average_pool("average_pool_s16", Type.INT16)

@@ -45,7 +45,6 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def _joins(graph: Graph, images: int) -> dict[TensorId, Op]:
-    """Return the operators that join the images of a batch, by their output."""
     return {
         op.outputs[0]: op
         for op in graph.ops

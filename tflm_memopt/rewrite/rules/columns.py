@@ -195,7 +195,6 @@ def _bits(mask: int, order: Sequence[int]) -> int:
 
 
 def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, dict[int, Ops]]:
-    """Return the graph with new tensors and, by an operator's index, the operators that replace it."""
     inside = {op.index for op in ops}
     made, new, maps = NewOps(graph, ops[0]), {}, {}
 

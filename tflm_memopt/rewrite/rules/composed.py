@@ -42,7 +42,6 @@ def _chosen(made: NewOps) -> None:
 
 
 def _normalized(made: NewOps) -> None:
-    """Divide by the root of the sum of squares along the last axis."""
     (x,) = made.op.inputs
     tensor = made.tensors[x]
     each = (*tensor.shape[:-1], 1)

@@ -53,7 +53,6 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _shapes(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], tuple[int, int], tuple[int, ...]] | None:
-    """Return the convolution's input shape, its dilation and its output shape, or None."""
     conv, first = next(op for op in ops if op.type in CONVOLUTIONS), ops[-1]
     blocks = integers_of(graph, first, 1) or []
     inside, outside = graph.tensors[conv.inputs[0]].shape, graph.tensors[conv.outputs[0]].shape

@@ -40,7 +40,6 @@ def _groups(graph: Graph, op: Op) -> int:
 
 
 def _apart(made: NewOps) -> None:
-    """Add a convolution for each group, and join their outputs."""
     graph, op = made.graph, made.op
     groups = _groups(graph, op)
     x, y = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]

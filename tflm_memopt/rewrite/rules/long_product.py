@@ -35,7 +35,6 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _turned(made: NewOps, matrix: TensorId) -> TensorId:
-    """Add the TRANSPOSE of a matrix, or of each matrix of a batch."""
     *batch, rows, columns = made.tensors[matrix].shape
     order = made.integers([*range(len(batch)), len(batch) + 1, len(batch)])
     return made.add("TRANSPOSE", [matrix, order], made.put(made.tensors[matrix], (*batch, columns, rows)))

@@ -32,8 +32,6 @@ MOST_OUTPUTS = 64
 
 
 class _Form(NamedTuple):
-    """Sizes of the rows that replace samples."""
-
     outputs: int
     """Number of outputs that a row makes."""
     samples: int
@@ -153,7 +151,6 @@ def _in_one_row(graph: Graph, op: Op, long: LongWindow, outputs: int) -> NewOps:
 
 
 def _ended(made: NewOps, long: LongWindow, y: TensorId, count: int) -> NewOps:
-    """Add operators that make the original's output from the first of `count` outputs."""
     depth = made.tensors[made.op.outputs[0]].shape[3]
     if count != long.along.output:
         y = made.cut(made.shaped(y, 1, count, 1, depth), [0] * 4, (1, long.along.output, 1, depth))
@@ -197,7 +194,6 @@ def _in_rows(graph: Graph, made: NewOps, long: LongWindow, form: _Form, rows: in
 def _constants(
     graph: Graph, op: Op, long: LongWindow, form: _Form
 ) -> Iterator[tuple[Tensor, NDArray[Any], Quantization | None]]:
-    """Yield filter and bias, each with its new values and scales."""
     summed = op.type == "CONV_2D"
     for k in range(1, 3):
         if has(op, k):

@@ -20,8 +20,6 @@ MOST_CLIPPED = 16
 
 
 class _Part(NamedTuple):
-    """A run of consecutive windows of equal sizes."""
-
     first: int
     """First sample."""
     samples: int
