@@ -31,8 +31,6 @@ class AppChoices:
     members: Sequence[AppMember]
     points: Sequence[Sequence[Costed]]
     """Points by model. A model that is not rewritten has no points."""
-    milliseconds: Sequence[Sequence[float | None]]
-    """Longest time of an inference for each point, in milliseconds, or None."""
     choices: Choices
     kept: Sequence[Sequence[int]]
     """Indices of the points that keep the limits of their model, by model. Only these points are in `choices`."""
@@ -107,7 +105,7 @@ def space(app: App, members: Sequence[AppMember], progress: Progress) -> AppChoi
     cores = Cores(app.model_cores, app.on_one_core())
     found = Choices(models, numbered | pairs(app), tail_once(members), cores=cores)
     _in_time_of(cores, members, models)
-    return AppChoices(app, members, points, times, found, kept)
+    return AppChoices(app, members, points, found, kept)
 
 
 def _points(member: AppMember, progress: Progress) -> list[Costed]:

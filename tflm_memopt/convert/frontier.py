@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
+from typing import Any
 
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.plan.choices import SWITCHES
@@ -27,6 +28,14 @@ FULL_WIDTH = 0xFFFF
 """Number of columns that no feature map exceeds, since a tile of the C library is a uint16_t."""
 ROUNDING = 1e-9
 """Tolerance of F, so that rounding does not exclude a plan whose F is exactly the budget."""
+_WITHOUT: Mapping[str, Mapping[str, Any]] = {
+    "stripes": {"stripe_rows": (1,), "whole_map": 0},
+    "windows": {"tile": FULL_WIDTH},
+    "cache": {"cache": False},
+    "overlap": {"overlap": False},
+    "channel-groups": {"group_channels": 0},
+}
+"""Settings that switch off a technique of tiled groups."""
 VAIN = 2
 """A search ends after this number of consecutive sets of rematerialisations without a gain."""
 
@@ -44,16 +53,8 @@ def settings(without: Collection[str] = (), max_overhead: float | None = None) -
         chosen = replace(chosen, max_overhead=max(1.0, max_overhead) + ROUNDING)
     if "recompute" in without or (max_overhead is not None and max_overhead <= 1.0):
         chosen = chosen.once
-    if "stripes" in without:
-        chosen = replace(chosen, stripe_rows=(1,), whole_map=0)
-    if "windows" in without:
-        chosen = replace(chosen, tile=FULL_WIDTH)
-    if "cache" in without:
-        chosen = replace(chosen, cache=False)
-    if "overlap" in without:
-        chosen = replace(chosen, overlap=False)
-    if "channel-groups" in without:
-        chosen = replace(chosen, group_channels=0)
+    for technique in without:
+        chosen = replace(chosen, **_WITHOUT.get(technique, {}))
     return chosen
 
 

@@ -37,43 +37,32 @@ _HEADERS = {
 """Headers that a driver may include, by name, for the parser alone: libclang has no headers of a compiler."""
 
 
-def _note(text: str) -> str:
-    return f'__attribute__((annotate("{text}")))'
+_TYPES = "\n".join(f'#define uint{n}[["bits {n}"]] unsigned{" long long" * (n > 32)}' for n in range(1, LARGEST + 1))
+_DEVICE = 'static[["device " TMO_TEXT(base)]] bfGroup group *const name = (bfGroup group *)(base)'
+_WORDS = f"""\
+/* Words of register descriptions as plain C. Files that `tflm-memopt registers` writes do not need it.
+ * access_type(NAME) takes read_write, read_only, write_only, read_clears, one_clears or zero_clears. */
+#ifndef TMO_REGISTER_WORDS_H_
+#define TMO_REGISTER_WORDS_H_
+
+#include <stdint.h>
+
+#define bfGroup struct
+{_TYPES}
+#define bit uint1
+#define rse(target)[["rse " #target]]
+#define wse(target)[["wse " #target]]
+#define access_type(name)[["access " #name]]
+#define interrupt_handler[["interrupt"]]
+#define make_device(group, name, base) {_DEVICE}
+
+#endif /* TMO_REGISTER_WORDS_H_ */
+"""
 
 
-def keywords() -> str:
-    """Return the support header of 6.3.4 for the parser, in which each word of the extension leaves an annotation."""
-    types = [f"#define uint{n} {_note(f'bits {n}')} unsigned{' long long' * (n > 32)}" for n in range(1, LARGEST + 1)]
-    return "\n".join((
-        "#define TMO_REGISTER_WORDS_H_",
-        "#define bfGroup struct",
-        *types,
-        "#define bit uint1",
-        "#define TMO_TEXT(x) #x",
-        '#define rse(target) __attribute__((annotate("rse " #target)))',
-        '#define wse(target) __attribute__((annotate("wse " #target)))',
-        '#define access_type(name) __attribute__((annotate("access " #name)))',
-        f"#define interrupt_handler {_note('interrupt')}",
-        "#define make_device(group, name, base) \\",
-        '  static __attribute__((annotate("device " TMO_TEXT(base)))) \\',
-        "  struct group *const name = (struct group *)(base)",
-        "",
-    ))  # fmt: skip
-
-
-def words() -> str:
-    """Return register_words.h, which makes drivers and descriptions valid C for any compiler (6.3.4)."""
-    types = [f"#define uint{n} unsigned{' long long' * (n > 32)}" for n in range(1, LARGEST + 1)]
-    return "\n".join((
-        "/* Words of register descriptions as plain C. Files that `tflm-memopt registers` writes do not need it.",
-        " * access_type(NAME) takes read_write, read_only, write_only, read_clears, one_clears or zero_clears. */",
-        "#ifndef TMO_REGISTER_WORDS_H_\n#define TMO_REGISTER_WORDS_H_\n\n#include <stdint.h>\n\n#define bfGroup struct",
-        *types,
-        "#define bit uint1\n#define rse(target)\n#define wse(target)\n#define access_type(name)",
-        "#define interrupt_handler",
-        "#define make_device(group, name, base) static bfGroup group *const name = (bfGroup group *)(base)",
-        "\n#endif /* TMO_REGISTER_WORDS_H_ */\n",
-    ))  # fmt: skip
+def words(annotation: str = "") -> str:
+    """Return register_words.h, which makes drivers valid C (6.3.4). annotation: C that each word leaves."""
+    return re.sub(r"\[\[(.*)\]\]", annotation, _WORDS)
 
 
 class ParsedFile:
@@ -87,7 +76,7 @@ class ParsedFile:
         language = "c++" if path.suffix in (".cpp", ".cc", ".cxx", ".hpp") else "c"
         standard = "-std=c++11" if language == "c++" else "-std=c11"
         arguments = ["-x", language, standard, "-isystem", str(HERE), "-include", PRELUDE]
-        headers = {**_HEADERS, PRELUDE: keywords() + prelude}
+        headers = {**_HEADERS, PRELUDE: "#define TMO_TEXT(x) #x\n" + words(r" __attribute__((annotate(\1)))") + prelude}
         files = {str(path): text, **{str(HERE / name): each for name, each in headers.items()}, **(texts or {})}
         self._unit = cindex.Index.create().parse(
             str(path),
