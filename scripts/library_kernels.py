@@ -70,6 +70,11 @@ class LibraryKernel(NamedTuple):
     """Number of elements that a loop of tmo/elements.h computes at once, or 0 if the kernel has loops of its own."""
 
 
+def _inlined(parameters: str) -> str:
+    """Return the head of a function that other functions call with constants for its last parameters."""
+    return f"static TMO_ALWAYS_INLINE {HEAD.removesuffix(')')}, {parameters})"
+
+
 def _scales(*names: str) -> Expressions:
     """Return the names of multipliers and shifts, in order."""
     rows = (("scale", "k->multipliers[{}]"), ("shift", "k->shifts[{}]"))
@@ -231,7 +236,6 @@ CONV_RUNS_F32 = CONV_F32 | CONV | {
     "sums": "(int8_t *)k->sums",
 }  # fmt: skip
 CURVE = _elements(2) | {"multiplier": "k->multipliers[0]", "shift": "k->shifts[0]"}
-LOGISTIC, TANH = {"bits": 9, "right": 10, "centre": 1 << 24}, {"bits": 8, "right": 8, "centre": 0}
 
 
 def _of_elements(one: KernelProgram, turns: int = 1, name: str = "", **bound: int) -> LibraryKernel:
@@ -270,8 +274,16 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         LibraryKernel("tmo_log_softmax_s8", log_softmax, SOFTMAX),
     ),
     "curves16": (
-        LibraryKernel("tmo_logistic_s16", scheduled(curves.curve_s16, [bind(LOGISTIC), unroll("i", 2)]), CURVE),
-        LibraryKernel("tmo_tanh_s16", scheduled(curves.curve_s16, [bind(TANH), unroll("i", 2)]), CURVE),
+        LibraryKernel(
+            "curve_s16",
+            scheduled(curves.curve_s16, [unroll("i", 2)]),
+            CURVE,
+            _inlined("int32_t bits, int32_t right, int32_t centre"),
+            calls={
+                HEAD.format("tmo_logistic_s16"): "k, window, out, 9, 10, 1 << 24",
+                HEAD.format("tmo_tanh_s16"): "k, window, out, 8, 8, 0",
+            },
+        ),
         LibraryKernel("tmo_softmax_s16", curves.softmax_s16, SOFTMAX_S16),
     ),
     "lookup": (LibraryKernel("tmo_lookup_bytes", scheduled(lookup, [unroll("i", 4)]), _elements(1)),),
@@ -303,13 +315,15 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         LibraryKernel("tmo_log_softmax_f32", floats.log_softmax, SOFTMAX_F32),
     ),
     "float_windows": (
-        *(
-            LibraryKernel(
-                f"tmo_{order}_f32",
-                scheduled(floats.batch_matmul, [bind({"rows": 1, "down": down, "across": 1 - down}), jam("n", 4)]),
-                MATMUL_F32,
-            )
-            for order, down in (("matmul", 1), ("transposed_matmul", 0))
+        LibraryKernel(
+            "matmul_f32",
+            scheduled(floats.batch_matmul, [bind({"rows": 1}), jam("n", 4)]),
+            {name: given for name, given in MATMUL_F32.items() if name not in {"down", "across"}},
+            _inlined("int32_t down, int32_t across"),
+            calls={
+                HEAD.format("tmo_matmul_f32"): "k, window, out, 1, 0",
+                HEAD.format("tmo_transposed_matmul_f32"): "k, window, out, 0, 1",
+            },
         ),
         LibraryKernel(
             "tmo_depthwise_f32",

@@ -3,7 +3,7 @@
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 
-void tmo_logistic_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+static TMO_ALWAYS_INLINE void curve_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out, int32_t bits, int32_t right, int32_t centre) {
   static const int16_t table[] = {0, 683, 1365, 2045, 2725, 3401, 4075, 4745, 5412, 6073, 6730, 7381, 8026, 8664, 9296, 9920, 10536, 11144,
     11743, 12334, 12915, 13487, 14049, 14601, 15143, 15675, 16196, 16707, 17207, 17696, 18174, 18641, 19097, 19543, 19977, 20401, 20813,
     21215, 21606, 21987, 22357, 22717, 23066, 23406, 23735, 24055, 24365, 24665, 24956, 25239, 25512, 25776, 26032, 26280, 26520, 26751,
@@ -23,97 +23,47 @@ void tmo_logistic_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out
   const uint32_t n = k->out_width * k->out_channels / 2;
   const int32_t multiplier = k->multipliers[0], shift = k->shifts[0];
   int32_t r1 = (int32_t)((uint32_t)0 - (uint32_t)(int32_t)(shift)), r2 = (int32_t)((uint32_t)1 << r1), r3 = (r2 >> 1),
-          r4 = (int32_t)((uint32_t)255 << 9), r5 = (int32_t)((uint32_t)r4 - (uint32_t)1), r6 = (int32_t)((uint32_t)1 << 10), r7 = (r6 >> 1),
-          r8 = (int32_t)((uint32_t)r7 + (uint32_t)16777216);
+          r4 = (int32_t)((uint32_t)255 << (int32_t)(bits)), r5 = (int32_t)((uint32_t)r4 - (uint32_t)1),
+          r6 = (int32_t)((uint32_t)1 << (int32_t)(right)), r7 = (r6 >> 1), r8 = (int32_t)((uint32_t)r7 + (uint32_t)(int32_t)(centre));
   uint32_t i = 0;
   for (; i + 2 <= n; i += 2) {
     int32_t r9_0 = tmo_int16_at(&x[(int32_t)(2 * (i))]), r10_0 = (int32_t)((uint32_t)r9_0 * (uint32_t)(int32_t)(multiplier)),
             r11_0 = (int32_t)((uint32_t)r10_0 + (uint32_t)r3), r12_0 = (r11_0 >> r1), r13_0 = (int32_t)((uint32_t)0 - (uint32_t)r12_0),
-            r14_0 = (r12_0 > r13_0 ? r12_0 : r13_0), r15_0 = (r14_0 < r5 ? r14_0 : r5), r16_0 = (r15_0 >> 9),
-            r17_0 = (int32_t)((uint32_t)1 << 9), r18_0 = (int32_t)((uint32_t)r17_0 - (uint32_t)1), r19_0 = (r15_0 & r18_0),
+            r14_0 = (r12_0 > r13_0 ? r12_0 : r13_0), r15_0 = (r14_0 < r5 ? r14_0 : r5), r16_0 = (r15_0 >> (int32_t)(bits)),
+            r17_0 = (int32_t)((uint32_t)1 << (int32_t)(bits)), r18_0 = (int32_t)((uint32_t)r17_0 - (uint32_t)1), r19_0 = (r15_0 & r18_0),
             r20_0 = table[0 + r16_0], r21_0 = table[1 + r16_0], r22_0 = (int32_t)((uint32_t)r21_0 - (uint32_t)r20_0),
-            r23_0 = (int32_t)((uint32_t)r22_0 * (uint32_t)r19_0), r24_0 = (int32_t)((uint32_t)r20_0 << 9),
+            r23_0 = (int32_t)((uint32_t)r22_0 * (uint32_t)r19_0), r24_0 = (int32_t)((uint32_t)r20_0 << (int32_t)(bits)),
             r25_0 = (int32_t)((uint32_t)r24_0 + (uint32_t)r23_0), r26_0 = (int32_t)((uint32_t)-1 - (uint32_t)r25_0), r27_0 = (r12_0 < 0),
-            r28_0 = (r27_0 ? r26_0 : r25_0), r29_0 = (int32_t)((uint32_t)r28_0 + (uint32_t)r8), r30_0 = (r29_0 >> 10), r31_0 = r30_0;
+            r28_0 = (r27_0 ? r26_0 : r25_0), r29_0 = (int32_t)((uint32_t)r28_0 + (uint32_t)r8), r30_0 = (r29_0 >> (int32_t)(right)),
+            r31_0 = r30_0;
     tmo_put_int16(&y[(int32_t)(2 * (i))], r31_0);
     int32_t r9_1 = tmo_int16_at(&x[(int32_t)(2 * (1 + i))]), r10_1 = (int32_t)((uint32_t)r9_1 * (uint32_t)(int32_t)(multiplier)),
             r11_1 = (int32_t)((uint32_t)r10_1 + (uint32_t)r3), r12_1 = (r11_1 >> r1), r13_1 = (int32_t)((uint32_t)0 - (uint32_t)r12_1),
-            r14_1 = (r12_1 > r13_1 ? r12_1 : r13_1), r15_1 = (r14_1 < r5 ? r14_1 : r5), r16_1 = (r15_1 >> 9),
-            r17_1 = (int32_t)((uint32_t)1 << 9), r18_1 = (int32_t)((uint32_t)r17_1 - (uint32_t)1), r19_1 = (r15_1 & r18_1),
+            r14_1 = (r12_1 > r13_1 ? r12_1 : r13_1), r15_1 = (r14_1 < r5 ? r14_1 : r5), r16_1 = (r15_1 >> (int32_t)(bits)),
+            r17_1 = (int32_t)((uint32_t)1 << (int32_t)(bits)), r18_1 = (int32_t)((uint32_t)r17_1 - (uint32_t)1), r19_1 = (r15_1 & r18_1),
             r20_1 = table[0 + r16_1], r21_1 = table[1 + r16_1], r22_1 = (int32_t)((uint32_t)r21_1 - (uint32_t)r20_1),
-            r23_1 = (int32_t)((uint32_t)r22_1 * (uint32_t)r19_1), r24_1 = (int32_t)((uint32_t)r20_1 << 9),
+            r23_1 = (int32_t)((uint32_t)r22_1 * (uint32_t)r19_1), r24_1 = (int32_t)((uint32_t)r20_1 << (int32_t)(bits)),
             r25_1 = (int32_t)((uint32_t)r24_1 + (uint32_t)r23_1), r26_1 = (int32_t)((uint32_t)-1 - (uint32_t)r25_1), r27_1 = (r12_1 < 0),
-            r28_1 = (r27_1 ? r26_1 : r25_1), r29_1 = (int32_t)((uint32_t)r28_1 + (uint32_t)r8), r30_1 = (r29_1 >> 10), r31_1 = r30_1;
+            r28_1 = (r27_1 ? r26_1 : r25_1), r29_1 = (int32_t)((uint32_t)r28_1 + (uint32_t)r8), r30_1 = (r29_1 >> (int32_t)(right)),
+            r31_1 = r30_1;
     tmo_put_int16(&y[(int32_t)(2 * (1 + i))], r31_1);
   }
   for (; i < n; ++i) {
     int32_t r9 = tmo_int16_at(&x[(int32_t)(2 * (i))]), r10 = (int32_t)((uint32_t)r9 * (uint32_t)(int32_t)(multiplier)),
             r11 = (int32_t)((uint32_t)r10 + (uint32_t)r3), r12 = (r11 >> r1), r13 = (int32_t)((uint32_t)0 - (uint32_t)r12),
-            r14 = (r12 > r13 ? r12 : r13), r15 = (r14 < r5 ? r14 : r5), r16 = (r15 >> 9), r17 = (int32_t)((uint32_t)1 << 9),
-            r18 = (int32_t)((uint32_t)r17 - (uint32_t)1), r19 = (r15 & r18), r20 = table[0 + r16], r21 = table[1 + r16],
-            r22 = (int32_t)((uint32_t)r21 - (uint32_t)r20), r23 = (int32_t)((uint32_t)r22 * (uint32_t)r19),
-            r24 = (int32_t)((uint32_t)r20 << 9), r25 = (int32_t)((uint32_t)r24 + (uint32_t)r23),
-            r26 = (int32_t)((uint32_t)-1 - (uint32_t)r25), r27 = (r12 < 0), r28 = (r27 ? r26 : r25),
-            r29 = (int32_t)((uint32_t)r28 + (uint32_t)r8), r30 = (r29 >> 10), r31 = r30;
+            r14 = (r12 > r13 ? r12 : r13), r15 = (r14 < r5 ? r14 : r5), r16 = (r15 >> (int32_t)(bits)),
+            r17 = (int32_t)((uint32_t)1 << (int32_t)(bits)), r18 = (int32_t)((uint32_t)r17 - (uint32_t)1), r19 = (r15 & r18),
+            r20 = table[0 + r16], r21 = table[1 + r16], r22 = (int32_t)((uint32_t)r21 - (uint32_t)r20),
+            r23 = (int32_t)((uint32_t)r22 * (uint32_t)r19), r24 = (int32_t)((uint32_t)r20 << (int32_t)(bits)),
+            r25 = (int32_t)((uint32_t)r24 + (uint32_t)r23), r26 = (int32_t)((uint32_t)-1 - (uint32_t)r25), r27 = (r12 < 0),
+            r28 = (r27 ? r26 : r25), r29 = (int32_t)((uint32_t)r28 + (uint32_t)r8), r30 = (r29 >> (int32_t)(right)), r31 = r30;
     tmo_put_int16(&y[(int32_t)(2 * (i))], r31);
   }
 }
 
-void tmo_tanh_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  static const int16_t table[] = {0, 683, 1365, 2045, 2725, 3401, 4075, 4745, 5412, 6073, 6730, 7381, 8026, 8664, 9296, 9920, 10536, 11144,
-    11743, 12334, 12915, 13487, 14049, 14601, 15143, 15675, 16196, 16707, 17207, 17696, 18174, 18641, 19097, 19543, 19977, 20401, 20813,
-    21215, 21606, 21987, 22357, 22717, 23066, 23406, 23735, 24055, 24365, 24665, 24956, 25239, 25512, 25776, 26032, 26280, 26520, 26751,
-    26975, 27191, 27400, 27602, 27797, 27985, 28167, 28342, 28511, 28673, 28831, 28982, 29128, 29268, 29404, 29534, 29660, 29781, 29898,
-    30010, 30118, 30222, 30322, 30418, 30511, 30600, 30686, 30768, 30847, 30923, 30997, 31067, 31135, 31200, 31262, 31322, 31380, 31436,
-    31489, 31540, 31589, 31637, 31682, 31726, 31768, 31808, 31846, 31884, 31919, 31953, 31986, 32018, 32048, 32077, 32105, 32132, 32158,
-    32182, 32206, 32229, 32251, 32271, 32292, 32311, 32329, 32347, 32364, 32381, 32396, 32411, 32426, 32440, 32453, 32466, 32478, 32490,
-    32501, 32512, 32523, 32533, 32542, 32551, 32560, 32569, 32577, 32584, 32592, 32599, 32606, 32613, 32619, 32625, 32631, 32636, 32642,
-    32647, 32652, 32657, 32661, 32665, 32670, 32674, 32677, 32681, 32685, 32688, 32691, 32694, 32697, 32700, 32703, 32706, 32708, 32711,
-    32713, 32715, 32717, 32720, 32721, 32723, 32725, 32727, 32729, 32730, 32732, 32733, 32735, 32736, 32737, 32739, 32740, 32741, 32742,
-    32743, 32744, 32745, 32746, 32747, 32748, 32749, 32749, 32750, 32751, 32752, 32752, 32753, 32754, 32754, 32755, 32755, 32756, 32756,
-    32757, 32757, 32758, 32758, 32758, 32759, 32759, 32760, 32760, 32760, 32761, 32761, 32761, 32761, 32762, 32762, 32762, 32762, 32763,
-    32763, 32763, 32763, 32763, 32764, 32764, 32764, 32764, 32764, 32764, 32765, 32765, 32765, 32765, 32765, 32765, 32765, 32765, 32766,
-    32766, 32766, 32766, 32766, 32766, 32766, 32766, 32766, 32766, 32767};
-  const int8_t *const x = window->pixels[0];
-  int8_t *const y = out;
-  const uint32_t n = k->out_width * k->out_channels / 2;
-  const int32_t multiplier = k->multipliers[0], shift = k->shifts[0];
-  int32_t r1 = (int32_t)((uint32_t)0 - (uint32_t)(int32_t)(shift)), r2 = (int32_t)((uint32_t)1 << r1), r3 = (r2 >> 1),
-          r4 = (int32_t)((uint32_t)255 << 8), r5 = (int32_t)((uint32_t)r4 - (uint32_t)1), r6 = (int32_t)((uint32_t)1 << 8), r7 = (r6 >> 1),
-          r8 = (int32_t)((uint32_t)r7 + (uint32_t)0);
-  uint32_t i = 0;
-  for (; i + 2 <= n; i += 2) {
-    int32_t r9_0 = tmo_int16_at(&x[(int32_t)(2 * (i))]), r10_0 = (int32_t)((uint32_t)r9_0 * (uint32_t)(int32_t)(multiplier)),
-            r11_0 = (int32_t)((uint32_t)r10_0 + (uint32_t)r3), r12_0 = (r11_0 >> r1), r13_0 = (int32_t)((uint32_t)0 - (uint32_t)r12_0),
-            r14_0 = (r12_0 > r13_0 ? r12_0 : r13_0), r15_0 = (r14_0 < r5 ? r14_0 : r5), r16_0 = (r15_0 >> 8),
-            r17_0 = (int32_t)((uint32_t)1 << 8), r18_0 = (int32_t)((uint32_t)r17_0 - (uint32_t)1), r19_0 = (r15_0 & r18_0),
-            r20_0 = table[0 + r16_0], r21_0 = table[1 + r16_0], r22_0 = (int32_t)((uint32_t)r21_0 - (uint32_t)r20_0),
-            r23_0 = (int32_t)((uint32_t)r22_0 * (uint32_t)r19_0), r24_0 = (int32_t)((uint32_t)r20_0 << 8),
-            r25_0 = (int32_t)((uint32_t)r24_0 + (uint32_t)r23_0), r26_0 = (int32_t)((uint32_t)-1 - (uint32_t)r25_0), r27_0 = (r12_0 < 0),
-            r28_0 = (r27_0 ? r26_0 : r25_0), r29_0 = (int32_t)((uint32_t)r28_0 + (uint32_t)r8), r30_0 = (r29_0 >> 8), r31_0 = r30_0;
-    tmo_put_int16(&y[(int32_t)(2 * (i))], r31_0);
-    int32_t r9_1 = tmo_int16_at(&x[(int32_t)(2 * (1 + i))]), r10_1 = (int32_t)((uint32_t)r9_1 * (uint32_t)(int32_t)(multiplier)),
-            r11_1 = (int32_t)((uint32_t)r10_1 + (uint32_t)r3), r12_1 = (r11_1 >> r1), r13_1 = (int32_t)((uint32_t)0 - (uint32_t)r12_1),
-            r14_1 = (r12_1 > r13_1 ? r12_1 : r13_1), r15_1 = (r14_1 < r5 ? r14_1 : r5), r16_1 = (r15_1 >> 8),
-            r17_1 = (int32_t)((uint32_t)1 << 8), r18_1 = (int32_t)((uint32_t)r17_1 - (uint32_t)1), r19_1 = (r15_1 & r18_1),
-            r20_1 = table[0 + r16_1], r21_1 = table[1 + r16_1], r22_1 = (int32_t)((uint32_t)r21_1 - (uint32_t)r20_1),
-            r23_1 = (int32_t)((uint32_t)r22_1 * (uint32_t)r19_1), r24_1 = (int32_t)((uint32_t)r20_1 << 8),
-            r25_1 = (int32_t)((uint32_t)r24_1 + (uint32_t)r23_1), r26_1 = (int32_t)((uint32_t)-1 - (uint32_t)r25_1), r27_1 = (r12_1 < 0),
-            r28_1 = (r27_1 ? r26_1 : r25_1), r29_1 = (int32_t)((uint32_t)r28_1 + (uint32_t)r8), r30_1 = (r29_1 >> 8), r31_1 = r30_1;
-    tmo_put_int16(&y[(int32_t)(2 * (1 + i))], r31_1);
-  }
-  for (; i < n; ++i) {
-    int32_t r9 = tmo_int16_at(&x[(int32_t)(2 * (i))]), r10 = (int32_t)((uint32_t)r9 * (uint32_t)(int32_t)(multiplier)),
-            r11 = (int32_t)((uint32_t)r10 + (uint32_t)r3), r12 = (r11 >> r1), r13 = (int32_t)((uint32_t)0 - (uint32_t)r12),
-            r14 = (r12 > r13 ? r12 : r13), r15 = (r14 < r5 ? r14 : r5), r16 = (r15 >> 8), r17 = (int32_t)((uint32_t)1 << 8),
-            r18 = (int32_t)((uint32_t)r17 - (uint32_t)1), r19 = (r15 & r18), r20 = table[0 + r16], r21 = table[1 + r16],
-            r22 = (int32_t)((uint32_t)r21 - (uint32_t)r20), r23 = (int32_t)((uint32_t)r22 * (uint32_t)r19),
-            r24 = (int32_t)((uint32_t)r20 << 8), r25 = (int32_t)((uint32_t)r24 + (uint32_t)r23),
-            r26 = (int32_t)((uint32_t)-1 - (uint32_t)r25), r27 = (r12 < 0), r28 = (r27 ? r26 : r25),
-            r29 = (int32_t)((uint32_t)r28 + (uint32_t)r8), r30 = (r29 >> 8), r31 = r30;
-    tmo_put_int16(&y[(int32_t)(2 * (i))], r31);
-  }
-}
+void tmo_logistic_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { curve_s16(k, window, out, 9, 10, 1 << 24); }
+
+void tmo_tanh_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { curve_s16(k, window, out, 8, 8, 0); }
 
 void tmo_softmax_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   static const int16_t exponential[] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3,

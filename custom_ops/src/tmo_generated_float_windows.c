@@ -5,7 +5,7 @@
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 
-void tmo_matmul_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+static TMO_ALWAYS_INLINE void matmul_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out, int32_t down, int32_t across) {
   const int8_t *const left = window->pixels[0];
   const int8_t *const *const right = window->pixels + 1;
   int8_t *const y = out;
@@ -15,9 +15,11 @@ void tmo_matmul_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
     for (; n + 4 <= columns; n += 4) {
       float r1_0 = tmo_as_float(0), r1_1 = tmo_as_float(0), r1_2 = tmo_as_float(0), r1_3 = tmo_as_float(0);
       for (uint32_t i = 0; i < depth; ++i) {
-        float r2 = tmo_float32_at(&left[(int32_t)(4 * (depth * m + i))]), r3_0 = tmo_float32_at(&right[i][(int32_t)(4 * (n))]),
-              r3_1 = tmo_float32_at(&right[i][(int32_t)(4 * (1 + n))]), r3_2 = tmo_float32_at(&right[i][(int32_t)(4 * (2 + n))]),
-              r3_3 = tmo_float32_at(&right[i][(int32_t)(4 * (3 + n))]);
+        float r2 = tmo_float32_at(&left[(int32_t)(4 * (depth * m + i))]),
+              r3_0 = tmo_float32_at(&right[across * n + down * i][(int32_t)(4 * (across * i + down * n))]),
+              r3_1 = tmo_float32_at(&right[across + across * n + down * i][(int32_t)(4 * (across * i + down + down * n))]),
+              r3_2 = tmo_float32_at(&right[2 * across + across * n + down * i][(int32_t)(4 * (across * i + 2 * down + down * n))]),
+              r3_3 = tmo_float32_at(&right[3 * across + across * n + down * i][(int32_t)(4 * (across * i + 3 * down + down * n))]);
         r1_0 = r1_0 + r2 * r3_0;
         r1_1 = r1_1 + r2 * r3_1;
         r1_2 = r1_2 + r2 * r3_2;
@@ -31,7 +33,8 @@ void tmo_matmul_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
     for (; n < columns; ++n) {
       float r1 = tmo_as_float(0);
       for (uint32_t i = 0; i < depth; ++i) {
-        float r2 = tmo_float32_at(&left[(int32_t)(4 * (depth * m + i))]), r3 = tmo_float32_at(&right[i][(int32_t)(4 * (n))]);
+        float r2 = tmo_float32_at(&left[(int32_t)(4 * (depth * m + i))]),
+              r3 = tmo_float32_at(&right[across * n + down * i][(int32_t)(4 * (across * i + down * n))]);
         r1 = r1 + r2 * r3;
       }
       tmo_put_float32(&y[(int32_t)(4 * (columns * m + n))], r1);
@@ -39,39 +42,9 @@ void tmo_matmul_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
   }
 }
 
-void tmo_transposed_matmul_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *const left = window->pixels[0];
-  const int8_t *const *const right = window->pixels + 1;
-  int8_t *const y = out;
-  const uint32_t depth = k->in_channels / 4, columns = k->out_channels / 4;
-  for (uint32_t m = 0; m < 1; ++m) {
-    uint32_t n = 0;
-    for (; n + 4 <= columns; n += 4) {
-      float r1_0 = tmo_as_float(0), r1_1 = tmo_as_float(0), r1_2 = tmo_as_float(0), r1_3 = tmo_as_float(0);
-      for (uint32_t i = 0; i < depth; ++i) {
-        float r2 = tmo_float32_at(&left[(int32_t)(4 * (depth * m + i))]), r3_0 = tmo_float32_at(&right[n][(int32_t)(4 * (i))]),
-              r3_1 = tmo_float32_at(&right[1 + n][(int32_t)(4 * (i))]), r3_2 = tmo_float32_at(&right[2 + n][(int32_t)(4 * (i))]),
-              r3_3 = tmo_float32_at(&right[3 + n][(int32_t)(4 * (i))]);
-        r1_0 = r1_0 + r2 * r3_0;
-        r1_1 = r1_1 + r2 * r3_1;
-        r1_2 = r1_2 + r2 * r3_2;
-        r1_3 = r1_3 + r2 * r3_3;
-      }
-      tmo_put_float32(&y[(int32_t)(4 * (columns * m + n))], r1_0);
-      tmo_put_float32(&y[(int32_t)(4 * (1 + columns * m + n))], r1_1);
-      tmo_put_float32(&y[(int32_t)(4 * (2 + columns * m + n))], r1_2);
-      tmo_put_float32(&y[(int32_t)(4 * (3 + columns * m + n))], r1_3);
-    }
-    for (; n < columns; ++n) {
-      float r1 = tmo_as_float(0);
-      for (uint32_t i = 0; i < depth; ++i) {
-        float r2 = tmo_float32_at(&left[(int32_t)(4 * (depth * m + i))]), r3 = tmo_float32_at(&right[n][(int32_t)(4 * (i))]);
-        r1 = r1 + r2 * r3;
-      }
-      tmo_put_float32(&y[(int32_t)(4 * (columns * m + n))], r1);
-    }
-  }
-}
+void tmo_matmul_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { matmul_f32(k, window, out, 1, 0); }
+
+void tmo_transposed_matmul_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { matmul_f32(k, window, out, 0, 1); }
 
 void tmo_depthwise_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
   const int8_t *const *const x = window->pixels;
