@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard
 
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.language import (
@@ -35,6 +35,10 @@ from tflm_memopt.kernels.language import (
     product,
     statements,
 )
+
+Number: TypeAlias = Operand | int
+Span: TypeAlias = tuple[Number, Number]
+"""The least and the greatest value of a range."""
 
 
 @dataclass(slots=True)
@@ -123,33 +127,33 @@ class Builder:
         """Load a constant. by: register with the number of elements to skip, as in a table lookup."""
         return self._load(tensor, at, Memory.FLASH, by)
 
-    def rescale(self, value: Reg, multiplier: Operand, shift: Operand) -> Reg:
+    def rescale(self, value: Reg, multiplier: Number, shift: Number) -> Reg:
         """Return value * multiplier * 2^(shift - 31) with two roundings; multiplier >= 0."""
         return self.compute("rescale", Type.INT32, value, multiplier, shift)
 
-    def broadcast(self, kind: Type, value: Operand) -> Reg:
+    def broadcast(self, kind: Type, value: Number) -> Reg:
         """Copy a number or a register to a new register."""
         return self.compute("copy", kind, value)
 
-    def compute(self, op: str, kind: Type, *operands: Operand) -> Reg:
+    def compute(self, op: str, kind: Type, *operands: Number) -> Reg:
         """Return a new register with the result of an op that meaning.py defines."""
         to = self.reg_alloc(kind)
         self.assign(op, to, *operands)
         return to
 
-    def assign(self, op: str, to: Reg, *operands: Operand) -> None:
+    def assign(self, op: str, to: Reg, *operands: Number) -> None:
         """Emit `to` = op(operands)."""
-        self._say(Compute(op, to, operands))
+        self._say(Compute(op, to, tuple(o if isinstance(o, Reg) else Index.of(o) for o in operands)))
 
-    def dot(self, to: Reg, a: Operand, b: Operand) -> None:
+    def dot(self, to: Reg, a: Number, b: Number) -> None:
         """Add the product of a and b to a register."""
         self.assign("dot", to, a, b)
 
-    def update(self, op: str, to: Reg, *operands: Operand) -> None:
+    def update(self, op: str, to: Reg, *operands: Number) -> None:
         """Emit `to` = op(`to`, operands)."""
         self.assign(op, to, to, *operands)
 
-    def requantise(self, value: Reg, multiplier: Reg, shift: Reg, zero_point: Index, span: tuple[Index, Index]) -> Reg:
+    def requantise(self, value: Reg, multiplier: Reg, shift: Reg, zero_point: Index, span: Span) -> Reg:
         """Convert a sum to int8: value * multiplier * 2^(shift - 31) + zero_point, clamped.
 
         Source in TFLM: MultiplyByQuantizedMultiplier of kernels/internal/common.cc, with two roundings.
@@ -161,11 +165,11 @@ class Builder:
         """Return value * multiplier / 2^31, minus 1 if the value is negative. With saturated() after it, the function
         rounds twice, as TFLM does for right shifts.
         """
-        sign = self.compute("shift_right", Type.INT32, value, Index.of(31))
+        sign = self.compute("shift_right", Type.INT32, value, 31)
         x = self.compute("high_mul", Type.INT32, value, multiplier)
         return self.compute("add", Type.INT32, x, sign)
 
-    def saturated(self, value: Reg, right: Reg, zero_point: Index, span: tuple[Index, Index]) -> Reg:
+    def saturated(self, value: Reg, right: Reg, zero_point: Index, span: Span) -> Reg:
         """Convert the result of scaled() to int8: value / 2^right + zero_point, clamped."""
         x = self.compute("clip16", Type.INT16, value, right)
         x = self.compute("add16", Type.INT16, x, zero_point)
@@ -173,11 +177,11 @@ class Builder:
         x = self.compute("max", Type.INT8, x, span[0])
         return self.compute("min", Type.INT8, x, span[1])
 
-    def scale_right(self, value: Reg, multiplier: Operand, zero: Operand, right: Operand) -> Reg:
+    def scale_right(self, value: Reg, multiplier: Number, zero: Number, right: Number) -> Reg:
         """Return value * multiplier / 2^(31 + right) + zero with TFLM's two roundings."""
         return self.compute("scale_right", Type.INT32, value, multiplier, zero, right)
 
-    def clamp(self, value: Reg, span: tuple[Index, Index], kind: Type = Type.INT8) -> Reg:
+    def clamp(self, value: Reg, span: Span, kind: Type = Type.INT8) -> Reg:
         """Clamp to [low, high], as int8 or another type that holds these bounds."""
         x = self.compute("max", Type.INT32, value, span[0])
         return self.compute("copy", kind, self.compute("min", Type.INT32, x, span[1]))

@@ -6,16 +6,16 @@ fractional bits in addition to the sign. With at most 4095 channels no sum of ex
 
 from __future__ import annotations
 
-from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.language import Array, Index, Operand, Reg, Type
+from tflm_memopt.kernels.build import Builder, Number, kernel
+from tflm_memopt.kernels.language import Array, Index, Reg, Type
 
 INT32 = Type.INT32
 TABLE = 256
 QUARTER = 1 << 24
 FACTORS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)
 MOST = (1 << 31) - 1
-SQRT_HALF, MIDDLE = Index.of(1518500250), 1805811301
-INT8 = Index.of(-128), Index.of(127)
+SQRT_HALF, MIDDLE = 1518500250, 1805811301
+INT8 = -128, 127
 
 
 @kernel("y = table[x + 128]")
@@ -28,53 +28,53 @@ def lookup(b: Builder) -> None:
         b.ram_free(x, i)
 
 
-def _times(b: Builder, left: Operand, right: Operand) -> Reg:
+def _times(b: Builder, left: Number, right: Number) -> Reg:
     return b.compute("high_mul_signed", INT32, left, right)
 
 
-def _scaled(b: Builder, left: Operand, right: Operand) -> Reg:
+def _scaled(b: Builder, left: Number, right: Number) -> Reg:
     return b.compute("high_mul", INT32, left, right)
 
 
-def _sum(b: Builder, left: Operand, right: Operand) -> Reg:
+def _sum(b: Builder, left: Number, right: Number) -> Reg:
     return b.compute("add", INT32, left, right)
 
 
 def _exp_of_negative(b: Builder, a: Reg, factors: Array) -> Reg:
     """Return e^a for a <= 0, from Q5.26 to Q0.31: a series below 1/4, and one factor per bit for the rest."""
-    result = b.broadcast(INT32, Index.of(MOST))
-    with b.inside(b.compute("less", INT32, Index.of(-1), a), 1):  # e^0 is the initial result
-        low = b.compute("and", INT32, a, Index.of(QUARTER - 1))
-        fraction = b.compute("sub", INT32, low, Index.of(QUARTER))
+    result = b.broadcast(INT32, MOST)
+    with b.inside(b.compute("less", INT32, -1, a), 1):  # e^0 is the initial result
+        low = b.compute("and", INT32, a, QUARTER - 1)
+        fraction = b.compute("sub", INT32, low, QUARTER)
         rest = b.compute("sub", INT32, fraction, a)
-        b.assign("copy", result, _exp_of_small(b, b.compute("shift_left", INT32, fraction, Index.of(5))))
+        b.assign("copy", result, _exp_of_small(b, b.compute("shift_left", INT32, fraction, 5)))
         with b.loop("bit", len(FACTORS)) as bit:
-            there = b.compute("and", INT32, rest, b.compute("shift_left", INT32, Index.of(QUARTER), bit))
-            with b.inside(b.compute("less", INT32, there, Index.of(1)), 1):
+            there = b.compute("and", INT32, rest, b.compute("shift_left", INT32, QUARTER, bit))
+            with b.inside(b.compute("less", INT32, there, 1), 1):
                 b.update("high_mul", result, b.flash_load(factors, bit))
     return result
 
 
 def _exp_of_small(b: Builder, a: Reg) -> Reg:
     """Return e^a for a in [-1/4, 0) in Q0.31, by a Taylor series around -1/8."""
-    at_eighth, third = Index.of(1895147668), Index.of(715827883)
-    x = _sum(b, a, Index.of(1 << 28))
+    at_eighth, third = 1895147668, 715827883
+    x = _sum(b, a, 1 << 28)
     x2 = _times(b, x, x)
     x3, x4 = _times(b, x2, x), _times(b, x2, x2)
-    quartic = b.compute("round_shift", INT32, x4, Index.of(2))
+    quartic = b.compute("round_shift", INT32, x4, 2)
     cubic = _sum(b, _times(b, _sum(b, quartic, x3), third), x2)
-    polynomial = _sum(b, x, b.compute("round_shift", INT32, cubic, Index.of(1)))
+    polynomial = _sum(b, x, b.compute("round_shift", INT32, cubic, 1))
     return _sum(b, _times(b, polynomial, at_eighth), at_eighth)
 
 
 def _reciprocal_of_one_plus(b: Builder, a: Reg) -> Reg:
     """Return 1 / (1 + a) for a in [0, 1) in Q0.31, by three Newton-Raphson steps in Q2.29."""
-    half = _sum(b, b.compute("shift_right", INT32, a, Index.of(1)), Index.of(1 << 30))
-    x = _sum(b, _times(b, half, Index.of(-1010580540)), Index.of(1515870810))  # 48/17 - 32/17 * half
+    half = _sum(b, b.compute("shift_right", INT32, a, 1), 1 << 30)
+    x = _sum(b, _times(b, half, -1010580540), 1515870810)  # 48/17 - 32/17 * half
     for _ in range(3):
-        error = b.compute("sub", INT32, Index.of(1 << 29), _times(b, half, x))
-        x = _sum(b, x, b.compute("shift_left_saturated", INT32, _times(b, x, error), Index.of(2)))
-    return b.compute("shift_left_saturated", INT32, x, Index.of(1))
+        error = b.compute("sub", INT32, 1 << 29, _times(b, half, x))
+        x = _sum(b, x, b.compute("shift_left_saturated", INT32, _times(b, x, error), 2))
+    return b.compute("shift_left_saturated", INT32, x, 1)
 
 
 class Exponentials:
@@ -92,7 +92,7 @@ class Exponentials:
 
     def greatest(self, m: Index) -> Reg:
         """Return the maximum of a row."""
-        greatest = self.b.broadcast(INT32, Index.of(-128))
+        greatest = self.b.broadcast(INT32, -128)
         with self.b.loop("h", self.channels) as h:
             self.b.update("max", greatest, self.b.ram_load(self.x, m, h))
         return greatest
@@ -100,14 +100,14 @@ class Exponentials:
     def power(self, m: Index, i: Index, greatest: Reg) -> Reg:
         """Return e^(x - greatest) in Q0.31, or 0 if it is negligible."""
         b = self.b
-        below, power = b.compute("sub", INT32, b.ram_load(self.x, m, i), greatest), b.broadcast(INT32, Index.of(0))
+        below, power = b.compute("sub", INT32, b.ram_load(self.x, m, i), greatest), b.broadcast(INT32, 0)
         with b.inside(b.compute("less", INT32, below, self.diff_min), 1):
             b.assign("copy", power, _exp_of_negative(b, b.rescale(below, *self.scale), self.factors))
         return power
 
     def add(self, total: Reg, power: Reg) -> None:
         """Add an exponential to a sum in Q12.19."""
-        self.b.update("add", total, self.b.compute("round_shift", INT32, power, Index.of(12)))
+        self.b.update("add", total, self.b.compute("round_shift", INT32, power, 12))
 
 
 @kernel("y[m, k] = 256 * e^(x[m, k] - max) / sum over k of e^(x[m, k] - max) - 128")
@@ -115,7 +115,7 @@ def softmax(b: Builder) -> None:
     row = Exponentials(b)
     with b.loop("m", row.rows) as m:
         greatest = row.greatest(m)
-        total, scale, right = (b.broadcast(INT32, Index.of(0)) for _ in range(3))
+        total, scale, right = (b.broadcast(INT32, 0) for _ in range(3))
         # the loop body runs twice: first it sums up the exponentials, then it divides them by the sum
         with b.loop("turn", 2) as turn:
             with b.loop("i", row.channels) as i:
@@ -124,12 +124,12 @@ def softmax(b: Builder) -> None:
                     row.add(total, power)
                 with b.inside(turn - 1, 1):
                     share = b.compute("round_shift", INT32, _scaled(b, scale, power), right)
-                    b.ram_store(row.y, b.clamp(b.compute("sub", INT32, share, Index.of(128)), INT8), m, i)
+                    b.ram_store(row.y, b.clamp(b.compute("sub", INT32, share, 128), INT8), m, i)
             with b.inside(turn, 1):
                 zeros = b.compute("zeros_above", INT32, total)
-                mantissa = b.compute("and", INT32, b.compute("shift_left", INT32, total, zeros), Index.of(MOST))
+                mantissa = b.compute("and", INT32, b.compute("shift_left", INT32, total, zeros), MOST)
                 b.assign("copy", scale, _reciprocal_of_one_plus(b, mantissa))
-                b.assign("min", right, b.compute("sub", INT32, Index.of(35), zeros), Index.of(31))
+                b.assign("min", right, b.compute("sub", INT32, 35, zeros), 31)
         b.ram_free(row.x, m)
 
 
@@ -139,32 +139,32 @@ def _log_of(b: Builder, total: Reg) -> Reg:
     kernels/internal/common.h.
     """
 
-    def shifted(value: Reg, left: Operand) -> Reg:
+    def shifted(value: Reg, left: Number) -> Reg:
         return b.compute("shift_left_saturated", INT32, value, left)
 
     def zeros(value: Reg) -> Reg:
-        return b.compute("sub", INT32, b.compute("zeros_above", INT32, value), Index.of(1))
+        return b.compute("sub", INT32, b.compute("zeros_above", INT32, value), 1)
 
     def power(highest: int, left: Reg, further: int) -> Reg:
         """Return highest - left, the number of integer bits above 1, plus an offset, in Q6.25."""
-        whole = b.compute("sub", INT32, Index.of(highest), left)
-        return _sum(b, b.compute("mul", INT32, whole, Index.of(1 << 25)), Index.of(further))
+        whole = b.compute("sub", INT32, highest, left)
+        return _sum(b, b.compute("mul", INT32, whole, 1 << 25), further)
 
-    a = b.compute("max", INT32, total, Index.of(1))  # a damaged program may give any total
+    a = b.compute("max", INT32, total, 1)  # a damaged program may give any total
     up, up_half = zeros(a), zeros(_times(b, a, SQRT_HALF))
-    whole, half = shifted(_times(b, shifted(a, up), SQRT_HALF), Index.of(1)), shifted(a, up_half)
+    whole, half = shifted(_times(b, shifted(a, up), SQRT_HALF), 1), shifted(a, up_half)
     r = b.compute("min", INT32, whole, half)
     exponent = b.compute("max", INT32, power(11, up, 1 << 23), power(12, up_half, -(1 << 23)))
 
-    p = _sum(b, b.compute("shift_right", INT32, r, Index.of(1)), Index.of((MIDDLE >> 1) + 1))
-    q = b.compute("shift_left", INT32, b.compute("sub", INT32, r, Index.of(MIDDLE)), Index.of(1))
+    p = _sum(b, b.compute("shift_right", INT32, r, 1), (MIDDLE >> 1) + 1)
+    q = b.compute("shift_left", INT32, b.compute("sub", INT32, r, MIDDLE), 1)
     q2 = _times(b, q, q)
-    numerator = _sum(b, _times(b, q, r), _times(b, _times(b, q, q2), Index.of(117049297)))
-    inner = _sum(b, _sum(b, q, Index.of(1057819769)), _times(b, q2, Index.of(127690142)))
-    denominator = _sum(b, _times(b, p, inner), _times(b, q, Index.of(638450708)))
-    small = b.compute("round_shift", INT32, numerator, Index.of(6))
+    numerator = _sum(b, _times(b, q, r), _times(b, _times(b, q, q2), 117049297))
+    inner = _sum(b, _sum(b, q, 1057819769), _times(b, q2, 127690142))
+    denominator = _sum(b, _times(b, p, inner), _times(b, q, 638450708))
+    small = b.compute("round_shift", INT32, numerator, 6)
     fraction = _times(b, small, _reciprocal_of_one_plus(b, denominator))
-    return shifted(_sum(b, _times(b, exponent, Index.of(1488522236)), fraction), Index.of(1))  # times ln(2)
+    return shifted(_sum(b, _times(b, exponent, 1488522236), fraction), 1)  # times ln(2)
 
 
 @kernel("y[m, k] = 16 * (x[m, k] - max - ln(sum over k of e^(x[m, k] - max))) + 127")
@@ -172,19 +172,17 @@ def log_softmax(b: Builder) -> None:
     row = Exponentials(b)
     back = b.parameters("back", "back_shift")
     with b.loop("m", row.rows) as m:
-        greatest, total = row.greatest(m), b.broadcast(INT32, Index.of(0))
+        greatest, total = row.greatest(m), b.broadcast(INT32, 0)
         with b.loop("i", row.channels) as i:
             row.add(total, row.power(m, i, greatest))
         log = _log_of(b, total)
-        least = b.rescale(
-            _sum(b, log, Index.of(-MOST - 1)), *back
-        )  # the difference of a larger number and `log` fits an int32
+        least = b.rescale(_sum(b, log, -MOST - 1), *back)  # the difference of a larger number and `log` fits an int32
         with b.loop("j", row.channels) as j:
             below = b.compute("sub", INT32, b.ram_load(row.x, m, j), greatest)
             far = b.compute("sub", INT32, b.rescale(below, *row.scale), log)
-            value = _sum(b, b.compute("round_shift", INT32, far, Index.of(22)), Index.of(127))
+            value = _sum(b, b.compute("round_shift", INT32, far, 22), 127)
             small = b.compute("less", INT32, below, row.diff_min)
-            value = b.compute("select", INT32, b.compute("less", INT32, least, below), value, Index.of(-128))
-            value = b.compute("select", INT32, small, Index.of(-128), value)
+            value = b.compute("select", INT32, b.compute("less", INT32, least, below), value, -128)
+            value = b.compute("select", INT32, small, -128, value)
             b.ram_store(row.y, b.clamp(value, INT8), m, j)
         b.ram_free(row.x, m)

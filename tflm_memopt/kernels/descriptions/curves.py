@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.language import Array, Index, Operand, Reg, Type
+from tflm_memopt.kernels.build import Builder, Number, kernel
+from tflm_memopt.kernels.language import Array, Reg, Type
 
 INT32 = Type.INT32
 ONE_MORE = (
@@ -63,11 +63,11 @@ RECIPROCAL = interpolation_table(float(np.float32(1) / RANGE), -32768, lambda x:
 """Table of 1 / (1 + x) for x in [0, 1]."""
 
 
-def _interpolated(b: Builder, table: Array, x: Reg, bits: Operand) -> tuple[Reg, Reg]:
+def _interpolated(b: Builder, table: Array, x: Reg, bits: Number) -> tuple[Reg, Reg]:
     """Interpolate in a table at x / 2^bits: return the lower entry, and the slope times the low `bits` bits of x."""
     index = b.compute("shift_right", INT32, x, bits)
-    one = b.compute("shift_left", INT32, Index.of(1), bits)
-    rest = b.compute("and", INT32, x, b.compute("sub", INT32, one, Index.of(1)))
+    one = b.compute("shift_left", INT32, 1, bits)
+    rest = b.compute("and", INT32, x, b.compute("sub", INT32, one, 1))
     entry, following = (b.flash_load(table, further, by=index) for further in (0, 1))
     return entry, b.compute("mul", INT32, b.compute("sub", INT32, following, entry), rest)
 
@@ -79,19 +79,19 @@ def curve_s16(b: Builder) -> None:
     multiplier, shift, bits, centre, right = b.parameters("multiplier", "shift", "bits", "centre", "right")
     x, y = b.ram("x", Type.INT16, n), b.output("y", Type.INT16, n)
     table = b.table("table", Type.INT16, tuple(value - (1 << 15) for value in SIGMOID))
-    down = b.compute("sub", INT32, Index.of(0), shift)
-    half = b.compute("shift_right", INT32, b.compute("shift_left", INT32, Index.of(1), down), Index.of(1))
-    level = b.compute("sub", INT32, b.compute("shift_left", INT32, Index.of(255), bits), Index.of(1))
-    middle = b.compute("shift_right", INT32, b.compute("shift_left", INT32, Index.of(1), right), Index.of(1))
+    down = b.compute("sub", INT32, 0, shift)
+    half = b.compute("shift_right", INT32, b.compute("shift_left", INT32, 1, down), 1)
+    level = b.compute("sub", INT32, b.compute("shift_left", INT32, 255, bits), 1)
+    middle = b.compute("shift_right", INT32, b.compute("shift_left", INT32, 1, right), 1)
     middle = b.compute("add", INT32, middle, centre)
     with b.loop("i", n) as i:
         product = b.compute("mul", INT32, b.ram_load(x, i), multiplier)
         scaled = b.compute("shift_right", INT32, b.compute("add", INT32, product, half), down)
-        size = b.compute("max", INT32, scaled, b.compute("sub", INT32, Index.of(0), scaled))
+        size = b.compute("max", INT32, scaled, b.compute("sub", INT32, 0, scaled))
         entry, further = _interpolated(b, table, b.compute("min", INT32, size, level), bits)
         value = b.compute("add", INT32, b.compute("shift_left", INT32, entry, bits), further)
-        mirrored = b.compute("sub", INT32, Index.of(-1), value)
-        value = b.compute("select", INT32, b.compute("less", INT32, scaled, Index.of(0)), mirrored, value)
+        mirrored = b.compute("sub", INT32, -1, value)
+        value = b.compute("select", INT32, b.compute("less", INT32, scaled, 0), mirrored, value)
         value = b.compute("shift_right", INT32, b.compute("add", INT32, value, middle), right)
         b.ram_store(y, b.broadcast(Type.INT16, value), i)
         b.ram_free(x, i)
@@ -99,10 +99,10 @@ def curve_s16(b: Builder) -> None:
 
 def _looked_up(b: Builder, table: Array, value: Reg) -> Reg:
     """Return LUTLookup of a value that saturates to int16."""
-    value = b.compute("min", INT32, b.compute("max", INT32, value, Index.of(-32768)), Index.of(32767))
-    from_zero = b.compute("add", INT32, value, Index.of(32768))
-    entry, further = _interpolated(b, table, from_zero, Index.of(7))
-    further = b.compute("shift_right", INT32, b.compute("add", INT32, further, Index.of(64)), Index.of(7))
+    value = b.compute("min", INT32, b.compute("max", INT32, value, -32768), 32767)
+    from_zero = b.compute("add", INT32, value, 32768)
+    entry, further = _interpolated(b, table, from_zero, 7)
+    further = b.compute("shift_right", INT32, b.compute("add", INT32, further, 64), 7)
     return b.compute("add", INT32, entry, further)
 
 
@@ -117,25 +117,25 @@ def softmax_s16(b: Builder) -> None:
         b.table(name, Type.INT16, values) for name, values in (("exponential", EXPONENTIAL), ("reciprocal", RECIPROCAL))
     )
     with b.loop("m", rows) as m:
-        greatest, total = (b.broadcast(INT32, Index.of(value)) for value in (-32768, 0))
+        greatest, total = (b.broadcast(INT32, value) for value in (-32768, 0))
         with b.loop("h", channels) as h:
             b.update("max", greatest, b.ram_load(x, m, h))
         with b.loop("i", channels) as i:
             below = b.compute("sub", INT32, b.ram_load(x, m, i), greatest)
-            scaled = b.compute("add", INT32, b.rescale(below, multiplier, shift), Index.of(32767))
+            scaled = b.compute("add", INT32, b.rescale(below, multiplier, shift), 32767)
             power = _looked_up(b, exponential, scaled)
             b.update("add", total, power)
             b.ram_store(powers, b.broadcast(Type.INT16, power), m, i)
         zeros = b.compute("zeros_above", INT32, total)
-        mantissa = b.compute("shift_left", INT32, total, b.compute("sub", INT32, zeros, Index.of(1)))
-        mantissa = b.compute("add", INT32, b.compute("shift_right", INT32, mantissa, Index.of(13)), Index.of(1))
-        mantissa = b.compute("shift_right", INT32, mantissa, Index.of(1))
-        factor = _looked_up(b, reciprocal, b.compute("sub", INT32, mantissa, Index.of(98304)))
-        right = b.compute("sub", INT32, Index.of(31), zeros)
-        last = b.compute("sub", INT32, right, Index.of(1))
-        half = b.compute("shift_left", INT32, Index.of(1), last)
+        mantissa = b.compute("shift_left", INT32, total, b.compute("sub", INT32, zeros, 1))
+        mantissa = b.compute("add", INT32, b.compute("shift_right", INT32, mantissa, 13), 1)
+        mantissa = b.compute("shift_right", INT32, mantissa, 1)
+        factor = _looked_up(b, reciprocal, b.compute("sub", INT32, mantissa, 98304))
+        right = b.compute("sub", INT32, 31, zeros)
+        last = b.compute("sub", INT32, right, 1)
+        half = b.compute("shift_left", INT32, 1, last)
         with b.loop("j", channels) as j:
             product = b.compute("mul", INT32, b.ram_load(powers, m, j), factor)
             share = b.compute("shift_right", INT32, b.compute("add", INT32, product, half), right)
-            b.ram_store(y, b.clamp(share, (Index.of(0), Index.of(32767)), Type.INT16), m, j)
+            b.ram_store(y, b.clamp(share, (0, 32767), Type.INT16), m, j)
         b.ram_free(x, m)

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.language import Array, Index, KernelProgram, Operand, Reg, Type
+from tflm_memopt.kernels.build import Builder, Number, kernel
+from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
 
 INT32 = Type.INT32
 LEFT_SHIFT = 20
@@ -34,7 +34,7 @@ def add(b: Builder) -> None:
         for tensor, zero, scale, right in ((x, zero_a, scale_a, right_a), (other, zero_b, scale_b, right_b)):
             wide = b.broadcast(Type.INT32, b.ram_load(tensor, i))
             wide = b.compute("sub", Type.INT32, wide, zero)
-            raised = b.compute("shift_left", Type.INT32, wide, Index.of(LEFT_SHIFT))
+            raised = b.compute("shift_left", Type.INT32, wide, LEFT_SHIFT)
             sides.append(scaled(raised, scale, right))
         total = scaled(b.compute("add", Type.INT32, *sides), scale_out, right_out)
         b.ram_store(y, b.clamp(b.compute("add", Type.INT32, total, zero_out), (low, high)), i)
@@ -55,14 +55,12 @@ def _packed_add(*, limited: bool) -> Callable[[Builder], None]:
             numbers = b.parameters(f"factor_{name}", f"offset_{name}")
             return b.compute("mul_add", INT32, b.ram_load(x, i), *numbers)
 
-        def scaled(value: Reg, name: str, zero: Operand) -> Reg:
+        def scaled(value: Reg, name: str, zero: Number) -> Reg:
             multiplier, right = b.parameters(f"scale_{name}", f"right_{name}")
             return b.scale_right(value, multiplier, zero, right)
 
         with b.loop("i", n) as i:
-            total = b.compute(
-                "add", INT32, raised(half, "half", i), scaled(raised(other, "other", i), "other", Index.of(0))
-            )
+            total = b.compute("add", INT32, raised(half, "half", i), scaled(raised(other, "other", i), "other", 0))
             total = scaled(total, "out", *b.parameters("zero_out"))
             if limited:
                 low, high = b.parameters("low", "high")
@@ -167,7 +165,7 @@ def _add(b: Builder, x: Reg, other: Reg) -> Reg:
 def _add_s16(b: Builder, x: Reg, other: Reg) -> Reg:
     low, high = b.parameters("low", "high")
     left, right = (
-        _rescaled(b, b.compute("shift_left", INT32, value, Index.of(LEFT_SHIFT_S16)), name)
+        _rescaled(b, b.compute("shift_left", INT32, value, LEFT_SHIFT_S16), name)
         for value, name in ((x, "x"), (other, "other"))
     )
     total = b.compute("add", INT32, left, _signed(b, right))
@@ -196,20 +194,20 @@ def _greater(b: Builder, x: Reg, other: Reg) -> Reg:
 def _compare(b: Builder, x: Reg, other: Reg) -> Reg:
     left, right = _raised(b, x, other)
     above, below = (b.compute("less", INT32, *pair) for pair in ((right, left), (left, right)))
-    bit = b.compute("add", INT32, b.compute("sub", INT32, above, below), Index.of(1))
+    bit = b.compute("add", INT32, b.compute("sub", INT32, above, below), 1)
     wanted = b.broadcast(INT32, *b.parameters("wanted"))
-    return b.compute("and", Type.INT8, b.compute("shift_right", INT32, wanted, bit), Index.of(1))
+    return b.compute("and", Type.INT8, b.compute("shift_right", INT32, wanted, bit), 1)
 
 
 def _prelu(b: Builder, x: Reg, other: Reg) -> Reg:
     value = _centred(b, x, "x")
-    negative = b.compute("less", INT32, value, Index.of(0))
+    negative = b.compute("less", INT32, value, 0)
     product = b.compute("mul", INT32, value, _centred(b, other, "other"))
     value = b.compute("select", INT32, negative, product, value)
     return _output(b, b.rescale(value, *_by_sign(b, negative)))
 
 
-def _by_sign(b: Builder, negative: Reg) -> tuple[Operand, Operand]:
+def _by_sign(b: Builder, negative: Reg) -> tuple[Reg, Reg]:
     """Return the multiplier and shift for a value, which depend on its sign."""
     scales, shifts = (b.parameters(f"{what}_positive", f"{what}_negative") for what in ("scale", "shift"))
     multiplier = b.compute("select", INT32, negative, scales[1], scales[0])
@@ -236,16 +234,14 @@ prelu = binary(
 )
 
 
-def _range(kind: Type) -> tuple[Index, Index]:
-    return Index.of(kind.least), Index.of(-1 - kind.least)
+def _range(kind: Type) -> tuple[int, int]:
+    return kind.least, -1 - kind.least
 
 
 def _leaky_relu(b: Builder, x: Reg) -> Reg:
-    multiplier, shift = _by_sign(b, b.compute("less", INT32, x, Index.of(0)))
-    turned = b.compute("less", INT32, multiplier, Index.of(0))
-    x, multiplier = (
-        b.compute("select", INT32, turned, b.compute("sub", INT32, Index.of(0), v), v) for v in (x, multiplier)
-    )
+    multiplier, shift = _by_sign(b, b.compute("less", INT32, x, 0))
+    turned = b.compute("less", INT32, multiplier, 0)
+    x, multiplier = (b.compute("select", INT32, turned, b.compute("sub", INT32, 0, v), v) for v in (x, multiplier))
     return b.clamp(b.rescale(x, multiplier, shift), _range(Type.INT16), Type.INT16)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions.elementwise import binary, mapped
-from tflm_memopt.kernels.language import Index, KernelProgram, Reg, Type
+from tflm_memopt.kernels.language import KernelProgram, Reg, Type
 
 FLOAT, INT32 = Type.FLOAT32, Type.INT32
 HIGHEST_SIGMOID, LOWEST_SIGMOID = 16.619047164916992188, -9.0
@@ -22,7 +22,7 @@ HIGHEST_SIGMOID, LOWEST_SIGMOID = 16.619047164916992188, -9.0
 
 def number(b: Builder, value: float) -> Reg:
     """Return a register with a constant."""
-    return b.compute("as_float", FLOAT, Index.of(int(np.float32(value).view(np.int32))))
+    return b.compute("as_float", FLOAT, int(np.float32(value).view(np.int32)))
 
 
 class Clamp:
@@ -87,7 +87,7 @@ minimum_s32 = _directly("minimum_s32", "y = the smaller of x and other", "min", 
 
 
 def _different(b: Builder, x: Reg, other: Reg) -> Reg:
-    return b.compute("sub", Type.INT8, Index.of(1), b.compute("equal", INT32, x, other))
+    return b.compute("sub", Type.INT8, 1, b.compute("equal", INT32, x, other))
 
 
 def _comparisons(of: Type) -> tuple[KernelProgram, ...]:

@@ -20,7 +20,7 @@ def arg_max(b: Builder) -> None:
     (sign,) = b.parameters("sign")  # with a sign of -1, the smallest x[p, c] is selected
     x, y = b.ram("x", Type.INT8, pixels, channels), b.output("y", INT32, pixels)
     with b.loop("p", pixels) as p:
-        greatest, found = b.broadcast(INT32, Index.of(-129)), b.broadcast(INT32, Index.of(0))
+        greatest, found = b.broadcast(INT32, -129), b.broadcast(INT32, 0)
         with b.loop("c", channels) as c:
             value = b.compute("mul", INT32, b.ram_load(x, p, c), sign)
             b.assign("select", found, b.compute("less", INT32, greatest, value), c, found)
@@ -64,7 +64,7 @@ def _batch_matmul(name: str, kind: Type) -> KernelProgram:
         right = b.rows("right", kind, depth * down + columns * across, columns * down + depth * across)
         y = b.output("y", kind, rows, columns)
         with b.loop("m", rows) as m, b.loop("n", columns) as n:
-            total = b.broadcast(Type.INT64 if wide else INT32, Index.of(0))
+            total = b.broadcast(Type.INT64 if wide else INT32, 0)
             with b.loop("i", depth) as i:
                 loaded = b.ram_load(left, m, i), b.ram_load(right, i * down + n * across, n * down + i * across)
                 if wide:
@@ -76,7 +76,7 @@ def _batch_matmul(name: str, kind: Type) -> KernelProgram:
                 value = b.compute("rescale_wide", INT32, total, *scale)
             else:
                 value = b.compute("add", INT32, b.rescale(total, *scale), *b.parameters("zero_out"))
-            b.ram_store(y, b.clamp(value, (Index.of(kind.least), Index.of(-1 - kind.least)), kind), m, n)
+            b.ram_store(y, b.clamp(value, (kind.least, -1 - kind.least), kind), m, n)
 
     about = "y[m, n] = requantise(sum over i of (left[m, i] - zero_left) * (right[i, n] - zero_right))"
     return kernel(about, name)(describe)
@@ -94,7 +94,7 @@ def resize_bilinear(b: Builder) -> None:
     down_first, across_first = b.parameters("down_first", "across_first")
     top, bottom = b.ram("top", Type.INT8, width, channels), b.ram("bottom", Type.INT8, width, channels)
     y = b.output("y", Type.INT8, pixels, channels)
-    one = Index.of(1 << FRACTION)
+    one = 1 << FRACTION
 
     def part(position: Reg) -> tuple[Reg, Reg]:
         """Return the weights of the first and of the second neighbour of a position."""
@@ -105,11 +105,11 @@ def resize_bilinear(b: Builder) -> None:
         products = (b.compute("mul", INT32, x, w) for x, w in zip((first, second), parts, strict=True))
         return b.compute("add", INT32, *products)
 
-    down = part(b.compute("max", INT32, row * down_step + down_first, Index.of(0)))
+    down = part(b.compute("max", INT32, row * down_step + down_first, 0))
     with b.loop("p", pixels) as p:
-        at = b.compute("max", INT32, p * across_step + across_first, Index.of(0))
-        across, left = part(at), b.compute("shift_right", INT32, at, Index.of(FRACTION))
-        right = b.compute("min", INT32, b.compute("add", INT32, left, Index.of(1)), width - 1)
+        at = b.compute("max", INT32, p * across_step + across_first, 0)
+        across, left = part(at), b.compute("shift_right", INT32, at, FRACTION)
+        right = b.compute("min", INT32, b.compute("add", INT32, left, 1), width - 1)
         places = [b.compute("mul", INT32, x, channels) for x in (left, right)]
         with b.loop("c", channels) as c:
 

@@ -91,7 +91,7 @@ def _pool(
     low, high = b.parameters("low", "high")
     x, y = b.ram("x", kind, height, width, channels), b.output("y", kind, out_h, out_w, channels)
     with b.loop("p", out_h) as p, b.loop("q", out_w) as q, b.loop("c", channels) as c:
-        totals = [b.broadcast(Type.INT32, Index.of(value)) for value in initial]
+        totals = [b.broadcast(Type.INT32, value) for value in initial]
         with taps(b, height, width, (p, q)) as (_, _, row, column):
             take(b.ram_load(x, row, column, c), *totals)
         b.ram_store(y, b.clamp(output(*totals), (low, high), kind), p, q, c)
@@ -102,7 +102,7 @@ def _average_pool(name: str, kind: Type) -> KernelProgram:
     def describe(b: Builder) -> None:
         def take(x: Reg, total: Reg, count: Reg) -> None:
             b.update("add", total, x)
-            b.update("add", count, Index.of(1))
+            b.update("add", count, 1)
 
         _pool(b, kind, (0, 0), take, lambda total, count: b.compute("divide_rounded", Type.INT32, total, count))
 
