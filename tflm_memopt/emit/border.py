@@ -61,7 +61,7 @@ class Image:
     white: float
     """Real values for the brightness 0 and for the brightness 255."""
     why: str
-    """Where the values `black` and `white` come from, as text for a comment."""
+    """Text for a comment that says where the values `black` and `white` come from."""
 
 
 def image_of(of: Border, pixels: tuple[float, float] | None) -> Image | None:

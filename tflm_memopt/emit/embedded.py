@@ -70,7 +70,7 @@ def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, 
     return f"""\
 /* This file compiles the part of tflm-memopt's library that {comment(name)} needs. Written by tflm-memopt.
  *
- * Compile it as C11 with the library's folders include/ and src/ as include folders. {libm}It needs no flags.
+ * Compile this file as C11 with the library's folders include/ and src/ as include folders. {libm}No flags are needed.
  * -DTMO_SKIP_PROOF leaves out the validator, which checks at the start that the model's program is intact. */
 {definitions(own) if own else ""}{masks}
 {"#define TMO_TWO_CORES" + NEWLINE if "run_shared" in called else ""}#include "tmo/embed.h"

@@ -17,10 +17,10 @@ GIVEN_UP = 2
 def harness(
     header: str, prefix: str, ports: Ports, source: SourceReport | None, *, stateful: bool, slow: bool = False
 ) -> str:
-    """Return main.c, which prints the result of the self-test and then performs N runs. Its arguments are N, an input
-    file and an output file. For each run, the input file holds the bytes of each input, with all rows of a streamed
-    input. For an external input, it holds bytes, pitch, x, y and format of the frame (uint32 each), then the frame's
-    data. The output file holds the bytes of each output for each run.
+    """Return main.c, which prints the result of the self-test and then performs N runs. The program's arguments are N,
+    an input file and an output file. For each run, the input file holds the bytes of each input, with all rows of a
+    streamed input, or bytes, pitch, x, y and format of an external input's frame (uint32 each) and the frame's data.
+    The output file holds the bytes of each output for each run.
 
     ports, source: inputs and outputs that the module must have to compile. stateful: whether the module has a state.
     With a state, the data of each run begin with three uint32: whether to reset, whether the window is still filling

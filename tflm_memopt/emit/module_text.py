@@ -31,7 +31,7 @@ def module_header(m: Module) -> str:
 def module_source(m: Module, sample: Sample) -> str:
     """Return the text of NAME.c. sample: the input of the self-test, with the expected outputs."""
     step = m.ports.inputs[0].nbytes if m.window else 1
-    inputs = [bytes(-len(data) % step) + data for data in sample.inputs]  # zeros before a window fill its first step
+    inputs = [bytes(-len(data) % step) + data for data in sample.inputs]  # zeros precede a short window
     regions = [_region(m, k, region) for k, region in enumerate(m.regions)]
     return rendered(
         "module.c.jinja",

@@ -39,7 +39,7 @@ class Ports:
 
 
 def ports(prefix: str, graph: Graph) -> Ports:
-    """Return a model's ports. prefix: start of their C names. Raises UsageError for a type that C lacks or no bytes."""
+    """Return a model's ports. prefix: start of their C names. Raises UsageError for types that C lacks."""
     sides = (("input", graph.inputs), ("output", graph.outputs))
     found = (_side(prefix, side, [graph.tensors[t] for t in tensors]) for side, tensors in sides)
     return Ports(*found)

@@ -26,9 +26,9 @@ from tflm_memopt.targets.boards import BoardFit, boards, runs
 LIBRARY = "tflm-memopt"
 """Folder of a project that holds the C library."""
 TFLM = "spaziochirale/Chirale_TensorFLowLite@^2.0.0"
-"""TensorFlow Lite Micro in PlatformIO's registry, for every Arduino core."""
+"""Name of TensorFlow Lite Micro in PlatformIO's registry, for all Arduino cores."""
 OV767X = "arduino-libraries/Arduino_OV767X@^0.0.2"
-"""Driver of the OV7675 in PlatformIO's registry."""
+"""Name of the OV7675's driver in PlatformIO's registry."""
 
 _DWT = """\
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && __ARM_ARCH >= 7
@@ -347,7 +347,7 @@ def below(folder: str, files: Texts) -> Texts:
 
 
 def suited(fits: Collection[BoardFit]) -> tuple[str, ...]:
-    """Return the ids of boards on which a model fits or, without any, of boards that only lack fast memory or flash."""
+    """Return ids of boards on which a model fits or, if it fits on none, of boards with too little RAM or flash."""
     fitting = tuple(one.board for one in fits if one.fits)
     return fitting or tuple(one.board for one in fits if one.runs and one.slow_left >= 0)
 

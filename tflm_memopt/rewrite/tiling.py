@@ -41,7 +41,7 @@ class Tiling:
     columns: int = 1
     """Number of tiles along the width."""
     channels: int = 1
-    """Number of channel groups; if there are several, there are no tiles."""
+    """Number of channel groups. A chain with several channel groups is not tiled."""
     padded: bool = False
     """Whether the first operator's padding is added once to the whole input instead of to each tile."""
 

@@ -1,4 +1,4 @@
-"""Reads the user's arrays from .npy files; for other files, the error says how to convert them."""
+"""Reads the user's arrays from .npy files. For other files, the error says how to make a .npy file."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Toolchain:
 
 
 def find(place: Path) -> Sources:
-    """Return the C module in `place`, a folder or NAME.c. Raises UsageError unless there is exactly one."""
+    """Return the only C module in `place`, a folder or NAME.c. Raises UsageError for none or several."""
     wanted = [place] if place.is_file() else sorted(place.glob("*.c"))
     found = [module for path in wanted if (module := _module(path))]
     if not found:

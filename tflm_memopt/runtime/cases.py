@@ -104,7 +104,7 @@ def cases_of(
     steps: Steps = NO_STEPS,
     new: int = 0,
 ) -> list[Case]:
-    """Return `runs` random cases, then extreme cases, the user's, and a sequence. new: windows.step_elements."""
+    """Return random, extreme and the user's cases, and a sequence. new: elements of a window's new rows, or 0."""
     inputs = inputs_of(before, after, changes)
     usual = of_rewritten(changes, stimuli(before, inputs, runs, seed)) + _of_files(before, after, changes, files)
     if not new:
@@ -117,8 +117,8 @@ def cases_of(
 def further_cases(
     before: Graph, after: Graph, changes: Changes, *, done: int, count: int, seed: int
 ) -> tuple[list[Case], int]:
-    """Return `count` more inferences after `done` random ones, and how many of them are from every_value.py. Those come
-    first, if `count` is large enough for a full round of them. The others continue the random sequence.
+    """Return `count` more inferences after `done` random ones, and how many of them are from every_value.py. Inferences
+    from every_value.py come first, in full rounds, and random inferences follow.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
     if count >= every_value.RUNS:
@@ -158,7 +158,7 @@ def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
 
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
-    """Return the cases for runs of the rewritten model. The original gets inputs of the removed conversions."""
+    """Return the cases for runs of the rewritten model. The original's inputs are those of the removed operators."""
     to_old = each(changes.inputs, convert.preimage)
     return [Case(_mapped(to_old, run), run) for run in runs]
 

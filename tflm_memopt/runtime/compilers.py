@@ -1,4 +1,4 @@
-"""Find the C compiler of this machine."""
+"""Finds the C compiler of this machine."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Repeats TFLM's arithmetic of QUANTIZE and DEQUANTIZE between float32, uint8 and int8.
 
-Two models can thus be compared after a rewrite that removed these operators (`--int8-io`). Tests compare each function
-with the wheel's own operators.
+`verify` needs the functions to compare models from which `--int8-io` removed these operators. Tests compare the
+functions with the wheel's own operators.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def quantize(values: NDArray[np.float32], form: Format) -> NDArray[Any]:
     """
     scale, zero_point = _affine(form)
     ratio = values.astype(np.float32) / np.float32(scale)
-    rounded = np.trunc(ratio + np.copysign(np.float64(0.5), ratio))  # it is exact in float64 to add a half
+    rounded = np.trunc(ratio + np.copysign(np.float64(0.5), ratio))  # the sum is exact in float64
     return _clamp(rounded + zero_point, form)
 
 

@@ -21,9 +21,9 @@ Feed = Callable[[Sequence[Array], int], int]
 """Function that runs an inference on inputs, given its number, and returns TFLM's status; 0 means success."""
 
 ABORT = 15
-"""Value of kTfLiteAbort in TFLM's wheel. Our operator returns it when it waits for more rows."""
+"""Value of kTfLiteAbort in TFLM's wheel, which our operator returns when it waits for more rows."""
 RESET_BEFORE = 2
-"""Number of the inference before which half of an input is pushed and the interpreter is reset, which must drop it."""
+"""Number of the inference before which half of an input is pushed and dropped by a reset of the interpreter."""
 BORDER = 3
 """Number of pixels around the input in frames that are larger than the input."""
 

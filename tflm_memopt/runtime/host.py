@@ -84,7 +84,7 @@ class _Unit(ctypes.Structure):
 
 
 class TmoSource(ctypes.Structure):
-    """tmo_source: an input outside the arena. The code that creates a tmo_source must keep its `data` alive."""
+    """tmo_source: an input outside the arena. Whoever creates a tmo_source must keep its `data` alive."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),
@@ -284,7 +284,7 @@ def _filled(
 
 
 def _header(program: bytes) -> Any:
-    """Return the header of a program. All its fields are 0 if the program is too short."""
+    """Return the header of a program, in which all fields are 0 if the program is too short."""
     return np.frombuffer(program if len(program) >= HEADER.itemsize else bytes(HEADER.itemsize), HEADER, 1)[0]
 
 

@@ -43,7 +43,7 @@ class Outcome:
     outputs: tuple[NDArray[Any], ...] = ()
     arena: RecordedArena | None = None
     failure: str = ""
-    """What the model does instead of running to its end, with TFLM's output, or ""."""
+    """Phrase after "the model" that says how it failed, with TFLM's output, or ""."""
     seconds: float = 0.0
     """Time of all runs, without the start of the interpreter."""
 

@@ -45,7 +45,7 @@ class CustomOperator:
 
 
 def region_of(graph: Graph, op: Op) -> CustomOperator:
-    """Return one of our operators with its parts. Raises ModelError if the operator lacks its program."""
+    """Return the parts of one of our operators. Raises ModelError if the operator lacks its program."""
     constant = graph.tensors[op.inputs[-1]].data if op.inputs else None
     if constant is None:
         raise ModelError(

@@ -20,7 +20,7 @@ INDEX_LIMIT = 127
 """Integers of 32 and 64 bits are drawn from [0, INDEX_LIMIT], or from the indices of a smaller table."""
 INTEGERS = ("INT32", "INT64", "UINT32", "UINT64")
 TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
-"""By operator, the numbers of two operands: the table, and the indices."""
+"""For each operator, the operand numbers of its table and of its indices."""
 
 EXTREME_EVERY = 7
 """Number of steps from one extreme input to the next in a sequence."""
@@ -73,7 +73,7 @@ NO_STEPS = Steps()
 
 
 def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) -> list[Run]:
-    """Return inferences in sequence, for a model with state. Some have extreme inputs, and the first has a reset."""
+    """Return inferences for a model with state, one after the other. Some inputs are extreme."""
     ranges, extremes = [(tensor, *limits(graph, tensor)) for tensor in inputs], [*EXTREMES.values()]
     found = []
     for step, run in enumerate(parts_of_range(graph, inputs, steps.count, seed)):
@@ -88,7 +88,7 @@ def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) ->
 def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     """Return the inferences in the user's arrays. All inputs of the model need equally many arrays.
 
-    An array has its input's type and shape. For several runs, it has the number of runs as an additional first
+    An array has its input's type and shape. An array for several runs has the number of runs as an additional first
     dimension, or in place of a leading 1.
     """
     if not files:
@@ -143,7 +143,7 @@ def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
 
 
 def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | None:
-    """Return the range of a float input's QUANTIZE, plus one step to test clamping, or None if it has no QUANTIZE."""
+    """Return the range of a float input that a QUANTIZE reads, plus one step to test clamping, or None without one."""
     quantization = (
         graph.tensors[reader.outputs[0]].quantization if reader is not None and reader.type == "QUANTIZE" else None
     )

@@ -54,7 +54,7 @@ Array = NDArray[Any]
 SECONDS = 2.0
 """Time in seconds for all runs of a model if the caller gives no number of runs."""
 LEAST_RUNS = 10
-"""Number of random inputs that run in any case, however long they take."""
+"""Number of random inputs that run however long they take."""
 MOST_CASES = 10_000
 MOST_BYTES = 64_000_000
 """Maximum bytes of inputs and outputs of all cases of one model."""
@@ -268,8 +268,8 @@ def _run_module(
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
     """Run both models and return one inference in the rewritten model's formats.
 
-    The inference is the first one of the user's `inputs`. Without them, it is random, and its outputs change
-    if two inputs are exchanged, where possible. Raises the errors of verify(), and ModelError if the two models differ.
+    The inference is the first one of the user's `inputs` or, without inputs, a random one. If possible, its outputs
+    change when two inputs are exchanged. Raises the errors of verify(), and ModelError if the two models differ.
     """
     before = read(original)
     seen, changes = interfaces(before, read(rewritten))

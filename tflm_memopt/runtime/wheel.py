@@ -87,11 +87,11 @@ class Link:
         _shim().TmoOpenLink(fds, device, len(sockets), 1, patience)
 
     def begin(self) -> None:
-        """Start an inference; must be called before every inference."""
+        """Start an inference. Call this function before every inference."""
         _shim().TmoBeginLink()
 
     def wait(self) -> bool:
-        """Wait for rows that an invocation needs. Return False if the rows do not arrive in time."""
+        """Wait for rows that an invocation needs. Return whether the rows arrived in time."""
         return int(_shim().TmoWaitLink()) == 0
 
     @property
@@ -133,7 +133,7 @@ def require() -> Any:
         )
     shim = native_library("tmo_wheel_shim")
     try:
-        ctypes.CDLL(runtime._runtime.__file__, ctypes.RTLD_GLOBAL)  # this makes the wheel's symbols visible to the shim
+        ctypes.CDLL(runtime._runtime.__file__, ctypes.RTLD_GLOBAL)  # the shim needs the wheel's symbols
         ctypes.CDLL(str(shim), ctypes.RTLD_GLOBAL)
     except OSError as error:
         raise RuntimeUnavailable(

@@ -1,4 +1,4 @@
-"""Feeds sliding windows step by step. Each step has the new rows of the next window of an endless sequence."""
+"""Feeds sliding windows step by step, with the new rows of each window of an endless sequence."""
 
 from __future__ import annotations
 
