@@ -339,32 +339,3 @@ class Time:
         if not (before.instructions and after.instructions):
             return None
         return (after.instructions / before.instructions - 1,) * 2
-
-
-def time_of(
-    clock: Clock | None,
-    core: str,
-    instructions: tuple[int | None, int | None],
-    cycles: tuple[Span | None, Span | None],
-    work: Iterable[Work] = (),
-) -> Time:
-    """Return the times of the original and the rewritten model, given the figures of both and our operators' work."""
-    after, counted = cycles[1], instructions[1]
-    per = clock.per_instruction if clock else None
-    if after and counted and clock and clock.rates:
-        per = after[0] / counted, after[1] / counted
-
-    def inference(counted: int | None, taken: Span | None) -> Inference | None:
-        span = clock.milliseconds(taken) if clock else None
-        return None if counted is None and span is None else Inference(counted, span)
-
-    return Time(
-        core=clock.core if clock else core,
-        board=clock.board if clock else "",
-        mhz=clock.mhz if clock else None,
-        cycles=(round(per[0], 2), round(per[1], 2)) if per else None,
-        original=inference(instructions[0], cycles[0]),
-        rewritten=inference(counted, after),
-        library=clock.library if clock else "CMSIS-NN",
-        share=clock.esp.share(work) if clock and clock.esp else None,
-    )

@@ -30,26 +30,6 @@ def arena_bytes(abi: Abi, models: Sequence[Optimized], libraries: Sequence[Libra
     return -(-most // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
 
-def app_header(result: AppOptimized) -> str:
-    """Return the text of APP_app.h."""
-    name = result.app.name
-    models = [
-        {
-            "stem": file_stem(each),
-            "c": identifier(each),
-            "about": comment(each),
-            "head": (min((b.offset for b in done.memory.buffers), default=0), done.report.arena.head),
-        }
-        for each, done in result.models.items()
-    ]
-    return rendered(
-        "app_ops.h.jinja",
-        c=identifier(name), guard=guard(name, "app"), report=result.report, models=models, alignment=ARENA_ALIGNMENT,
-        operators=list(_operators(result)), table=symbol(name), comment=comment, identifier=identifier,
-        library_file=comment(file_name(name)) if library_file(result) else "", excluded=excluded_rows(result),
-    )  # fmt: skip
-
-
 def _operators(result: AppOptimized) -> Iterator[Needed]:
     """Yield each operator that some model needs, without duplicates."""
     every = (n for done in result.models.values() for n in needed(read(done.model), symbol(result.app.name)))
@@ -85,4 +65,20 @@ def library_file(result: AppOptimized) -> Mapping[str, str]:
 
 def files(result: AppOptimized) -> Mapping[str, str]:
     """Return APP_app.h and APP_library.c by name."""
-    return {f"{file_stem(result.app.name)}_app.h": app_header(result), **library_file(result)}
+    name = result.app.name
+    models = [
+        {
+            "stem": file_stem(each),
+            "c": identifier(each),
+            "about": comment(each),
+            "head": (min((b.offset for b in done.memory.buffers), default=0), done.report.arena.head),
+        }
+        for each, done in result.models.items()
+    ]
+    text = rendered(
+        "app_ops.h.jinja",
+        c=identifier(name), guard=guard(name, "app"), report=result.report, models=models, alignment=ARENA_ALIGNMENT,
+        operators=list(_operators(result)), table=symbol(name), comment=comment, identifier=identifier,
+        library_file=comment(file_name(name)) if library_file(result) else "", excluded=excluded_rows(result),
+    )  # fmt: skip
+    return {f"{file_stem(name)}_app.h": text, **library_file(result)}

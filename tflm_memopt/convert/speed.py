@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from tflm_memopt.analysis import builtin_cost, costs, timing
+from tflm_memopt.analysis import builtin_cost, costs
 from tflm_memopt.analysis.costs import Table, Work
-from tflm_memopt.analysis.timing import Clock, Span, Time, TimeLimit
+from tflm_memopt.analysis.timing import Clock, Inference, Span, Time, TimeLimit
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.limits import Limits
@@ -124,7 +124,24 @@ def _time(
         builtins = _of_operators(graphs[1], ops, clock, ours or 0) if clock and known else None
         own = clock.cycles(done, moved) if clock else None
         taken = (own[0] + builtins[0], own[1] + builtins[1]) if own and builtins else None
-    return timing.time_of(clock, core, (before, after), (was, taken), done)
+    per = clock.per_instruction if clock else None
+    if taken and after and clock and clock.rates:
+        per = taken[0] / after, taken[1] / after
+
+    def inference(counted: int | None, cycles: Span | None) -> Inference | None:
+        span = clock.milliseconds(cycles) if clock else None
+        return None if counted is None and span is None else Inference(counted, span)
+
+    return Time(
+        core=core,
+        board=clock.board if clock else "",
+        mhz=clock.mhz if clock else None,
+        cycles=(round(per[0], 2), round(per[1], 2)) if per else None,
+        original=inference(before, was),
+        rewritten=inference(after, taken),
+        library=clock.library if clock else "CMSIS-NN",
+        share=clock.esp.share(done) if clock and clock.esp else None,
+    )
 
 
 def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:

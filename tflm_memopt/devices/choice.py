@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 
-from tflm_memopt.devices.network import Network, cut, in_rows, layer, pipeline, switch_of, where_possible, with_fan_in
-from tflm_memopt.devices.shares import MOST_DEVICES, DeviceSharding
+from tflm_memopt.devices.network import Network, bytes_sent, cut, in_rows, layer, pipeline, switch_of, where_possible
+from tflm_memopt.devices.shares import MOST_DEVICES, DeviceSharding, possible_shardings
 from tflm_memopt.devices.stages import CUTS, TRIED, SplitCost, arranged, cost_of, planned_cuts
 from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import DoesNotFit
@@ -114,8 +114,21 @@ def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDe
 
 
 def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardings:
-    """Return the splits with partial sums for layers that then send fewer bytes, unless these are switched off."""
-    return shardings if "fan-in" in network.asked.without else with_fan_in(network.graph, shardings, devices)
+    """Return the splits, with partial sums for the readers of a tensor if devices then send fewer bytes."""
+    if "fan-in" in network.asked.without:
+        return shardings
+    graph = network.graph
+    readers: dict[int, list[int]] = {}
+    for op in graph.ops:
+        if shardings[op.index] is DeviceSharding.CHANNELS and DeviceSharding.INPUTS in possible_shardings(graph, op):
+            readers.setdefault(op.inputs[0], []).append(op.index)
+    best, least = shardings, bytes_sent(graph, shardings, devices)
+    for layers in readers.values():
+        other = {**best, **dict.fromkeys(layers, DeviceSharding.INPUTS)}
+        sent = bytes_sent(graph, other, devices)
+        if sent < least:
+            best, least = other, sent
+    return best
 
 
 def _balanced(network: Network, shardings: Shardings, devices: int) -> OptimizedDevices:

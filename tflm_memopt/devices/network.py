@@ -273,21 +273,6 @@ def switch_of(graph: Graph, devices: int) -> int:
     return min(in_rows(graph), least_memory([layer(graph, op) for op in graph.ops], devices))
 
 
-def with_fan_in(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: int) -> Mapping[int, DeviceSharding]:
-    """Return the splits, with partial sums for the readers of a tensor if devices then send fewer bytes."""
-    readers: dict[int, list[int]] = {}
-    for op in graph.ops:
-        if shardings[op.index] is DeviceSharding.CHANNELS and DeviceSharding.INPUTS in possible_shardings(graph, op):
-            readers.setdefault(op.inputs[0], []).append(op.index)
-    best, least = shardings, bytes_sent(graph, shardings, devices)
-    for layers in readers.values():
-        other = {**best, **dict.fromkeys(layers, DeviceSharding.INPUTS)}
-        sent = bytes_sent(graph, other, devices)
-        if sent < least:
-            best, least = other, sent
-    return best
-
-
 def bytes_sent(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: int) -> float:
     """Return the bytes of all messages, or infinity if a message cannot be sent."""
     return sum(map(message_bytes, share(graph, shardings, devices, 0).sent), 0.0)
