@@ -83,10 +83,6 @@ class TaggedArena:
         read()
         self._marks[last] = written
 
-    def read(self, tensor: TensorId, row: int, row_bytes: int, who: object) -> None:
-        first = self._in_memory(tensor, row, row_bytes) * row_bytes
-        self.read_run(tensor, self.span(tensor, row, row_bytes), first, row_bytes, who, f"row {row} of ")
-
     def read_part(self, tensor: TensorId, row: int, row_bytes: int, part: range, who: object) -> None:
         """Read some adjacent bytes of a row."""
         first, at = self._in_memory(tensor, row, row_bytes) * row_bytes, self.span(tensor, row, row_bytes)
@@ -99,7 +95,7 @@ class TaggedArena:
             at, begin = self.span(tensor, first, row_bytes), self._in_memory(tensor, first, row_bytes) * row_bytes
             if not (self._run(at, count * row_bytes) == self._base_of(tensor) + begin - at).all():
                 for row in range(first, first + count):
-                    self.read(tensor, row, row_bytes, who)  # raises the error with its place
+                    self.read_part(tensor, row, row_bytes, range(row_bytes), who)  # raises the error with its place
             first += count
 
     def _adjacent_rows(self, tensor: TensorId, row: int, row_bytes: int) -> int:

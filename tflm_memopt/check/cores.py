@@ -18,7 +18,7 @@ import numpy as np
 from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.in_place import accumulators
 from tflm_memopt.check.packed import kernel_scratch
-from tflm_memopt.check.windows import moved
+from tflm_memopt.check.windows import moved, window
 from tflm_memopt.errors import PlanError
 from tflm_memopt.format.codes import Sharding
 from tflm_memopt.ops.packing import Packing
@@ -103,11 +103,10 @@ class CoresReplay:
     ) -> Iterator[tuple[Ints, Bytes]]:
         """Yield the bytes of each input that a core reads to compute its part of the output."""
         x0, x1, c0, c1 = own
-        for k, window in enumerate(windows):
-            seen = op.reads[k]
+        for k, (rows, seen) in enumerate(zip(windows, op.reads, strict=True)):
             left, right = _columns(op, k, x0, x1, self.stages[share.op].iterative)
             low, high = (c0, c1) if share.how is Sharding.CHANNELS and op.is_depthwise else (0, seen.c)
-            for row in window:
+            for row in rows:
                 at = self.arena.span(op.inputs[k], row, seen.row_bytes)
                 yield self.read, (at + left * seen.c + low, right - left, high - low, seen.c)
 
@@ -171,16 +170,12 @@ def _own(share: Share, core: int, op: RowOp) -> tuple[int, int, int, int]:
 
 def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int, int]:
     """Return the columns of input k that these output columns need."""
-    width, w = op.reads[k].w, op.window
-    if iterative or op.access:
+    width = op.reads[k].w
+    # without a window, output and input have the same columns, or rows of equal size
+    if iterative or not (op.is_binary or op.has_window or width == op.writes.w):
         return 0, width
-    if op.is_binary:
-        return (x0, x1) if width > 1 else (0, 1)
-    if not op.has_window:  # output and input have the same columns, or rows of equal size
-        return (x0, x1) if width == op.writes.w else (0, width)
-    left = x0 * w.stride_w - w.pad_left
-    right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
-    return max(left, 0), min(right, width)
+    seen = window(op, k, np.zeros(1, np.int64), np.array([x0]), np.array([x1]))
+    return seen.left.item(), seen.right.item()
 
 
 def _check_cut(share: Share, stage: Stage, op: RowOp) -> None:

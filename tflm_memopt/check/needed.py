@@ -106,27 +106,19 @@ def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Repeat ComputeInterpolationValuesInteger (reference/resize_bilinear.h), with positions in 1/1024 of a pixel."""
-    if graph.tensors[op.inputs[0]].dtype == "FLOAT32":
-        yield from _float_resize(graph, op)
-        return
+    """Repeat ComputeInterpolationValues and ComputeInterpolationValuesInteger (reference/resize_bilinear.h)."""
     sizes, made, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], []
+    half = bool(op.options["halfPixelCenters"])
     for size, out in zip(sizes, made, strict=True):
         corners = int(bool(op.options["alignCorners"]) and out > 1)
-        scale = ((size - corners << 10) + (out - corners) // 2) // (out - corners)
-        at = np.arange(out) * scale + (scale // 2 - 512 if op.options["halfPixelCenters"] else 0)
-        axes.append((np.maximum(at // 1024, 0), np.minimum((at + 1023) // 1024, size - 1)))
-    yield _box(0, sizes, *axes)
-
-
-def _float_resize(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Repeat ComputeInterpolationValues (reference/resize_bilinear.h)."""
-    sizes, made, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], []
-    for size, out in zip(sizes, made, strict=True):
-        corners = int(bool(op.options["alignCorners"]) and out > 1)
-        scale, at = np.float32(size - corners) / np.float32(out - corners), np.arange(out, dtype=np.float32)
-        at = (at + np.float32(0.5)) * scale - np.float32(0.5) if op.options["halfPixelCenters"] else at * scale
-        low, high = np.floor(at).astype(np.int64), np.ceil(at).astype(np.int64)
+        if graph.tensors[op.inputs[0]].dtype == "FLOAT32":
+            scale, x = np.float32(size - corners) / np.float32(out - corners), np.arange(out, dtype=np.float32)
+            x = (x + np.float32(0.5)) * scale - np.float32(0.5) if half else x * scale
+            low, high = np.floor(x).astype(np.int64), np.ceil(x).astype(np.int64)
+        else:  # positions are in 1/1024 of a pixel
+            step = ((size - corners << 10) + (out - corners) // 2) // (out - corners)
+            at = np.arange(out) * step + (step // 2 - 512 if half else 0)
+            low, high = at // 1024, (at + 1023) // 1024
         axes.append((np.maximum(low, 0), np.minimum(high, size - 1)))
     yield _box(0, sizes, *axes)
 

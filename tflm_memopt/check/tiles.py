@@ -5,50 +5,29 @@ The proof of all iterations at once (lives.py) is much faster, but the replay na
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import NamedTuple
-
 import numpy as np
 
 from tflm_memopt.check.arena import Ints
-from tflm_memopt.check.nest import StageNest, Unit
-from tflm_memopt.check.places import Place, Places, check_column_windows, check_message, places
+from tflm_memopt.check.nest import StageNest
+from tflm_memopt.check.places import Place, check_column_windows, check_message, places
 from tflm_memopt.check.replay import NO_OUTPUT, GroupReplay, Output
 from tflm_memopt.errors import PlanError
-
-
-class _RowPixels(NamedTuple):
-    at: Ints
-    marks: Ints
-    nbytes: int
 
 
 class TiledReplay(GroupReplay):
     counter_bytes = 8
 
-    @cached_property
-    def places(self) -> Places:
-        return places(self.arena, self.source, self.steps)
-
     def run(self) -> None:
+        self.places = places(self.arena, self.source, self.steps)
         for step in self.steps.values():
             check_column_windows(self.arena, step)
             check_message(self.arena, step)
         super().run()
 
     def _output(self, step: StageNest) -> Output:
-        if step.op.sends:
+        op, unit = step.op, step.unit
+        if op.sends:
             return NO_OUTPUT
-        made = self._made(step, step.unit)
-        last = made.at[0, -1].item() + made.nbytes - 1 if made.at.size else -1
-        return Output(last, lambda: self.arena.write_pixels(*made))
-
-    def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
-        return step.window_bytes(k)
-
-    def _made(self, step: StageNest, unit: Unit) -> _RowPixels:
-        """Return the pixels that an iteration writes, or none if it only adds to sums."""
-        op, place = step.op, self.places.output[step.stage.op]
         y, columns, first, nbytes = unit.row, range(unit.x0, unit.x1), 0, op.writes.c
         if step.stage.iterative:
             y, columns = 0, range(op.writes.w if step.done == len(step) - 1 else 0)
@@ -56,7 +35,12 @@ class TiledReplay(GroupReplay):
             columns = columns if unit.channel_group == step.nest.channel_groups - 1 else range(0)
         elif step.splits:
             first, nbytes = step.channels(unit.channel_group)
-        return _RowPixels(*self._pixels(place, unit.stripe, range(y, y + 1), columns, first), nbytes)
+        at, marks = self._pixels(self.places.output[step.stage.op], unit.stripe, range(y, y + 1), columns, first)
+        last = at[0, -1].item() + nbytes - 1 if at.size else -1
+        return Output(last, lambda: self.arena.write_pixels(at, marks, nbytes))
+
+    def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
+        return step.window_bytes(k)
 
     def _read(self, step: StageNest) -> None:
         if step.op.receives:
@@ -75,20 +59,16 @@ class TiledReplay(GroupReplay):
 
     def _in_order(self, step: StageNest) -> None:
         unit, nbytes = step.unit, step.op.writes.c
-        columns = range(unit.x0, unit.x1)
-        to = self._addresses(self.places.output[step.stage.op], unit, range(unit.row, unit.row + 1), columns)
+        columns, output = range(unit.x0, unit.x1), self.places.output[step.stage.op]
+        to = self._pixels(output, unit.stripe, range(unit.row, unit.row + 1), columns)[0].ravel().tolist()
         for place, (rows, read) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):
             seen = place.seen
-            at = self._addresses(place, unit, rows, read)
+            at = self._pixels(place, unit.stripe, rows, read)[0].ravel().tolist()
             at = at * len(to) if len(read) < len(columns) else at  # a single pixel is broadcast
             for i, out in enumerate(to if at else ()):
                 inside = at[i] < out < at[i] + seen.c or (seen.c < nbytes and out <= at[i] < out + nbytes)
                 if inside or any(out < later + seen.c and later < out + nbytes for later in at[i + 1 :]):
                     raise PlanError(f"{step}: the output at {out} overwrites tensor {place.tensor} before it is read")
-
-    def _addresses(self, place: Place, unit: Unit, rows: range, columns: range) -> list[int]:
-        addresses: list[int] = self._pixels(place, unit.stripe, rows, columns)[0].ravel().tolist()
-        return addresses
 
     def _pixels(self, place: Place, stripe: int, rows: range, columns: range, first: int = 0) -> tuple[Ints, Ints]:
         """Return addresses and tags of pixels from channel `first` on, or none for pixels outside the arena."""

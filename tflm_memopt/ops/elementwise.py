@@ -132,7 +132,10 @@ def _function(context: OperatorContext, kind: Kind, param: int, order: tuple[int
     """Return an operator with two operands and no scales. order: the operand numbers in the kernel's order."""
     reads, writes = _rows(context)
     read = [k for k in order if not context.input(k).constant]
-    fixed = next((_constant(context, k, reads[k], order.index(k)) for k in order if k not in read), None)
+    constant = None
+    for at, k in enumerate(order):
+        if k not in read:
+            constant = Constant(at, reads[k], constant_rows(context.input(k), context.input(k).shape, reads[k]))
     return context.row_op(
         kind,
         operands=read,
@@ -140,7 +143,7 @@ def _function(context: OperatorContext, kind: Kind, param: int, order: tuple[int
         writes=writes,
         input_zero_points=(0, 0),
         param=param,
-        constant=fixed,
+        constant=constant,
     )
 
 
@@ -188,10 +191,6 @@ def _beside(context: OperatorContext, k: int) -> Rows | None:
     if other.shape[:-1] == out[:-1]:
         return replace(rows, c=other.shape[-1] * item)
     return Rows(1, 1, out[-1] * item) if other.elements == out[-1] == other.shape[-1] else None
-
-
-def _constant(context: OperatorContext, k: int, rows: Rows, position: int) -> Constant:
-    return Constant(position, rows, constant_rows(context.input(k), context.input(k).shape, rows))
 
 
 def constant_rows(tensor: Tensor, shape: tuple[int, ...], rows: Rows) -> NDArray[np.int8]:

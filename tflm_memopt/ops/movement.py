@@ -208,19 +208,8 @@ def _copy(
     access: tuple[Access, ...],
     moves: Moves,
 ) -> RowOp:
-    return RowOp(
-        kind=Kind.COPY,
-        name=name,
-        sources=sources,
-        inputs=inputs,
-        output=output,
-        reads=reads,
-        writes=writes,
-        input_zero_points=(0,) * len(inputs),
-        output_zero_point=0,
-        access=access,
-        moves=moves,
-    )
+    zeros = (0,) * len(inputs)
+    return RowOp(Kind.COPY, name, sources, inputs, output, reads, writes, zeros, 0, access=access, moves=moves)
 
 
 def _in_steps(context: OperatorContext, transform: Transform, x: Sequence[Indices]) -> Indices:

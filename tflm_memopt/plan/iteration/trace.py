@@ -25,9 +25,9 @@ from tflm_memopt.rowgraph.graph import InputSource
 SCRATCH_ALIGN = 4
 """Alignment in bytes of each core's scratch."""
 OUTSIDE = -1
-"""Value of Trace.op for a request from outside the group."""
+"""Operator number in Trace.entry for a request from outside the group."""
 EXECUTE = -1
-"""Value of Trace.slot for an iteration. Requests have the number of an input or a tensor there, from 0 on."""
+"""Second number in Trace.entry for an iteration. Requests have the number of an input or a tensor there, from 0 on."""
 _SLOTS = 32
 """Number of bits of Trace.entry below the operator's number."""
 
@@ -215,7 +215,7 @@ class Trace:
     members: tuple[Member, ...]
     """The group's operators in order."""
     entry: Ints
-    """What happens: `op` and `slot` in one number, as packed by _entry()."""
+    """What happens: an operator's number or OUTSIDE, and an input's number or EXECUTE, as packed by _entry()."""
     iteration: Ints
     """Number of the operator's iteration, or of the requested iteration for a request from outside."""
     wanted: frozenset[TensorId]
@@ -231,16 +231,6 @@ class Trace:
     _iterations: dict[int, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
     _order: dict[int, Ints] = field(default_factory=dict, init=False)
     _reads: dict[TensorId, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
-
-    @property
-    def op(self) -> Ints:
-        """Number of each entry's operator, or OUTSIDE."""
-        return self.entry >> _SLOTS
-
-    @property
-    def slot(self) -> Ints:
-        """EXECUTE for an iteration, else the number of the requested input, or of a tensor requested from outside."""
-        return (self.entry & ((1 << _SLOTS) - 1)) + EXECUTE
 
     def __len__(self) -> int:
         return len(self.entry)
