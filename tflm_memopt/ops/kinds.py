@@ -331,28 +331,12 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
 }
 KINDS: Mapping[Kind, Traits] = _Lazy(_ROWS)
 """Traits by kind. A kernel description, if there is one, determines element sizes, operands and accesses."""
-WIDE: Mapping[Kind, Kind] = {
-    Kind.CONV: Kind.CONV_S16,
-    Kind.DEPTHWISE: Kind.DEPTHWISE_S16,
-    Kind.TRANSPOSE_CONV: Kind.TRANSPOSE_CONV_S16,
-    Kind.AVERAGE_POOL: Kind.AVERAGE_POOL_S16,
-    Kind.MAX_POOL: Kind.MAX_POOL_S16,
-    Kind.MEAN: Kind.MEAN_S16,
-    Kind.MUL: Kind.MUL_S16,
-    Kind.BATCH_MATMUL: Kind.BATCH_MATMUL_S16,
-    Kind.SOFTMAX: Kind.SOFTMAX_S16,
-}
+_BOTH = ("CONV", "DEPTHWISE", "TRANSPOSE_CONV", "AVERAGE_POOL", "MAX_POOL", "BATCH_MATMUL", "SOFTMAX")
+WIDE: Mapping[Kind, Kind] = {Kind[name]: Kind[f"{name}_S16"] for name in (*_BOTH, "MEAN", "MUL")}
 """The int16 kind for each int8 kind that has one."""
 FLOAT: Mapping[Kind, Kind] = {
-    Kind.CONV: Kind.CONV_F32,
-    Kind.DEPTHWISE: Kind.DEPTHWISE_F32,
-    Kind.TRANSPOSE_CONV: Kind.TRANSPOSE_CONV_F32,
-    Kind.AVERAGE_POOL: Kind.AVERAGE_POOL_F32,
     Kind.MEAN: Kind.AVERAGE_POOL_F32,
-    Kind.MAX_POOL: Kind.MAX_POOL_F32,
-    Kind.SOFTMAX: Kind.SOFTMAX_F32,
-    Kind.LOG_SOFTMAX: Kind.LOG_SOFTMAX_F32,
-    Kind.BATCH_MATMUL: Kind.BATCH_MATMUL_F32,
+    **{Kind[name]: Kind[f"{name}_F32"] for name in (*_BOTH, "LOG_SOFTMAX")},
 }
 """The float32 kind for each int8 kind that has one."""
 PRODUCTS = (Kind.BATCH_MATMUL, Kind.BATCH_MATMUL_S16, Kind.BATCH_MATMUL_F32)

@@ -61,9 +61,12 @@ def _row(parse_: Callable[[OperatorContext], RowOp], *constraints: Constraint) -
     return Row(constraints, parse_)
 
 
+_PLAIN = common.runtime_values, common.stateless
+
+
 def _of(types: Constraint) -> tuple[Constraint, ...]:
     """Return the constraints for activations of these types, which nearly every operator has."""
-    return common.static_shapes, types, common.quantized, common.runtime_values, common.stateless
+    return common.static_shapes, types, common.quantized, *_PLAIN
 
 
 _INT8, _INTEGER = _of(common.int8_activations), _of(common.int8_or_int16)
@@ -83,6 +86,7 @@ _POOL = _row(
 _WEIGHTED = common.operands(least=2, most=3)
 _ELEMENTWISE, _MAPPED = ((*types, common.batch_one, common.same_shape) for types in (_INT8, _INTEGER))
 _ONE = common.operands(least=1, most=1)
+_ALIKE = *_PLAIN, common.batch_one, common.same_shape
 _REDUCED = common.operands(least=1, most=2), *_INTEGER, arithmetic.reduced_axes
 _EXTREME = _row(
     parse.reduce_extreme, common.operands(least=1, most=2), *_INT8, arithmetic.reduced_axes, common.same_quantization
@@ -105,7 +109,7 @@ def _moving(
     types: Constraint = common.moved_types,
 ) -> Row:
     """Return the row of an operator that only moves bytes, with the types that TFLM supports."""
-    every = (common.static_shapes, types, common.runtime_values, common.stateless, moving.movable)
+    every = (common.static_shapes, types, *_PLAIN, moving.movable)
     parse_, operands = partial(movement.moved, transform=transform), common.operands(least=least, most=most)
     return _row(parse_, operands, *every, *constraints, moving.regular_moves)
 
@@ -120,8 +124,7 @@ def _curve(*scales: Constraint) -> Row:
 
 
 def _converted(types: Constraint, *scales: Constraint) -> Row:
-    alike = common.runtime_values, common.stateless, common.batch_one, common.same_shape
-    return _row(converting.converted, _ONE, common.static_shapes, types, conversion.one_scale, *alike, *scales)
+    return _row(converting.converted, _ONE, common.static_shapes, types, conversion.one_scale, *_ALIKE, *scales)
 
 
 def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = common.int8_activations) -> Row:
@@ -133,7 +136,6 @@ def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = c
 
 _BYTE = common.byte_or_float
 _GROUPS = common.options("blockSize"), common.rank_four, moving.block_divides
-_PLAIN = common.runtime_values, common.stateless
 _ARG = _row(
     parse.arg_max,
     common.operands(least=2, most=2),
@@ -181,13 +183,9 @@ OPSET: Mapping[str, Row] = {
         weighted.bias_scale,
         common.fused_activation,
     ),
-    "ADD": _binary(arithmetic.add_scales, fused=True, types=common.int8_or_int16),
-    "SUB": _binary(arithmetic.add_scales, fused=True, types=common.int8_or_int16),
+    **dict.fromkeys(("ADD", "SUB"), _binary(arithmetic.add_scales, fused=True, types=common.int8_or_int16)),
     "MUL": _binary(fused=True, types=common.int8_or_int16),
-    "MAXIMUM": _binary(),
-    "MINIMUM": _binary(),
-    "SQUARED_DIFFERENCE": _binary(),
-    "PRELU": _binary(),
+    **dict.fromkeys(("MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU"), _binary()),
     "AVERAGE_POOL_2D": _POOL,
     "MAX_POOL_2D": _POOL,
     "MEAN": Row(_REDUCED, parse.mean),
@@ -202,8 +200,7 @@ OPSET: Mapping[str, Row] = {
         moving.indices,
         moving.table,
         moving.gathered,
-        common.runtime_values,
-        common.stateless,
+        *_PLAIN,
     ),
     "RESIZE_BILINEAR": _row(parse.resize_bilinear, *_RESIZED, common.rank_four, moving.resized_inside),
     "BATCH_MATMUL": _row(
@@ -268,9 +265,7 @@ OPSET: Mapping[str, Row] = {
     **dict.fromkeys(COMPARISONS, _COMPARED),
     "LOGICAL_AND": _LOGICAL,
     "LOGICAL_OR": _LOGICAL,
-    "LOGICAL_NOT": _row(
-        parse.logical_not, _ONE, common.static_shapes, arithmetic.bools, *_PLAIN, common.batch_one, common.same_shape
-    ),
+    "LOGICAL_NOT": _row(parse.logical_not, _ONE, common.static_shapes, arithmetic.bools, *_ALIKE),
     "GATHER_ND": _row(parse.gather_nd, *_TWO, moving.selected, *_PLAIN, moving.selection),
     "SELECT_V2": _row(
         select.select,
@@ -318,16 +313,7 @@ OPSET: Mapping[str, Row] = {
     ),
     "QUANTIZE": _converted(conversion.quantize_types, conversion.rescalable),
     "DEQUANTIZE": _converted(conversion.dequantize_types),
-    "CAST": _row(
-        converting.cast,
-        _ONE,
-        common.static_shapes,
-        conversion.cast_types,
-        common.runtime_values,
-        common.stateless,
-        common.batch_one,
-        common.same_shape,
-    ),
+    "CAST": _row(converting.cast, _ONE, common.static_shapes, conversion.cast_types, *_ALIKE),
     "RELU": _row(parse.sloped, _ONE, *_MAPPED, arithmetic.slopes, arithmetic.tabulated),
     "RELU6": _row(parse.relu6, _ONE, *_MAPPED, arithmetic.tabulated),
     "LEAKY_RELU": _row(parse.sloped, _ONE, common.options("alpha"), *_MAPPED, arithmetic.slopes, arithmetic.tabulated),
@@ -392,11 +378,8 @@ def _integer_binary(*constraints: Constraint) -> Row:
 
 
 INTEGERS: Mapping[str, Row] = {
-    "ADD": _integer_binary(common.no_activation),
-    "SUB": _integer_binary(common.no_activation),
-    "MUL": _integer_binary(common.no_activation),
-    "MAXIMUM": _integer_binary(),
-    "MINIMUM": _integer_binary(),
+    **dict.fromkeys(("ADD", "SUB", "MUL"), _integer_binary(common.no_activation)),
+    **dict.fromkeys(("MAXIMUM", "MINIMUM"), _integer_binary()),
 }
 """Rows of operators of int32 by TFLite's operator name."""
 COMPUTED_TABLE = _row(parse.gather_nd, *_TWO, moving.selected, *_PLAIN, moving.leading_axis)

@@ -48,8 +48,11 @@ class _Link:
     def needs(self, written: Bools) -> Bools:
         """Return the channels of each input that these output channels depend on."""
         if self.op.is_convolution:
+            (x,) = self.seen
             weighed: Bools = np.any(self.op.own_weights[written], axis=(0, 1, 2))
-            return weighed & ~self._absorbed()
+            # the bias includes a channel that adds the same number to every sum
+            at_zero_point = np.equal(x.low, self.op.input_zero_points[0])
+            return weighed & ~(x.constant & (at_zero_point | (not meets_padding(self.op))))
         if self.op.is_depthwise:
             used: Bools = np.any(written.reshape(self.op.reads[0].c, -1), axis=1)
             return used
@@ -63,12 +66,6 @@ class _Link:
         if self.op.is_depthwise:
             return np.repeat(read & (len(read) > 1), self.op.writes.c // len(read))
         return read
-
-    def _absorbed(self) -> Bools:
-        """Return the input channels of a convolution that add the same number to every sum."""
-        (x,) = self.seen
-        at_zero_point = np.equal(x.low, self.op.input_zero_points[0])
-        return x.constant & (at_zero_point | (not meets_padding(self.op)))
 
 
 def _inner(graph: RowGraph, ops: Iterable[RowOp]) -> dict[TensorId, int]:

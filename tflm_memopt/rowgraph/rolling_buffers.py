@@ -134,10 +134,7 @@ class GraphWork:
         return replace(op, inputs=(*support.inputs, *(() if support.state_write else others)))
 
     def rows(self) -> Iterator[RowOp]:
-        for i in self.order:
-            support = self.support[i]
-            if isinstance(support, RowOp):
-                yield support
+        return (op for i in self.order if (op := self.row_op(i)))
 
     def row_op(self, key: int) -> RowOp | None:
         support = self.support[key]
@@ -145,10 +142,10 @@ class GraphWork:
 
     def support_of(self, key: int) -> RowOp:
         """Return the operator with this number, or raise TypeError if it is builtin."""
-        support = self.support[key]
-        if not isinstance(support, RowOp):
+        op = self.row_op(key)
+        if op is None:
             raise TypeError(f"operator {key} stays builtin")
-        return support
+        return op
 
     def readers(self, tensor: TensorId) -> list[int]:
         return [i for i in self.order if (op := self.row_op(i)) and tensor in op.inputs]

@@ -10,7 +10,7 @@ import ast
 import inspect
 import math
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from numpy.typing import NDArray
@@ -49,6 +49,11 @@ def message(constraint: Callable[..., str | None]) -> str:
 
 def name(tensor: Tensor) -> str:
     return f"tensor {tensor.id} '{tensor.label}'"
+
+
+def shapes(tensors: Iterable[Tensor]) -> str | None:
+    """Return the shape of the first of these tensors, which are all at fault, or None."""
+    return next((f"{name(t)} has shape {list(t.shape)}" for t in tensors), None)
 
 
 def activations(context: OperatorContext) -> tuple[Tensor, ...]:

@@ -14,6 +14,7 @@ from tflm_memopt.ops.constraints.base import (
     name,
     quantization,
     scale_fault,
+    shapes,
     two_scales,
 )
 from tflm_memopt.ops.context import EVERY_OPERAND, VARIABLES, OperatorContext, natural_rows
@@ -52,10 +53,7 @@ def options(*names: str) -> Constraint:
 @hint(FREEZE)
 def static_shapes(context: OperatorContext) -> str | None:
     """Shapes must be known before run time"""
-    for t in activations(context):
-        if t.dynamic or not t.shape or not all(d >= 1 for d in t.shape):
-            return f"{name(t)} has shape {list(t.shape)}"
-    return None
+    return shapes(t for t in activations(context) if t.dynamic or min(t.shape, default=0) < 1)
 
 
 @hint(QUANTIZE)
@@ -119,26 +117,20 @@ def stateless(context: OperatorContext) -> str | None:
 @hint("convert with batch size 1")
 def batch_one(context: OperatorContext) -> str | None:
     """The batch size must be 1"""
-    for t in activations(context):
-        if natural_rows(t.shape) is None:
-            return f"{name(t)} has shape {list(t.shape)}"
-    return None
+    return shapes(t for t in activations(context) if natural_rows(t.shape) is None)
 
 
 @hint("convert with batch size 1, from two-dimensional layers (Conv2D, not Conv3D)")
 def rank_four(context: OperatorContext) -> str | None:
     """Input and output must have four dimensions, the first of them 1"""
-    for t in activations(context):
-        if len(t.shape) != 4 or t.shape[0] != 1:
-            return f"{name(t)} has shape {list(t.shape)}"
-    return None
+    return shapes(t for t in activations(context) if len(t.shape) != 4 or t.shape[0] != 1)
 
 
 @hint(RECONVERT)
 def same_shape(context: OperatorContext) -> str | None:
     """Inputs and output must have the same shape"""
-    shapes = [t.shape for t in activations(context)]
-    return None if all(s == shapes[0] for s in shapes) else " and ".join(str(list(s)) for s in shapes)
+    found = [t.shape for t in activations(context)]
+    return None if all(s == found[0] for s in found) else " and ".join(str(list(s)) for s in found)
 
 
 @hint(QUANTIZE)

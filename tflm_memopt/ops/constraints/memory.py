@@ -10,7 +10,7 @@ import numpy as np
 
 from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Tensor
-from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, hint, name, quantization, scale_fault
+from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, hint, name, quantization, scale_fault, shapes
 from tflm_memopt.ops.context import VARIABLES, OperatorContext
 
 INPUT_WEIGHTS, HIDDEN_WEIGHTS, BIASES = (2, 1, 3, 4), (6, 5, 7, 8), (13, 12, 14, 15)
@@ -115,7 +115,7 @@ def svdf_shapes(context: OperatorContext) -> str | None:
         (state, (1, size.filters * size.memory)),
         (context.output, (1, size.units)),
     )
-    wrong = next((f"{name(t)} has shape {list(t.shape)}" for t, shape in wanted if t.shape != shape), None)
+    wrong = shapes(t for t, shape in wanted if t.shape != shape)
     if wrong is None and not 2 <= size.memory <= MAX_KERNEL_H:
         return f"it remembers {size.memory} steps, outside 2 to {MAX_KERNEL_H}"
     return wrong
@@ -179,7 +179,7 @@ def lstm_shapes(context: OperatorContext) -> str | None:
     """An LSTM's operands must have the shapes of one batch"""
     x, hidden, cells = (context.input(k) for k in (0, HIDDEN, CELLS))
     if len(x.shape) != 3 or x.shape[1 if context.op.options["timeMajor"] else 0] != 1:
-        return f"{name(x)} has shape {list(x.shape)}"
+        return shapes([x])
     units = hidden.elements
     wanted = (
         (context.output, (*x.shape[:2], units)),
@@ -187,7 +187,4 @@ def lstm_shapes(context: OperatorContext) -> str | None:
         *((context.input(k), (units, units)) for k in HIDDEN_WEIGHTS),
         *((context.input(k), (units,)) for k in BIASES),
     )
-    wrong = next((f"{name(t)} has shape {list(t.shape)}" for t, shape in wanted if t.shape != shape), None)
-    if wrong is None and cells.elements != units:
-        return f"{name(cells)} has shape {list(cells.shape)}"
-    return wrong
+    return shapes([*(t for t, shape in wanted if t.shape != shape), *([cells] if cells.elements != units else [])])
