@@ -6,6 +6,7 @@ without elements, which stands for the link, is SEND's output and RECEIVE's inpu
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 from tflm_memopt.model.graph import ITEM_BYTES, Op, Tensor
 from tflm_memopt.ops.context import OperatorContext, any_rows
@@ -53,15 +54,6 @@ def crossed(context: OperatorContext) -> RowOp | None:
     rows = rows_of(context.input() if sends else context.output)
     if rows.row_bytes > MOST_ROW_BYTES:
         return None
-    return RowOp(
-        kind=Kind.SEND if sends else Kind.RECEIVE,
-        name=context.op.options["custom_code"],
-        sources=context.op.stands_for,
-        inputs=(context.storage() if sends else context.op.inputs[0],),
-        output=context.op.outputs[0],
-        reads=(rows,),
-        writes=Rows(rows.h, rows.w, 0) if sends else rows,
-        input_zero_points=(0,),
-        output_zero_point=0,
-        message=message,
-    )
+    kind, writes = (Kind.SEND, Rows(rows.h, rows.w, 0)) if sends else (Kind.RECEIVE, rows)
+    op = context.row_op(kind, reads=(rows,), writes=writes, message=message)
+    return replace(op, name=context.op.options["custom_code"])

@@ -30,17 +30,7 @@ from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS, MADE, Numbers, OwnKernel, OwnOperator
 from tflm_memopt.ops.opset import OPSET
 
-__all__ = [
-    "Builder",
-    "Index",
-    "Operand",
-    "OperatorContext",
-    "Reg",
-    "Type",
-    "last_dimension",
-    "operator",
-    "quant",
-]  # fmt: skip
+__all__ = ["Builder", "Index", "Operand", "OperatorContext", "Reg", "Type", "last_dimension", "operator", "quant"]
 
 TENSORS = (("x", "y"), ("x", "other", "y"))
 

@@ -59,8 +59,8 @@ def fully_connected(context: OperatorContext) -> RowOp:
 
 
 def pool(context: OperatorContext) -> RowOp:
-    g, kind = slide(context), Kind.MAX_POOL if context.op.type == "MAX_POOL_2D" else Kind.AVERAGE_POOL
-    return _counted(context, kind, (g.reads,), g.writes, window=g.window)
+    kind = Kind.MAX_POOL if context.op.type == "MAX_POOL_2D" else Kind.AVERAGE_POOL
+    return _counted(context, kind, slide(context))
 
 
 def mean(context: OperatorContext) -> RowOp:
@@ -69,7 +69,8 @@ def mean(context: OperatorContext) -> RowOp:
         return _float_reduced(context, Kind.AVERAGE_POOL_F32)
     g = _reduction(context)
     scales = quantization(context.input()).scale[0], quantization(context.output).scale[0]
-    return _reduced(context, Kind.MEAN, g, [quant.mean(*scales, g.window.kernel_h * g.window.kernel_w)])
+    multiplier = quant.mean(*scales, g.window.kernel_h * g.window.kernel_w)
+    return _counted(context, Kind.MEAN, g, multipliers=[multiplier])
 
 
 def sum_(context: OperatorContext) -> RowOp:
@@ -77,14 +78,14 @@ def sum_(context: OperatorContext) -> RowOp:
     if _is_float(context):
         return _float_reduced(context, Kind.SUM_F32)
     scales = quantization(context.input()).scale[0], quantization(context.output).scale[0]
-    return _reduced(context, Kind.MEAN, _reduction(context), [quant.rescale(*scales)])
+    return _counted(context, Kind.MEAN, _reduction(context), multipliers=[quant.rescale(*scales)])
 
 
 def reduce_extreme(context: OperatorContext) -> RowOp:
     """Parse REDUCE_MAX and REDUCE_MIN as a pool over the reduced dimensions."""
     if _is_float(context):
         return _float_reduced(context, Kind.MAX_POOL_F32 if context.op.type == "REDUCE_MAX" else Kind.MIN_POOL_F32)
-    pool = _reduced(context, Kind.MAX_POOL, _reduction(context), [])
+    pool = _counted(context, Kind.MAX_POOL, _reduction(context))
     return replace(pool, param=int(context.op.type == "REDUCE_MIN"))
 
 
@@ -339,7 +340,7 @@ def _as_stated(context: OperatorContext, window: Window) -> Geometry:
 def _weighted(context: OperatorContext, kind: Kind, g: Geometry, weights: NDArray[Any]) -> RowOp:
     bias = context.tensor(2)
     taps = g.window.kernel_h * g.window.kernel_w * (1 if kind is Kind.DEPTHWISE else g.reads.c)
-    common: dict[str, Any] = {"window": g.window, "macs": g.writes.nbytes * taps}
+    common: dict[str, Any] = {"macs": g.writes.nbytes * taps}
     if _is_float(context):
         common["weights"] = np.ascontiguousarray(weights, "<f4").view(np.int8)
     else:
@@ -351,7 +352,7 @@ def _weighted(context: OperatorContext, kind: Kind, g: Geometry, weights: NDArra
     if bias is not None:
         stored = {"INT16": "<i8", "FLOAT32": "<f4"}.get(context.output.dtype, "<i4")
         common["bias"] = values(bias).reshape(-1).astype(stored).view("<i4")
-    return _counted(context, kind, (g.reads,), g.writes, **common)
+    return _counted(context, kind, g, **common)
 
 
 def _is_int16(context: OperatorContext) -> bool:
@@ -397,15 +398,11 @@ def _reduction(context: OperatorContext) -> Geometry:
 
 
 def _float_reduced(context: OperatorContext, kind: Kind) -> RowOp:
-    return replace(_reduced(context, kind, _reduction(context), ()), param=FloatRange.ALL)
+    return replace(_counted(context, kind, _reduction(context)), param=FloatRange.ALL)
 
 
-def _reduced(context: OperatorContext, kind: Kind, g: Geometry, multipliers: Sequence[Multiplier]) -> RowOp:
-    return _counted(context, kind, (g.reads,), g.writes, window=g.window, multipliers=multipliers)
-
-
-def _counted(context: OperatorContext, kind: Kind, reads: tuple[Rows, ...], writes: Rows, **fields: Any) -> RowOp:
-    """Return a RowOp. Its rows count elements. For int16 and float32, its `param` is the activation range."""
+def _counted(context: OperatorContext, kind: Kind, g: Geometry, **fields: Any) -> RowOp:
+    """Return a RowOp with a window over rows of elements. For int16 and float32, `param` is the activation range."""
     activation, item = context.op.options.get("fusedActivationFunction", "NONE"), ITEM_BYTES[context.output.dtype]
     if _is_float(context):
         fields["param"] = quant.FLOAT_RANGES[activation]
@@ -414,8 +411,8 @@ def _counted(context: OperatorContext, kind: Kind, reads: tuple[Rows, ...], writ
     else:
         q = quantization(context.output)
         fields["activation"] = quant.activation_range(activation, q.scale[0], q.zero_point[0])
-    wide = tuple(_in_bytes(rows, item) for rows in reads)
-    return _row_op(context, _kind(context, kind), wide, _in_bytes(writes, item), **fields)
+    reads, writes = (_in_bytes(rows, item) for rows in (g.reads, g.writes))
+    return _row_op(context, _kind(context, kind), (reads,), writes, window=g.window, **fields)
 
 
 def _in_bytes(rows: Rows, item: int) -> Rows:

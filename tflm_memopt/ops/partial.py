@@ -98,7 +98,7 @@ def in_order(param: int, order: Sequence[int]) -> int:
 def partial(context: OperatorContext) -> RowOp | None:
     """Parse SUMS or ADD_SUMS. Return None for any other or an invalid operator."""
     op = _parsed(context)
-    return op if op and limits.executable(op) is None else None
+    return replace(op, name=context.op.options["custom_code"]) if op and limits.executable(op) is None else None
 
 
 def _parsed(context: OperatorContext) -> RowOp | None:
@@ -133,16 +133,11 @@ def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
         return None
     if rows.h * rows.w * made.shape[-1] != made.elements:
         return None
-    return RowOp(
-        kind=Kind.SUMS,
-        name=SUMS,
-        sources=context.op.stands_for,
-        inputs=(context.storage(),),
-        output=made.id,
+    return context.row_op(
+        Kind.SUMS,
         reads=(reads,),
         writes=replace(rows, c=made.shape[-1]),
         input_zero_points=(x.quantization.zero_point[0],),
-        output_zero_point=0,
         window=window,
         weights=np.ascontiguousarray(weights),
         param=nbytes,
@@ -169,15 +164,10 @@ def _add_sums(context: OperatorContext, parts: int, param: int, zero_point: int,
         return None
     multipliers, shifts, bias = ([t.data for t in constants] + 3 * [None])[:3]
     seen = Rows(rows.h, values // (rows.h * channels), channels)
-    return RowOp(
-        kind=Kind.ADD_SUMS,
-        name=ADD_SUMS,
-        sources=context.op.stands_for,
-        inputs=tuple(context.storage(k) for k in range(parts)),
-        output=context.output.id,
+    return context.row_op(
+        Kind.ADD_SUMS,
         reads=tuple(replace(seen, c=channels * n) for n in nbytes[:parts]),
         writes=replace(seen, c=context.output.shape[-1]),
-        input_zero_points=(0,) * parts,
         output_zero_point=zero_point,
         activation=(low, high),
         bias=bias,
