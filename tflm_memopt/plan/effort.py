@@ -51,6 +51,7 @@ def allowance(operators: int, effort: float = 1.0) -> float:
     """Return the seconds for all orders and plans of a model with this number of operators.
 
     >>> allowance(100), allowance(100, effort=10)
+    (7.8, 78.0)
     """
     return effort * max(LEAST, MOST - PER_OPERATOR * operators)
 

@@ -49,6 +49,7 @@ def iterations(loops: Loops) -> Iterator[Iteration]:
     """Yield every iteration in order.
 
     >>> [i.stage for i in iterations((Iteration(0), Repeat(2, (Iteration(0), Iteration(1)))))]
+    [0, 0, 1, 0, 1]
     """
     for item in loops:
         if isinstance(item, Repeat):
