@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from tflm_memopt.emit.array import model_header, model_source
-from tflm_memopt.emit.border import Border, border
+from tflm_memopt.emit.border import border
 from tflm_memopt.emit.embedded import library
 from tflm_memopt.emit.license import marked
 from tflm_memopt.emit.module import module
@@ -74,10 +74,11 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extra
 
 def cpp(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
     """Return the C++ files of the model, the op resolver and the library, for TensorFlow Lite Micro."""
+    sides = border(model, read(extras.original) if extras.original else None)
     return {
         f"{stem}_model.h": model_header(stem, len(result.model)),
         f"{stem}_model.cpp": model_source(stem, result.model),
-        f"{stem}_ops.h": ops_header(stem, model, result.report, _border(model, extras), extras.library),
+        f"{stem}_ops.h": ops_header(stem, model, result.report, sides, extras.library),
         **({} if extras.library else _library(stem, model, result, extras)),
     }
 
@@ -103,10 +104,6 @@ MODULE = "c"
 """Name of the emitter of C modules, which run without an interpreter."""
 ONE_CORE = (MODULE, "stm32cube")
 """Emitters whose programs use one core only."""
-
-
-def _border(model: Model, extras: Extras) -> Border:
-    return border(model, read(extras.original) if extras.original else None)
 
 
 def _project(kind: str, stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:

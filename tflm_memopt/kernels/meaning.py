@@ -108,10 +108,6 @@ def whole(x: NDArray[np.float32]) -> Ints:
     return clip(np.trunc(np.nan_to_num(x.astype(np.float64))), 32).astype(np.int64)
 
 
-def _elu(x: Values) -> Values:
-    return np.where(x < 0, np.expm1(x), x)
-
-
 OPS: Mapping[str, Callable[..., Values]] = {
     "copy": lambda a: a,
     "add": np.add,
@@ -143,7 +139,7 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "join": lambda low, high: (low & ((1 << 32) - 1)) + (high << 32),
     "rescale_wide": rescale_wide,
     "exp": np.exp,
-    "elu": _elu,
+    "elu": lambda x: select(x < 0, np.expm1(x), x),
     "tanh": np.tanh,
     "magnitude": np.abs,
     "negative": np.negative,

@@ -148,7 +148,8 @@ def element_function(
 
 
 def _pointer(kernel: KernelProgram, tensor: Array) -> str:
-    const = "" if _stored(kernel, tensor) else "const "
+    stored = any(isinstance(one, Store) and one.tensor == tensor for one in statements(kernel.body))
+    const = "" if stored else "const "
     return f"{const}{(Type.INT8 if _anywhere(tensor) else tensor.type).c} *{'const *' if tensor.pointers else ''}"
 
 
@@ -177,10 +178,6 @@ def _element(tensor: Array, at: Sequence[Index], by: Reg | None = None) -> str:
         return f"{base}[(int32_t)({tensor.type.nbytes} * ({further}))]"
     further = _signed(index) + (f" + {by.name}" if by else "")
     return f"{base}[{further}]"
-
-
-def _stored(kernel: KernelProgram, tensor: Array) -> bool:
-    return any(isinstance(one, Store) and one.tensor == tensor for one in statements(kernel.body))
 
 
 @dataclass(slots=True)

@@ -135,7 +135,11 @@ def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None) -> i
     """Return the index of an operator code, and add it if it is missing. operator: schema name (CONV_2D, CUSTOM)."""
     code = getattr(schema.BuiltinOperator, operator)
     for index, known in enumerate(tree.operatorCodes):
-        if _code(known) == code and text(known.customCode) == (custom_code or "") and known.version == 1:
+        if (
+            max(known.builtinCode, known.deprecatedBuiltinCode) == code
+            and text(known.customCode) == (custom_code or "")
+            and known.version == 1
+        ):
             return index
     placeholder = min(code, PLACEHOLDER_FOR_GREATER)
     tree.operatorCodes.append(schema.OperatorCodeT(placeholder, custom_code, version=1, builtinCode=code))
@@ -236,7 +240,3 @@ def _renumber(kept: Iterable[int]) -> dict[int, int]:
 
 def _mapped(vector: Any, new: Mapping[int, int]) -> Any:
     return None if vector is None else np.asarray([new.get(int(i), int(i)) for i in vector], np.int32)
-
-
-def _code(known: Any) -> int:
-    return int(max(known.builtinCode, known.deprecatedBuiltinCode))

@@ -27,11 +27,11 @@ def with_cells(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 def _states(graph: Graph, op: Op) -> tuple[StateTensor, ...]:
     tensors = (graph.tensors.get(op.inputs[k]) for k in VARIABLES[op.type] if k < len(op.inputs))
-    return tuple(StateTensor(t.id, _fill(t)) for t in tensors if t)
-
-
-def _fill(variable: Tensor) -> int:
-    return variable.quantization.zero_point[0] if variable.dtype == "INT8" and variable.quantization else 0
+    return tuple(
+        StateTensor(t.id, t.quantization.zero_point[0] if t.dtype == "INT8" and t.quantization else 0)
+        for t in tensors
+        if t
+    )
 
 
 def _in_parts(graph: Graph, op: Op) -> Graph:

@@ -52,7 +52,13 @@ def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping
     names, uses = handles(graph), _uses(graph)
     why = {key: _state(graph, use, left_alone) for key, use in uses.items()}
     with_others = "its subgraph also fills variables that stay builtin"
-    said = {key: f"{_named(key)}: {with_others if isinstance(found, Op) else found}" for key, found in why.items()}
+    said = {
+        (
+            container,
+            name,
+        ): f"variable '{name.decode(errors='replace')}': {with_others if isinstance(found, Op) else found}"
+        for (container, name), found in why.items()
+    }
     of_op = ((op.index, names.get(t)) for op in graph.ops for t in (*op.inputs[:1], *op.outputs[:1]))
     return {index: said[key] for index, key in of_op if key in said}
 
@@ -63,10 +69,6 @@ def reads_unassigned(graph: Graph) -> bool:
         any(op.type == READ for op in use.ops) and not (use.assigned or any(op.type == ASSIGN for op in use.ops))
         for use in _uses(graph).values()
     )
-
-
-def _named(key: Variable) -> str:
-    return f"variable '{key[1].decode(errors='replace')}'"
 
 
 def is_setup(graph: Graph) -> bool:

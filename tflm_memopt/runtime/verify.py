@@ -74,7 +74,8 @@ def verify(
     """Run both models on random, extreme and the user's inputs, and compare every byte. convert/verify.py describes the
     parameters and errors, and also compares constants.
     """
-    how, module = how or _usual(), c_module.find(c) if c else None
+    how = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE)
+    module = c_module.find(c) if c else None
     (original, *_), (rewritten, *_) = loaded(original), loaded(rewritten)
     before, after = read(original), _alone(read(rewritten))
     seen, changes = interfaces(before, after, steps.cores)
@@ -189,10 +190,6 @@ class More:
 
 
 NO_MORE = More()
-
-
-def _usual() -> How:
-    return TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE
 
 
 def _threads(after: Model, wanted: int | None) -> tuple[int, ...]:

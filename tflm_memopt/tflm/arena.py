@@ -127,7 +127,7 @@ def predict_together(
         replay = _replay(source, abi, recording, library, floor=floor, first=number == 0)
         events, unknown, floor = events + replay.events, unknown | replay.unknown, replay.floor
         variables, variable_bytes = variables + replay.variables, variable_bytes + replay.variable_bytes
-    ample = _ample(events)
+    ample = aligned(sum(size + align for _, size, align in events))  # all events fit side by side
     ends = _ends(events, ample)
     if ends.missing:
         raise AssertionError("the arena is full, though it has room for everything side by side")
@@ -379,7 +379,3 @@ def _smallest(events: Sequence[_Event], total: int) -> int:
     while missing := _ends(events, high).missing:
         low, high = max(high + 1, high + missing - ALIGNMENT), high + missing
     return bisect.bisect_left(range(high), True, lo=low, key=lambda size: not _ends(events, size).missing)
-
-
-def _ample(events: Sequence[_Event]) -> int:
-    return aligned(sum(size + align for _, size, align in events))

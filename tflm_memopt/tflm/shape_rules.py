@@ -27,7 +27,7 @@ class Diagnostics(Exception):
     """The shapes of an operator's inputs do not match. The message of the error names the shapes."""
 
 
-def _of(node: Node, name: str) -> Shape:
+def of(node: Node, name: str) -> Shape:
     return _tensor(node, name).shape
 
 
@@ -38,7 +38,7 @@ def _tensor(node: Node, name: str) -> Tensor:
     return tensor
 
 
-def _constant(node: Node, name: str) -> tuple[int, ...]:
+def constant(node: Node, name: str) -> tuple[int, ...]:
     data = _tensor(node, name).data
     if data is None:
         raise Unknown
@@ -59,10 +59,6 @@ def _fits(holds: bool, why: str) -> None:
 # ---- element by element
 
 
-def same(node: Node) -> Shapes:
-    return (_of(node, "i0"),)
-
-
 def broadcast(node: Node) -> Shapes:
     shapes = [tensor.shape for tensor in node.inputs if tensor is not None]
     try:
@@ -81,16 +77,16 @@ def all_same(node: Node) -> Shapes:
 
 
 def conv(node: Node) -> Shapes:
-    batches, h, w, channels = _of(node, "i0")
-    units, kernel_h, kernel_w, group = _of(node, "i1")
+    batches, h, w, channels = of(node, "i0")
+    units, kernel_h, kernel_w, group = of(node, "i1")
     _fits(group > 0 and channels % group == 0, f"the input has {channels} channels, the filter is for {group}")
     _bias(node, "i2", units)
     return ((batches, *_slide(node, (h, w), (kernel_h, kernel_w)), units),)
 
 
 def depthwise(node: Node) -> Shapes:
-    batches, h, w, channels = _of(node, "i0")
-    _, kernel_h, kernel_w, units = _of(node, "i1")
+    batches, h, w, channels = of(node, "i0")
+    _, kernel_h, kernel_w, units = of(node, "i1")
     multiplier = node.options["depthMultiplier"]
     _fits(
         channels * multiplier == units,
@@ -101,7 +97,7 @@ def depthwise(node: Node) -> Shapes:
 
 
 def pool(node: Node) -> Shapes:
-    batches, h, w, channels = _of(node, "i0")
+    batches, h, w, channels = of(node, "i0")
     kernel = node.options["filterHeight"], node.options["filterWidth"]
     return ((batches, *_slide(node, (h, w), kernel), channels),)
 
@@ -118,9 +114,9 @@ def transpose_conv(node: Node) -> Shapes:
     """Return the shape that the file states, because TFLM scatters into a tensor of any shape. A convolution of
     TRANSPOSE_CONV's output must have the input's shape.
     """
-    units, kernel_h, kernel_w, group = _of(node, "i1")
-    batches, h, w, channels = _of(node, "i2")
-    stated = _of(node, "o0")
+    units, kernel_h, kernel_w, group = of(node, "i1")
+    batches, h, w, channels = of(node, "i2")
+    stated = of(node, "o0")
     _fits(channels == group, f"the input has {channels} channels, the filter is for {group}")
     _bias(node, "i3", units)
     back = _slide(node, (stated[1], stated[2]), (kernel_h, kernel_w))
@@ -129,7 +125,7 @@ def transpose_conv(node: Node) -> Shapes:
 
 
 def fully_connected(node: Node) -> Shapes:
-    *_, units, depth = _of(node, "i1")
+    *_, units, depth = of(node, "i1")
     elements = node.elements("i0")
     _fits(depth > 0 and elements % depth == 0, f"{elements} inputs are not a multiple of {depth} weights a unit")
     _bias(node, "i2", units)
@@ -142,33 +138,20 @@ def _bias(node: Node, name: str, units: int) -> None:
 
 
 def batch_matmul(node: Node) -> Shapes:
-    a, b = _of(node, "i0"), _of(node, "i1")
+    a, b = of(node, "i0"), of(node, "i1")
     rows, depth = (a[-1], a[-2]) if node.options["adjX"] else (a[-2], a[-1])
     columns, other = (b[-2], b[-1]) if node.options["adjY"] else (b[-1], b[-2])
     _fits(depth == other, f"{list(a)} and {list(b)} cannot be multiplied")
     return ((*np.broadcast_shapes(a[:-2], b[:-2]), rows, columns),)
 
 
-def svdf(node: Node) -> Shapes:
-    units = _of(node, "i1")[0] // node.options["rank"]
-    return ((_of(node, "i0")[0], units),)
-
-
-def lstm(node: Node) -> Shapes:
-    return ((*_of(node, "i0")[:-1], _of(node, "i18")[-1]),)
-
-
 # ---- reductions
 
 
 def reduction(node: Node) -> Shapes:
-    shape = _of(node, "i0")
-    axes = {_axis(a, len(shape)) for a in _constant(node, "i1")}
+    shape = of(node, "i0")
+    axes = {_axis(a, len(shape)) for a in constant(node, "i1")}
     return (tuple(1 if a in axes else d for a, d in enumerate(shape)),)
-
-
-def embedding_lookup(node: Node) -> Shapes:
-    return ((_of(node, "i0")[0], *_of(node, "i1")[1:]),)
 
 
 # ---- moves
@@ -189,22 +172,22 @@ def pack(node: Node) -> Shapes:
 
 
 def unpack(node: Node) -> Shapes:
-    shape = _of(node, "i0")
+    shape = of(node, "i0")
     axis = _axis(node.options["axis"], len(shape))
     _fits(shape[axis] == len(node.outputs), f"{shape[axis]} pieces, {len(node.outputs)} outputs")
     return ((*shape[:axis], *shape[axis + 1 :]),) * len(node.outputs)
 
 
 def split(node: Node) -> Shapes:
-    shape, pieces = _of(node, "i1"), len(node.outputs)
-    axis = _axis(_constant(node, "i0")[0], len(shape))
+    shape, pieces = of(node, "i1"), len(node.outputs)
+    axis = _axis(constant(node, "i0")[0], len(shape))
     _fits(shape[axis] % pieces == 0, f"a dimension of {shape[axis]} cannot be split into {pieces}")
     return ((*shape[:axis], shape[axis] // pieces, *shape[axis + 1 :]),) * pieces
 
 
 def split_v(node: Node) -> Shapes:
-    shape, sizes = _of(node, "i0"), list(_constant(node, "i1"))
-    axis = _axis(_constant(node, "i2")[0], len(shape))
+    shape, sizes = of(node, "i0"), list(constant(node, "i1"))
+    axis = _axis(constant(node, "i2")[0], len(shape))
     if -1 in sizes:
         sizes[sizes.index(-1)] = shape[axis] - sum(sizes) - 1
     _fits(sum(sizes) == shape[axis], f"a dimension of {shape[axis]} cannot be split into {sizes}")
@@ -212,7 +195,7 @@ def split_v(node: Node) -> Shapes:
 
 
 def slice_(node: Node) -> Shapes:
-    shape, begins, sizes = _of(node, "i0"), _constant(node, "i1"), _constant(node, "i2")
+    shape, begins, sizes = of(node, "i0"), constant(node, "i1"), constant(node, "i2")
     ends = [d if s == -1 else b + s for d, b, s in zip(shape, begins, sizes, strict=True)]
     _fits(
         all(0 <= b <= e <= d for b, e, d in zip(begins, ends, shape, strict=True)),
@@ -223,8 +206,8 @@ def slice_(node: Node) -> Shapes:
 
 def strided_slice(node: Node) -> Shapes:
     """Return the output's shape as in TFLM, which ignores ellipsis_mask and new_axis_mask (strided_slice_common.cc)."""
-    shape = _of(node, "i0")
-    bounds = zip(shape, *(_constant(node, name) for name in ("i1", "i2", "i3")), strict=True)
+    shape = of(node, "i0")
+    bounds = zip(shape, *(constant(node, name) for name in ("i1", "i2", "i3")), strict=True)
     masks = [int(node.options[name]) for name in ("beginMask", "endMask", "shrinkAxisMask")]
     output = []
     for axis, (size, begin, end, stride) in enumerate(bounds):
@@ -237,67 +220,59 @@ def strided_slice(node: Node) -> Shapes:
 
 
 def pad(node: Node) -> Shapes:
-    shape, pads = _of(node, "i0"), _pairs(node, "i1")
+    shape, pads = of(node, "i0"), _pairs(node, "i1")
     return (tuple(d + before + after for d, (before, after) in zip(shape, pads, strict=True)),)
 
 
 def _pairs(node: Node, name: str) -> list[tuple[int, int]]:
-    values = _constant(node, name)
+    values = constant(node, name)
     return list(zip(values[::2], values[1::2], strict=True))
 
 
 def transpose(node: Node) -> Shapes:
-    shape, order = _of(node, "i0"), _constant(node, "i1")
+    shape, order = of(node, "i0"), constant(node, "i1")
     _fits(sorted(order) == list(range(len(shape))), f"order {list(order)} of {len(shape)} dimensions")
     return (tuple(shape[axis] for axis in order),)
 
 
-def tile(node: Node) -> Shapes:
-    return (tuple(d * n for d, n in zip(_of(node, "i0"), _constant(node, "i1"), strict=True)),)
-
-
 def expand_dims(node: Node) -> Shapes:
-    shape = _of(node, "i0")
-    axis = _axis(_constant(node, "i1")[0], len(shape) + 1)
+    shape = of(node, "i0")
+    axis = _axis(constant(node, "i1")[0], len(shape) + 1)
     return ((*shape[:axis], 1, *shape[axis:]),)
 
 
 def broadcast_to(node: Node) -> Shapes:
-    shape, wanted = _of(node, "i0"), _constant(node, "i1")
+    shape, wanted = of(node, "i0"), constant(node, "i1")
     _fits(np.broadcast_shapes(shape, wanted) == wanted, f"{list(shape)} cannot be broadcast to {list(wanted)}")
     return (wanted,)
 
 
-def broadcast_args(node: Node) -> Shapes:
-    return ((max(node.elements("i0"), node.elements("i1")),),)
-
-
 def resize(node: Node) -> Shapes:
-    batches, _, _, channels = _of(node, "i0")
-    return ((batches, *_constant(node, "i1"), channels),)
+    batches, _, _, channels = of(node, "i0")
+    return ((batches, *constant(node, "i1"), channels),)
 
 
 def depth_to_space(node: Node) -> Shapes:
-    (n, h, w, c), b = _of(node, "i0"), node.options["blockSize"]
+    (n, h, w, c), b = of(node, "i0"), node.options["blockSize"]
     _fits(c % (b * b) == 0, f"{c} channels are not a multiple of {b} x {b}")
     return ((n, h * b, w * b, c // (b * b)),)
 
 
 def space_to_depth(node: Node) -> Shapes:
-    (n, h, w, c), b = _of(node, "i0"), node.options["blockSize"]
+    (n, h, w, c), b = of(node, "i0"), node.options["blockSize"]
     _fits(h % b == 0 and w % b == 0, f"{h} x {w} pixels are not a multiple of {b}")
     return ((n, h // b, w // b, c * b * b),)
 
 
 def space_to_batch(node: Node) -> Shapes:
-    shape, blocks, pads = _of(node, "i0"), _constant(node, "i1"), _pairs(node, "i2")
+    shape, blocks, pads = of(node, "i0"), constant(node, "i1"), _pairs(node, "i2")
     padded = [d + sum(pad) for d, pad in zip(_spatial(shape, blocks), pads, strict=True)]
     _fits(all(d % b == 0 for d, b in zip(padded, blocks, strict=True)), f"{padded} is not a multiple of {list(blocks)}")
     return ((shape[0] * math.prod(blocks), *(d // b for d, b in zip(padded, blocks, strict=True)), shape[-1]),)
 
 
 def batch_to_space(node: Node) -> Shapes:
-    shape, blocks, crops = _of(node, "i0"), _constant(node, "i1"), _pairs(node, "i2")
+    shape, blocks, crops = of(node, "i0"), constant(node, "i1"), _pairs(node, "i2")
     together, sizes = math.prod(blocks), zip(_spatial(shape, blocks), blocks, crops, strict=True)
     _fits(shape[0] % together == 0, f"a batch of {shape[0]} is not a multiple of {together}")
     return ((shape[0] // together, *(d * b - sum(crop) for d, b, crop in sizes), shape[-1]),)
@@ -309,23 +284,15 @@ def _spatial(shape: Shape, blocks: Sequence[int]) -> Shape:
 
 
 def gather(node: Node) -> Shapes:
-    source, positions = _of(node, "i0"), _of(node, "i1")
+    source, positions = of(node, "i0"), of(node, "i1")
     axis = _axis(node.options["axis"], len(source))
     batches = node.options.get("batchDims", 0) % len(positions) if positions else 0
     return ((*source[:axis], *positions[batches:], *source[axis + 1 :]),)
 
 
 def gather_nd(node: Node) -> Shapes:
-    source, positions = _of(node, "i0"), _of(node, "i1")
+    source, positions = of(node, "i0"), of(node, "i1")
     return ((*positions[:-1], *source[positions[-1] :]),)
-
-
-def shape_(node: Node) -> Shapes:
-    return ((node.rank("i0"),),)
-
-
-def fill(node: Node) -> Shapes:
-    return (_constant(node, "i0"),)
 
 
 def _listed(shapes: Sequence[Shape]) -> str:

@@ -60,7 +60,7 @@ class ShapeRule:
     alike: Alike = exactly
 
 
-_ELEMENTS = ShapeRule(rules.same, same_elements)
+_ELEMENTS = ShapeRule(lambda node: (rules.of(node, "i0"),), same_elements)
 _BROADCAST = ShapeRule(rules.broadcast, leading_ones)
 _WINDOW = ShapeRule(rules.pool)
 _REDUCED = ShapeRule(rules.reduction, without_ones)
@@ -90,15 +90,15 @@ RULES: Mapping[str, ShapeRule] = {
     "ADD_N": ShapeRule(rules.all_same, same_elements),
     "BATCH_MATMUL": ShapeRule(rules.batch_matmul),
     "BATCH_TO_SPACE_ND": ShapeRule(rules.batch_to_space),
-    "BROADCAST_ARGS": ShapeRule(rules.broadcast_args),
+    "BROADCAST_ARGS": ShapeRule(lambda node: ((max(node.elements("i0"), node.elements("i1")),),)),
     "BROADCAST_TO": ShapeRule(rules.broadcast_to),
     "CONCATENATION": ShapeRule(rules.concatenation),
     "CONV_2D": ShapeRule(rules.conv),
     "DEPTHWISE_CONV_2D": ShapeRule(rules.depthwise),
     "DEPTH_TO_SPACE": ShapeRule(rules.depth_to_space),
-    "EMBEDDING_LOOKUP": ShapeRule(rules.embedding_lookup),
+    "EMBEDDING_LOOKUP": ShapeRule(lambda node: ((rules.of(node, "i0")[0], *rules.of(node, "i1")[1:]),)),
     "EXPAND_DIMS": ShapeRule(rules.expand_dims, same_elements),
-    "FILL": ShapeRule(rules.fill),
+    "FILL": ShapeRule(lambda node: (rules.constant(node, "i0"),)),
     "FULLY_CONNECTED": ShapeRule(rules.fully_connected, same_rows),
     "GATHER": ShapeRule(rules.gather),
     "GATHER_ND": ShapeRule(rules.gather_nd),
@@ -108,18 +108,22 @@ RULES: Mapping[str, ShapeRule] = {
     "PADV2": ShapeRule(rules.pad),
     "RESIZE_BILINEAR": ShapeRule(rules.resize),
     "RESIZE_NEAREST_NEIGHBOR": ShapeRule(rules.resize),
-    "SHAPE": ShapeRule(rules.shape_),
+    "SHAPE": ShapeRule(lambda node: ((node.rank("i0"),),)),
     "SLICE": ShapeRule(rules.slice_, same_elements),
     SPACE_TO_BATCH: ShapeRule(rules.space_to_batch),
     "SPACE_TO_DEPTH": ShapeRule(rules.space_to_depth),
     "SPLIT": ShapeRule(rules.split),
     "SPLIT_V": ShapeRule(rules.split_v),
     "STRIDED_SLICE": ShapeRule(rules.strided_slice),
-    "SVDF": ShapeRule(rules.svdf),
-    "TILE": ShapeRule(rules.tile),
+    "SVDF": ShapeRule(lambda node: ((rules.of(node, "i0")[0], rules.of(node, "i1")[0] // node.options["rank"]),)),
+    "TILE": ShapeRule(
+        lambda node: (tuple(d * n for d, n in zip(rules.of(node, "i0"), rules.constant(node, "i1"), strict=True)),)
+    ),
     "TRANSPOSE": ShapeRule(rules.transpose),
     "TRANSPOSE_CONV": ShapeRule(rules.transpose_conv),
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": ShapeRule(rules.lstm),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": ShapeRule(
+        lambda node: ((*rules.of(node, "i0")[:-1], rules.of(node, "i18")[-1]),)
+    ),
     "UNPACK": ShapeRule(rules.unpack, without_ones),
 }  # fmt: skip
 """Rules for output shapes by operator. Operators without a rule accept any output shape: control flow, resource

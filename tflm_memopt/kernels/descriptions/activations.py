@@ -32,10 +32,6 @@ def _times(b: Builder, left: Number, right: Number) -> Reg:
     return b.compute("high_mul_signed", INT32, left, right)
 
 
-def _scaled(b: Builder, left: Number, right: Number) -> Reg:
-    return b.compute("high_mul", INT32, left, right)
-
-
 def _sum(b: Builder, left: Number, right: Number) -> Reg:
     return b.compute("add", INT32, left, right)
 
@@ -123,7 +119,7 @@ def softmax(b: Builder) -> None:
                 with b.inside(turn, 1):
                     row.add(total, power)
                 with b.inside(turn - 1, 1):
-                    share = b.compute("round_shift", INT32, _scaled(b, scale, power), right)
+                    share = b.compute("round_shift", INT32, b.compute("high_mul", INT32, scale, power), right)
                     b.ram_store(row.y, b.clamp(b.compute("sub", INT32, share, 128), INT8), m, i)
             with b.inside(turn, 1):
                 zeros = b.compute("zeros_above", INT32, total)
