@@ -7,14 +7,13 @@ from functools import cache
 import numpy as np
 import pytest
 from cores.cases import Case, model_cases, run
-from cores.core import CORES, Core, missing_tools
+from cores.core import CORES, missing_tools
 from memories import lstm
 from models import Net
 
 import tflm_memopt
 
-DSP = ("m4", "m55")
-QUICK = ("m4",)
+pytestmark = pytest.mark.slow
 MOST = {
     "pointwise": 0.62,
     "window": 0.64,
@@ -26,12 +25,6 @@ MOST = {
     "lstm": 0.78,
 }
 """A Cortex-M4 needs at most this fraction of the instructions of a Cortex-M3."""
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "core" in metafunc.fixturenames:
-        marks = {name: () if name in QUICK else (pytest.mark.slow,) for name in DSP}
-        metafunc.parametrize("core", [pytest.param(CORES[n], id=n, marks=marks[n]) for n in DSP])
 
 
 def _layer(name: str) -> bytes:
@@ -68,11 +61,12 @@ def _case(name: str) -> Case:
     return case
 
 
+@pytest.mark.parametrize("core", ["m4", "m55"])
 @pytest.mark.parametrize("name", MOST)
-def test_layers(core: Core, name: str) -> None:
-    if reason := missing_tools(core):
+def test_layers(core: str, name: str) -> None:
+    if reason := missing_tools(CORES[core]):
         pytest.skip(reason)
-    (outcome,) = run(core, [_case(name)])
+    (outcome,) = run(CORES[core], [_case(name)])
     assert outcome.right
     (without,) = run(CORES["m3"], [_case(name)])
     assert outcome.instructions <= MOST[name] * without.instructions
