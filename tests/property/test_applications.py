@@ -39,7 +39,7 @@ def test_an_input_whose_first_wait_is_its_only_one() -> None:
     planned(random.Random(160))
 
 
-@pytest.mark.parametrize("seed", [33, 61])
+@pytest.mark.parametrize("seed", [3, 33])
 def test_pauses_in_reversed_groups(seed: int) -> None:
     """Buffers of a reversed group keep their distances when the group is placed beside another model."""
     rng = random.Random(seed)

@@ -8,19 +8,22 @@ executor, with all buffers where the mutant puts them, and give the right bytes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from conftest import thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.plan.damage import ALWAYS_WRONG, MAY_BE_HARMLESS, Mutants, shallower_rolling_buffers
-from unit.plan.sketch import random_sketch
+from unit.plan.damage import ALWAYS_WRONG, MAY_BE_HARMLESS, Mutants, place, shallower_rolling_buffers
+from unit.plan.sketch import Sketch, random_sketch
 from unit.plan.subjects import MODELS, OPTIONS, Subject, subject
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
-from tflm_memopt.plan.plan import Plan
-from tflm_memopt.plan.planner import plan
+from tflm_memopt.ops.opset import Unsupported
+from tflm_memopt.plan.plan import Plan, Role
+from tflm_memopt.plan.planner import Options, plan
+from tflm_memopt.rowgraph.regions import partition
 
 QUICKLY = {"pointwise", "streamed"}
 """The quick tests damage the plans of these names."""
@@ -76,3 +79,23 @@ def test_what_passes_runs_right(record_property: Callable[[str, object], None]) 
 def test_nothing_is_refused_that_is_right(real: Subject) -> None:
     assert real.passes(real.planned.plan)
     assert real.runs_right(real.planned.plan)
+
+
+def test_a_builtin_operator_s_output_on_its_input() -> None:
+    s = Sketch()
+    x = s.input(8, 1, 16)
+    y = s.conv(s.conv(x, 16, kernel=1), 16)
+    graph = partition(s.graph(y), {0: Unsupported("test", "because", "", ""), 1: s.ops[1]})
+    found = plan(graph, Options(seconds=0.2))
+    (at,) = (o for b, o in found.placed() if (b.role, b.key) == (Role.TENSOR, x))
+    mutant = place(found, Role.TENSOR, s.ops[0].output, at)
+    with pytest.raises(PlanError, match=r"^builtin operator 0, tensor 0: byte 0"):
+        check(mutant, graph)
+
+
+def test_an_operator_that_the_plan_leaves_out() -> None:
+    s = Sketch()
+    y = s.conv(s.input(8, 1, 16), 8)
+    found = plan(s.row_graph(y), Options(seconds=0.2))
+    with pytest.raises(PlanError, match=r"the plan runs operators \[\], but the graph has \[0\]"):
+        check(replace(found, steps=()), s.row_graph(y))
