@@ -23,7 +23,7 @@ class ConstantPool:
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
         self._longest = {raw[:SHARED]: raw for raw in sorted(expected, key=len) if len(raw) >= SHARED}
-        """The longest expected constant by its first bytes. It is stored as soon as its beginning is added."""
+        """The longest expected constant by its first bytes. A constant that begins alike may be stored inside it."""
 
     @property
     def end(self) -> int:

@@ -226,7 +226,7 @@ class _Lowering:
         return self._number(ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, LINK_BASE, nest=stripes))
 
     def _operand(self, op: RowOp, k: int, nests: Mapping[TensorId, LoopNest]) -> int:
-        """Return the record of an input tensor. Its older rows may be in the state."""
+        """Return the record of an input tensor, whose older rows may be in the state."""
         if op.receives:
             return self._on_link(op.reads[0])
         if op.inputs[k] in self.states:
@@ -325,7 +325,7 @@ def _tiles(op: RowOp, stage: Stage, nests: Mapping[TensorId, LoopNest]) -> Mappi
 
 
 def _reads_flat(op: RowOp, stage: Stage) -> bool:
-    """Return whether a dense layer reads its input as one pixel. Its input must be complete before the group runs."""
+    """Return whether a dense layer reads its input, which is complete before the group runs, as one pixel."""
     return op.is_convolution and op.reducible and not stage.iterative and op.reads[0].h * op.reads[0].w > 1
 
 

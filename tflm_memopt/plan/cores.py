@@ -107,7 +107,7 @@ class _Group:
         """Addresses of tensors in slow memory, which follow those of the arena."""
 
     def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
-        """Return a core's scratch or counters. Those of core 1 start `behind` bytes after those of core 0."""
+        """Return a core's scratch or counters, which start `behind` bytes later for core 1 than for core 0."""
         found = self.own.get((role, self.step))
         return (Patch(found[1] + core * behind, 1, nbytes, 0, nbytes),) if found and nbytes else ()
 

@@ -119,7 +119,7 @@ class Budget:
             self.log.seconds += seconds
 
     def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
-        """Return whether `seconds` more may be spent. If not, the search part counts as cut short."""
+        """Return whether `seconds` more may be spent. Otherwise the log notes that the budget cut this part short."""
         if self.left > seconds:
             return True
         self.log.cut[part] = None

@@ -1,6 +1,6 @@
 """Turns the order of a group's iterations into nested loops, which the executor runs.
 
-The converter simulates every iteration of a group. Their order repeats from stripe to stripe, and within a stripe from
+The converter simulates every iteration of a group. The order repeats from stripe to stripe, and within a stripe from
 column to column. The function loops_of() replaces repetitions by loops, the shortest ones first. A few hundred bytes of
 loops describe a hundred thousand iterations.
 """

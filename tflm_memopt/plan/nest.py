@@ -77,7 +77,7 @@ class Units:
         return len(self.row)
 
     def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
-        """Return the stripe that makes this row for a reader in the given stripe."""
+        """Return the stripe in which each row is computed for a reader in the given stripe."""
         return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 
     def index(self, stripe: Ints, channel_group: Ints | int, row: Ints, column: Ints) -> Ints:

@@ -41,7 +41,7 @@ class Arrivals:
     last: int
     """Position of the last iteration that reads the input."""
     all_rows: bool
-    """Whether some iteration needs the last row. If none does, the last row is pushed after the group."""
+    """Whether some iteration needs the last row. A last row that is not needed is pushed after the group."""
 
 
 def arrivals(trace: Trace) -> Arrivals | None:

@@ -1,10 +1,10 @@
 """Decides where the pixels of an inner tensor live in a group that runs in tiles, and for how long.
 
 The rows of a stripe are divided into column windows: consecutive rows that later stripes need for equally long. A
-column window is a rolling buffer of pixels, column by column, as a stripe makes them. It holds a few columns of rows
-that no later stripe needs, or whole lines of other rows (vMCU's and msf-CNN's line buffers, exact to the pixel). The
-sizes are exact, since the simulation gives the write and the last read of every pixel. Two live pixels never share a
-place.
+column window is a rolling buffer of pixels, column by column, as a stripe makes them. A column window holds a few
+columns of rows that no later stripe needs, or whole lines of other rows (vMCU's and msf-CNN's line buffers, exact to
+the pixel). The sizes are exact, since the simulation gives the write and the last read of every pixel. Two live pixels
+never share a place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def lives(trace: Trace, producer: Member) -> Lives:
 
 def _lives(trace: Trace, producer: Member) -> Lives:
     written, executed = trace.iterations_of(producer.key)
-    if producer.iterative:  # its last iteration makes all pixels
+    if producer.iterative:  # the last iteration makes all pixels
         written, executed = written[-1:], executed[-1:]
     u = producer.units
     read = np.full(len(u), -1, dtype=np.int64)

@@ -37,7 +37,7 @@ def _still_read(last: Ints, steps: int) -> tuple[Ints, Ints]:
     lowest, highest = np.full(steps + 1, len(last)), np.zeros(steps + 1, np.int64)
     np.minimum.at(lowest, last, np.where(last < 0, len(last), at))
     np.maximum.at(highest, last, np.where(last < 0, 0, at + 1))
-    bottom = np.minimum.accumulate(lowest[::-1])[::-1]  # includes what the step itself reads
+    bottom = np.minimum.accumulate(lowest[::-1])[::-1]  # the range includes what the step itself reads
     top = np.maximum.accumulate(highest[::-1])[::-1]
     return bottom, top
 

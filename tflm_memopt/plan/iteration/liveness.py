@@ -172,7 +172,7 @@ def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
     if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)
-        in_use = (top > dead) | (top > before)  # also if nothing reads the data
+        in_use = (top > dead) | (top > before)  # even if nothing reads the data
         return in_use.astype(np.int64), (before > dead).astype(np.int64)
     life, length = lives(trace, writer), len(trace) + 2
     counts = [

@@ -87,7 +87,7 @@ class Member:
         return -(-self.op.writes.c // self.nest.channel_groups) if self.nest.splits else self.op.writes.c
 
     def rows(self, k: int, iteration: Ints) -> tuple[Ints, Ints]:
-        """Return the half-open range of rows of input k that each of these iterations reads. It may be empty."""
+        """Return the half-open, possibly empty range of rows of input k that each of these iterations reads."""
         start, end = self._rows[k]
         return start[iteration], end[iteration]
 
@@ -146,7 +146,7 @@ class Member:
         x0, x1, columns = self.units.x0, self.units.x1, self.op.window.columns
         if self.iterative:
             return [(x0, x1)] * len(self.op.inputs)
-        if not self.op.tileable:  # reads whole rows
+        if not self.op.tileable:  # the operator reads whole rows
             return [(0 * x0, 0 * x1 + rows.w) for rows in self.op.reads]
         # a broadcast operand has column 0 only
         firsts = (np.minimum(columns.first(x0), rows.w - 1) for rows in self.op.reads)
@@ -266,7 +266,7 @@ class Trace:
         return self._order[key]
 
     def entries(self, op: int, slot: int) -> Ints:
-        """Return the positions of the entries of one kind."""
+        """Return the positions of an operator's requests for an input or, for EXECUTE, of its iterations."""
         found: Ints = (self.entry == _entry(op, slot)).nonzero()[0]
         return found
 
@@ -344,7 +344,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
     first, end = _rows_at_once(member, demands, need) if rows_read else member.batches
     produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)
-    if member.nest.recomputes:  # skips to the requested stripe
+    if member.nest.recomputes:  # the operator skips to the requested stripe
         u = member.units
         before = np.where(produced > before, np.maximum(before, u.start[u.stripe[produced - 1]]), before)
     counts = produced - before

@@ -209,7 +209,7 @@ def _rvv_depthwise(w: Windows, done: Work) -> Work:
 
 
 def _esp(w: Windows, done: Work) -> Work:
-    """Model tmo_esp.c, which computes all multiply-accumulates of a window. They are counted already."""
+    """Model tmo_esp.c, whose only work is the multiply-accumulates that `done` already contains."""
     return done
 
 

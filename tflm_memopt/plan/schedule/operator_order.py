@@ -1,9 +1,9 @@
 """Selects up to three orders of a model's operators that are worth planning.
 
 A group consists of consecutive operators, so the order decides what can be computed together. The first order is the
-model's own, which has the fewest regions. The second has the fewest live bytes of whole tensors (least_peak.py), and
-the third finishes each branch before the next. In the second and third order, a region consists of the operators
-between two builtin operators.
+model's own, which has the fewest regions. The second order has the fewest live bytes of whole tensors (least_peak.py),
+and the third one finishes each branch before the next. In the second and third order, a region consists of the
+operators between two builtin operators.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBO
 
 
 def _with_states(graph: RowGraph) -> set[frozenset[int]]:
-    """Return the operators of each region that use states. They stay together, since their states share one buffer."""
+    """Return the operators of each region that use states, and so one buffer. These operators stay together."""
     return {frozenset(i for i in region.ops if graph.ops[i].stateful) for region in graph.regions} - {frozenset()}
 
 

@@ -99,8 +99,8 @@ def lower_bound(problem: OrderProblem) -> int:
 def contiguous(problem: OrderProblem) -> tuple[int, ...]:
     """Return an order that finishes each branch before the next, which keeps operators together that can be fused.
 
-    Branches with the largest difference between peak and result come first (Sethi and Ullman, 1970). A branch that
-    makes an input which later rows read again comes before the others.
+    Branches whose peak memory exceeds the memory of their result most come first (Sethi and Ullman, 1970). A branch
+    that makes an input which later rows read again comes before the others.
     """
     most, rank = list[int](), list[int]()
     for task, needed in zip(problem.tasks, problem.direct, strict=True):
