@@ -6,6 +6,7 @@ import itertools
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tflm_memopt.plan import cp_sat
+from tflm_memopt.plan.layout import offsets
 from tflm_memopt.plan.layout.bound import clique_bound
 from tflm_memopt.plan.layout.drafts import Draft, Placer
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, climb, exact, place
@@ -115,6 +117,23 @@ def test_the_bound_of_cliques_is_one(seed: int) -> None:
     problem = random_problem(seed, most=4, largest=6)
     bound = clique_bound(problem.nbytes, problem.align, problem.constraints, 0)
     assert bound <= lowest_top(problem)
+
+
+@pytest.mark.parametrize(("gains", "calls"), [([0], 1), ([1, 1, 0], 3)])
+def test_cp_sat_stops_after_a_part_of_its_time_without_progress(
+    monkeypatch: pytest.MonkeyPatch, gains: list[int], calls: int
+) -> None:
+    asked: list[float] = []
+
+    def found(problem: LayoutProblem, hint: Layout, *, seconds: float) -> tuple[Layout, float]:
+        asked.append(seconds)
+        return replace(hint, top=hint.top - gains[len(asked) - 1]), seconds
+
+    monkeypatch.setattr(offsets, "exact", found)
+    offsets.forget()
+    place(hard_problem(), seconds=SECONDS)
+    offsets.forget()
+    assert asked == [SECONDS * offsets.PATIENT] * calls
 
 
 def test_the_best_found_in_time_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
