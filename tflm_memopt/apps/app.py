@@ -75,17 +75,17 @@ class App:
             raise bad_config("the application has no models", "", '[models.NAME] with file = "NAME.tflite"')
         if len(self.models) > MOST_MODELS:
             what = f"{len(self.models)} models are too many for one application"
-            raise bad_config(what, "models", f"at most {MOST_MODELS} models")
+            raise bad_config(what, "models", f"use at most {MOST_MODELS} models")
         if self.model_cores > 1 and self.yields is not None:
             what = "models that pause for each other share bytes, so they run on one core"
-            raise bad_config(what, "model_cores", "no yield")
+            raise bad_config(what, "model_cores", "omit yield or model_cores")
         _demand_file_names(self.models)
         for name in (name for group in self.concurrent for name in group):
             if name not in self.models:
                 raise bad_config(f"unknown model '{name}'", "concurrent", one_of(name, self.models))
         if alone := [group for group in self.concurrent if len(set(group)) == 1]:
             what = f"'{next(iter(alone[0]))}' has no other model in its group"
-            raise bad_config(what, "concurrent", 'groups of two or more models, as in [["a", "b"]]')
+            raise bad_config(what, "concurrent", 'name groups of two or more models, as in [["a", "b"]]')
 
     @property
     def concurrent_pairs(self) -> frozenset[tuple[str, str]]:

@@ -162,7 +162,7 @@ def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -
             f"'{name}' takes at least {least:g} ms, and may take {entry.most:g} ms",
             code="too_slow",
             where=f"models.{name}, {len(milliseconds)} points",
-            hint=f"ms = {math.ceil(least)}, or fps = {math.floor(1e5 / least) / 100:g}, or a faster board or target",
+            hint=f"set ms = {math.ceil(least)} or fps = {math.floor(1e5 / least) / 100:g}, or use a faster board or target",
         )
     return found
 
@@ -178,7 +178,7 @@ def _in_time_of(cores: Cores, members: Sequence[AppMember], models: Sequence[Seq
             f"the models need {100 * max(loads):.1f} % of a core's time at their rates",
             code="too_slow",
             where=f"at the least: {shares}",
-            hint=f"a lower fps for '{members[binds].name}', which takes most, or a faster board or target",
+            hint=f"set a lower fps for '{members[binds].name}', which takes most, or use a faster board or target",
         )
 
 

@@ -82,5 +82,5 @@ def too_long(app: App, one: Yielding, members: Sequence[AppMember], apart: float
         f"'{members[one.number].name}' cannot pause every {apart:g} ms: an iteration takes {longest:g} ms",
         code="too_slow",
         where=f"yield of {app.name}",
-        hint=f'yield = "{longest:g}ms", or a faster board or target',
+        hint=f'set yield = "{longest:g}ms", or use a faster board or target',
     )

@@ -336,7 +336,7 @@ class Conversion:
             self._matches(plan, others)
             return self.of(plan)
         except _BROKEN as error:
-            reason = str(error) if isinstance(error, PlanError) else "it is damaged, or a plan of another model"
+            reason = str(error) if isinstance(error, PlanError) else "the plan is damaged, or that of another model"
             hint = "use a plan of this model with the same --input, --int8-io, --ops, --target and --no-fold"
             raise UsageError(
                 "the plan does not belong to this model", code="bad_plan", where=reason, hint=hint

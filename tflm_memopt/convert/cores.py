@@ -50,7 +50,7 @@ def _shares(share: str | Collection[float]) -> tuple[float, float]:
         found = ()
     if len(found) != CORES or not all(LEAST_SHARE <= part <= 1 for part in found):
         raise UsageError(
-            f"invalid shares of two cores: '{share}'", hint=f"two numbers from {LEAST_SHARE} to 1: --share 0.8,1"
+            f"invalid shares of two cores: '{share}'", hint=f"give two numbers from {LEAST_SHARE} to 1: --share 0.8,1"
         )
     return found[0], found[1]
 

@@ -57,7 +57,7 @@ def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
             "the time limit cannot be checked: the run time of builtin operators is unknown",
             code="time_unknown",
             where=", ".join(dict.fromkeys(op.type for op in builtins)),
-            hint="omit --time-limit; inspect lists why they stay builtin",
+            hint="omit --time-limit; inspect lists the reasons why operators stay builtin",
         )
     return replace(limits, time=replace(limits.time, builtin=rest[1]))
 

@@ -91,7 +91,7 @@ class ParsedFile:
             if said.severity >= cindex.Diagnostic.Error:
                 place = said.location
                 raise RegisterError(
-                    f"not valid C: {said.spelling}",
+                    f"the file is not valid C: {said.spelling}",
                     where=f"{Path(place.file.name).name if place.file else self.path.name}:{place.line}",
                     hint=_unknown_word(said.spelling),
                 )
