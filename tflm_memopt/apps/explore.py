@@ -162,7 +162,7 @@ def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -
             f"'{name}' takes at least {least:g} ms, and may take {entry.most:g} ms",
             code="too_slow",
             where=f"models.{name}, {len(milliseconds)} points",
-            hint=f"set ms = {math.ceil(least)} or fps = {math.floor(1e5 / least) / 100:g}, or use a faster board or target",
+            hint=f"set ms = {math.ceil(least)} or fps = {math.floor(1e5 / least) / 100:g}, or use a faster board",
         )
     return found
 

@@ -75,7 +75,7 @@ def console_of(stream: Any) -> Console:
 
 
 def escape_unprintable() -> None:
-    """Escape characters that the terminal's encoding lacks. Without this, they would raise an error."""
+    """Escape characters that the terminal's encoding lacks, so that they raise no error."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""The commands optimize, explore and verify for several devices. For one device, these functions call commands.py."""
+"""The commands optimize, explore and verify for several devices. commands.py has the commands for one device."""
 
 from __future__ import annotations
 

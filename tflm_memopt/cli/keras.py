@@ -36,7 +36,7 @@ BATCH = 64
 
 
 def is_keras(path: Path) -> bool:
-    """Return whether this is a Keras file, or a folder with a SavedModel."""
+    """Return whether a path is a Keras file, or a folder with a SavedModel."""
     return path.suffix.lower() in FORMS or (path / "saved_model.pb").is_file()
 
 
