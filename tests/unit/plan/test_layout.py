@@ -130,6 +130,8 @@ def test_cp_sat_stops_after_a_part_of_its_time_without_progress(
         return replace(hint, top=hint.top - gains[len(asked) - 1]), seconds
 
     monkeypatch.setattr(offsets, "exact", found)
+    monkeypatch.setattr(offsets.bound, "clique_bound", lambda *_: 0)
+    monkeypatch.setattr(offsets, "CLIMB_STEPS", 0)
     offsets.forget()
     place(hard_problem(), seconds=SECONDS)
     offsets.forget()
