@@ -59,7 +59,7 @@ from tflm_memopt.runtime.host import WAIT, Status
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"
 PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
-"""Targets for which plans are made. A core runs the plans of its own family of cores and of the families below it."""
+"""Targets of the plans that are counted. A core runs programs for its own target and for more general targets."""
 KEPT = ROOT / "build/costs"
 DIGITS = 4
 """Number of significant digits of a fitted cost."""
@@ -224,7 +224,7 @@ def per_unit(names: Sequence[str], amounts: Sequence[Sequence[float]], counts: S
     """Fit the instructions that a kernel takes for one unit of each amount of its work. Amounts with the cost 0 are
     left out.
     """
-    from scipy.optimize import nnls  # noqa: PLC0415 (slow to import, and everything else here does without)
+    from scipy.optimize import nnls  # noqa: PLC0415 (slow to import)
 
     x, y = np.array(amounts, float), np.array(counts, float)
     largest, care = np.maximum(x.max(axis=0), 1), np.maximum(y, 1) ** -CARE

@@ -67,7 +67,7 @@ def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTimi
     """Return the cycles per instruction of each kernel. The key "" stands for all kernels together."""
     sums: dict[str, Rates] = defaultdict(lambda: [0.0] * (3 + len(waits)))
     batches = list(_batches(core, samples))
-    runner(core), cycles_trace.plugin()  # the runner and the plugin are built before several threads need them
+    runner(core), cycles_trace.plugin()  # built before several threads need them
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda batch: [_runs(core, batch, each, waits) for each in PIPELINES[core.short]], batches)
         for batch, runs in zip(batches, found, strict=True):
@@ -88,7 +88,7 @@ def _runs(core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: 
         said, runs = cycles_trace.trace(core, runner(core), pipeline, waits or [NO_WAIT], path)
     if not all(outcome.right for outcome in outcomes_of(said)):
         raise RuntimeError(f"{batch[0].name} and others on {core.name}: wrong bytes")
-    inferences = runs[-len(cases) :]  # the loop that measures the clock comes first
+    inferences = runs[-len(cases) :]  # the first run measures the clock itself
     return [_figures(one) for run in inferences for _, one in sorted(run.operators.items())]
 
 

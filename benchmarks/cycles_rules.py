@@ -1,11 +1,11 @@
-"""Cycles of Thumb code on Cortex-M0, M0+, M3 and M4 without wait states, as Arm's reference manuals publish them.
+"""Compute the cycles of Thumb code on Cortex-M0, M0+, M3 and M4 without wait states, from Arm's reference manuals.
 
-M0: DDI 0432, table 3-1; M0+: DDI 0484, table 3-1; M3: DDI 0337, sections 3.3.1 and 3.3.2 (load/store timings); M4: DDI
-0439, the same sections. If a manual gives a range or no figure, a constant in this file documents the assumed value.
-Two rules of M3 and M4 that the manuals lack were measured by jnk0le (github.com/jnk0le/random, commit 3dfc2ab,
-"pipeline cycle test"): a load waits for a preceding store, and a 32-bit load instruction that straddles two words is
-not pipelined. The cycles of an instruction depend only on the instruction before it, so it is enough to count pairs of
-consecutive blocks of code (cycles_trace.py).
+The manuals are DDI 0432 (M0, table 3-1), DDI 0484 (M0+, table 3-1), DDI 0337 (M3, sections 3.3.1 and 3.3.2) and DDI
+0439 (M4, sections 3.3.1 and 3.3.2). If a manual gives a range or no figure, a constant in this file documents the
+assumed value. Two rules of M3 and M4 that the manuals lack were measured by jnk0le (github.com/jnk0le/random, commit
+3dfc2ab, "pipeline cycle test"): a load waits for a preceding store, and a 32-bit load instruction that straddles two
+words is not pipelined. The cycles of an instruction depend only on the instruction before it, so it is enough to count
+pairs of consecutive blocks of code (cycles_trace.py).
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def table(folder: Path) -> str:
     return "\n".join([
         markdown(TITLES, (cells for cells, _ in rows)),
         "",
-        f"Bytes of the whole arena (`arena_used_bytes`), predicted: {conventions}.",
-        "*Smallest arena*: the smallest size with which AllocateTensors succeeds. *Lower bound*: no layout of the",
-        "chosen groups has a lower head. F: multiply-accumulates done / of the original.",
+        f"The table has predicted bytes of the whole arena (`arena_used_bytes`): {conventions}.",
+        "*Smallest arena* is the smallest size with which AllocateTensors succeeds. No layout of the chosen groups",
+        "has a lower head than *lower bound*. F is the number of multiply-accumulates divided by that of the original.",
     ])  # fmt: skip

@@ -32,9 +32,9 @@ COLUMNS = (
 
 def table() -> str:
     return markdown(COLUMNS, map(_row, PUBLISHED, networks())) + (
-        f"\n\nPublished: {SOURCE}; median of 30 runs. Ours: whole arena under TFLM, ilp32, "
-        "input in the arena unless streamed, `--target cortex-m4`; cycles modelled for a Cortex-M4 with any known "
-        "flash."
+        f"\n\nPublished figures are medians of 30 runs from {SOURCE}. Our figures are the whole arena under TFLM for "
+        "ilp32 and `--target cortex-m4`, with the input in the arena unless it is streamed. Cycles are modelled for a "
+        "Cortex-M4 with any known flash."
     )
 
 

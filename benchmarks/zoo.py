@@ -54,7 +54,8 @@ def table(folder: Path) -> str:
     return "\n".join([
         markdown(TITLES, (cells for cells, _ in rows), left=2),
         "",
-        f"Whole arenas, predicted, {conventions}; {RUNS} random and 3 extreme inputs gave the same bytes.",
+        f"The table has predicted bytes of whole arenas: {conventions}.",
+        f"{RUNS} random and 3 extreme inputs gave the same output bytes.",
     ])  # fmt: skip
 
 

@@ -66,7 +66,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result for a planted fault."""
+    """Whether tests have found a planted fault, and which test was first."""
 
     fault: str
     caught: str

@@ -64,7 +64,7 @@ TOKEN = re.compile(r"\w+|[-+<>=!]=|->|\+\+|--|//|&&|\|\||<<|>>|\*\*|[-+*/%<>!]")
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A change of one token."""
+    """A copy of a source file with one changed token."""
 
     area: str
     file: str
@@ -72,7 +72,7 @@ class Mutant:
     old: str
     new: str
     text: str
-    """The whole file after the change."""
+    """Text of the changed file."""
 
 
 def mutants(area: str, file: str) -> Iterator[Mutant]:

@@ -65,7 +65,7 @@ LIMITS = """
 
 
 def page() -> str:
-    """Return the page in the repository."""
+    """Return the text of docs/operators.md."""
     wide = (name for name, row in OPSET.items() if any(c.__name__ in INT16 for c in row.constraints))
     moved = (name for name, row in OPSET.items() if any(c.__name__ in MOVED for c in row.constraints))
     names = (

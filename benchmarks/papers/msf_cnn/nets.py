@@ -70,7 +70,7 @@ def _row_op(index: int, layer: Mapping[str, Any]) -> RowOp:
 
 
 def settings(name: str) -> Settings:
-    """Return the settings of msf-CNN's convention."""
+    """Return settings of the search that count bytes as msf-CNN does."""
     return Settings(input=Input.FREE, count_output="chain" not in name, counter_bytes=0)
 
 

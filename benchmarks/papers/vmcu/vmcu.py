@@ -76,7 +76,7 @@ TABLE_2 = tuple(
 
 
 def model(m: Module) -> bytes:
-    """Return a model of a module."""
+    """Return an int8 model with the layers of a module."""
     net, (first, middle, last) = Builder(), m.strides
     x = net.input((1, m.size, m.size, m.c_in))
     expanded = net.same(x, m.c_mid, m.kernel if m.stem else 1, first)
@@ -122,7 +122,7 @@ class Bottleneck:
     again: int
     """Bytes of tflm-memopt with recompute."""
     overhead: float
-    """F of the plan with recompute."""
+    """Compute factor F of the plan with recompute."""
 
 
 def tinyengine(m: Module) -> int:

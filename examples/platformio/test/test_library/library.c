@@ -1,2 +1,2 @@
-/* The kernels of the network. */
-#include "../../../../build/arduino/tflm-memopt/examples/no_interpreter/shapes_int8_library.c" /* written by `make arduino` */
+/* This file compiles the kernels of the network. */
+#include "../../../../build/arduino/tflm-memopt/examples/no_interpreter/shapes_int8_library.c" /* `make arduino` writes this file */
