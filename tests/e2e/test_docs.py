@@ -16,7 +16,9 @@ from tflm_memopt.cli import main as cli
 @pytest.mark.slow
 @needs_host
 @pytest.mark.parametrize(
-    ("page", "number", "where"), [("deploy.md", 0, "arena"), ("input.md", 1, "external")], ids=["arena", "external"]
+    ("page", "number", "where"),
+    [("deploy.md", 0, "arena"), ("input.md", 0, "stream"), ("input.md", 1, "external")],
+    ids=["arena", "stream", "external"],
 )
 def test_the_program_of_the_page_compiles(
     page: str, number: int, where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
