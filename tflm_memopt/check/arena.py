@@ -95,7 +95,7 @@ class TaggedArena:
             at, begin = self.span(tensor, first, row_bytes), self._in_memory(tensor, first, row_bytes) * row_bytes
             if not (self._run(at, count * row_bytes) == self._base_of(tensor) + begin - at).all():
                 for row in range(first, first + count):
-                    self.read_part(tensor, row, row_bytes, range(row_bytes), who)  # raises the error with its place
+                    self.read_part(tensor, row, row_bytes, range(row_bytes), who)  # this read raises the error
             first += count
 
     def _adjacent_rows(self, tensor: TensorId, row: int, row_bytes: int) -> int:

@@ -6,8 +6,8 @@ checker shares neither code nor ideas with the planner. It replays an iteration 
 
 The module replay.py replays a group in the order of nest.py. A group that runs row by row reads and writes rows
 (rows.py), and a group in tiles pixels (tiles.py). A group in tiles has up to hundreds of thousands of iterations, so a
-proof of all iterations at once is tried first (proof.py). If the proof fails, the replay decides. Both trust what
-operators declare to read. The module reads.py shows that TFLM's kernels need no other reads.
+proof of all iterations at once is tried first (proof.py). If the proof fails, the replay decides. Replay and proof
+trust what operators declare to read. The module reads.py shows that TFLM's kernels need no other reads.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ Bytes = tuple[int, int, int, int]
 
 
 class CoresReplay:
-    """Marks the accesses of two cores. For one core it does nothing."""
+    """Marks the accesses of two cores, and does nothing for one core."""
 
     def __init__(self, plan: Plan, arena: TaggedArena, ops: Mapping[int, RowOp]) -> None:
         self.plan, self.arena, self.ops = plan, arena, ops
@@ -121,7 +121,7 @@ class CoresReplay:
             yield self.arena.at(Role.SCRATCH, self.number, behind + nbytes)[1] + behind, 1, nbytes, nbytes
 
     def _behind(self, key: int, nbytes: int) -> int:
-        """Return the offset of core 1's scratch. A depthwise convolution has it after the largest scratch."""
+        """Return the offset of core 1's scratch, for a depthwise convolution behind the group's largest scratch."""
         if self.ops[key].is_depthwise:
             nbytes = max(kernel_scratch(stage, self.ops[i], self.ops[i].writes.w) for i, stage in self.stages.items())
         return nbytes + -nbytes % 4

@@ -63,7 +63,7 @@ def pieces(lives: LiveRanges) -> LiveRanges:
 
 
 def apart(cut: LiveRanges) -> bool:
-    """Return whether no two pieces overlap, apart from those written before the group."""
+    """Return whether no two live ranges of pieces() overlap, apart from those written before the group."""
     later = np.append(False, cut.at[1:] == cut.at[:-1])
     number = np.cumsum(~later)
     above = int(cut.read.max(initial=0)) + 1
@@ -72,7 +72,7 @@ def apart(cut: LiveRanges) -> bool:
 
 
 def meet(one: LiveRanges, others: LiveRanges) -> bool:
-    """Return whether a live range of `others` overlaps one of `one`, which follow each other at one address."""
+    """Return whether a live range of `others` overlaps one of `one`, which are all in order at one address."""
     if not len(one.at):
         return False
     near = (others.at < one.end[0]) & (others.end > one.at[0])

@@ -94,7 +94,7 @@ def _pack(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _piece(graph: Graph, op: Op, out: Point) -> Origin:
-    """Repeat one output of SPLIT, SPLIT_V or UNPACK. Those of UNPACK lack the axis."""
+    """Repeat one output of SPLIT, SPLIT_V or UNPACK. The outputs of UNPACK lack the axis."""
     axis, begin, _ = op.options[PIECE]
     if op.type == "UNPACK":
         return _single([*out[:axis], np.full_like(out[0], begin), *out[axis : len(_shape(graph, op)) - 1]])

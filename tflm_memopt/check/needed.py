@@ -27,7 +27,7 @@ class Corners(NamedTuple):
     pixels: int
     first: Ints
     last: Ints
-    """First and last pixel that each output pixel needs. It needs none if the last one is lower."""
+    """First and last input pixel that each output pixel needs. If `last` is lower, the output pixel needs none."""
 
 
 Axis = tuple[Ints, Ints]
@@ -76,7 +76,7 @@ def _made(graph: Graph, op: Op) -> tuple[int, ...]:
 
 
 def _window(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Repeat CONV_2D, DEPTHWISE_CONV_2D and the pools. Their options include the padding of a PAD before them."""
+    """Repeat CONV_2D, DEPTHWISE_CONV_2D and the pools, with the padding of a PAD before them."""
     pools = op.type.endswith("POOL_2D")
     kernel = (op.options["filterHeight"], op.options["filterWidth"]) if pools else _shape(graph, op, 1)[1:3]
     sizes, made = _shape(graph, op)[1:3], _made(graph, op)[1:3]
@@ -138,7 +138,7 @@ def _elementwise(graph: Graph, op: Op) -> Iterator[Corners]:
             continue
         shape = graph.tensors[tensor].shape[:-1]
         pixels = math.prod(shape)
-        alike = pixels == math.prod(out)  # also if one shape has more dimensions of 1
+        alike = pixels == math.prod(out)  # shapes may differ in dimensions of 1
         at = np.arange(pixels) if alike else np.broadcast_to(np.arange(pixels).reshape(shape), out).ravel()
         yield Corners(k, pixels, at, at)
 

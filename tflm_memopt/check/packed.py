@@ -44,7 +44,7 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     if stage.at_once > 1:
         return 2 * values * columns * stage.at_once
     most = 4 if op.param == 1 else _most(2 * values, 4) // (2 * values)
-    if op.param == 1 and values <= 96 and columns > 4 and columns % 4 == 1:  # the last five columns at once
+    if op.param == 1 and values <= 96 and columns > 4 and columns % 4 == 1:  # one call computes the last five columns
         return 2 * values * 5
     if most > 2 and columns == most + 1:
         most -= 1

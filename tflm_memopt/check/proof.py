@@ -47,7 +47,7 @@ class Executed:
 
 
 def proved(running: RunningGroup) -> bool:
-    """Return whether a group surely loses no byte. If so, arena and input are left as if the group had run."""
+    """Return whether a group surely loses no byte. Arena and input are then left as if the group had run."""
     try:
         _Proof(running).run()
     except (Unproved, PlanError):
@@ -204,7 +204,7 @@ class _Pixels:
     def write(self, step: StageNest, executed: Executed) -> None:
         """Record the writes of the operator that makes the tensor."""
         units, moments = executed.units, executed.moments + (LATE if step.in_place else EARLY)
-        if step.stage.iterative:  # its last iteration makes all pixels
+        if step.stage.iterative:  # the last iteration makes all pixels
             last = np.flatnonzero(units == len(step) - 1)
             counts, x0, y = np.full(len(last), step.op.writes.w), 0 * last, 0 * last
             units, moments = units[last], moments[last]

@@ -27,14 +27,14 @@ from tflm_memopt.ops.rowop import Move, RowOp, Rows
 from tflm_memopt.rowgraph.graph import RowGraph
 
 JOINS = ("CONCATENATION", "PACK")
-"""Operators that copy all their operands. Their row form has all constant operands together at the end."""
+"""Operators that copy all their operands. In the form of rows, all constant operands come together at the end."""
 CHUNK = 1 << 18
-"""Number of bytes of a movement that are compared at once. A larger row is compared as a whole."""
+"""Number of bytes of a movement that are compared at once."""
 
 
 def check_reads(graph: RowGraph) -> None:
     """Raise PlanError if an operator does not read what TFLM's kernel needs."""
-    if graph.window:  # tensors hold only some of their rows
+    if graph.window:  # with a sliding input, tensors hold only some of their rows
         check_sliding(graph)
         return
     model = _whole(graph)
@@ -98,7 +98,7 @@ def _check_need(op: RowOp, k: int, need: Corners, who: str) -> None:
 
 
 def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return the first row, the columns and the end row of pieces. A piece of several rows has all columns."""
+    """Return the first row, the columns and the end row of runs of bytes. A run over several rows has all columns."""
     first, last = unit * nbytes, (unit + 1) * nbytes - 1
     top, bottom = first // rows.row_bytes, last // rows.row_bytes
     left, right = (at % rows.row_bytes // rows.c for at in (first, last))

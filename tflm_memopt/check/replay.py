@@ -65,7 +65,7 @@ class GroupReplay(ABC):
             raise PlanError(
                 f"group {self.number} runs {self.executed} iterations, but the plan has {self.group.iterations}"
             )
-        # these bytes are written once, so a later overwrite must be found now
+        # counters and weights are written once, so an overwrite of them shows only now
         self.arena.read_private(Role.COUNTERS, self.number, f"group {self.number}")
         for tensor in copied:
             self.arena.read_private(Role.WEIGHTS, tensor, f"group {self.number}")

@@ -2,9 +2,9 @@
 
 With a sliding input, each inference computes new rows of each tensor. The module numbers these new rows as in TFLM's
 whole tensor. TFLM's operator then defines which rows depend neither on later rows of the input nor on padding at the
-end. An operator must compute the last of these rows, from the same rows as TFLM. It may read kept rows only if its
-input's new rows follow those of the last inference. Two kinds of operators are not checked: those that recompute rows
-near padding, and those that read joined rows.
+end. An operator must compute the last of these rows, from the same rows as TFLM. An operator may read kept rows only if
+its input's new rows follow those of the last inference. Two kinds of operators are not checked: those that recompute
+rows near padding, and those that read joined rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 
 
 class _Held(NamedTuple):
-    """The last rows of a tensor of a sliding model, numbered as in TFLM's tensor."""
+    """The last rows of a tensor in a model with a sliding input, numbered as in TFLM's tensor."""
 
     height: int
     """Number of rows of TFLM's tensor."""

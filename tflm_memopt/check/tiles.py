@@ -78,7 +78,7 @@ class TiledReplay(GroupReplay):
         if rows and (rows.start < there.start or rows.stop > there.stop):
             raise PlanError(f"tensor {place.tensor}: rows {rows[0]}..{rows[-1]} of stripe {stripe} are not kept")
         window = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
-        if first and place.inside:  # a pixel has one channel group
+        if first and place.inside:  # a pixel in the buffer has the channels of one group
             return at[window], marks[window] + first
         return at[window] + first if first else at[window], marks[window]
 

@@ -1,7 +1,7 @@
 """Parses SVDF and LSTM operators, which have their own variables. One time step is one row.
 
 An SVDF (micro/kernels/svdf_common.cc) is a dense layer followed by a filter along time over the layer's last outputs.
-It becomes a CONV, and a DEPTHWISE that reads a state of rows. With filters of rank r, each output is the sum of r
+An SVDF becomes a CONV, and a DEPTHWISE that reads a state of rows. With filters of rank r, each output is the sum of r
 filters, and the window of the DEPTHWISE is r pixels wide. An LSTM (micro/kernels/lstm_eval.h) is one operator, whose
 iterations rewrite its two states.
 """
@@ -74,7 +74,7 @@ def svdf_time(context: OperatorContext) -> RowOp:
 
 
 def lstm(context: OperatorContext) -> RowOp:
-    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. Its `bias` begins with the table of the sigmoid."""
+    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. The RowOp's `bias` begins with the table of the sigmoid."""
     x, hidden, cells = (context.input(k) for k in (0, HIDDEN, CELLS))
     steps, units = _steps(context), hidden.elements
     zero_points = zero_point(x), zero_point(hidden)

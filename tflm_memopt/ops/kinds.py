@@ -178,7 +178,7 @@ class Traits:
     pools: bool = False
     """Whether the kind pools each channel separately, so that its window can be processed row by row."""
     runs_along: bool = False
-    """Whether sums stay in a state. New rows are added to them, and leaving rows are subtracted."""
+    """Whether sums stay in a state, to which new rows are added and from which leaving rows are subtracted."""
     accumulators: int = 1
     """Number of 32-bit sums for each output element, if the operator processes one input row at a time."""
     scales: int | None = 1

@@ -176,7 +176,7 @@ def _int16(x: Ints) -> Ints:
 
 
 def _round_shift16(x: Ints, exponent: int) -> Ints:
-    """Return RoundingDivideByPOT of int16 values. Its mask has 16 bits, so that larger exponents give 1 or -1."""
+    """Return RoundingDivideByPOT of int16 values. Its 16-bit mask makes larger exponents give 1 or -1."""
     return round_shift(x, exponent) if exponent < 16 else np.where(x < 0, -1, 1)
 
 

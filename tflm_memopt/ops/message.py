@@ -1,6 +1,6 @@
-"""Defines SEND and RECEIVE, which pass tensors between devices, in the models of devices. Both are custom operators
-whose options are the bytes of a tmo_message. SEND reads the tensor that is passed, and RECEIVE writes it. A tensor
-without elements, which stands for the link, is SEND's output and RECEIVE's input.
+"""Defines SEND and RECEIVE, which pass tensors between devices, in the models of devices. SEND and RECEIVE are custom
+operators whose options are the bytes of a tmo_message. SEND reads the tensor that is passed, and RECEIVE writes it. A
+tensor without elements, which stands for the link, is SEND's output and RECEIVE's input.
 """
 
 from __future__ import annotations

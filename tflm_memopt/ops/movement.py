@@ -81,7 +81,7 @@ def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill:
 def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form | None:
     """Return the form of a COPY in which each run of adjacent rows of its only input is an operand, or None.
 
-    In this form, a TRANSPOSE after attention joins rows of all heads.
+    A TRANSPOSE after attention, for example, joins rows of all heads in this form.
     """
     index = index.reshape(writes.h, writes.row_bytes)
     row = index[0] // reads[0].row_bytes
@@ -129,7 +129,7 @@ _WHOLE = frozenset({"DEQUANTIZE", "LOGISTIC", "QUANTIZE", "RELU", "RELU6", "TANH
 
 
 def state_copy(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
-    """Return a KEEP of all rows of a tensor. They replace equally many rows of a state."""
+    """Return a KEEP of all rows of a tensor, which replace equally many rows of a state."""
     rows = context.producer_rows()
     kept = replace(rows, h=context.graph.tensors[state].nbytes // rows.row_bytes)
     buffer = StateRollingBuffer(state, kept, fill)
@@ -147,7 +147,7 @@ def copy_to_state(
 
 
 def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
-    """Return a KEEP that waits until these tensors are complete. It reads the last row of each and ignores it."""
+    """Return a KEEP that waits until these tensors are complete, by reading the last row of each and ignoring it."""
     found = len(tensors)
     return replace(
         writer,

@@ -383,9 +383,9 @@ INTEGERS: Mapping[str, Row] = {
 }
 """Rows of operators of int32 by TFLite's operator name."""
 COMPUTED_TABLE = _row(parse.gather_nd, *_TWO, moving.selected, *_PLAIN, moving.leading_axis)
-"""Row of GATHER from a tensor that is computed at run time."""
+"""Row of the table for GATHER from a tensor that is computed at run time."""
 PICKED = _moving(movement.gather, common.options("axis"), moving.constant_operands(1), least=2, most=2)
-"""Row of GATHER from a computed tensor by constant indices."""
+"""Row of the table for GATHER from a computed tensor by constant indices."""
 OWN = _row(parse.own, common.own_operands, *_ELEMENTWISE)
 """Row of all custom operators (custom.OPERATORS)."""
 

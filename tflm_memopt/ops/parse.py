@@ -31,14 +31,14 @@ TRANSPOSED, PRODUCT = needs(windows.transpose_conv), needs(of_rows.batch_matmul)
 
 
 def conv(context: OperatorContext) -> RowOp:
-    """Parse CONV_2D. Its filter becomes weights [out][kernel_h][kernel_w][in]."""
+    """Parse CONV_2D, whose filter becomes weights [out][kernel_h][kernel_w][in]."""
     geometry, filter_ = slide(context), values(context.input(1))
     weights = filter_.transpose(0, 2, 1, 3) if geometry.swapped else filter_
     return _weighted(context, Kind.CONV, geometry, weights)
 
 
 def depthwise(context: OperatorContext) -> RowOp:
-    """Parse DEPTHWISE_CONV_2D. Its filter becomes weights [kernel_h][kernel_w][out]."""
+    """Parse DEPTHWISE_CONV_2D, whose filter becomes weights [kernel_h][kernel_w][out]."""
     geometry, filter_ = slide(context), values(context.input(1))[0]
     weights = filter_.transpose(1, 0, 2) if geometry.swapped else filter_
     return _weighted(context, Kind.DEPTHWISE, geometry, weights)
@@ -90,7 +90,7 @@ def reduce_extreme(context: OperatorContext) -> RowOp:
 
 
 def gather(context: OperatorContext) -> RowOp:
-    """Parse GATHER of rows of a constant table. Its input has indices as pixels of four bytes."""
+    """Parse GATHER of rows of a constant table. The indices are pixels of four bytes."""
     stored = np.ascontiguousarray(values(context.input()), "<f4" if _is_float(context) else "<i1")
     table, rows = stored.view(np.int8), natural_rows(byte_shape(context.output))
     if rows is None:

@@ -238,7 +238,7 @@ class RowOp:
     name: str
     """The model's operator type, for messages: CONV_2D, FULLY_CONNECTED, RELU6."""
     sources: tuple[int, ...]
-    """Op.index of the model's operators that it replaces."""
+    """Op.index of the model's operators that this RowOp replaces."""
     inputs: tuple[TensorId, ...]
     output: TensorId
     reads: tuple[Rows, ...]
@@ -272,13 +272,13 @@ class RowOp:
     """The rows of each operand that an iteration reads, for operators without a window."""
     moves: Moves | None = field(default=None, compare=False)
     nibbles: bool = False
-    """Whether the model's weights are int4. They are int4 in the program, too, unless they are packed."""
+    """Whether the model's weights are int4. Weights without a packing are int4 in the program, too."""
     packing: Packing = Packing.NONE
     """Order of the constants for a fast kernel. Operators that add up their input, or channel groups, ignore it."""
     macs: int = 0
     """Number of multiply-accumulates, with those in the padding, as the original model executes them."""
     older: TensorId | None = None
-    """The state whose rows precede row 0 of the input, instead of padding. Its last row is row -1."""
+    """The state whose rows, the last of them row -1, precede row 0 of the input instead of padding."""
     recalls: bool = False
     """Whether an input is a state."""
     state_write: StateRollingBuffer | None = None
@@ -493,7 +493,7 @@ class RowOp:
 
     @property
     def stateful(self) -> bool:
-        """Whether the operator uses states or other devices. It can then be neither duplicated nor reordered."""
+        """Whether the operator uses states or other devices, and so can be neither duplicated nor reordered."""
         return self.older is not None or self.recalls or bool(self.rolling_buffers) or self.message is not None
 
     @property

@@ -25,7 +25,7 @@ def is_mean(op: RowOp, window: Rows) -> bool:
 
 
 def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRollingBuffer) -> RowOp:
-    """Return the sliding mean over these operands. Each has a tensor, its rows, and the number of rows read.
+    """Return the sliding mean over these operands: tensors with their rows and the numbers of rows read.
 
     The operands are the new rows, the buffer whose oldest rows leave, any rows that depend on padding, and the sums.
     """

@@ -6,8 +6,8 @@ number grows from layer to layer. The last rows of a layer are recomputed from t
 rows, and its rolling buffer. The first rows are recomputed from the first rows of the input, which are kept, and from
 padding. A reader of all rows gets the first rows, the kept and new rows, and the last rows, joined. If two branches
 with different numbers of edge rows meet, as in a residual connection, more rows of one branch count as edge rows. Both
-branches then have their new rows at the same position. These rows were computed before, and a rolling buffer keeps
-them.
+branches then have their new rows at the same position. A rolling buffer keeps these rows from the inference that
+computed them.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def _mask(masks: ChannelMasks, tensor: TensorId, channels: int) -> Bools:
 
 
 def _cut(link: _Link, masks: ChannelMasks) -> RowOp:
-    """Return the operator without dead channels. Its bias includes what the dead input channels added."""
+    """Return the operator without dead channels, whose effect is added to the bias."""
     op = link.op
     read = [_mask(masks, t, rows.c) for t, rows in zip(op.inputs, op.reads, strict=True)]
     written = _mask(masks, op.output, op.writes.c)

@@ -143,7 +143,7 @@ class RowGraph:
     """The operators in their original form, and all tensors of the rewritten model."""
     nodes: tuple[Node, ...]
     ops: Mapping[int, RowOp]
-    """The operators of all regions by Op.index. Their tensors are those of the rewritten model."""
+    """The operators of all regions by Op.index, on the tensors of the rewritten model."""
     source: InputSource | None = None
     """The model's input, if it is streamed or external."""
     window: SlidingWindow | None = None

@@ -30,8 +30,8 @@ IN_ARENA = InputMode()
 
 
 def input_mode(text: str) -> InputMode:
-    """Return the meaning of an `--input` value: `arena`, `external`, `stream` or `sliding`. The last two accept
-    `:ROWS`. Raises UsageError for another value.
+    """Return the meaning of an `--input` value: `arena`, `external`, `stream` or `sliding`. `stream` and `sliding`
+    accept `:ROWS`. Raises UsageError for another value.
 
     >>> str(input_mode("stream")), str(input_mode("stream:4"))
     ('stream:1', 'stream:4')

@@ -2,9 +2,9 @@
 tensor.
 
 A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. Either the whole tensor is
-kept until the vector is ready, or it is computed again from a smaller earlier tensor. In the second case the operators
-run twice: first for the reduction, and later for the multiplication. Planner, checker and lowering treat the copies as
-ordinary operators. Their weights are the same bytes in flash.
+kept until the vector is ready, or it is computed again from a smaller earlier tensor. If the tensor is computed again,
+operators run twice: first for the reduction, and later for the multiplication. Planner, checker and lowering treat the
+copies as ordinary operators. Original and copy read the same weights in flash.
 
 More copies, and copies from an earlier tensor on, save bytes and cost multiply-accumulates. The tensors that are whole
 when the multiplication starts give a lower bound of the bytes. For each value of this bound, the copies with the fewest
@@ -182,9 +182,9 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
         ops = [seen.graph.ops[seen.keys[t]] for t in made]
         border = {t for op in ops for t in op.inputs}.difference(made)
         if any(seen.graph.spaces.get(t) is Space.STREAM for t in border):
-            return  # these rows of the streamed input no longer exist
+            return  # the streamed input's rows are replaced before they are read again
         if any(op.stateful for op in ops):
-            return  # these rows of a state may no longer exist
+            return  # rows of a state may be replaced before they are read again
         bound = seen.nbytes(others | seen.of(border))
         if bound < best:
             best = bound

@@ -3,9 +3,9 @@ new rows, and keeps the last rows of the result. In a rolling buffer no row move
 rows. A reader of the joined rows then reads the new rows, and finds the kept rows in the state at negative row numbers.
 A reader of fewer rows or channels gets its own, smaller rolling buffer.
 
-The operator that writes a state must run after all readers of the state. The outputs of the readers therefore become
-its operands. Of too many readers, the outputs first become operands of another operator, whose output of one byte
-stands for them.
+The operator that writes a state must run after all readers of the state. The outputs of these readers therefore become
+operands of the writer. Of too many readers, the outputs first become operands of another operator, whose output of one
+byte stands for them.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ rows.
 Time runs along the height. A row that depends only on rows around it, and not on padding, stays valid when the input
 slides. Only new rows are therefore computed, and a rolling buffer keeps the rows that later inferences need
 (rolling_buffers.py). Rows that depend on padding are recomputed (edges.py) if this needs fewer multiply-accumulates
-than to compute everything. Some operators need all rows. They read the kept and the new rows, joined, and all later
-operators compute everything. When all rows of the input are known, the outputs equal those of the original model byte
-for byte.
+than to compute everything. Some operators need all rows. These operators read the kept and the new rows, joined, and
+all later operators compute everything. When all rows of the input are known, the outputs equal those of the original
+model byte for byte.
 
 A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H' rows. The first a and last b
 input rows depend on padding, and so do the first a' and last b' output rows. n new input rows give m = n / s new output
@@ -35,8 +35,8 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
     """Return the graph with an input of n new rows, and the description of its sliding input.
 
-    layers: number of operators that may compute only new rows, or None for all. The others compute all rows, which
-    often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not divide n.
+    layers: number of operators that may compute only new rows, or None for all. All other operators compute all rows,
+    which often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not divide n.
     """
     graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:

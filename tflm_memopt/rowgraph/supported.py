@@ -29,7 +29,7 @@ Support = RowOp | View | Unsupported
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotatedGraph:
-    """A model's graph in canonical form, with the row form of each operator. It is equal only to itself."""
+    """A model's graph in canonical form, with the row form of each operator. An AnnotatedGraph equals only itself."""
 
     graph: Graph
     support: Mapping[int, Support]
