@@ -48,9 +48,4 @@ def readme(told: About | None, kind: str, steps: str, main: str, *, library: boo
     """
     if told is None:
         return {}
-    text = rendered(
-        "readme.md.jinja",
-        name=told.name, kind=kind, steps=steps, main=main, models=told.models, arena=told.arena, real=told.real,
-        inputs=told.inputs, outputs=told.outputs, library=library,
-    )  # fmt: skip
-    return {"README.md": text}
+    return {"README.md": rendered("readme.md.jinja", told=told, kind=kind, steps=steps, main=main, library=library)}

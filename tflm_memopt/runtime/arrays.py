@@ -20,10 +20,7 @@ START = 512
 """Number of bytes at the start of a file that suffice to recognise its format."""
 IMAGES = "numpy.save('X.npy', numpy.stack([numpy.asarray(PIL.Image.open(f)) for f in FILES])), scaled as for training"
 FORMATS: Sequence[tuple[bytes, str, str]] = (
-    (b"\x89PNG", "an image", IMAGES),
-    (b"\xff\xd8\xff", "an image", IMAGES),
-    (b"GIF8", "an image", IMAGES),
-    (b"BM", "an image", IMAGES),
+    *((start, "an image", IMAGES) for start in (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM")),
     (b"RIFF", "a sound", "numpy.save('X.npy', FEATURES): what the model gets, computed as for training"),
     (b"\x89HDF", "an HDF5 file", "numpy.save('X.npy', h5py.File('FILE')['NAME'][:])"),
     (b"\x80", "a pickle", "numpy.save('X.npy', numpy.array(pickle.load(open('FILE', 'rb'))))"),

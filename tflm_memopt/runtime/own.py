@@ -30,20 +30,19 @@ void tmo_own_to(void (*use)(tmo_own_table *));
 void tmo_own_to(void (*use)(tmo_own_table *)) {{ use(&table); }}
 """
 """C code that registers the kernels with an executor, which the caller selects because a process may have several."""
-_ALL = "tmo_own_all"
 _COMPILING = threading.Lock()
 
 
 def build(folder: Path) -> None:
     """Write the compiled kernels that this process's models have needed so far, if any, into a folder."""
     if MADE:
-        shutil.copy(_built(source(_ALL)), folder / FILE)
+        shutil.copy(_built(), folder / FILE)
 
 
 def use(executor: ctypes.CDLL) -> None:
     """Register the user's kernels with a loaded executor."""
     if MADE:
-        register(executor, _built(source(_ALL)))
+        register(executor, _built())
 
 
 def register(executor: ctypes.CDLL, kernels: Path) -> None:
@@ -51,10 +50,10 @@ def register(executor: ctypes.CDLL, kernels: Path) -> None:
     ctypes.CDLL(str(kernels)).tmo_own_to(executor.tmo_own_use)
 
 
-def _built(kernels: str) -> Path:
-    """Compile the kernels, once and by one thread. Raises RuntimeUnavailable without a compiler."""
+def _built() -> Path:
+    """Compile the user's kernels, once and by one thread. Raises RuntimeUnavailable without a compiler."""
     with _COMPILING:
-        return _compiled(kernels)
+        return _compiled(source("tmo_own_all"))
 
 
 @functools.cache

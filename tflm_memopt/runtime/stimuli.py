@@ -94,11 +94,8 @@ def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     if not files:
         return []
     if not inputs or len(files) % len(inputs):
-        raise UsageError(
-            f"{len(files)} input arrays for a model with {len(inputs)} inputs",
-            code="bad_data",
-            hint="give one array per input, in the model's order",
-        )
+        what = f"{len(files)} input arrays for a model with {len(inputs)} inputs"
+        raise UsageError(what, code="bad_data", hint="give one array per input, in the model's order")
     result = []
     for first in range(0, len(files), len(inputs)):
         stacks = [
@@ -106,11 +103,8 @@ def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
             for k, (tensor, array) in enumerate(zip(inputs, files[first : first + len(inputs)], strict=True))
         ]
         if len({len(stack) for stack in stacks}) > 1:
-            raise UsageError(
-                f"the input arrays hold {[len(stack) for stack in stacks]} runs",
-                code="bad_data",
-                hint="give every input the same number of runs",
-            )
+            what = f"the input arrays hold {[len(stack) for stack in stacks]} runs"
+            raise UsageError(what, code="bad_data", hint="give every input the same number of runs")
         result += [
             Run(f"file {first // len(inputs)}, run {r}", values) for r, values in enumerate(zip(*stacks, strict=True))
         ]
@@ -132,12 +126,8 @@ def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
     if tensor.dtype == "BOOL":
         return 0, 1
     if tensor.dtype not in ("INT8", "UINT8", "INT16", "UINT16"):
-        raise UsageError(
-            f"random inputs of type {tensor.dtype} are not supported",
-            code="bad_data",
-            where=f"input '{tensor.label}'",
-            hint="convert the model to int8",
-        )
+        what, where = f"random inputs of type {tensor.dtype} are not supported", f"input '{tensor.label}'"
+        raise UsageError(what, code="bad_data", where=where, hint="convert the model to int8")
     info = np.iinfo(tensor.dtype.lower())
     return int(info.min), int(info.max)
 
@@ -194,21 +184,16 @@ EXTREMES = {"all lowest": _all(0), "all highest": _all(1), "alternating": _alter
 def _stacked(tensor: Tensor, array: Array, number: int) -> Array:
     where = f"input array {number}, for input '{tensor.label}'"
     if array.dtype != dtype_of(tensor):
-        raise UsageError(
-            f"type {array.dtype}, the input is {tensor.dtype}", code="bad_data", where=where, hint=_how_to_save(tensor)
-        )
+        what = f"the array has type {array.dtype}, the input is {tensor.dtype}"
+        raise UsageError(what, code="bad_data", where=where, hint=_how_to_save(tensor))
     if array.shape == tensor.shape:
         return array[None]
     if array.shape[1:] == tensor.shape:
         return array
     if tensor.shape[:1] == (1,) and array.shape[1:] == tensor.shape[1:]:
         return array[:, None]
-    raise UsageError(
-        f"shape {list(array.shape)}, the input is {list(tensor.shape)}",
-        code="bad_data",
-        where=where,
-        hint=_how_to_shape(tensor, array),
-    )
+    what = f"the array has shape {list(array.shape)}, the input {list(tensor.shape)}"
+    raise UsageError(what, code="bad_data", where=where, hint=_how_to_shape(tensor, array))
 
 
 def _how_to_shape(tensor: Tensor, array: Array) -> str:

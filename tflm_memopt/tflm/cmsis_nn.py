@@ -58,14 +58,18 @@ def rows(*, mve: bool) -> Mapping[str, Kernel]:
 
 def _conv(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
     """Replay conv.cc, which looks for the bias among the outputs and therefore never finds it."""
-    yield from temps(node, "i0 i1 o0")
-    if node.dtype("i0") in ("INT8", "INT16"):
-        yield from per_channel(node.dim("i1", 0))
-    yield from temps(node, "i0 i1 i2 o0")
+    yield from _per_channel(node, 0)
     if node.dtype("i0") == "INT8":
         yield from scratch(conv_bytes(conv_shape(node), mve, grouped=node.dim("i0", 3) != node.dim("i1", 3)))
     elif node.dtype("i0") == "INT16":
         yield from scratch(_columns_s16(conv_shape(node), mve))
+
+
+def _per_channel(node: Node, channel_axis: int) -> Iterator[Step]:
+    yield from temps(node, "i0 i1 o0")
+    if node.dtype("i0") in ("INT8", "INT16"):
+        yield from per_channel(node.dim("i1", channel_axis))
+    yield from temps(node, "i0 i1 i2 o0")
 
 
 def conv_bytes(w: ConvShape, mve: bool, *, grouped: bool = False) -> int:
@@ -102,10 +106,7 @@ def _line_s8(w: ConvShape) -> int:
 
 def _depthwise(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
     """Replay depthwise_conv.cc, which requests no scratch for int16."""
-    yield from temps(node, "i0 i1 o0")
-    if node.dtype("i0") in ("INT8", "INT16"):
-        yield from per_channel(node.dim("i1", 3))
-    yield from temps(node, "i0 i1 i2 o0")
+    yield from _per_channel(node, 3)
     if node.dtype("i0") == "INT8":
         yield from scratch(depthwise_bytes(conv_shape(node), mve, packed=node.dtype("i1") == "INT4"))
 
