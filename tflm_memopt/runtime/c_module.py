@@ -20,13 +20,12 @@ from tflm_memopt.emit.embedded import file_name
 from tflm_memopt.emit.harness import OTHER_MODULE, harness
 from tflm_memopt.emit.ports import ports
 from tflm_memopt.errors import UsageError
-from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import Model
 from tflm_memopt.results import SourceReport
 from tflm_memopt.runtime import compilers, host
 from tflm_memopt.runtime.feeds import in_a_picture
-from tflm_memopt.runtime.regions import regions
+from tflm_memopt.runtime.regions import external_shape, regions
 from tflm_memopt.runtime.stimuli import Run
 from tflm_memopt.runtime.windows import Slide, step_elements
 
@@ -134,16 +133,14 @@ def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
     whole input also if it is streamed or external, and the whole window of a sliding input.
     """
     compiler, new = toolchain(compilers.compiler()), step_elements(model.graph, where)
-    source = None if new else _source(model, where, [run.values for run in runs])
+    source = None if new else _source(model, where, runs)
     stateful = any(region.state is not None for region in regions(model))
-    fed = _steps(runs, new) if stateful else _fed(source, [run.values for run in runs])
+    fed = _steps(runs, new) if stateful else _fed(model, where, runs)
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         folder = Path(name)
         expected = ports(module.prefix, model.graph)
         slow = any(host.slow_bytes(region.program) for region in regions(model))
-        main = harness(
-            module.header.name, module.prefix, expected, source.report if source else None, stateful=stateful, slow=slow
-        )
+        main = harness(module.header.name, module.prefix, expected, source, stateful=stateful, slow=slow)
         (folder / "main.c").write_text(main, encoding="utf-8")
         include = f"-I{module.header.parent.resolve()}", *library.include_flags()
         sources = (module.source.resolve(), module.library.resolve(), library.folder() / "src/tmo_status.c", "main.c")
@@ -156,24 +153,14 @@ def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
         return Ran(outputs, compiler.sanitized, selftest, failure)
 
 
-@dataclass(frozen=True, slots=True)
-class _ModuleSource:
-    report: SourceReport
-    shape: tuple[int, ...]
-    """Rows, pixels per row and bytes per pixel of an external input, or pushes and bytes per push of a streamed one."""
-
-
-def _source(model: Model, where: str, runs: Sequence[Sequence[Array]]) -> _ModuleSource | None:
+def _source(model: Model, where: str, runs: Sequence[Run]) -> SourceReport | None:
     if not where:
         return None
     if where == EXTERNAL:
-        height, width, channels = next(
-            host.source_shape(r.program) for r in regions(model) if r.input == InputPlace.EXTERNAL
-        )
-        return _ModuleSource(SourceReport(height, width * channels, 0), (height, width, channels))
+        height, width, channels = external_shape(regions(model))
+        return SourceReport(height, width * channels, 0)
     push = model.graph.tensors[model.graph.inputs[0]].nbytes
-    pushes = runs[0][0].nbytes // push
-    return _ModuleSource(SourceReport(pushes, push, 1), (pushes, push))
+    return SourceReport(runs[0].values[0].nbytes // push, push, 1)
 
 
 def _does_not_compile(said: str, where: str) -> UsageError:
@@ -187,12 +174,12 @@ def _does_not_compile(said: str, where: str) -> UsageError:
     )
 
 
-def _fed(source: _ModuleSource | None, runs: Sequence[Sequence[Array]]) -> Iterator[bytes]:
-    for number, values in enumerate(runs):
-        if source is None or source.report.pushed:
-            yield from (np.ascontiguousarray(value).tobytes() for value in values)
+def _fed(model: Model, where: str, runs: Sequence[Run]) -> Iterator[bytes]:
+    for number, run in enumerate(runs):
+        if where != EXTERNAL:
+            yield from (np.ascontiguousarray(value).tobytes() for value in run.values)
         else:
-            picture = in_a_picture(values[0], source.shape, number)
+            picture = in_a_picture(run.values[0], external_shape(regions(model)), number)
             words = [picture.pixels.nbytes, picture.pitch, picture.x, picture.y, picture.format]
             yield np.array(words, np.uint32).tobytes() + picture.pixels.tobytes()
 

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host, wheel
 from tflm_memopt.runtime.host import INT8, UINT8, TmoSource
-from tflm_memopt.runtime.regions import regions
+from tflm_memopt.runtime.regions import external_shape, regions
 from tflm_memopt.runtime.windows import Slide, step_elements
 
 Array = NDArray[Any]
@@ -39,7 +38,7 @@ def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = (
         pauses = any(region.pauses for region in own)
         return lambda values, _: (_to_the_end if pauses else _whole)(interpreter, values)
     if where == "external":
-        shape = next(host.source_shape(r.program) for r in own if r.input == InputPlace.EXTERNAL)
+        shape = external_shape(own)
         return lambda values, number: _external(interpreter, values[0], shape, number)
     if elements := step_elements(read(model).graph, where):
         slide = Slide(elements)

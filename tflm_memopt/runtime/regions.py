@@ -72,6 +72,11 @@ def regions(model: Model) -> list[CustomOperator]:
     return [region_of(model.graph, op) for op in model.graph.ops if is_region(op)]
 
 
+def external_shape(own: Iterable[CustomOperator]) -> tuple[int, int, int]:
+    """Return rows, pixels per row and bytes per pixel of the external input of a model's operators."""
+    return next(host.source_shape(region.program) for region in own if region.input == InputPlace.EXTERNAL)
+
+
 def placement(model: Model, region: CustomOperator) -> host.DeviceArena:
     """Return the addresses of the region's buffers on the device, relative to the lowest address."""
     nbytes, at = addresses(model, (*region.inputs, *region.outputs, *region.own))
