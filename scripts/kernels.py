@@ -58,8 +58,6 @@ void tmo_add_packed(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
 """,
     """\
 #endif
-
-typedef int tmo_generated_arm_is_not_empty; /* ISO C forbids an empty file */
 """,
 )
 
@@ -143,8 +141,6 @@ TWINS = """
 
 """
 END = """
-#else
-typedef int tmo_generated_is_not_empty; /* ISO C forbids an empty file */
 #endif
 """
 

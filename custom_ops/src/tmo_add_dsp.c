@@ -30,5 +30,3 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
 }
 
 #endif
-
-typedef int tmo_add_dsp_is_not_empty; /* ISO C forbids an empty file */

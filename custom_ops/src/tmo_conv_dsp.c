@@ -457,5 +457,3 @@ void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, ui
 #endif /* TMO_TWINS */
 
 #endif /* TMO_RUNS_DSP */
-
-typedef int tmo_conv_dsp_is_not_empty; /* ISO C forbids an empty file */

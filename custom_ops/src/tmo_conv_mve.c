@@ -218,5 +218,3 @@ void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *o
 #endif /* TMO_TWINS */
 
 #endif /* TMO_RUNS_MVE */
-
-typedef int tmo_conv_mve_is_not_empty; /* ISO C forbids an empty file */

@@ -379,5 +379,3 @@ void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const in
 #endif /* TMO_TWINS */
 
 #endif /* TMO_RUNS_PACKED */
-
-typedef int tmo_depthwise_packed_is_not_empty; /* ISO C forbids an empty file */

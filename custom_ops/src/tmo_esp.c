@@ -271,5 +271,3 @@ bool tmo_depthwise_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *
 }
 
 #endif /* TMO_RUNS_ESP */
-
-typedef int tmo_esp_is_not_empty; /* ISO C forbids an empty file */

@@ -62,5 +62,3 @@ bool tmo_pool_row_vectors(const tmo_kernel *k, const tmo_window *rows, int8_t *o
 }
 
 #endif
-
-typedef int tmo_esp_plain_is_not_empty; /* ISO C forbids an empty file */

@@ -645,6 +645,4 @@ void tmo_windows_ref(const tmo_windows_operands *o) {
   }
 }
 
-#else
-typedef int tmo_generated_is_not_empty; /* ISO C forbids an empty file */
 #endif

@@ -401,5 +401,3 @@ void tmo_mve_depthwise_in_c(const int8_t *const *x, const int32_t *constants, in
 }
 
 #endif
-
-typedef int tmo_generated_arm_is_not_empty; /* ISO C forbids an empty file */

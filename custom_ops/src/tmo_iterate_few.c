@@ -311,5 +311,3 @@ void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_unit *un
   }
 }
 #endif
-
-typedef int tmo_iterate_few_is_not_empty; /* ISO C forbids an empty file */

@@ -282,5 +282,3 @@ tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
 }
 
 #endif
-
-typedef int tmo_iterate_pixel_is_not_empty; /* ISO C forbids an empty file */

@@ -209,5 +209,3 @@ void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *o
 }
 
 #endif /* TMO_RUNS_RVV */
-
-typedef int tmo_vectors_is_not_empty; /* ISO C forbids an empty file */

@@ -18,7 +18,7 @@ extern "C" {
 
 #define TMO_MAX_MODELS 32 /* an application has at most this many models */
 
-enum { TMO_OUT_OF_TURN = -14 }; /* an emitted C function returns this status if it is not the model's turn and nothing was run */
+enum { TMO_OUT_OF_TURN = -15 }; /* an emitted C function returns this status if it is not the model's turn and nothing was run */
 
 /* The models that keep one model from beginning. `running` has a bit for each model that does so during an inference, and `paused` for each model
  * that does so during a pause. */

@@ -322,17 +322,6 @@ static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, ui
 typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
 TMO_LINKAGE tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 
-/* Returns the value of sum i before this call, which is `initial` in the first call. */
-static inline uint32_t tmo_sum_begin(const tmo_kernel *k, uint32_t i, uint32_t initial) {
-  return k->first ? initial : (uint32_t)k->sums[i];
-}
-
-/* Keeps sum i for the next call, unless this call is the last. Returns true if sum i is complete, so that output i must be written. */
-static inline bool tmo_sum_end(const tmo_kernel *k, uint32_t i, uint32_t sum) {
-  if (!k->last) k->sums[i] = (int32_t)sum;
-  return k->last;
-}
-
 /* tmo_output() returns the int8 output for a scaled value, and tmo_channel_output() returns it for a sum of a channel. Both functions are for code
  * whose speed does not matter. */
 TMO_LINKAGE int8_t tmo_output(const tmo_kernel *k, int32_t value);
