@@ -7,9 +7,9 @@
 Plans of random networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, and with a
 random tiling. A kernel's work consists of amounts such as multiplications and stored values (analysis/costs.py).
 Non-negative least squares fit the instructions that one unit of each amount takes. No fit uses the networks of
-tests/unseen.py, so the errors of the estimates are measured on plans of these networks. The file stores these errors
-and a digest of the library's code. Costs of other cores do not change. The option --keep is enough after a change of
-the library that costs few instructions.
+tests/unseen.py, so the errors of the estimates are measured on plans of these networks. The file stores these errors.
+Costs of other cores do not change. The option --keep is enough after a change of the library that costs few
+instructions.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ import math
 import os
 import pickle
 import random
-import struct
 import sys
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -37,9 +35,8 @@ import tables
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import unseen
-from compiling import objects
 from cores.cases import TOO_LARGE, Case, Outcome, blob, model_cases, run
-from cores.core import LIBRARY, MEASURED, Core, compile_flags, missing_tools, sources
+from cores.core import MEASURED, Core, missing_tools
 from known import NETWORKS
 from property.forced import forced, random_settings
 from property.oracle import convert
@@ -242,7 +239,7 @@ def written(whole: Mapping[str, Any]) -> str:
     cores = {}
     for core, found in whole.items():
         cores[core] = {**found, "kernels": tables.by_kind(found["kernels"])}
-    return tables.json_lines({"library": tflm_memopt.__version__, "cores": cores}, 4) + "\n"
+    return tables.json_lines({"cores": cores}, 4) + "\n"
 
 
 def stored(path: Path) -> dict[str, Any]:
@@ -313,15 +310,7 @@ def _fits(
     for name, core in chosen.items():
         kernels = fitted(in_loops(counted[name]))
         print(f"{name}: {len(kernels)} kernels", file=sys.stderr)
-        tables_found[name] = {
-            "target": core.target,
-            "library": "",
-            "plans": 0,
-            "median": 0,
-            "high": 0,
-            "low": 0,
-            "kernels": kernels,
-        }
+        tables_found[name] = {"target": core.target, "plans": 0, "median": 0, "high": 0, "low": 0, "kernels": kernels}
     return tables_found
 
 
@@ -336,32 +325,6 @@ def _counted(
             wanted = [p for p in plans if {w.kernel for w in p.work} - known[name]]
             found[name] = [replace(c, sample=replace(c.sample, cases=())) for c in count(core, wanted)]
     return found
-
-
-def kernel_digest(core: Core, library: Path = LIBRARY) -> str:
-    """Return a digest of the library's machine code for a core, without the names of functions."""
-    files = [path for path in sources(library) if not set(path.stem.split("_")) & NOT_COUNTED]
-    command = [f"{core.prefix}gcc", *compile_flags(core, library)]
-    with tempfile.TemporaryDirectory() as folder:
-        code = sorted(one for path in objects(command, files, Path(folder)) for one in _code(Path(path).read_bytes()))
-    return hashlib.sha256(b"".join(code)).hexdigest()[:16]
-
-
-NOT_COUNTED = frozenset(("camera", "check", "cores", "frame", "library", "link", "own", "status", "worker"))
-"""Words in the names of files whose code does not run in the counted inferences."""
-
-
-def _code(elf: bytes) -> Iterator[bytes]:
-    """Return the sections with machine code of a 32-bit object file."""
-    (start,), (size, count) = struct.unpack_from("<I", elf, 32), struct.unpack_from("<HH", elf, 46)
-    for n in range(count):
-        _, kind, flags, _, offset, nbytes = struct.unpack_from("<6I", elf, start + n * size)
-        if kind == PROGBITS and flags & EXECUTABLE:
-            yield elf[offset : offset + nbytes]
-
-
-PROGBITS, EXECUTABLE = 1, 4
-"""ELF flags: sections with contents, and executable sections."""
 
 
 def _with_missing(
@@ -385,8 +348,7 @@ def _with_errors(chosen: Mapping[str, Core], found: Mapping[str, dict[str, Any]]
             print(f"{name}: {c.sample.name}: {c.total:,}, {error:+.1%}", file=sys.stderr)
         median = round(float(np.median(np.abs(off))), 4)
         high, low = (math.ceil(1e4 * max(0, *each)) / 1e4 for each in (off, [-error for error in off]))
-        library = kernel_digest(core)
-        done[name] = found[name] | {"library": library, "plans": len(off), "median": median, "high": high, "low": low}
+        done[name] = found[name] | {"plans": len(off), "median": median, "high": high, "low": low}
     return done
 
 

@@ -105,8 +105,6 @@ class Table:
     core: str
     target: str
     """Target whose programs run best on the core."""
-    library: str
-    """Digest of the C library's code that was counted (benchmarks/costs.py), empty for an older library."""
     kernels: Costs
     plans: int
     """Number of plans that were counted, but not used for the fit."""
