@@ -25,7 +25,7 @@ AREAS: Mapping[str, tuple[str, str]] = {
     "check": (
         "tflm_memopt/check/*.py",
         (
-            "unit/check unit/plan/test_liveness.py kernels/test_accesses.py property/test_random_models.py"
+            "unit/check unit/plan/test_liveness.py property/test_random_models.py"
             " property/test_input_modes.py property/test_shared_networks.py property/test_slow_memory.py"
             " unit/test_targets.py unit/apps/test_slow_memory.py"
         ),
@@ -46,7 +46,7 @@ AREAS: Mapping[str, tuple[str, str]] = {
         "custom_ops/src/tmo_check*.c",
         (
             "kernels/test_check.py kernels/test_check_kinds.py kernels/test_check_tiles.py kernels/test_loops.py"
-            " kernels/test_sources.py kernels/test_sums.py kernels/test_packed.py kernels/test_cores.py"
+            " kernels/test_sources.py kernels/test_packed.py kernels/test_cores.py"
             " unit/emit/test_emit_kernels.py"
         ),
     ),

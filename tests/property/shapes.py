@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from models import Net
 from moving import batch_to_space, concatenation, pack, slice_, space_to_batch, split, unpack
-from property.layers import KINDS, Layer
+from property.layers import KINDS
+from property.layers.layer import random_layer
 from property.oracle import ARENA, assert_same_bytes, original
 
 import tflm_memopt
@@ -70,7 +71,7 @@ def _layer(net: Net, x: int, rng: random.Random) -> int:
             return halves[-1]
         case "mean":
             return net.mean(x, rng.choice(((0,), (1, 2), (3,))), keep=rng.random() < 0.7)
-    layer = _random_layer(rng)
+    layer = random_layer(rng, sorted(KINDS), dilation=(1, 1))
     made = KINDS[layer.kind](net, layer, x, x)
     return made[-1] if np.prod(net.shape(made[-1])) <= SMALL and net.dtype(made[-1]) == "INT8" else x
 
@@ -91,13 +92,6 @@ def _dilated(net: Net, x: int, rng: random.Random, *, convolve: bool) -> int:
     _, high, wide, _ = net.shape(y)
     crops = [(0, max(0, d * b - size)) for d, b, size in zip((high, wide), blocks, (h, w), strict=True)]
     return batch_to_space(net, y, blocks, crops)
-
-
-def _random_layer(rng: random.Random) -> Layer:
-    return Layer(
-        kind=rng.choice(sorted(KINDS)), channels=rng.randint(1, 6), kernel=(rng.randint(1, 3), rng.randint(1, 3)),
-        stride=(rng.randint(1, 2), rng.randint(1, 2)), padding=rng.choice(("SAME", "VALID")), flag=rng.random() < 0.5,
-    )  # fmt: skip
 
 
 def with_wrong_shapes(data: bytes, rng: random.Random) -> bytes:

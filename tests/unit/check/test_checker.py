@@ -18,7 +18,9 @@ from unit.plan.damage import ALWAYS_WRONG, MAY_BE_HARMLESS, Mutants, place, shal
 from unit.plan.sketch import Sketch, random_sketch
 from unit.plan.subjects import MODELS, OPTIONS, Subject, subject
 
+from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.checker import check
+from tflm_memopt.check.source import SourceReplay
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.plan.plan import Plan, Role
@@ -99,3 +101,15 @@ def test_an_operator_that_the_plan_leaves_out() -> None:
     found = plan(s.row_graph(y), Options(seconds=0.2))
     with pytest.raises(PlanError, match=r"the plan runs operators \[\], but the graph has \[0\]"):
         check(replace(found, steps=()), s.row_graph(y))
+
+
+def test_a_stream_is_read_in_the_first_group_only() -> None:
+    real = subject("streamed classifier")
+    graph, source = real.planned.graph.model, real.planned.graph.source
+    replay = SourceReplay(TaggedArena(real.planned.plan, {t: graph.tensors[t].nbytes for t in graph.tensors}), source)
+    replay.wait_for(1, "operator 0")
+    replay.end_of_group()
+    with pytest.raises(
+        PlanError, match="operator 5 reads the streamed input, which is only available in the first group"
+    ):
+        replay.wait_for(1, "operator 5")

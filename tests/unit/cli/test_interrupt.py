@@ -13,6 +13,7 @@ import pytest
 from unit.command import REWRITTEN
 
 from tflm_memopt.cli import main as cli
+from tflm_memopt.errors import UsageError
 from tflm_memopt.files import write_files
 
 START = "import sys; from tflm_memopt.__main__ import run; print('started', flush=True); sys.exit(run())"
@@ -56,3 +57,10 @@ def test_files_are_replaced_before_the_interrupt(tmp_path: Path, monkeypatch: py
         write_files({tmp_path / name: b"new" for name in "abc"})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(UsageError, match=r"cannot write .*taken: .*\n  try: choose another folder"):
+        write_files({tmp_path / "taken": b"data"})
+    assert [p.name for p in tmp_path.iterdir()] == ["taken"]

@@ -14,6 +14,7 @@ from unit.command import narrowing
 
 import tflm_memopt
 from tflm_memopt.errors import DoesNotFit, MemoptError, UsageError
+from tflm_memopt.plan.layout import offsets
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.results import Exploration
 
@@ -135,3 +136,9 @@ def test_a_plan_that_was_tampered_with(frontier: Exploration, damage: Callable[[
     damage(saved)
     with pytest.raises(UsageError, match="does not belong to this model"):
         tflm_memopt.optimize(narrowing(), plan=saved)
+
+
+def test_the_same_model_gives_the_same_bytes() -> None:
+    first = tflm_memopt.optimize(narrowing(), seconds=0.3).model
+    offsets.forget()
+    assert tflm_memopt.optimize(narrowing(), seconds=0.3).model == first

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from conftest import QUICKLY
 from models import Net
+from unit.command import narrowing
 
 import tflm_memopt
 from tflm_memopt.analysis.costs import Cost, Work, tables
@@ -15,14 +16,6 @@ from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.results import Exploration
 from tflm_memopt.targets.boards import board
-
-
-def narrowing() -> bytes:
-    """Return a model whose inner tensors are larger than its input and output."""
-    net = Net(12)
-    x = net.conv2d(net.input((1, 8, 8, 2)), 16, out=(0.4, -5))
-    x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
-    return net.model(net.conv2d(x, 1, kernel=(3, 3), stride=(2, 2), out=(0.5, 3)))
 
 
 def residual() -> bytes:

@@ -23,7 +23,7 @@ from tflm_memopt.cli.devices import device_files
 from tflm_memopt.cli.main import main
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.network import Network
-from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, RuntimeUnavailable, UsageError
+from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
 from tflm_memopt.plan.plan import Group, Role
 from tflm_memopt.results import OptimizedDevices
 
@@ -229,11 +229,9 @@ def test_rows_that_are_too_long_to_be_sent_are_not_sent() -> None:
     ("error", "left_out"),
     [
         (UsageError("a tensor cannot be sent", code="cannot_share"), True),
-        (UsageError("an operator stays builtin", code="unsupported_operator"), True),
         (DoesNotFit("a device is too slow", code="too_slow"), True),
         (UsageError("an option is invalid"), False),
         (PlanError("the checker rejected a plan"), False),
-        (RuntimeUnavailable("TFLM is not installed", code="not_installed"), False),
     ],
 )
 def test_only_impossible_splits_are_left_out(

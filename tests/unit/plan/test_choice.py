@@ -9,6 +9,7 @@ from itertools import permutations, product
 import pytest
 
 from tflm_memopt.plan.layout.choice import ALL_THE_TIME, Choices, Cores, Point
+from tflm_memopt.plan.pareto import undominated
 
 ONCE = 100
 
@@ -68,3 +69,9 @@ def test_the_busiest_core_has_the_least_to_do() -> None:
     assert cores.loads([300_000, 500_000, 100_000, 200_000]) in ((0.5, 0.6), (0.6, 0.5))
     at = cores.spread([300_000, 500_000, 100_000, 200_000])
     assert at[0] == at[3] != at[1]
+
+
+def test_the_front_keeps_what_is_best_in_something() -> None:
+    costs = [(10, 5), (8, 7), (8, 6), (12, 5), (9, 6), (20, 1)]
+    assert undominated(costs, lambda pair: pair) == [(8, 6), (10, 5), (20, 1)]
+    assert undominated(costs, lambda pair: pair, grain=1) == [(8, 6), (20, 1)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tflm_memopt.plan.iteration.reversal import reversed_op
+
 import pytest
 from conftest import examples
 from hypothesis import given, settings
@@ -16,9 +18,11 @@ from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.plan import Group, Plan, Role
 from tflm_memopt.plan.planner import Options, plan
+from tflm_memopt.plan.search.groups import candidates
 from tflm_memopt.rowgraph.graph import Region
 
 SECONDS = 0.1
+UNLIMITED = 1 << 40
 
 
 def checked(
@@ -90,3 +94,34 @@ def test_sums_over_the_same_rows_run_together(seconds: float | None) -> None:
     means = [net.mean(x, (1, 2)), net.pool(x, kind="MAX_POOL_2D", kernel=(30, 12), stride=(30, 12))]
     data = net.model(concatenation(net, [net.reshape(m, (1, 12)) for m in means], 1))
     assert tflm_memopt.optimize(data, seconds=seconds).report.arena.head < 30 * 12 * 6
+
+
+def test_no_group_has_more_tensors_at_its_border_than_an_operator_takes() -> None:
+    s = Sketch()
+    x = s.input(4, 1, 1)
+    heads = [s.conv(x, 1) for _ in range(MAX_IO + 4)]
+    widths = {c.last - c.first for c in candidates(s.chain(*heads), len(heads), UNLIMITED)}
+    assert widths == set(range(1, MAX_IO))
+
+
+def test_branches_that_end_in_whole_tensors_share_the_rows_that_they_read() -> None:
+    s = Sketch()
+    shared = s.conv(s.input(64, 8, 1), 16)
+    graph = s.row_graph(s.conv(shared, 4), s.conv(shared, 4))
+    found = plan(graph)
+    check(found, graph)
+    # the arena holds the results of both convolutions, the input, and a few rows of the shared tensor
+    assert found.head < 64 * 8 * (1 + 4 + 4) + 8 * 64 * 8
+    assert any(isinstance(step, Group) and step.in_turn for step in found.steps)
+
+
+def test_a_reversed_window_pads_on_the_other_side() -> None:
+    """A window with a stride of 2 pads one row below, and the reversed window pads one row above."""
+    s = Sketch()
+    s.conv(s.input(8, 1, 4), 4, stride=2)
+    assert s.ops[0].window.pad_top == 0
+    other = reversed_op(s.ops[0], pixels=False)
+    assert other is not None
+    assert other.window.pad_top == 1
+    rows = [s.ops[0].rows_read(0, y) for y in range(4)]
+    assert [other.rows_read(0, y) for y in range(4)] == [(8 - end, 8 - first) for first, end in reversed(rows)]
