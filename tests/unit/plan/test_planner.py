@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from tflm_memopt.plan.iteration.reversal import reversed_op
-
 import pytest
 from conftest import examples
 from hypothesis import given, settings
@@ -16,6 +14,7 @@ import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import TensorId
+from tflm_memopt.plan.iteration.reversal import reversed_op
 from tflm_memopt.plan.plan import Group, Plan, Role
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.plan.search.groups import candidates
