@@ -148,11 +148,7 @@ def packed(work: Work) -> str | None:
 
 
 def around(work: Work) -> Span:
-    """Return the instructions on RV32 that our code takes around an ESP-NN kernel for an operator of a plan.
-
-    Our code gathers windows into scratch, in words (`quads`) if the input has a multiple of four channels. If a
-    depthwise convolution computes whole rows, columns under several windows are gathered only once.
-    """
+    """Return the instructions on RV32 that our code takes around an ESP-NN kernel, mainly to gather windows."""
     kernel = work.kernel.split()[0]
     costs = _spans(measured("esp.json")["around"][kernel])
     by_row, direct = work.kernel.endswith("rows"), _in_place(work)
@@ -177,7 +173,7 @@ def _cost(costs: Costs, amounts: Mapping[str, float]) -> Span:
 
 
 def _spans(costs: Mapping[str, list[float]]) -> Costs:
-    return {unit: _span(span) for unit, span in costs.items()}
+    return {unit: (low, high) for unit, (low, high) in costs.items()}
 
 
 def _times(span: Span, factor: Span) -> Span:
@@ -194,16 +190,12 @@ def chip(name: str) -> EspChip | None:
     values = measured("esp.json")["chips"].get(name)
     if values is None:
         return None
+    least, most = values["cycles_per_instruction"]
     return EspChip(
         name,
         library=values["kernels"],
-        cycles_per_instruction=_span(values["cycles_per_instruction"]),
+        cycles_per_instruction=(least, most),
         kernels={kernel: _spans(costs) for kernel, costs in measured("esp.json")["kernels"][values["kernels"]].items()},
         cache=values["cache"],
         flash_cycles_per_byte=values["flash_cycles_per_byte"],
     )
-
-
-def _span(ends: list[float]) -> Span:
-    low, high = ends
-    return low, high

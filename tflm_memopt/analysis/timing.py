@@ -40,9 +40,7 @@ class FlashTiming:
     prefetch: bool = False
     """Whether the flash reads the next line ahead."""
     unified_ways: int = 0
-    """Number of ways of a set-associative cache of `instruction_lines` lines for both code and constants, or 0 if code
-    and constants have a cache each.
-    """
+    """Ways of a cache of `instruction_lines` lines for both code and constants, or 0 if each has its own cache."""
 
     @property
     def key(self) -> str:

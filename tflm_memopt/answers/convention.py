@@ -29,12 +29,8 @@ def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002 (the op
         "sliding": f"input sliding by {come}",
         "external": "input external (not counted)",
     }[kind]
-    return f"{arena.abi}, {where}, TFLM {_KERNELS[arena.kernels]}" + unknown(arena)
-
-
-def unknown(arena: Arena) -> str:
-    """Return a phrase that names the allocations that RAM figures lack, or ""."""
-    return "" if arena.exact else f", without what {', '.join(arena.unknown)} allocates, which is unknown"
+    unknown = "" if arena.exact else f", without what {', '.join(arena.unknown)} allocates, which is unknown"
+    return f"{arena.abi}, {where}, TFLM {_KERNELS[arena.kernels]}{unknown}"
 
 
 def plain(record: Any, *without: str) -> dict[str, Any]:

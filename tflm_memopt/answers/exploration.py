@@ -78,9 +78,7 @@ class Exploration:
     """Plans of the frontier, then plans with tensors in slow memory, or () if no operator runs row by row."""
     seconds: float
     original_instructions: int | None = None
-    """Estimated instructions of the original under TFLM with CMSIS-NN on `core`, or None if they are unknown or if
-    operators stay builtin.
-    """
+    """Estimated instructions of the original with CMSIS-NN, or None if unknown or if operators stay builtin."""
     original_milliseconds: tuple[float, float] | None = None
     """Estimated lower and upper bound on the time of the original on the board, or None if they are unknown."""
     board: str | None = None

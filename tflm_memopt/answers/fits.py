@@ -33,10 +33,7 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """Ratio of the board's memory to the needs of the rewritten model, for RAM or flash, whichever is scarcer.
-
-        A ratio below 1 is inverted, so that the result is at least 1.
-        """
+        """Ratio of the board's memory to the model's needs, for the scarcer of RAM and flash, inverted if below 1."""
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
         room = min((need + left) / max(1, need) for need, left in needs)

@@ -56,17 +56,13 @@ class Balance:
     """Core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """Growth of the model, plus the library, plus TFLM kernels that only the rewritten model needs. The sum is negative
-    if the .tflite file shrinks by more than library and kernels add.
-    """
+    """Growth of model, library and kernels that only the rewritten model needs, negative if the model shrinks more."""
     model: int
     """Growth of the .tflite file."""
     library: int
     """Estimated size of the C library and its TFLM adapter, as far as the rewritten model uses them."""
     tflm: int
-    """Estimated size of TFLM kernels that only the original needs, minus that of kernels that only the rewritten model
-    needs. `flash_added` does not subtract this size, because another model may still need the kernels.
-    """
+    """Estimated size of TFLM kernels that only the original needs, minus those that only the rewritten model needs."""
     worthwhile: bool
 
 
@@ -84,10 +80,7 @@ class PackedEstimate:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """An input outside the arena with `rows` rows of `row_bytes` bytes.
-
-    `pushed` rows of a streamed input arrive at a time. For an external input, `pushed` is 0.
-    """
+    """An input outside the arena: `rows` rows of `row_bytes` bytes. `pushed` rows arrive at a time, 0 if external."""
 
     rows: int
     row_bytes: int
@@ -96,10 +89,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """An input that is a sliding window of `rows` rows.
-
-    Each inference adds `new` rows, and the window is full after `inferences` inferences.
-    """
+    """A sliding window of `rows` rows, which `inferences` inferences fill. Each inference adds `new` rows."""
 
     rows: int
     new: int
@@ -141,10 +131,7 @@ class BarriersReport:
 
 @dataclass(frozen=True, slots=True)
 class MemoriesReport:
-    """Sizes of the fast and the slow memory, and the bytes that our operators move in one inference.
-
-    Each iteration of an operator reads each byte under its window once, and all constants of the operator once.
-    """
+    """Sizes of the fast and the slow memory, and the bytes that our operators move in one inference."""
 
     fast: int
     """Bytes of the whole arena."""
@@ -193,9 +180,7 @@ class Report:
     """F, the executed multiply-accumulates divided by those of the original."""
     macs: Macs
     instructions: Mapping[str, int]
-    """Estimated instructions of one inference on each core of the target, without builtin operators and interpreter. {}
-    for an unchanged model.
-    """
+    """Estimated instructions of one inference by core of the target, without builtin operators; {} if unchanged."""
     dead_channels: int
     """Number of output channels that were removed because they cannot influence any output."""
     arena: Arena
@@ -242,9 +227,7 @@ class Report:
     original_refused: str = ""
     """Reason why TFLM refuses the original model, or "" if no reason is known."""
     planned_for: str = ""
-    """For `--ops builtin`, the kernel library that may run the model although tensors share bytes: "any", or the
-    library of `--kernels`.
-    """
+    """For `--ops builtin`, the library of the kernels that may run the model: "any", or that of `--kernels`."""
     in_parts: tuple[Tiling, ...] = ()
     """Builtin operators that run in parts, by their indices in the original model."""
     to_register: tuple[str, ...] = ()

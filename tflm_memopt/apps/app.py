@@ -35,13 +35,9 @@ class AppModel:
     ms: float | None = None
     """Time limit of one inference, in milliseconds."""
     ms_measured: float | None = None
-    """Measured time of one inference of the rewritten model without recompute, in milliseconds. Times of other plans
-    are assumed to be proportional to their instructions.
-    """
+    """Measured milliseconds of an inference without recompute, from which the times of other plans are derived."""
     pipeline: Sequence[int | str] = ()
-    """Operators at which further partitions of the model start, by number or by the name of their output. The
-    partitions NAME_1, NAME_2 and so on may run at the same time. An empty sequence keeps the model whole.
-    """
+    """Operators, by number or name of their output, at which partitions NAME_2, NAME_3, ... of the model start."""
 
     @property
     def most(self) -> float | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.emit.embedded import file_name, library, symbol
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
-from tflm_memopt.emit.resolver import ARENA_ALIGNMENT, Needed, needed
+from tflm_memopt.emit.resolver import ARENA_ALIGNMENT, needed
 from tflm_memopt.emit.templates import rendered
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import read
@@ -28,12 +28,6 @@ def arena_bytes(abi: Abi, models: Sequence[Optimized], libraries: Sequence[Libra
     ]
     most = max(max(one.min, one.total) for one in (arena, *others))
     return -(-most // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
-
-
-def _operators(result: AppOptimized) -> Iterator[Needed]:
-    """Yield each operator that some model needs, without duplicates."""
-    every = (n for done in result.models.values() for n in needed(read(done.model), symbol(result.app.name)))
-    yield from {(n.operator, n.operator in OURS): n for n in every}.values()
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
@@ -75,10 +69,12 @@ def files(result: AppOptimized) -> Mapping[str, str]:
         }
         for each, done in result.models.items()
     ]
+    every = (n for done in result.models.values() for n in needed(read(done.model), symbol(name)))
     text = rendered(
         "app_ops.h.jinja",
         c=identifier(name), guard=guard(name, "app"), report=result.report, models=models, alignment=ARENA_ALIGNMENT,
-        operators=list(_operators(result)), table=symbol(name), comment=comment, identifier=identifier,
+        operators=[*{(n.operator, n.operator in OURS): n for n in every}.values()],
+        table=symbol(name), comment=comment, identifier=identifier,
         library_file=comment(file_name(name)) if library_file(result) else "", excluded=excluded_rows(result),
     )  # fmt: skip
     return {f"{file_stem(name)}_app.h": text, **library_file(result)}

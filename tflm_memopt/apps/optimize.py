@@ -121,11 +121,7 @@ def _excess(app: App, found: LaidOut) -> int:
 
 
 def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progress: Progress) -> LaidOut | None:
-    """Give the model with the largest arena less fast memory until all models fit together.
-
-    members: models with the plans that they would get alone. excess: bytes by which these plans exceed the limit.
-    Returns None if a model cannot run with less fast memory.
-    """
+    """Give the largest model less fast memory until all models fit, or return None. excess: bytes over the limit."""
     members = list(members)
     for _ in range(SLOW_TRIES):
         able = [i for i, m in enumerate(members) if m.chosen and m.asked.limits.slow]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tflm_memopt.answers.inspection import Inspection
 from tflm_memopt.cli import console
 from tflm_memopt.convert.inspecting import inspect as inspected
 from tflm_memopt.emit.names import file_stem
@@ -22,14 +21,13 @@ def inspect(args: argparse.Namespace) -> int:
         result = inspected(
             data, name=shown(args.model), abi=args.abi, target=args.target or GENERIC, kernels=args.kernels
         )
-    files = _page(args.output, args.model.stem, result) if args.output else {}
+    files: dict[Path, bytes] = {}
+    if args.output:
+        from tflm_memopt.report import html  # noqa: PLC0415 # its templates are slow to import
+
+        page = html.inspection(result).encode()
+        files = paths_below(args.output, {f"{file_stem(args.model.stem)}.report.html": page})
     keep(args.model, files)
     write_files(files)
     console.answer(args, result.to_json, text.inspection(result, list(map(str, files))))
     return console.DONE
-
-
-def _page(folder: Path, name: str, result: Inspection) -> dict[Path, bytes]:
-    from tflm_memopt.report import html  # noqa: PLC0415 # its templates are slow to import
-
-    return paths_below(folder, {f"{file_stem(name)}.report.html": html.inspection(result).encode()})

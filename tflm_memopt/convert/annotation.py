@@ -80,10 +80,7 @@ def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = Fa
 def _undone(
     graph: Graph, support: Mapping[int, Support], known: Collection[TensorId], left_alone: Collection[int]
 ) -> frozenset[int]:
-    """Return the original operators that rewrites must leave alone, so that builtin operators are as in the file.
-
-    If a builtin operator still reads a new tensor, rewrites must also leave the writer of this tensor alone.
-    """
+    """Return the original operators that rewrites must not change, so that builtin operators are as in the file."""
     undone = set[int]()
     for op in graph.ops:
         if isinstance(support[op.index], RowOp) or op.type == VIEW:

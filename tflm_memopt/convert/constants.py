@@ -87,9 +87,7 @@ class Originals:
     known: dict[tuple[numbers.ConstantForm, int], Mapping[bytes, set[int]]] = field(default_factory=dict, compare=False)
     """Sets of operators with equal constants, by the digest of the constants, for each form and target."""
     ends: dict[int, set[int]] = field(default_factory=dict, compare=False)
-    """Channels at which the known parts of each operator end, by the operator's number. The part of the next device
-    begins at one of these channels.
-    """
+    """Channels at which known parts of each operator end, where the part of the next device may begin."""
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
@@ -121,11 +119,7 @@ class Originals:
     def _numbers(
         self, form: numbers.ConstantForm, target: int, channels: int = 0, begins: Mapping[int, set[int]] | None = None
     ) -> Iterator[tuple[int, int, Numbers]]:
-        """Yield the number of each operator, the end of its channels, and its constants in this form.
-
-        channels: size of the parts that are yielded, or 0 for whole operators. begins: channels besides 0 at which the
-        parts of each operator may begin, or None for all channels.
-        """
+        """Yield number, end and constants of each operator in a form or, with `channels`, of parts of this size."""
         for number, op in self.forms:
             if op.kind is not form.kind:
                 continue
@@ -159,9 +153,7 @@ def _forms(op: RowOp) -> Iterator[RowOp]:
 
 
 def _parts(op: RowOp, channels: int, begins: Collection[int] | None) -> Iterator[tuple[int, RowOp]]:
-    """Yield the parts of an operator and the channels at which they end. channels: size of the parts, or 0 for the
-    whole operator. begins: channels at which parts may begin, or None for all channels.
-    """
+    """Yield the parts of `channels` channels that begin at `begins` (None: anywhere), or the whole operator for 0."""
     if not channels:
         yield op.writes.c, op
     elif op.is_convolution or (

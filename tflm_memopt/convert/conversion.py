@@ -297,11 +297,7 @@ class Conversion:
             return None
 
     def state_variants(self) -> list[Conversion]:
-        """Return this conversion and, for a sliding window, variants in which fewer and fewer layers keep rows.
-
-        In a variant, the layers behind the last layer that keeps rows compute all rows again. Variants are sorted by
-        their multiply-accumulates, and no two variants have equally many.
-        """
+        """Return this conversion and variants in which ever fewer layers of a sliding window keep rows, by cost."""
         here, found = self.options.input, {self.plans.macs: self}
         for layers in reversed(range(len(self.whole.graph.ops)) if here.where == SLIDING else ()):
             other = self.elsewhere(replace(here, layers=layers), int8_io=False)
@@ -310,11 +306,7 @@ class Conversion:
         return [found[macs] for macs in sorted(found)]
 
     def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
-        """Return the bytes of the arena with the whole input in it, if that is less than `chosen` takes, or else None.
-
-        `chosen` has a streamed or sliding input. The arena is not planned if the input alone is as large as the head of
-        `chosen`.
-        """
+        """Return the bytes of the arena with the whole streamed or sliding input in it, or None if that is no less."""
         graph = chosen.planned.graph
         pushed = graph.source and graph.source.pushed and graph.source.height * graph.source.row_bytes
         if not graph.window and not (pushed and pushed < chosen.planned.plan.head):

@@ -118,11 +118,7 @@ def _operators(
 
 
 def _live_bytes(graph: Graph) -> list[int]:
-    """Return the bytes of the activations that are live while each operator runs, with its operands and results.
-
-    As in TFLM (micro_allocation_info.cc), an input of the model is live from the start to its last use, and an output
-    of the model from its producer to the end.
-    """
+    """Return the bytes of activations that are live while each operator runs in TFLM (micro_allocation_info.cc)."""
     first: dict[TensorId, int] = dict.fromkeys(graph.inputs, 0)
     last: dict[TensorId, int] = {}
     for i, op in enumerate(graph.ops):

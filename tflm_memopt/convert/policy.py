@@ -222,11 +222,7 @@ def _faster(chosen: _Timed, admitted: Sequence[_Timed]) -> FasterPlan | None:
 
 
 def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
-    """Return the conversion in which as many layers of a sliding window keep rows as the limits allow.
-
-    Without limits, all layers keep rows, which takes the fewest multiply-accumulates. The variants are compared by
-    their plans without recompute.
-    """
+    """Return the conversion in which as many layers of a sliding window keep rows as the limits allow."""
     conversion, limits = _within(start, asked), asked.limits
     limited = limits.ram is not None or limits.overhead is not None or limits.timed
     if conversion.rows is None or not conversion.rows.window or not (limited or asked.saved):

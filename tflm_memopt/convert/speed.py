@@ -72,10 +72,7 @@ def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) ->
 
 
 def instructions_today(conversion: Conversion, core: str) -> int | None:
-    """Return the instructions of the original model under TFLM with CMSIS-NN, or None if they are unknown.
-
-    Returns None also if operators stay builtin, because the instructions of a plan do not include these operators.
-    """
+    """Return the original's instructions with CMSIS-NN, or None if unknown or if operators stay builtin."""
     return None if _builtin_ops(conversion) else builtin_cost.instructions(conversion.source.graph, core)
 
 

@@ -50,11 +50,7 @@ class Tilings:
         self._weight: Callable[[tuple[Tiling, ...]], _Weight] = cache(self._weigh)
 
     def least(self, macs: int, start: Plan) -> Plan:
-        """Return the plan of least arena within a number of multiply-accumulates. start: plan without tilings.
-
-        A search with both stripes and channel groups may end at a larger arena than a search with one kind, so each
-        kind is also tried alone.
-        """
+        """Return the plan of least arena within `macs`, searched with all kinds of tiling and with each kind alone."""
         kinds = tuple(self._kinds())
         alone = [(kind,) for kind in kinds] if len(kinds) > 1 else []
         found = min((self._greedy(macs, start, some) for some in (kinds, *alone)), key=self._total)

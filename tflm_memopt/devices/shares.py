@@ -58,9 +58,7 @@ class DeviceSharding(enum.Enum):
     ROWS = "rows"
     """Each device computes some rows of the output, and gets missing input rows from its neighbours (FFMT)."""
     OVERLAP = "overlap"
-    """In a stack of operators, each device computes all rows that its later operators read (FTP). The devices exchange
-    no rows inside the stack, so several devices compute some rows.
-    """
+    """Each device computes all rows that its later operators read, without exchange inside a stack (FTP)."""
     CHANNELS = "channels"
     """Each device computes some output channels and has only the weights of these channels (FDT, fan-out)."""
     INPUTS = "inputs"

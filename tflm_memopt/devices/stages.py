@@ -37,9 +37,7 @@ class SplitCost(NamedTuple):
     """The cost of a split. Costs are compared field by field, and the smaller cost is preferred."""
 
     exceeds_alone: int
-    """0 if no device needs a larger arena than one device that runs the whole network, 1 if the difference is at most
-    the state of the links, and 2 if it is larger.
-    """
+    """0 if no device needs a larger arena than one device alone, 1 if the excess is only link state, else 2."""
     weights: float
     """Flash of the largest device, relative to an even part of a single device's flash, and at least FAIR_PART."""
     ram: int
@@ -84,11 +82,7 @@ def cost_of(report: DevicesReport, alone: int) -> SplitCost:
 
 
 def cost(ram: int, weights: float, sent: float, alone: int) -> SplitCost:
-    """Return the cost of a split.
-
-    ram: arena of the largest device. weights: weights of the largest device, as a multiple of an even part. alone:
-    arena of one device that runs the whole network.
-    """
+    """Return the cost of a split. ram, weights: of the largest device. alone: arena of one device alone."""
     exceeds = (ram > alone) + (ram > alone + LINK_STATE)
     return SplitCost(exceeds, max(FAIR_PART, weights), ram, sent)
 

@@ -30,8 +30,5 @@ def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fracti
 
 
 def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:
-    """Return how many leading layers should split feature maps for the least memory per device (Eq. 5.14 and 5.15).
-
-    The thesis solves an integer program. There are only as many choices as layers, so all choices are tried.
-    """
+    """Return how many leading layers should split feature maps for the least memory per device (Eq. 5.14, 5.15)."""
     return min(reversed(range(len(layers) + 1)), key=lambda switch: footprint(layers, switch, devices))

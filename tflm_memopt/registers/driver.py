@@ -10,9 +10,7 @@ from tflm_memopt.registers.description import Field, SubGroup
 Span = tuple[int, int]
 """Position of the first byte of a piece of source, and the position after its last byte."""
 Context = tuple[int, ...]
-"""The branches and loops around a piece of code, outermost first. Pieces of code with equal contexts are executed
-equally often and in their order.
-"""
+"""Branches and loops around code, outermost first. Code of equal contexts is executed equally often and in order."""
 
 
 class Happening(Enum):
@@ -48,9 +46,7 @@ class FieldChain:
     is_pointer: bool
     steps: tuple[ChainLink, ...]
     variables: frozenset[str]
-    """Variables that determine which field the expression accesses. A call counts as a variable without a name.
-    Expressions that depend on a variable without a name are never equal.
-    """
+    """Variables that determine which field is accessed. A call counts as a variable without a name."""
 
     @property
     def field(self) -> Field:

@@ -127,11 +127,7 @@ class _Places:
         return rewrite.rewrite(self.unit, self.driver, self.groups, found, regions, self.includes)
 
     def placed(self) -> Layout:
-        """Choose the layout with the fewest accesses in the driver's text.
-
-        A write to a register with other fields must first read the register. Combinations of fields that cost more
-        accesses than they save are therefore dropped, the least frequent first.
-        """
+        """Choose the layout with the fewest accesses, without combinations of fields that cost more than they save."""
         wanted = self.combinations()
         best = layout.place(self.groups, wanted)
         fewest = self._accesses(best)

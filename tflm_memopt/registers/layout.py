@@ -21,9 +21,7 @@ class Register:
     bits: int
     fields: tuple[Field, ...]
     reset: int | None
-    """Value of the register after a reset, which writes put into the bits outside of fields. Without a known value,
-    writes put back the bits that were read.
-    """
+    """Value after a reset, which writes put into unused bits, or None to put back the bits that were read."""
 
     @property
     def count(self) -> int:

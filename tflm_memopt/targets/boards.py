@@ -175,10 +175,7 @@ def board(name: str) -> Board:
 
 
 def runs(on: Board, packed: Collection[Family]) -> bool:
-    """Return whether the board's core can run programs packed for these families.
-
-    All of Espressif's chips run programs for ESP-NN. Chips without vector instructions run them in C (TMO_RUNS_ESP).
-    """
+    """Return whether a board can run packed programs. All Espressif chips run those for ESP-NN (TMO_RUNS_ESP)."""
     own = {Family.ESP} if on.chip.startswith("ESP32") else set()
     return set(packed) <= own | set(TARGETS[on.target].runs)
 
