@@ -24,8 +24,6 @@ SEED = 23
 
 @dataclass(frozen=True)
 class Machine:
-    """This class runs the program that apps_main.cpp describes."""
-
     binary: Path
     folder: Path
 

@@ -46,7 +46,6 @@ def assert_equal_outputs(before: Model, after: Model) -> None:
 
 
 def of_program(data: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> BytesMoved:
-    """Return the traffic of one run of a program."""
     program, total = unpack(data), BytesMoved()
     order = np.array(host.iteration_order(data, inputs, output_bytes), dtype=np.int64).reshape(-1, 5)
     tiled = {i for g in program.groups for i in range(g.first_op, g.first_op + g.n_ops) if g.stripes}

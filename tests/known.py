@@ -24,13 +24,11 @@ def relu(net: Net, y: int) -> int:
 
 
 def conv(net: Net, x: int, channels: int, kernel: Pair | int = 3, stride: Pair | int = 1, **options: object) -> int:
-    """Add a CONV_2D with a ReLU."""
     kernel, stride = _pair(kernel), _pair(stride)
     return relu(net, net.conv2d(x, channels, kernel=kernel, stride=stride, activation="RELU", **options))  # type: ignore[arg-type]
 
 
 def depthwise(net: Net, x: int, kernel: Pair | int = 3, stride: Pair | int = 1, **options: object) -> int:
-    """Add a DEPTHWISE_CONV_2D with a ReLU."""
     y = net.depthwise_conv2d(x, kernel=_pair(kernel), stride=_pair(stride), activation="RELU", **options)  # type: ignore[arg-type]
     return relu(net, y)
 
@@ -51,7 +49,6 @@ def inverted(net: Net, x: int, channels: int, *, expand: int = 6, kernel: int = 
 
 
 def average(net: Net, x: int) -> int:
-    """Add an average pool over the whole image."""
     return net.pool(x, kernel=net.shape(x)[1:3], stride=net.shape(x)[1:3])  # type: ignore[arg-type]
 
 
@@ -280,7 +277,6 @@ def autoencoder_2d(net: Net) -> bytes:
 
 
 def heads(net: Net) -> bytes:
-    """Add a detector: boxes and scores from two maps."""
     y = conv(net, net.input((1, 64, 64, 3)), 8, 3, 2)
     for channels, stride in ((16, 2), (24, 1), (32, 2)):
         y = separable(net, y, channels, stride)

@@ -87,7 +87,6 @@ class Net:
         return outputs[0] if outputs else -1
 
     def input(self, shape: Sequence[int], affine: Affine | None = DEFAULT, *, dtype: str = "", name: str = "") -> int:
-        """Add an input of the model."""
         dtype = dtype or self.activations
         if dtype == "INT16" and affine is not None:
             affine = affine[0], 0
@@ -96,7 +95,6 @@ class Net:
         return index
 
     def model(self, *outputs: int) -> bytes:
-        """Return the finished model."""
         return writer.write(self.finished(*outputs))
 
     def finished(self, *outputs: int) -> Any:
@@ -132,7 +130,6 @@ class Net:
         groups: int = 1,
         out: Affine | None = None,
     ) -> int:
-        """Add CONV_2D of an [N, H, W, C] tensor."""
         n, h, w, c = self.shape(x)
         filter_, product = self._filter(x, (channels, *kernel, c // groups), 0, per_channel)
         size = (
@@ -157,7 +154,6 @@ class Net:
         bias: bool = True,
         out: Affine | None = None,
     ) -> int:
-        """Add DEPTHWISE_CONV_2D of an [N, H, W, C] tensor."""
         n, h, w, c = self.shape(x)
         channels = c * multiplier
         filter_, product = self._filter(x, (1, *kernel, channels), 3, per_channel)
@@ -223,7 +219,6 @@ class Net:
         padding: str = "VALID",
         activation: str = "NONE",
     ) -> int:
-        """Add AVERAGE_POOL_2D or MAX_POOL_2D of an [N, H, W, C] tensor."""
         n, h, w, c = self.shape(x)
         size = (out_size(h, kernel[0], stride[0], 1, padding), out_size(w, kernel[1], stride[1], 1, padding))
         y = self.tensor((n, *size, c), self.dtype(x), self.affine(x))
@@ -275,13 +270,11 @@ class Net:
         return self.op("L2_NORMALIZATION", [x], [y], schema.L2NormOptionsT())
 
     def add_n(self, *xs: int) -> int:
-        """Add ADD_N of tensors with one scale, which stays builtin."""
         scale, zero_point = self.affine(xs[0])
         y = self.tensor(self.shape(xs[0]), affine=(scale * len(xs), zero_point))
         return self.op("ADD_N", list(xs), [y], schema.AddNOptionsT())
 
     def pad(self, x: int, amounts: Sequence[Pair], *, value: int | None = None) -> int:
-        """Add PAD, or PADV2 if a value is given."""
         paddings = self.tensor((len(amounts), 2), "INT32", None, data=amounts)
         shape = [d + sum(pair) for d, pair in zip(self.shape(x), amounts, strict=True)]
         y = self.tensor(shape, self.dtype(x), self.affine(x))

@@ -14,7 +14,6 @@ from models import Affine, Net, Pair
 
 
 def constant(net: Net, values: Any) -> int:
-    """Add an int32 constant."""
     data = np.asarray(values, np.int32)
     return net.tensor(data.shape, "INT32", None, data=data)
 
@@ -68,7 +67,6 @@ def reshape_by(net: Net, x: int, target: int, shape: Sequence[int]) -> int:
 
 
 def split(net: Net, x: int, axis: int, count: int) -> list[int]:
-    """Add SPLIT into equal parts."""
     shape = list(net.shape(x))
     shape[axis] //= count
     parts = [like(net, x, shape) for _ in range(count)]
@@ -184,7 +182,6 @@ def resize(net: Net, x: int, size: Pair, *, bilinear: bool = False, corners: boo
 
 
 def reduce(net: Net, kind: str, x: int, axes: Sequence[int], *, keep: bool = True, out: Affine | None = None) -> int:
-    """Add SUM, REDUCE_MAX, REDUCE_MIN or MEAN."""
     rank = len(net.shape(x))
     gone = {a % rank for a in axes}
     shape = [1 if a in gone else d for a, d in enumerate(net.shape(x)) if keep or a not in gone]

@@ -26,5 +26,4 @@ def plan_of(graph: Graph, options: ConversionOptions) -> Planned:
 
 
 def lowered(model: Model, found: Planned, options: ConversionOptions) -> bytes:
-    """Return the rewritten model."""
     return pipeline.lower(model, Int8Interface(model.graph, Changes(), {}, ()), found, options)

@@ -8,7 +8,6 @@ from models import Net
 
 
 def swapped() -> bytes:
-    """The first operator reads the second input."""
     net = Net(1)
     first, second = net.input((1, 12, 12, 4)), net.input((1, 12, 12, 4))
     y = net.conv2d(second, 4, kernel=(3, 3))
@@ -38,14 +37,12 @@ def repeated() -> bytes:
 
 
 def apart() -> bytes:
-    """The model has two independent networks, which become two operators."""
     net = Net(6)
     a, b = net.input((1, 8, 8, 2)), net.input((1, 6, 6, 3))
     return net.model(net.conv2d(net.conv2d(b, 4, kernel=(3, 3)), 2), net.conv2d(net.conv2d(a, 4, kernel=(3, 3)), 2))
 
 
 def wide() -> bytes:
-    """The model has int16 activations, and unread inputs of other types."""
     net = Net(7, activations="INT16")
     net.input((1, 3), None, dtype="FLOAT32")
     x = net.input((1, 12, 12, 4))

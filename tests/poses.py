@@ -13,7 +13,6 @@ POINTS = 17
 
 
 def floats(net: Net, values: object) -> int:
-    """Add a float32 constant."""
     data = np.asarray(values, np.float32)
     return net.tensor(data.shape, "FLOAT32", None, data=data)
 

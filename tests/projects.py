@@ -102,7 +102,6 @@ def repository_library(tflm: Any) -> list[Path]:
 
 
 def compile_library(source: Path, tflm: Any) -> list[Path]:
-    """Return the objects of an emitted library, if there is one."""
     ours = {path.read_bytes() for part in INCLUDE for path in Path(part[2:]).rglob("*") if path.is_file()}
     changed = [path for path in source.rglob("*") if path.is_file() and path.read_bytes() not in ours]
     mine = objects(["gcc", "-std=gnu11", *STRICT, f"-I{source}"], changed, source)

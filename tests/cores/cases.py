@@ -38,8 +38,6 @@ class RunAs(IntEnum):
 
 @dataclass(frozen=True)
 class Case:
-    """A case is one inference, and the address of each of its buffers in the arena."""
-
     program: bytes
     arena: DeviceArena
     inputs: Sequence[NDArray[Any]]
@@ -50,8 +48,6 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Figures of one inference on a core."""
-
     status: int
     instructions: int
     stack: int
@@ -112,7 +108,6 @@ def _blobs(core: Core, cases: Sequence[Case]) -> Iterator[bytes]:
 
 
 def blob(cases: Sequence[Case], words: int = CASE_WORDS) -> bytes:
-    """Serialise cases for runner.c."""
     data = bytearray(4 * (3 + words * len(cases)))
 
     def add(content: bytes) -> int:
@@ -138,7 +133,6 @@ def _words(values: Sequence[int]) -> bytes:
 
 
 def outcomes_of(said: str) -> list[Outcome]:
-    """Parse the runner's output."""
     lines = said.splitlines()
     if not lines or lines[-1] != "done":
         raise RuntimeError(f"the runner did not come to its end:\n{said}")

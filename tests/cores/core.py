@@ -73,7 +73,6 @@ class Core:
 
     @property
     def short(self) -> str:
-        """The name of the core without its machine."""
         return self.name.partition("-")[0]
 
     @property
@@ -191,7 +190,6 @@ def missing_tools(core: Core) -> str:
 
 
 def compile_flags(core: Core, library: Path = LIBRARY) -> list[str]:
-    """Return the compiler flags for the core. Code size and speed are measured at -O2."""
     freestanding = ["-ffunction-sections", "-fdata-sections", f"-I{library / 'include'}", f"-I{library / 'src'}"]
     no_libm = [] if core.is_arm else ["-DTMO_MATH=0"]
     return [*core.flags, "-std=c11", "-O2", *WARNINGS, *freestanding, *no_libm]

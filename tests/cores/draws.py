@@ -25,7 +25,6 @@ DRAWS = (drawn.by_row, drawn.tiled, drawn.pixels, drawn.packed, drawn.depthwise,
 
 @functools.lru_cache(512)
 def program_case(draw: Callable[[int, Family], drawn.Drawn], seed: int, family: Family) -> Case | None:
-    """Return a random program, or None if it is too large for the smallest machine."""
     found = draw(seed, family)
     if found.arena.nbytes > SMALL_RAM:
         return None

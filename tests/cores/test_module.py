@@ -35,7 +35,6 @@ class Ran:
 
 
 def module(name: str, model: bytes, **settings: Any) -> tuple[str, Mapping[str, bytes]]:
-    """Return a model's name, and the files of its module."""
     return name, tflm_memopt.optimize(model, name=name, **settings).files("c")
 
 
@@ -75,7 +74,6 @@ def execute(core: Core, name: str, files: Mapping[str, bytes], folder: Path, mor
 
 
 def passes(core: Core, name: str, files: Mapping[str, bytes], folder: Path) -> None:
-    """Check that the module's self-test passes in 16 KB of RAM."""
     if reason := missing_tools(core):
         pytest.skip(reason)
     ran = execute(core, name, files, folder)

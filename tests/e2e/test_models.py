@@ -27,8 +27,6 @@ of layers takes about 50 bytes.
 
 @dataclass(frozen=True)
 class Case:
-    """A conversion has an upper bound on the total arena, in bytes for ilp32."""
-
     model: Path | str
     """The model is a file of the repository, or the name of a public model."""
     total: int

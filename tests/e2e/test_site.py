@@ -27,7 +27,6 @@ PAGES = (
 
 
 def groups(language: str) -> list[tuple[str, str]]:
-    """Return each code block in a language, with its page."""
     found = [(page, FENCE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))) for page in PAGES]
     return [(page, code) for page, fences in found for name, code in fences if name == language]
 

@@ -26,8 +26,6 @@ class Outcome(str, Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict says what the converter did with one damaged file."""
-
     seed: int
     outcome: Outcome
     detail: str = ""

@@ -82,7 +82,6 @@ def warm() -> None:
 
 
 def tell(inspected: Inspection, done: Optimized) -> None:
-    """Write the report as JSON and as text for people. A report contains names and numbers from the file."""
     json.dumps([inspected.to_json(), done.report.to_json(), done.plan.to_json() if done.plan else None])
     console = Console(file=io.StringIO())
     console.print(text.inspection(inspected), text.optimized(done.report, Path(), []))

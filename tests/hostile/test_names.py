@@ -39,7 +39,6 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD.values(), ids=BAD)
 def test_bad_names_are_refused(name: str, tmp_path: Path) -> None:
-    """The names of app.toml, of a Python App and of all generated files are tested."""
     assert name_fault(name)
     with pytest.raises(UsageError, match="a model cannot be called") as refused:
         App({name: AppModel(b"")})

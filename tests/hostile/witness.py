@@ -79,7 +79,6 @@ def strays_unseen(op: Op, graph: Graph) -> bool:
 
 
 def scaled_beyond(tensor: Tensor) -> bool:
-    """Return whether the tensor has scales along a dimension that it lacks."""
     q = tensor.quantization
     return q is not None and len(q.scale) > 1 and not 0 <= q.axis < len(tensor.shape)
 

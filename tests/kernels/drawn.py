@@ -59,7 +59,6 @@ def agree(found: Drawn, seed: int) -> None:
 
 
 def _first(seed: int, draw: Callable[[random.Random], Drawn | None]) -> Drawn:
-    """Repeat a draw until it succeeds."""
     attempts = (draw(random.Random(f"{seed} {attempt}")) for attempt in itertools.count())
     return next(found for found in attempts if found)
 
@@ -100,14 +99,12 @@ def _chain(rng: random.Random, kinds: Sequence[str], most: int, depths: Sequence
 
 @functools.lru_cache(512)
 def by_row(seed: int, family: Family = Family.GENERIC) -> Drawn:
-    """Draw groups of rows of any layers."""
     options = _options(family, tiles=None, effort=oracle.QUICKLY)
     return _first(seed, lambda rng: _converted(_chain(rng, ROWS, 4, range(1, 9)), options, rng))
 
 
 @functools.lru_cache(512)
 def packed(seed: int, family: Family = Family.GENERIC, kinds: Sequence[str] = PACKED) -> Drawn:
-    """Draw groups of rows of layers that have packed kernels, with few or many channels."""
     options = _options(family, tiles=None, effort=oracle.QUICKLY)
     return _first(seed, lambda rng: _converted(_chain(rng, kinds, 4, DEPTHS), options, rng))
 
@@ -115,7 +112,6 @@ def packed(seed: int, family: Family = Family.GENERIC, kinds: Sequence[str] = PA
 def alone(
     layer: Layer, shape: Sequence[int], family: Family = Family.GENERIC, *, inputs: int = 1, seed: int = 0
 ) -> Drawn:
-    """Return a program of one layer."""
     recipe = Recipe((tuple(shape),) * inputs, (layer,), seed=seed)
     found = _converted(recipe, _options(family, tiles=None), random.Random(seed))
     assert found
@@ -168,5 +164,4 @@ def pixels(seed: int, family: Family = Family.GENERIC) -> Drawn:
 
 
 def drawn(seed: int) -> Drawn:
-    """Draw groups of rows or tiled groups."""
     return (tiled if seed % 2 else by_row)(seed)

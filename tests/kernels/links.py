@@ -64,7 +64,6 @@ class Device:
         )
 
     def has_mail(self) -> bool:
-        """Return whether an unread message has arrived."""
         return bool(self.inbox)
 
     def _send(self, _context: Any, _peer: int, bytes_: Any, count: int) -> int:

@@ -16,7 +16,6 @@ LONGEST = 12
 
 
 def times(count: int, stage: int = 0) -> Loops:
-    """Return one stage, repeated `count` times."""
     return (Repeat(count, (Iteration(stage),)),)
 
 

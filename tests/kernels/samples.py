@@ -168,7 +168,6 @@ def both(*changes: Change) -> Change:
 
 
 def patched(layout: np.dtype[np.void], at: int, program: Program | None = None, **values: int) -> bytes:
-    """Return the bytes of a program with other values in one record."""
     image = bytearray(pack(program or good()))
     record = np.frombuffer(image, layout, 1, at)
     for name, value in values.items():

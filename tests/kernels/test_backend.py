@@ -39,7 +39,6 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(params=["CMSIS_NN", "ESP_NN"])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Return the library that calls a vendor's functions."""
     return compiled(
         f"{SHARED} -DTMO_{request.param} -I{BACKENDS}", "backends/vendor.c", tmp_path / f"{request.param}.so", *HOST
     )
@@ -58,14 +57,12 @@ def agree_in(library: Path, programs: Sequence[Drawn]) -> int:
 
 
 def by_vectors(kind: str, seed: int, **fixed: Any) -> Drawn:
-    """Draw a layer whose rows fill whole vectors."""
     rng = random.Random(seed)
     shape = (1, rng.randint(1, 7), rng.randint(1, 7), 16 * rng.randint(1, 3))
     return alone(random_layer(rng, (kind,), source=0, other=0, stride=(1, 1), **fixed), shape, seed=seed)
 
 
 def test_pointwise_convolutions_go_there(backend: Path) -> None:
-    """Windows of one row and more channels than one call computes are tested."""
     programs = [by_vectors("conv", seed, kernel=(1, 1 + seed % 3)) for seed in range(examples(30))]
     assert agree_in(backend, programs) > examples(50)
 

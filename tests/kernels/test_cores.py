@@ -95,7 +95,6 @@ def race(folder: Path, command: str = WATCHED) -> Path:
 
 
 def raced(program: Path, given: Sequence[Case], runs: int, seed: int = 1) -> subprocess.CompletedProcess[str]:
-    """Run each case `runs` times on two threads."""
     path = program.with_suffix(".bin")
     path.write_bytes(blob(given))
     command = [program, path, str(runs), str(seed)]

@@ -139,7 +139,6 @@ def write_shared(folder: Path) -> list[Path]:
 
 
 def planned(data: bytes, options: ConversionOptions) -> Iterator[bytes]:
-    """Yield samples of a model's regions."""
     model = read(data)
     new = read(lowered(model, plan_of(model.graph, options), options))
     rng = np.random.default_rng(0)

@@ -25,7 +25,6 @@ def late(device: Device, message: bytes) -> bytes:
 
 
 def foreign(device: Device, message: bytes) -> bytes:
-    """Insert a whole message of another program before this one."""
     head = message[:4] + device.rng.randbytes(4) + message[8 : HEAD - 2]
     return head + (zlib.crc32(head) & 0xFFFF).to_bytes(2, "little") + message[HEAD:] + message
 

@@ -19,8 +19,6 @@ FRAME_BYTES = 250
 
 
 class DatagramLine(ctypes.Structure):
-    """tmo_datagram_line."""
-
     _fields_ = (
         ("ring", ctypes.POINTER(ctypes.c_uint8)), ("room", ctypes.c_uint32), ("written", ctypes.c_uint32),
         ("read", ctypes.c_uint32), ("frame", ctypes.c_uint8 * FRAME_BYTES), ("bytes", ctypes.c_uint8),

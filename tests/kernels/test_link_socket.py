@@ -20,14 +20,10 @@ LONG = 60_000
 
 
 class Sockets(ctypes.Structure):
-    """tmo_sockets."""
-
     _fields_ = (("fd", ctypes.c_int * PEERS),)
 
 
 class Connected(Device):
-    """A device sends and receives by a socket."""
-
     def __init__(self, library: ctypes.CDLL, number: int, stream: int, patience: int = LONG) -> None:
         self.patience = patience
         super().__init__(library, number, random.Random(number))

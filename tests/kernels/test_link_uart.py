@@ -16,8 +16,6 @@ READ = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.POINTER(ctypes.c
 
 
 class Uart(ctypes.Structure):
-    """tmo_uart."""
-
     _fields_ = (
         ("read", READ), ("write", READ), ("port", ctypes.c_void_p), ("ahead", ctypes.c_uint8), ("has", ctypes.c_bool),
     )  # fmt: skip
@@ -28,8 +26,6 @@ class Uarts(ctypes.Structure):
 
 
 class Serial(Device):
-    """A device sends and receives by a serial port."""
-
     def __init__(self, library: ctypes.CDLL, number: int, port: int, rng: random.Random) -> None:
         self.port, self.time, self.line = port, 0, bytearray()
         super().__init__(library, number, rng)

@@ -22,7 +22,6 @@ SEED = 31
 def paused_run(
     program: bytes, inputs: list[NDArray[np.int8]], outputs: list[int], pauses: list[int]
 ) -> tuple[list[int], list[NDArray[np.int8]]]:
-    """Return the status of each call, and the outputs."""
     buffers = host._Buffers(program, inputs, outputs)
     at, list_ = host._Stream(), (ctypes.c_uint32 * max(len(pauses), 1))(*pauses)
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data, list_, len(pauses)

@@ -46,7 +46,6 @@ def test_a_streamed_input_gives_the_same_bytes() -> None:
 
 
 def _apart(data: bytes, source: int, output: int) -> host.DeviceArena:
-    """Allocate every buffer separately."""
     size = -(-host.workspace_bytes(data) // 16) * 16
     return host.DeviceArena(size + source + output, (size,), (size + source,), 0)
 

@@ -76,7 +76,6 @@ SPRING = TFLM["SPRING"]
 
 @pytest.fixture
 def library() -> list[Path]:
-    """Return the object files of the C library, which `make arduino` copies."""
     return repository_library(SPRING)
 
 
@@ -90,7 +89,6 @@ def test_the_c_library_has_no_globals(library: list[Path], tmp_path: Path) -> No
 
 
 def run_sketch(sketch: str, folder: Path, library: list[Path], *defines: str) -> str:
-    """Return what a sketch prints in one loop on this machine."""
     source, out = folder / sketch, folder / "out"
     shutil.copytree(arduino_library() / "examples" / sketch, source)
     out.mkdir()

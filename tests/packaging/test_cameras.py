@@ -54,7 +54,6 @@ def network(shape: tuple[int, ...], dtype: str, affine: tuple[float, int] | None
 
 
 def seen(model: bytes, which: int, frame: NDArray[np.uint8], folder: Path) -> bytes:
-    """Return the model's input that the camera code makes of a frame, under AddressSanitizer."""
     parsed = read(model)
     ports = border(parsed, parsed)
     report = tflm_memopt.optimize(model).report

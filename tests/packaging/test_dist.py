@@ -45,7 +45,6 @@ def unpacked(archive: Path) -> dict[str, bytes]:
 
 
 def sources(*folders: str) -> dict[str, bytes]:
-    """Return the files of some folders of custom_ops/ by their path."""
     paths = [path for folder in folders for path in (LIBRARY / folder).rglob("*") if path.is_file()]
     return {path.relative_to(LIBRARY).as_posix(): path.read_bytes() for path in paths}
 

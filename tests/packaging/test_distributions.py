@@ -31,7 +31,6 @@ def wheel_files(wheel: Path) -> dict[str, bytes]:
 
 
 def sdist_files(sdist: Path) -> dict[str, bytes]:
-    """Return the contents by path, without NAME-VERSION/ at the beginning."""
     with tarfile.open(sdist) as archive:
         streams = {member.name.partition("/")[2]: archive.extractfile(member) for member in archive.getmembers()}
         return {name: stream.read() for name, stream in streams.items() if stream is not None}
@@ -50,7 +49,6 @@ def python_package() -> set[str]:
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the source distribution and the wheel."""
     out = tmp_path_factory.mktemp("dist")
     command = [sys.executable, ROOT / "scripts/dist.py", "-o", out, "python"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -66,7 +64,6 @@ def sdist(published: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def source(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the unpacked source distribution."""
     folder = tmp_path_factory.mktemp("source")
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")

@@ -34,12 +34,10 @@ WILD = (0.0, -0.0, 1e30, -1e30, 1e-40, -1e-40, 3e38, np.inf, -np.inf, np.nan, 1.
 
 
 def float_recipes() -> st.SearchStrategy[Recipe]:
-    """Draw networks for in_float()."""
     return recipes(sets=(FLOAT,)).map(lambda recipe: replace(recipe, outside="INT8"))
 
 
 def drawn(rng: np.random.Generator, shape: Sequence[int], scale: float, share: float) -> Floats:
-    """Return random values, a share of which are extremes, denormals, infinities or NaN."""
     plain = rng.normal(scale=scale, size=shape)
     return np.where(rng.random(shape) < share, rng.choice(WILD, shape), plain).astype(np.float32)
 
@@ -65,7 +63,6 @@ def in_float(data: bytes, seed: int, share: float = 0.0) -> bytes:
 
 
 def same_floats(a: NDArray[Any], b: NDArray[Any], said: str) -> None:
-    """Compare the bytes of two float32 arrays, in which NaN equals NaN."""
     nan = np.isnan(a) & np.isnan(b)
     np.testing.assert_array_equal(np.where(nan, 0, a.view(np.int32)), np.where(nan, 0, b.view(np.int32)), said)
 

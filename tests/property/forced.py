@@ -90,7 +90,6 @@ def forced(settings: Settings, seed: int) -> Any:
 
 
 def mobile(seed: int, *, most: int = 6) -> Recipe:
-    """Draw a typical network for small devices: convolutions, inverted residuals, and a classifier."""
     rng = random.Random(seed)
     layers: list[Layer] = []
     for _ in range(rng.randint(1, most)):
@@ -123,7 +122,6 @@ BORDERS = ("INT8", "INT8", "FLOAT32", "UINT8", "INT16")
 
 
 def bordered(recipe: Recipe) -> Recipe:
-    """Return the recipe with a random type of inputs and outputs."""
     return replace(recipe, outside=random.Random(f"border {recipe.seed}").choice(BORDERS))
 
 
@@ -156,7 +154,6 @@ def _inverted(rng: random.Random) -> list[Layer]:
 
 
 def _bottleneck(rng: random.Random) -> list[Layer]:
-    """Draw a bottleneck with a shortcut."""
     channels = rng.randint(1, 5)
     kernel = (rng.randint(1, 5), rng.randint(1, 4))
     middle = _layer("depthwise", rng, channels=3, kernel=kernel, stride=(1, 1), padding="SAME")

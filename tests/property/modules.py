@@ -91,7 +91,6 @@ def _frame(planned: Planned) -> SourceReport | None:
 
 
 def verified(data: bytes, new: bytes, folder: Path) -> Verification:
-    """Return the result of `verify --c` for the module in the folder."""
     return verify(data, new, runs=RUNS, c=folder)
 
 

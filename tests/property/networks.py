@@ -38,7 +38,6 @@ class Recipe:
 
 
 def build(recipe: Recipe) -> bytes:
-    """Return the recipe's .tflite model."""
     net = Net(recipe.seed, activations=recipe.inside)
     for _ in range(recipe.unused):
         net.tensor((1,))

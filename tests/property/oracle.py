@@ -54,7 +54,6 @@ def rewrite(data: bytes, options: ConversionOptions | None = None) -> tuple[byte
 
 
 def rewrite_whole(data: bytes) -> bytes:
-    """Return the rewritten model, in which no operator stays builtin."""
     model, planned = rewrite(data)
     assert not [step for step in planned.plan.steps if isinstance(step, Builtin)]
     return model
@@ -79,12 +78,10 @@ def rewritten(data: bytes) -> Any:
 
 
 def draw_inputs(data: bytes, seed: int) -> list[Inputs]:
-    """Return random and extreme inputs for a model."""
     return inputs_of(read(data).graph, seed)
 
 
 def inputs_of(graph: Graph, seed: int) -> list[Inputs]:
-    """Return random and extreme inputs, and one input in which each element is one of both extremes."""
     rng = np.random.default_rng(seed)
     tensors = [graph.tensors[t] for t in graph.inputs]
 
@@ -104,7 +101,6 @@ def inputs_of(graph: Graph, seed: int) -> list[Inputs]:
 
 
 def run(interpreter: Any, inputs: Inputs, outputs: int) -> list[NDArray[Any]]:
-    """Run one inference."""
     for k, values in enumerate(inputs):
         interpreter.set_input(values, k)
     status = interpreter.invoke()

@@ -97,7 +97,6 @@ def _spoil(rng: np.random.Generator, axis: int, operands: Sequence[tuple[Any, ND
 
 
 def _values(tree: Any, tensor: Any, dtype: type[Any]) -> NDArray[Any]:
-    """Return the values of a constant as a writable array."""
     buffer = tree.buffers[tensor.buffer]
     values = np.frombuffer(buffer.data.tobytes(), dtype).copy()
     buffer.data = values.view(np.uint8)

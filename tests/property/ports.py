@@ -57,7 +57,6 @@ def _shape(rng: random.Random) -> tuple[int, ...]:
 
 
 def ported(rng: random.Random) -> bytes:
-    """Return a network's model with other inputs and outputs."""
     return with_ports(build(network(rng)), rng)
 
 
@@ -111,7 +110,6 @@ def _small(rng: random.Random) -> tuple[int, ...]:
 
 
 def ports_of(data: bytes) -> str:
-    """Return the types and shapes of all inputs and outputs, for messages."""
     tree = read(data).tree
     graph = tree.subgraphs[0]
 

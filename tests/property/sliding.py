@@ -50,7 +50,6 @@ def examine(seed: int) -> None:
 
 
 def _layer(net: Net, x: int, kind: str, rng: random.Random, padding: str) -> tuple[int, int]:
-    """Add a layer, and return the output and the stride in time."""
     _, h, w, c = net.shape(x)
     kernel = rng.randint(1, min(5, h)), rng.randint(1, min(3, w))
     dilation = rng.randint(1, 2) if (kernel[0] - 1) * 2 < h else 1, 1

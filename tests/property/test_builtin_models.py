@@ -26,7 +26,6 @@ LESS = 0.7
 
 
 def examine_builtin(recipe: Recipe) -> None:
-    """Rewrite a recipe's model with builtin operators and compare the bytes."""
     data, rng = build(recipe), random.Random(recipe.seed)
     assume(not refusals(read(data)))
     before = running(data)
@@ -60,7 +59,6 @@ def test_many_networks(recipe: Recipe) -> None:
 
 
 def mobile(seed: int) -> bytes:
-    """Draw a small MobileNet."""
     rng, net = random.Random(seed), Net(seed)
     x = net.conv2d(net.input((1, rng.randint(20, 40), rng.randint(16, 32), 3)), 8, kernel=(3, 3), padding="SAME")
     for _ in range(rng.randint(1, 4)):

@@ -57,7 +57,6 @@ def test_odd(build: Build, way: tuple[str, bool]) -> None:
 
 
 def first(net: Net, *, out: Any = DEFAULT) -> int:
-    """Add the first layer of most models."""
     return net.conv2d(net.input(IMAGE), 4, kernel=(3, 3), out=out)
 
 

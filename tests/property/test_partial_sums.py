@@ -15,7 +15,6 @@ from tflm_memopt.ops.rowop import RowOp
 
 
 def examine_parts(recipe: Recipe) -> None:
-    """Rewrite a recipe's model in partial sums and compare the bytes."""
     data = build(recipe)
     agree(data, 2 + recipe.seed % 5, recipe.seed)
 

@@ -57,7 +57,6 @@ def running(data: bytes) -> Any:
 
 
 def drawn(seed: int) -> ConversionOptions:
-    """Draw random settings of a conversion."""
     rng = random.Random(seed)
     rows = random.Random(f"rows {seed}").random() < 0.2
     return ConversionOptions(
@@ -76,12 +75,10 @@ def drawn(seed: int) -> ConversionOptions:
 
 
 def examine(recipe: Recipe) -> None:
-    """Rewrite a recipe's model and compare the bytes."""
     is_converted(recipe)
 
 
 def is_converted(recipe: Recipe) -> bool:
-    """Rewrite the model and compare the bytes; return whether anything was converted."""
     data = build(recipe)
     before = running(data)
     converted = convert(data, drawn(recipe.seed))

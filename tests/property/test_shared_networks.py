@@ -41,8 +41,6 @@ Line = deque[tuple[int, int, bytes]]
 
 
 class Stream(ctypes.Structure):
-    """tmo_stream."""
-
     _fields_ = (("rows", ctypes.c_uint32), ("iterations", ctypes.c_uint32))
 
 
@@ -72,8 +70,6 @@ class Lines:
 
 
 class Running:
-    """A device has a program and buffers."""
-
     def __init__(self, model: bytes, lines: Lines) -> None:
         graph = read(model).graph
         (region,) = regions(read(model))
@@ -96,7 +92,6 @@ class Running:
 
 
 def together(made: OptimizedDevices, inputs: Inputs) -> tuple[list[NDArray[np.int8]], list[int]]:
-    """Return the output bytes and the number of bytes that each device sent."""
     library, lines = ctypes.CDLL(str(native_library("tmo_host"))), Lines()
     devices = [Running(one.model, lines) for one in made.models]
     for tensor, values in zip(devices[0].inputs, inputs, strict=True):
@@ -116,7 +111,6 @@ def optimized(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optim
 
 
 def examine_devices(recipe: Recipe) -> None:
-    """Split a recipe's network over devices and compare the bytes."""
     data, rng = build(recipe), random.Random(recipe.seed)
     before = running(data)
     try:

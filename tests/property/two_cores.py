@@ -25,7 +25,6 @@ SPEEDS = (EVEN, (0.8, 1.0), (1.0, 0.3))
 
 
 def drawn(seed: int) -> ConversionOptions:
-    """Draw random settings of a conversion for two cores."""
     rng = random.Random(seed)
     return ConversionOptions(
         seconds=0,
@@ -57,7 +56,6 @@ def planned(data: bytes, options: ConversionOptions, room: int = 0) -> tuple[Pla
 
 
 def cases(data: bytes, options: ConversionOptions, room: int = 0) -> list[Case]:
-    """Return the programs of a model for two cores, or an empty list if the cores cannot share any part."""
     found = planned(data, options, room)
     return model_cases(found[1]) if found else []
 

@@ -28,8 +28,6 @@ STATUS = 0x0BADF00D
 
 @dataclass(frozen=True)
 class Variant:
-    """A driver of the examples has a source file, and a description of its registers."""
-
     driver: Path
     description: Path
     place: bool = False
@@ -94,8 +92,6 @@ def generated(name: str, variant: Variant, folder: Path) -> Ran:
 
 @dataclass(frozen=True)
 class Seen:
-    """A driver must have the same observations for every layout of the registers."""
-
     result: int
     events: tuple[tuple[str, str, int], ...]
     fields: Mapping[str, int] = field(default_factory=dict)

@@ -25,8 +25,6 @@ BASES = {"gpio": 0x1A101000, "spi": 0x40013000, "camera": 0x50050000, "dma": 0x4
 
 @dataclass(frozen=True)
 class Cost:
-    """A driver costs bytes of code at -Os, and instructions of a program."""
-
     code: int
     instructions: int
     result: int
@@ -52,7 +50,6 @@ def cost(name: str, variant: Variant | None, folder: Path) -> Cost:
 
 
 def _code_bytes(driver: Path, made: Path) -> int:
-    """Return the bytes of a driver's machine code at -Os."""
     subprocess.run([*COMPILER, f"-I{PLAIN}", "-c", driver, "-o", made], check=True)
     said = subprocess.run([f"{RV32.prefix}size", "-A", made], check=True, capture_output=True, text=True).stdout
     return sum(int(line.split()[1]) for line in said.splitlines() if line.startswith(".text"))

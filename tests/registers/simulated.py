@@ -27,8 +27,6 @@ SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 @dataclass(frozen=True)
 class Row:
-    """A field has an entry in the bus's table."""
-
     name: str
     address: int
     bit: int
@@ -40,8 +38,6 @@ class Row:
 
 @dataclass
 class Ran:
-    """The bus prints these observations of a driver."""
-
     counts: dict[str, int] = field(default_factory=dict)
     result: int = 0
     events: list[tuple[str, str, int]] = field(default_factory=list)
@@ -141,7 +137,6 @@ def _kind(access: str, reads: str | None, writes: str | None) -> str:
 
 
 def table(fields: Sequence[Row]) -> str:
-    """Return the table of fields as C."""
     entries = "\n".join(
         f"  {{{row.address:#x}u, {row.bit}, {row.bits}, {row.access}, {' | '.join(row.flags) or '0'}}},"
         for row in fields

@@ -49,7 +49,6 @@ def test_a_refusal_leaves_nothing_behind(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_from_python(tmp_path: Path) -> None:
-    """Run the example of docs/registers.md."""
     examples = ROOT / "examples/registers"
     made = tflm_memopt.combine_registers(
         examples / "fixed/camera.c", examples / "fixed/camera.svd", folders=[examples / "plain"]

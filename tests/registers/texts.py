@@ -22,7 +22,6 @@ def generated(driver: str, fields: str, *, place: bool = False) -> steps.Generat
 
 
 def body(driver: str, fields: str) -> str:
-    """Return the written driver without its includes."""
     lines = generated(driver, fields).files[DRIVER.name].splitlines()
     return "\n".join(line for line in lines if not line.startswith("#include")).strip()
 

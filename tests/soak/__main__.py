@@ -30,7 +30,6 @@ def apart(work: Work, cases: range) -> list[Failure]:
 
 
 def told(kind: str, failure: Failure) -> str:
-    """Describe a failure and how to reproduce it."""
     first, count = failure.cases.start, len(failure.cases)
     again = f"{sys.executable} -m soak {kind} {count} --first {first} --jobs 1"
     what = f"seed {first}" if count == 1 else f"seeds {first} to {first + count - 1}"

@@ -51,24 +51,19 @@ LIMITS = ("-timeout=10", "-rss_limit_mb=2000", "-max_len=194", "-len_control=0")
 
 
 class Failure(NamedTuple):
-    """A failure is of one case, or of several cases that are drawn together."""
-
     cases: range
     detail: str
 
 
 def networks(cases: range) -> list[Failure]:
-    """Convert random networks and compare them under TFLM."""
     return drawn(cases, examine)
 
 
 def int16(cases: range) -> list[Failure]:
-    """Convert random int16 networks and compare them under TFLM."""
     return drawn(cases, examine, recipes(sets=(INT16,)))
 
 
 def floats(cases: range) -> list[Failure]:
-    """Convert random float32 networks and compare them under TFLM."""
 
     def examine_one(recipe: Recipe) -> None:
         examine_float(recipe, options(recipe.seed))
@@ -95,7 +90,6 @@ def long(cases: range) -> list[Failure]:
 def drawn(
     cases: range, examine: Callable[[Recipe], None], strategy: SearchStrategy[Recipe] | None = None
 ) -> list[Failure]:
-    """Draw random networks and examine each. Hypothesis minimises a failure."""
     several = settings(
         max_examples=len(cases), deadline=None, database=None, suppress_health_check=list(HealthCheck), print_blob=True
     )
@@ -122,12 +116,10 @@ def sums(cases: range) -> list[Failure]:
 
 
 def plans(cases: range) -> list[Failure]:
-    """Run plans that no planner would choose, each on a random network."""
     return each(cases, examine_forced)
 
 
 def files(cases: range) -> list[Failure]:
-    """Convert damaged .tflite files."""
     return [Failure(range(v.seed, v.seed + 1), v.detail) for v in judge(cases) if v.outcome is Outcome.DEFECT]
 
 
@@ -166,7 +158,6 @@ def damaged(cases: range, folder: Path, good: Sequence[Path], builds: Sequence[t
 
 
 def emptied(folder: Path) -> Path:
-    """Return the folder without the files of earlier soaks."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
@@ -247,7 +238,6 @@ def windows(cases: range) -> list[Failure]:
 
 
 def sequences(cases: range) -> list[Failure]:
-    """Run random stateful networks step by step under TFLM."""
     return each(cases, examine_sequence)
 
 

@@ -98,8 +98,6 @@ def float_io() -> bytes:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer is what a command prints, and its exit code."""
-
     code: int
     out: str
     err: str

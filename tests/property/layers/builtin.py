@@ -20,7 +20,6 @@ def summed(net: Net, layer: Layer, x: int, other: int) -> list[int]:
 
 
 def in_float(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add operators of float32."""
     inner = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)
     if layer.flag:
         inner = net.unary("RELU", inner, dtype="FLOAT32", out=None)

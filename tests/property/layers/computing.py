@@ -116,7 +116,6 @@ def dense(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def dense_rows(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a dense layer on each pixel."""
     shape = net.shape(x)
     y = net.fully_connected(x, layer.channels, batches=math.prod(shape[:-1]), per_channel=layer.flag)
     return [scaled(net, layer, y)]
@@ -275,7 +274,6 @@ def log_softmax(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def embedded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a GATHER by the ARG_MAX or ARG_MIN of the last dimension."""
     return [net.gather(moving.arg_max(net, x, smallest=layer.flag), net.shape(x)[-1], layer.channels)]
 
 
@@ -294,7 +292,6 @@ def difference(net: Net, layer: Layer, x: int, other: int) -> list[int]:
 
 
 def leaky(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add LEAKY_RELU or ABS."""
     kind, options = "LEAKY_RELU", schema.LeakyReluOptionsT(alpha=layer.other / 4)
     if layer.channels % 4 == 0:
         kind, options = "ABS", None

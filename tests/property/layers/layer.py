@@ -62,7 +62,6 @@ def random_layer(rng: random.Random, kinds: Sequence[str], **fixed: Any) -> Laye
 
 
 def image(net: Net, x: int) -> int:
-    """Reshape the tensor to four dimensions."""
     shape = net.shape(x)
     return x if len(shape) == 4 else net.reshape(x, (1,) * (4 - len(shape)) + shape)
 
@@ -81,7 +80,6 @@ def window(net: Net, layer: Layer, x: int, *, dilated: bool = True) -> dict[str,
 
 
 def scaled(net: Net, layer: Layer, y: int) -> int:
-    """Give the tensor the layer's scale and zero point."""
     q = net.graph.tensors[y].quantization
     q.scale = np.array([q.scale[0] * 2.0**layer.spread], np.float32)
     q.zeroPoint = np.array([0 if net.dtype(y) == "INT16" else layer.zero_point], np.int64)

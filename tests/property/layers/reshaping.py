@@ -18,7 +18,6 @@ def reshape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def computed(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a RESHAPE by a computed shape."""
     shape = (1, math.prod(net.shape(x)[1:-1]), net.shape(x)[-1])
     return [moving.reshape_by(net, x, moving.computed_shape(net, x, shape, form=layer.channels % 3), shape)]
 
@@ -43,7 +42,6 @@ def heads(net: Net, layer: Layer, x: int, other: int) -> list[int]:
 
 
 def split(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add an operator with two outputs."""
     axis = 1 + layer.channels % (len(net.shape(x)) - 1)
     size = net.shape(x)[axis]
     if layer.flag and size % 2 == 0:
@@ -111,7 +109,6 @@ def pixels_of_channels(net: Net, x: int) -> int:
 
 
 def repeated(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add BROADCAST_TO of means."""
     x = image(net, x)
     return [moving.broadcast_to(net, net.mean(x, (1, 2) if layer.flag else (3,)), net.shape(x))]
 

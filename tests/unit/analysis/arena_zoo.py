@@ -16,8 +16,6 @@ SIGMOID, TANH = (1 / 256, -128), (1 / 128, 0)
 
 
 class T(NamedTuple):
-    """An operand is an input, a constant or an output of an operator."""
-
     shape: Sequence[int] = IMAGE
     dtype: str = "INT8"
     affine: Affine | None = None
@@ -26,7 +24,6 @@ class T(NamedTuple):
 
 
 def ints(*values: Any) -> T:
-    """Return a constant tensor of int32."""
     data = np.asarray(values[0] if len(values) == 1 else values, np.int32)
     return T(data.shape, "INT32", data=data)
 
@@ -60,7 +57,6 @@ def _unary(kind: str, *, dtype: str = "INT8", options: Any = None, out: Affine |
 
 
 def _binary(kind: str, *, dtype: str = "INT8", result: str = "", options: Any = None) -> Callable[[], bytes]:
-    """Return one operator on two images."""
     image = T(dtype=dtype, affine=(0.05, 0) if dtype == "INT8" else None)
     return _one(kind, [image, image], [T(dtype=result) if result else image], options)
 
@@ -228,7 +224,6 @@ def resource_variables() -> bytes:
 
 
 def _if() -> bytes:
-    """Return an IF with two branches of different sizes."""
     net = Net()
     condition, x = net.input((1,), None, dtype="BOOL"), net.input((1, 20))
     options = schema.IfOptionsT(thenSubgraphIndex=1, elseSubgraphIndex=2)

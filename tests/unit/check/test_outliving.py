@@ -51,7 +51,6 @@ def older(**changes: int) -> Callable[[RowGraph], RowGraph]:
 
 
 def kept(change: Callable[[RowOp], RowOp]) -> Callable[[RowGraph], RowGraph]:
-    """Return a function that damages the operator that keeps rows."""
 
     def damaged(graph: RowGraph) -> RowGraph:
         key, op = found(graph, lambda op: op.state_write)

@@ -51,7 +51,6 @@ def graphs() -> Iterator[RowGraph]:
 
 
 def damaged(op: RowOp) -> Iterator[RowOp]:
-    """Yield copies of the operator with wrong accesses."""
     for k, access in enumerate(op.access):
         for wrong in _wrong(access):
             yield replace(op, access=(*op.access[:k], wrong, *op.access[k + 1 :]))

@@ -29,14 +29,12 @@ def planned() -> Planned:
 
 
 def changed(number: int, **fields: Any) -> Plan:
-    """Return the plan with changed fields of one state."""
     states = list(planned().plan.states)
     states[number] = replace(states[number], **fields)
     return replace(planned().plan, states=tuple(states))
 
 
 def refused(found: Plan, graph: RowGraph | None = None) -> str:
-    """Return the message with which the checker refuses a plan."""
     with pytest.raises(PlanError) as caught:
         check(found, graph or planned().graph)
     return str(caught.value)

@@ -33,7 +33,6 @@ def planned() -> Planned:
 
 @cache
 def sums() -> tuple[int, RowOp]:
-    """Return the operator that computes running sums, and its key."""
     return next((key, op) for key, op in planned().graph.ops.items() if op.kind is Kind.SLIDING_SUM)
 
 

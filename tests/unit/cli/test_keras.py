@@ -112,8 +112,6 @@ COMMANDS: Mapping[str, list[str]] = {
 
 
 class Folder(NamedTuple):
-    """The folder has a small trained network and data, and the answers of all commands."""
-
     path: Path
     codes: Mapping[str, int]
 
@@ -137,7 +135,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 
 
 def installed(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    """Run the installed command."""
     command = [Path(sysconfig.get_path("scripts")) / "tflm-memopt", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr

@@ -47,7 +47,6 @@ def network() -> bytes:
 
 @cache
 def floats() -> bytes:
-    """Return a float32 model with filters of every kind."""
     net = Net(2)
     x = net.depthwise_conv2d(net.conv2d(net.input((1, 8, 8, 3)), 8, kernel=(3, 3), stride=(2, 2)))
     y = transpose_conv(net, net.conv2d(x, 4), 8, kernel=(3, 3), stride=(2, 2))

@@ -117,7 +117,6 @@ def test_a_rewrite_that_saves_less_than_it_costs_is_not_made(folder: Path, run: 
 
 
 def heavy() -> bytes:
-    """Return a model with little RAM and 100 kB of weights."""
     net = Net(3)
     return net.model(net.fully_connected(net.fully_connected(net.input((1, 1000)), 100), 4))
 

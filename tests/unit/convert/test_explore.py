@@ -35,7 +35,6 @@ def frontier() -> Exploration:
 
 
 def document(plan: Plan) -> Any:
-    """Return the plan after a round trip through a file."""
     return json.loads(json.dumps(plan.to_json()))
 
 

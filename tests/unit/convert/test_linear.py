@@ -23,7 +23,6 @@ SLACK = 1.25
 
 
 def regions(count: int) -> bytes:
-    """Return a model whose builtin operators separate all other operators."""
     net = Net(1)
     y = net.input((1, 16))
     for _ in range(count // 2):

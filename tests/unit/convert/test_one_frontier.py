@@ -36,7 +36,6 @@ MODELS = {"narrowing": narrowing, "residual": residual}
 
 
 def price(explored: Exploration, plan: Plan, work: tuple[Work, ...]) -> float:
-    """Return the cost of a plan in the unit in which the exploration compares plans."""
     if explored.cost == "macs":
         return plan.macs
     if explored.cost == "instructions":
@@ -48,7 +47,6 @@ def price(explored: Exploration, plan: Plan, work: tuple[Work, ...]) -> float:
 
 
 def limits(explored: Exploration) -> Iterator[Mapping[str, Any]]:
-    """Yield limits for the options of optimize()."""
     yield {}
     yield {"max_macs": 1}
     yield {"max_macs": 1.1}

@@ -114,7 +114,6 @@ def test_a_slower_model_names_a_faster_plan() -> None:
 
 
 def latest(report: Report) -> float:
-    """Return the upper end of the range of the time in milliseconds."""
     assert report.time and report.time.rewritten and report.time.rewritten.milliseconds
     return report.time.rewritten.milliseconds[1]
 

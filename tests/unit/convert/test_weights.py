@@ -27,7 +27,6 @@ from tflm_memopt.runtime import host
 
 @pytest.fixture(scope="module")
 def network() -> bytes:
-    """Return a network of convolutions with a dense layer."""
     net = Net(4)
     x = net.conv2d(net.input((1, 14, 12, 3)), 16, kernel=(3, 3))
     x = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 24), kernel=(3, 3), stride=(2, 2)), 8)

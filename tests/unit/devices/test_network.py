@@ -84,7 +84,6 @@ def test_what_several_devices_cannot_have_is_refused(code: str, run: Callable[[]
 
 
 def dense(width: int = 32) -> bytes:
-    """Return three layers whose weights are most of the model."""
     net = Net()
     x = net.input((1, width))
     for _ in range(3):
@@ -108,7 +107,6 @@ def test_a_cut_gives_each_device_its_operators(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create a folder of two devices."""
     found = tmp_path_factory.mktemp("devices")
     (found / "dense.tflite").write_bytes(dense())
     assert main(["optimize", str(found / "dense.tflite"), "--devices", "2", "-o", str(found), "--quiet"]) == 0

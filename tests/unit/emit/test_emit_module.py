@@ -43,7 +43,6 @@ def run(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def built(library: Sequence[Path], folder: Path, files: Mapping[str, bytes], name: str, main: str) -> Path:
-    """Build a C++ program that calls the module."""
     for file, data in files.items():
         (folder / file).write_bytes(data)
     (folder / "main.cpp").write_text(f'#include <stdio.h>\n#include "{name}.h"\n#include "{name}.h"\n{main}')
@@ -56,7 +55,6 @@ def built(library: Sequence[Path], folder: Path, files: Mapping[str, bytes], nam
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Return the library files that are linked."""
     folder = tmp_path_factory.mktemp("library")
     return objects(["gcc", "-std=c11", *OPTIONS], [LIBRARY / "src/tmo_status.c"], folder)
 

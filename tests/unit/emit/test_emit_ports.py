@@ -72,7 +72,6 @@ def test_another_models_module_is_refused(tmp_path: Path) -> None:
 
 
 def places(source: str, side: str) -> list[int]:
-    """Return the addresses of the inputs or outputs in the arena."""
     return [int(at) for at in re.findall(rf"net_{side}(?:_\d+)?\(void\) {{ return \(.*\(arena \+ (\d+)\); }}", source)]
 
 

@@ -59,7 +59,6 @@ def drawn(described: KernelProgram, rng: np.random.Generator) -> tuple[dict[str,
 
 
 def limits(tensor: Array, values: Mapping[str, int]) -> tuple[int, int]:
-    """Return the range of an array's values."""
     special = {"multipliers": (1 << 29, 1 << 30), "shifts": (-7, -3), "index": (0, values.get("rows", 0))}
     return special.get(tensor.name, (-100, 100))
 

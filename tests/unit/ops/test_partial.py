@@ -64,7 +64,6 @@ def kinds(model: bytes) -> set[Kind]:
     ],
 )
 def test_damaged_parts_stay_as_they_are(code: str, change: Callable[[bytes, object], bytes]) -> None:
-    """The change makes the operators unknown custom operators."""
     source = read(parts())
     tree = writer.edit(source)
     for op in tree.subgraphs[0].operators:

@@ -80,7 +80,6 @@ def repeated_steps(plan: Plan) -> Mutants:
 
 
 def swapped_steps(plan: Plan) -> Mutants:
-    """Swap steps."""
     for n in range(len(plan.steps) - 1):
         steps = list(plan.steps)
         steps[n], steps[n + 1] = steps[n + 1], steps[n]
@@ -124,7 +123,6 @@ def negative_offsets(plan: Plan) -> Mutants:
 
 
 def misaligned(plan: Plan) -> Mutants:
-    """Misalign TFLM's tensors, sums and counters, even if the plan does not request alignment."""
     for i, (b, offset) in enumerate(plan.placed()):
         if b.align > 1:
             moved = with_offset(with_buffer(plan, i, replace(b, align=1)), i, offset + b.align // 2)

@@ -15,8 +15,6 @@ from tflm_memopt.rowgraph.regions import partition
 
 @dataclass
 class Sketch:
-    """Every method adds one operator to a graph and returns the operator's output."""
-
     rows: dict[TensorId, Rows] = field(default_factory=dict)
     ops: list[RowOp] = field(default_factory=list)
     inputs: list[TensorId] = field(default_factory=list)

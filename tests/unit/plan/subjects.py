@@ -80,8 +80,6 @@ INPUTS = {
 
 @dataclass(frozen=True)
 class Subject:
-    """A subject is a model with its plan and expected outputs."""
-
     model: Model
     planned: Planned
     inputs: list[np.ndarray]

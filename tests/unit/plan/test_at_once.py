@@ -45,7 +45,6 @@ def wide(plan: Plan) -> list[int]:
 
 
 def iterations(done: Sequence[Work]) -> float:
-    """Return the number of iterations as the cost of a plan."""
     return sum(work.iterations for work in done)
 
 

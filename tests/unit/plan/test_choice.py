@@ -41,7 +41,6 @@ def top(heads: Sequence[int], meet: Collection[tuple[int, int]]) -> int:
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("seed", range(6))
 def test_no_choice_is_better(seed: int, count: int) -> None:
-    """Models 1 and 2 stay on one of two cores."""
     rng = random.Random(seed)
     models = [frontier(rng, 3, busy=600_000) for _ in range(3)]
     meet = {(0, 1)} if seed % 2 else {(0, 1), (1, 2)}

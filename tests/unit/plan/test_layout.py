@@ -55,7 +55,6 @@ def is_valid(problem: LayoutProblem, layout: Layout) -> bool:
 
 
 def lowest_top(problem: LayoutProblem) -> int:
-    """Find the smallest arena by trying all offsets."""
 
     def fits(top: int, at: tuple[int, ...]) -> bool:
         u = len(at)

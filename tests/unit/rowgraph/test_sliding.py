@@ -35,7 +35,6 @@ def slid(model: bytes, rows: int) -> list[RowOp]:
 
 
 def kept(model: bytes, rows: int) -> list[int]:
-    """Return the rows of each rolling buffer, in order."""
     return [op.state_write.rows.h for op in slid(model, rows) if op.state_write]
 
 

@@ -74,7 +74,6 @@ def test_an_emitted_constant_is_enough_for_an_lstm(dtype: str, wheel: Any) -> No
 
 @pytest.fixture
 def wheel() -> Any:
-    """The official TFLM wheel's runtime module."""
     return pytest.importorskip("tflite_micro", reason="needs the official TFLM wheel (x86-64 Linux)").runtime
 
 
