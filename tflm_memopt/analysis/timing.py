@@ -115,9 +115,8 @@ class Rates:
 def rates(core: str, flash: FlashTiming | None) -> Rates | None:
     """Return the cycles per instruction of a core, or None if they are unknown.
 
-    If `flash` is None, the range covers all modelled internal flashes of the core, from the fastest to the slowest.
-    With a cache for both code and constants, the range begins with the cycles without waits, because small models stay
-    in the cache.
+    If `flash` is None, the range covers all modelled internal flashes of the core. The range of a cache for both code
+    and constants begins with the cycles without waits, because small models stay in the cache.
     """
     whole = measured("cycles.json")
     found = whole["cores"].get(core)

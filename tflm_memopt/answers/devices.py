@@ -184,7 +184,7 @@ class DevicesPoint:
     stages: tuple[StageOnDevice, ...] = ()
     """Runs of whole operators on one device, as in DevicesReport."""
     board: tuple[BoardFit, ...] = ()
-    """How each device's model fits on the board of the exploration, in the order of the devices."""
+    """Whether each device's model fits on the board of the exploration, with the bytes that are left."""
 
     @property
     def memory(self) -> int:

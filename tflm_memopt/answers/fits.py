@@ -16,7 +16,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class BoardReport:
-    """How the original and the rewritten model fit on one board."""
+    """Whether the original and the rewritten model fit on one board."""
 
     board: Board
     original: BoardFit

@@ -18,7 +18,7 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """A rolling buffer of `depth` of a tensor's `rows` rows. In a tiled group, it holds pixels, and `depth` is 0."""
+    """A rolling buffer of `depth` of a tensor's `rows` rows or, in a tiled group, of pixels (`depth` is 0)."""
 
     tensor: str
     rows: int

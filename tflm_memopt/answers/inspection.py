@@ -68,7 +68,7 @@ class Inspection:
     firmware: Firmware = field(repr=False)
     """Flash that the model needs under TFLM."""
     fits: tuple[BoardFit, ...] = field(repr=False)
-    """How the model fits on each known board."""
+    """Whether the model fits on each known board, with the bytes that are left."""
     refused: str = ""
     """Reason why TFLM refuses the model, or "" if the types of its operators are accepted."""
 

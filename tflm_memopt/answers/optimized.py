@@ -44,7 +44,7 @@ class Optimized:
     """Inspection of the original model."""
     memory: MemoryMap
     fits: tuple[BoardFit, ...]
-    """How the rewritten model fits on each known board."""
+    """Whether the rewritten model fits on each known board, with the bytes that are left."""
     work: tuple[Work, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:

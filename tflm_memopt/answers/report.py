@@ -203,7 +203,7 @@ class Report:
     balance: Balance | None = None
     """RAM saved and flash added by the rewrite, even if the model stays unchanged, or None without a rewrite."""
     board: BoardFit | None = None
-    """How the model fits on the requested board."""
+    """Whether the model fits on the requested board, with the bytes that are left."""
     in_arena: int | None = None
     """Bytes of the whole arena with `--input arena`, if that is less than with the streamed input."""
     accuracy: Accuracy | None = None

@@ -2,9 +2,9 @@
 
 Plans of two families of splits are compared. Either each device runs whole operators (stages.py), or all devices share
 the first layers by rows, with or without exchange of rows, and later layers by channels. With a limit, more splits of
-shared layers are tried. In these splits, the first layers may also run on the first device alone, and so may the last
-layers. Splits are first compared by three figures of their graphs: the bytes of the largest device, the
-multiply-accumulates of the busiest device, and the bytes sent. Only undominated splits are converted.
+shared layers are tried, in which the first and the last layers may also run on the first device alone. Splits are first
+compared by three figures of their graphs: the bytes of the largest device, the multiply-accumulates of the busiest
+device, and the bytes sent. Only undominated splits are converted.
 """
 
 from __future__ import annotations

@@ -105,7 +105,9 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class BoardFit:
-    """How a model fits on a board. A negative number of bytes that are left means that bytes are missing."""
+    """Whether a model fits on a board, with the bytes that are left. A negative number of bytes that are left means
+    that bytes are missing.
+    """
 
     board: str
     name: str
