@@ -9,7 +9,6 @@ import json
 import random
 from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from conftest import seeds
@@ -29,9 +28,8 @@ from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.plan import Group, Plan
+from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Planner
-from tflm_memopt.plan.search.groups import in_rows
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.regions import partition
@@ -133,44 +131,6 @@ def test_tiles_of_dilated_convolutions_read_all_columns_under_them(target: str) 
             converted = convert(data, ConversionOptions(seconds=0, target=target, reorder=False))
         assert converted is not None
         assert_same_bytes(data, converted[0], seed=seed, before=running(data))
-
-
-@pytest.mark.slow
-def test_a_pool_may_add_up_rows_in_tiles() -> None:
-    """The operators before the pool run row by row, and the pool counts tiles by itself."""
-    net, summed = Net(), 0
-    x = net.conv2d(net.input((1, 9, 7, 3)), 4, kernel=(3, 3))
-    data = net.model(net.mean(net.conv2d(x, 5, kernel=(3, 3)), (1, 2), out=(0.1, 3)))
-    before = running(data)
-    for seed in range(20):
-        in_front = patch("property.forced._widened", lambda g, chain, _: in_rows(g, chain, len(g.stages) - 1))
-        with in_front, forced(random_settings(random.Random(seed)), seed):
-            converted = convert(data, ConversionOptions(seconds=0, reorder=False))
-        assert converted is not None
-        new, planned = converted
-        groups = [step for step in planned.plan.steps if isinstance(step, Group) and step.stripes > 1]
-        if any(group.stages[-1].iterative and group.stages[0].nest.by_rows for group in groups):
-            assert_same_bytes(data, new, seed=seed, before=before)
-            summed += 1
-    assert summed
-
-
-@pytest.mark.slow
-def test_a_tiled_group_may_begin_with_what_it_adds_up() -> None:
-    """A pool reads more pixels than a tiled group holds at once, from a tensor that is whole in the arena."""
-    net, summed = Net(), 0
-    x = net.mean(net.conv2d(net.input((1, 130, 1, 3)), 3, out=(0.4, -5)), (1, 2), out=(0.1, 3))
-    data = net.model(net.fully_connected(x, 4))
-    for seed in range(60):
-        with forced(random_settings(random.Random(seed)), seed):
-            converted = convert(data, ConversionOptions(seconds=0, reorder=False))
-        assert converted is not None
-        new, planned = converted
-        first = [step.stages[0] for step in planned.plan.steps if isinstance(step, Group) and step.stripes]
-        if any(stage.iterative for stage in first):
-            assert_same_bytes(data, new, seed=seed, before=running(data))
-            summed += 1
-    assert summed
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt import App, AppModel
-from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Role
 
@@ -38,9 +37,3 @@ def test_a_limit_of_ram_comes_first(network: bytes) -> None:
     copied = tflm_memopt.optimize(app).report.arena.total
     limited = tflm_memopt.optimize(App(app.models, ram=copied - 1, options=app.options)).report
     assert limited.arena.total < copied
-
-
-def test_rates_are_refused(network: bytes) -> None:
-    app = App({"a": AppModel(network, {"weights": "ram"}, fps=1.0)}, options={"board": "pico"})
-    with pytest.raises(UsageError, match="has a time limit"):
-        tflm_memopt.optimize(app)

@@ -49,20 +49,6 @@ def test_wide_tiles_take_fewer_instructions_and_more_ram() -> None:
     assert again.model == fast.model
 
 
-@pytest.mark.slow
-def test_with_a_ram_limit_the_fewest_instructions(frontier: Exploration) -> None:
-    limit, most = frontier.points[1].arena.total, frontier.points[-1].instructions
-    done = tflm_memopt.optimize(wide(), max_instructions=most, ram_limit=limit, **M4)
-    assert done.report.instructions == {"cortex-m4": frontier.points[1].instructions}
-    with pytest.raises(DoesNotFit, match="limit is") as no:
-        tflm_memopt.optimize(wide(), max_instructions=frontier.points[0].instructions, ram_limit=limit, **M4)
-    assert no.value.code == "does_not_fit"
-    assert "group" in no.value.where
-    enough = int(no.value.hint.split()[1])
-    done = tflm_memopt.optimize(wide(), max_instructions=enough, ram_limit=limit, **M4)
-    assert done.report.arena.total <= limit
-
-
 def limit_of(work: Sequence[Work], mhz: float = 64.0) -> float:
     """Return the milliseconds on a Cortex-M4 within which a plan with this work certainly stays."""
     span = Clock("cortex-m4", mhz).cycles(work)
