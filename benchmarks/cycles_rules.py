@@ -39,7 +39,6 @@ class Instruction:
     """Name of the instruction, without condition and width."""
     at: int
     size: int
-    conditional: bool = False
     words: int = 0
     """Number of words that the instruction loads or stores."""
     address: frozenset[int] = frozenset()
@@ -102,9 +101,8 @@ def _instruction(one: capstone.CsInsn) -> Instruction:
         words = len(listed) * (2 if name.startswith("v") else 1)
         address = {arm.ARM_REG_SP} if stack else {registers[0]}
     return Instruction(
-        name, one.address, one.size, one.cc not in (arm.ARM_CC_INVALID, arm.ARM_CC_AL) or name in ("cbz", "cbnz"),
-        words, frozenset(address - {0}), any(mem.index for mem in memory), frozenset(written),
-        _branch(name, registers, written),
+        name, one.address, one.size, words, frozenset(address - {0}), any(mem.index for mem in memory),
+        frozenset(written), _branch(name, registers, written),
     )  # fmt: skip
 
 
