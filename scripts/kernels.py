@@ -1,5 +1,5 @@
-"""Generates the library's C kernels from descriptions: custom_ops/src/tmo_generated.c for RISC-V vectors, its header,
-and tmo_generated_NAME.c for any core. library_kernels.py lists the kernels.
+"""Generates the library's C kernels from descriptions, which library_kernels.py lists. custom_ops/src/tmo_generated.c
+has kernels for RISC-V vectors, and tmo_generated_NAME.c has kernels for any core.
 
 python scripts/kernels.py
 """
@@ -17,7 +17,7 @@ from tflm_memopt.kernels.write_c import element_function, function, library_func
 
 LIBRARY = Path(__file__).parents[1] / "custom_ops"
 COLUMNS = 165
-"""Maximum length of a line of generated C."""
+"""A line of generated C has at most this many columns."""
 LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */\n"
 ANY_CORE = """\
 /* scripts/kernels.py writes these kernels for any core from descriptions (docs/kernel-language.md). */
@@ -37,7 +37,7 @@ ROUNDED = """\
 """
 ROUNDING = ("float", "float_curves", "float_windows", "compare", "places")
 BEGINS = {"conv": IN_ORDER, "depthwise": IN_ORDER, **dict.fromkeys(ROUNDING, ROUNDED)}
-"""Text before the kernels of some files."""
+"""Some files begin with this text."""
 ARM = """\
 /* scripts/kernels.py writes these kernels for Cortex-M's DSP extension and for Helium from descriptions
  * (docs/kernel-language.md). */
@@ -146,7 +146,7 @@ END = """
 
 
 def written() -> dict[Path, str]:
-    """Return the content of each file."""
+    """Return the text of each generated file."""
     vectors = [*(("", one) for one in PIXELS), *PACKED]
     structs = "\n".join(operands_struct(one) for one in (*PIXELS, *PLAIN))
     names = "\n".join(

@@ -1,7 +1,4 @@
-"""Lists the kernels that are generated from descriptions, with their schedules and the arguments of their calls.
-
-kernels.py writes them.
-"""
+"""Lists the kernels that kernels.py generates, with their schedules and the arguments of their calls."""
 
 from __future__ import annotations
 
@@ -31,19 +28,19 @@ from tflm_memopt.kernels.language import KernelProgram, Type
 from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
 
 PIXELS = tuple(scheduled(one, [vectorise(var)]) for one, var in ((conv_pixel, "k"), (depthwise_pixel, "k"), (add, "i")))
-"""Kernels that are vectorised along their outputs, for programs for any core."""
+"""These kernels compute several outputs at once with vectors. They serve programs for any core."""
 PACKED = (
     ("", scheduled(packed_conv, [vectorise("k"), jam("p", 2, apart=True), unroll("i", 4)])),
     ("_narrow", scheduled(packed_conv, [vectorise("k", group=4), jam("p", 4, apart=True), unroll("i", 4)])),
     ("", scheduled(packed_depthwise, [vectorise("k"), jam("p", 2, apart=True)])),
     ("", scheduled(windows, [vectorise("i")])),
 )
-"""Kernels for programs packed for vectors, with the suffixes of their names. Hosts use these vector
-kernels without a schedule.
+"""These kernels serve programs that are packed for vectors. Each has a suffix of its name. Hosts run the same kernels
+without a schedule.
 """
 PLAIN = (packed_conv, packed_depthwise, windows)
 Expressions = dict[str, str]
-"""C expressions for the arguments of a kernel."""
+"""A C expression for each argument of a kernel."""
 HEAD = "void {}(const tmo_kernel *k, const tmo_window *window, int8_t *out)"
 PIXELS_OF = {"pixels": "k->out_width", "x": "window->pixels[0]", "y": "out"}
 RANGE = {"zero_out": "k->op->output_zero_point", "low": "k->op->act_min", "high": "k->op->act_max"}
@@ -56,15 +53,17 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """C expressions for arguments of the kernel; extents, parameters and tensors without one have their own names."""
+    """C expressions for arguments of the kernel. An extent, parameter or tensor without an expression has its own name
+    in C.
+    """
     head: str = HEAD
     many: KernelProgram | None = None
     """Another schedule for cores with many registers, or None."""
     ends: str = ""
-    """A statement of the function that follows the kernel."""
+    """A statement at the end of the function."""
     calls: Mapping[str, str] = {}
-    """Functions that call this function with constants, by head, and the arguments of the call. The compiler folds the
-    constant arguments of these calls.
+    """Heads of functions that call this function, and the arguments of the calls. The compiler folds constant
+    arguments.
     """
     at_once: int = 0
     """Number of elements that a loop of tmo/elements.h computes at once, or 0 if the kernel has loops of its own."""
@@ -178,7 +177,7 @@ RUNS_OF_ELEMENTS = "void {}(const tmo_kernel *k, const tmo_runs *r, const int8_t
 
 
 def _elements(element: int) -> Expressions:
-    """Return the arguments for one operand, which is converted. element: bytes of an output element."""
+    """Return the arguments of a kernel that converts elements. element: bytes of an output element."""
     n = "k->out_width * k->out_channels" + (f" / {element}" if element > 1 else "")
     zero, scale = "k->op->input_zero_point[0]", "k->op->scale_bits"
     return PIXELS_OF | RANGE | _scales("out") | {"n": n, "zero_x": zero, "scale": scale, "table": "k->weights"}
@@ -216,7 +215,7 @@ def _signed(greatest: str, smallest: str, one: str, minus_one: str) -> Expressio
 
 
 FLOAT_SIGNS = ("0x3F800000", "(int32_t)0xBF800000u")
-"""Bits of the floats 1 and -1."""
+"""The bits of the float32 numbers 1 and -1."""
 DEPTHWISE_F32 = "tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32)"
 CONV_F32 = WINDOW | LIMITS | {
     "y": "out + i", "sums": "(int8_t *)(k->sums ? k->sums + i / 4 : NULL)", "first": "k->first", "last": "k->last",
@@ -239,7 +238,7 @@ CURVE = _elements(2) | {"multiplier": "k->multipliers[0]", "shift": "k->shifts[0
 
 
 def _of_elements(one: KernelProgram, turns: int = 1, name: str = "", **bound: int) -> LibraryKernel:
-    """Return a kernel of adjacent, aligned elements. turns: number of elements that are computed side by side.
+    """Return a kernel that computes adjacent, aligned elements. turns: number of elements that are computed at once.
 
     Kernels that change the type of elements copy their input elements, so that the output may overwrite the input.
     """
@@ -443,7 +442,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         ),
     ),
 }
-"""Kernels in each tmo_generated_NAME.c."""
+"""The kernels in each tmo_generated_NAME.c, by NAME."""
 ADDENDS = {
     "n": "n", "y": "out", "half": "tmo_half(scales) ? b : a", "other": "tmo_half(scales) ? a : b",
     "factor_half": "1 << tmo_half_shift(scales + 4 * tmo_half(scales))",
@@ -455,7 +454,9 @@ ADDENDS = {
     "scale_out": "(int32_t)((uint32_t)scales[8] >> 1)", "right_out": "scales[10]",
     "zero_out": "op->output_zero_point", "low": "op->act_min", "high": "op->act_max",
 }  # fmt: skip
-"""Parameters of a packed ADD: left shift, then m2, c and e of both operands, then m2, c and e of the output."""
+"""A packed ADD has these parameters. For each operand, `scales` has the left shift, m2, c and e. For the output, it has
+m2, c and e.
+"""
 ADDITION = "void {}(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op)"
 ADD_BY_LANES = LibraryKernel("tmo_packed_add", scheduled(packed_add_within, [vectorise("i")]), ADDENDS, ADDITION)
 ADD_BY_FOURS = LibraryKernel(
@@ -467,7 +468,7 @@ ADD_PIXELS = LibraryKernel(
     {},
     "void {}(int32_t *sums, const int8_t *x, uint32_t channels, uint32_t n)",
 )
-"""Kernels for programs packed for Cortex-M: kernels for Helium, kernels for the DSP extension, and pools for Helium."""
+"""ADD_BY_LANES adds operands on Helium, and ADD_BY_FOURS on the DSP extension. ADD_PIXELS sums pixels on Helium."""
 MVE_CONV_HEAD = "void {}(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job{})"
 DIRECT_HEAD = "void {}(const int8_t *x, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values, {})"
 MVE_CONV = {
@@ -519,4 +520,4 @@ IN_C = (
         "uint32_t fours, int32_t first, const int8_t *range)",
     ),
 )  # fmt: skip
-"""Kernels that only hosts have in C, since cores have them in assembly."""
+"""Only hosts have these kernels in C, since cores have them in assembly."""

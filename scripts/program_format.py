@@ -48,7 +48,7 @@ CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
     "SHARDING": Sharding, "RANGE": FloatRange, "FUNCTION": FloatFunction, "RESIZE": ResizeForm, "SELECT": SelectForm,
     "PART": Part,
 }  # fmt: skip
-"""The enumerations, by the middle part of their names in C."""
+"""Each enumeration, by the middle part of its names in C."""
 GLUE = "\0"
 """This character stands for a space at which lines are not broken."""
 WORD, BYTE = 4, 9
@@ -149,7 +149,7 @@ KIND_TITLES = (
 
 @cache
 def docs(owner: type | ModuleType) -> Mapping[str, str]:
-    """Return the docstrings of a class' attributes or of a module's constants."""
+    """Return the docstrings of the attributes of a class or of the constants of a module."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(owner)))
     body = tree.body if inspect.ismodule(owner) else tree.body[0].body  # type: ignore[attr-defined]
     found: dict[str, str] = {}
@@ -332,7 +332,7 @@ def drawing(record: type) -> Iterator[str]:
 
 
 def _split(cells: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """Split fields at the ends of lines. Only the first part of a field keeps the name."""
+    """Split fields at the ends of lines of a drawing. Only the first part of a field keeps its name."""
     for begin, end, name in cells:
         for at in (begin, *range(begin - begin % WORD + WORD, end, WORD)):
             yield at, min(end, at - at % WORD + WORD), name if at == begin else ""

@@ -1,1 +1,3 @@
-"""Kernels of the C library that no operator of the package needs: sources of scripts/kernels.py."""
+"""These modules describe kernels of the C library for scripts/kernels.py. No operator of the package needs the
+descriptions.
+"""

@@ -1,4 +1,4 @@
-"""Kernels that compute one float32 output pixel from the window under it, in the form of pixels.py.
+"""These kernels compute one float32 output pixel from the window under it, in the form of pixels.py.
 
 Sums of these kernels begin with 0 and add products in the order of rows, columns and channels. The bias is added last,
 as in TFLM's Conv, DepthwiseConv, FullyConnected, AveragePool and MaxPool (kernels/internal/reference).

@@ -1,5 +1,5 @@
-"""Kernels of operators packed for vectors: the biases contain the zero points, scales are below 1, and channels are
-adjacent. TFLM: ConvPerChannel, DepthwiseConvPerChannel. ops/packings.py has the conditions for their sums.
+"""These kernels compute operators that are packed for vectors. Biases contain the zero points, scales are below 1, and
+channels are adjacent. TFLM: ConvPerChannel, DepthwiseConvPerChannel. ops/packings.py has the conditions for their sums.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Kernels of operators packed for Cortex-M's DSP extension and for Helium (lower/pack.py). Hosts run these kernels,
-whereas cores run assembly.
+"""These kernels compute operators that are packed for Cortex-M's DSP extension and for Helium (lower/pack.py). Hosts
+run them, whereas cores run assembly.
 
 TFLM: ConvPerChannel, DepthwiseConvPerChannel, FullyConnected. ops/packings.py has the conditions for their sums.
 """
@@ -13,7 +13,9 @@ INT8, INT16, INT32 = Type.INT8, Type.INT16, Type.INT32
 
 
 def _output(b: Builder, total: Reg, scale: tuple[Reg, Reg, Reg]) -> Reg:
-    """Scale a sum by m2, c and e, where c includes the zero point: SMMLAR and a shift."""
+    """Scale a sum by m2, c and e, where c includes the zero point. On cores, these are the instruction SMMLAR and a
+    shift.
+    """
     doubled, constant, right = scale
     moved = b.compute("add", INT32, total, constant)
     moved = b.compute("add", INT32, moved, b.compute("sign", INT32, total))
@@ -35,8 +37,8 @@ def _clamped(b: Builder, total: Reg, multiplier: Reg, shift: Reg, zero: Index, s
 
 
 class Pair:
-    """Two channels A and B, whose weights are packed as 256 * B + A. One sum is over the low byte of the weights (A),
-    and one over the whole weights.
+    """The sums of two channels A and B, whose weights are packed as 256 * B + A. One sum uses the low bytes of the
+    weights (A), and the other one uses the whole weights.
     """
 
     def __init__(self, b: Builder, scales: Array, *at: Index) -> None:
@@ -56,7 +58,7 @@ class Pair:
 
 @kernel("y[p, pair] = saturate(sum over values of tile[p] * w[pair])")
 def dsp_pairs(b: Builder) -> None:
-    """The pairs of int16 values of all pixels are interleaved."""
+    """Describe a convolution. Pairs of int16 values alternate between all pixels."""
     pixels, pairs, twos = b.extents("pixels", "pairs", "twos")
     (step,) = b.parameters("step")
     tile, w = b.workspace("tile", INT16, twos, pixels, 2), b.flash("w", INT16, pairs, twos, 2)
@@ -71,7 +73,9 @@ def dsp_pairs(b: Builder) -> None:
 
 @kernel("y[pair] = saturate(sum over values of x * w[pair])")
 def dsp_direct(b: Builder) -> None:
-    """Compute all channels of a pixel from int8 values without a copy. `ways` pairs of channels are interleaved."""
+    """Describe a convolution of one pixel, which reads int8 values in place. Weights alternate between `ways` pairs of
+    channels.
+    """
     groups, ways, fours = b.extents("groups", "ways", "fours")
     x, y = b.ram("x", INT8, fours, 2, 2), b.output("y", INT8, groups, ways, 2)
     w, scales = b.flash("w", INT16, groups, fours, 2, ways, 2), b.flash("scales", INT32, groups, ways, 8)
@@ -84,8 +88,8 @@ def dsp_direct(b: Builder) -> None:
 
 @kernel("y[c] = saturate(sum over taps of x[tap, c] * w[tap, c])")
 def dsp_depthwise(b: Builder) -> None:
-    """Describe a depthwise convolution. The constants of each group of four channels are biases, weights, then m2, c
-    and e. For every three taps, the weights of two taps are interleaved, and those of the third follow.
+    """Describe a depthwise convolution. The constants of four channels are biases, weights, and then m2, c and e. Of
+    each three taps, the weights of two taps alternate, and those of the third tap follow.
     """
     taps, reach, fours, turns = b.extents("taps", "reach", "fours", "turns")
     (first, words) = b.parameters("first", "words")
@@ -105,8 +109,8 @@ def dsp_depthwise(b: Builder) -> None:
 
 @kernel("y[p, c] = clamp(requantise(sum over values of x[p] * w[c]))")
 def mve_conv(b: Builder) -> None:
-    """Describe a convolution. The constants of each group of four channels are weights in turns of sixteen per channel,
-    biases, multipliers, and shifts, which are negative for left shifts.
+    """Describe a convolution. The constants of four channels are weights, biases, multipliers and shifts. Blocks of
+    sixteen weights alternate between the channels. Negative shifts are to the left.
     """
     pixels, fours, turns = b.extents("pixels", "fours", "turns")
     apart, next_out, zero_out, low, high = b.parameters("apart", "next_out", "zero_out", "low", "high")
@@ -124,8 +128,7 @@ def mve_conv(b: Builder) -> None:
 @kernel("y[c] = clamp(requantise(sum over taps of x[tap, c] * w[tap, c]))")
 def mve_depthwise(b: Builder) -> None:
     """Describe a depthwise convolution. The constants of each group of up to sixteen channels are biases, weights,
-    multipliers and shifts. All constants except the weights are in the order of lower/pack.py: even and odd channels,
-    split twice.
+    multipliers and shifts. All constants except the weights are in the order of channels that lower/pack.py gives.
     """
     taps, reach, sixteens, fours = b.extents("taps", "reach", "sixteens", "fours")
     first, words, zero_out, low, high = b.parameters("first", "words", "zero_out", "low", "high")
@@ -149,7 +152,7 @@ def mve_depthwise(b: Builder) -> None:
 
 @kernel("sums[c] += the sum over pixels of x[p, c]")
 def add_pixels(b: Builder) -> None:
-    """Add pixels to the current sums of pools and means."""
+    """Describe the addition of pixels to the sums of pools and means."""
     n, channels = b.extents("n", "channels")
     x, sums = b.ram("x", INT8, n, channels), b.workspace("sums", INT32, channels)
     with b.loop("c", channels) as c:

@@ -1,5 +1,5 @@
-"""Kernels that compute one output pixel from the window under it, in the executor's form: the addresses are those of
-rows or of single pixels. Windows are clipped and contain no padding. TFLM: ConvPerChannel, DepthwiseConvPerChannel.
+"""These kernels compute one output pixel from the window under it. The window is given by the addresses of its rows or
+pixels. It is clipped and contains no padding. TFLM: ConvPerChannel, DepthwiseConvPerChannel.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def conv_wide(b: Builder) -> None:
 
 @kernel("sums[c] += sum over the runs of bytes under the window of (x - zero point) * w[c]")
 def conv_sums(b: Builder) -> None:
-    """Add runs of bytes with adjacent weights, part by part. The caller processes the sums of these runs."""
+    """Describe the addition of runs of bytes with adjacent weights, part by part. The caller scales the sums."""
     pointers, reach, parts, count, run, filters = b.extents("pointers", "reach", "parts", "count", "run", "filters")
     zero_in, next_at, stride, next_offset, step = b.parameters("zero_in", "next_at", "stride", "next_offset", "step")
     (offset,) = b.parameters("offset")
@@ -101,7 +101,7 @@ def conv_sums(b: Builder) -> None:
 
 @kernel("sums[c] += sum over the window of (x[spread * c] - zero point) * w[c]")
 def depthwise_sums(b: Builder) -> None:
-    """The caller scales these sums or keeps them for the next call."""
+    """Describe the sums of a depthwise convolution. The caller scales the sums or keeps them for the next call."""
     pointers, reach, rows, columns, channels = b.extents("pointers", "reach", "rows", "columns", "channels")
     zero_in, next_row, next_column, apart, offset = b.parameters(
         "zero_in", "next_row", "next_column", "apart", "offset"
@@ -119,7 +119,7 @@ def depthwise_sums(b: Builder) -> None:
 
 
 def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None], output: Callable[[Reg], Reg]) -> None:
-    """The sums continue those of the previous call, and the next call continues them."""
+    """Describe a pool. Each call continues the sums of the previous call."""
     pointers, reach, run, channels = b.extents("pointers", "reach", "run", "channels")
     offset, first, last, low, high = b.parameters("offset", "first", "last", "low", "high")
     x, y = b.rows("x", kind, pointers, reach), b.output("y", kind, channels)
@@ -137,7 +137,7 @@ def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None]
 
 
 def max_pool_pixel(kind: Type) -> KernelProgram:
-    """sign: -1 to select the smallest value."""
+    """Return the kernel for the greatest value of a window, or for the smallest one if the parameter `sign` is -1."""
 
     def describe(b: Builder) -> None:
         (sign,) = b.parameters("sign")
@@ -164,7 +164,7 @@ def average_pool_pixel(kind: Type) -> KernelProgram:
 
 
 def mean_pixel(kind: Type) -> KernelProgram:
-    """Return the kernel for the rescaled sum of a window, which can also be its mean."""
+    """Return the kernel for the rescaled sum of a window. The scale can make it a mean."""
 
     def describe(b: Builder) -> None:
         (area,) = b.extents("area")
@@ -183,7 +183,8 @@ def place_pixel(kind: Type) -> KernelProgram:
     """Return the kernel for the index of the greatest sign * x. before: number of pixels of the window in earlier
     calls.
 
-    The first pixel counts even if it is NaN; later NaNs do not (ArgMinMax, kernels/internal/reference/arg_min_max.h).
+    The first pixel counts even if it is NaN, but later NaNs do not (ArgMinMax,
+    kernels/internal/reference/arg_min_max.h).
     """
     held = kind if kind is Type.FLOAT32 else INT32
 

@@ -1,16 +1,11 @@
-"""Types of a record's fields, and the C layout that follows from them.
+"""This module has the types of a record's fields, and computes the C layout that follows from them.
 
 A record is a frozen dataclass whose fields are annotated with the types below. Fields without a type from this module
 are not stored. `DERIVED` lists the types of properties that are also stored. Fields that `C_ORDER` names come first, in
 that order; all other fields follow in the order of the class.
 
->>> from dataclasses import dataclass
->>> @dataclass(frozen=True)
-... class Pair:
-...     first: U8
-...     second: U32 = 0
->>> [(f.name, f.offset) for f in layout_of(Pair).fields], layout_of(Pair).nbytes
-([('first', 0), ('second', 4)], 8)
+>>> from dataclasses import dataclass >>> @dataclass(frozen=True) ... class Pair: ... first: U8 ... second: U32 = 0 >>>
+[(f.name, f.offset) for f in layout_of(Pair).fields], layout_of(Pair).nbytes ([('first', 0), ('second', 4)], 8)
 """
 
 from __future__ import annotations
@@ -26,17 +21,17 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, or up to `count` numbers. code: numpy's name of the type."""
+    """The field is a number, or an array of `count` numbers. code: numpy's name of the type."""
 
     code: str
     count: int = 1
     name: str = ""
-    """Name of the field in C, if it differs from its Python name."""
+    """The name of the field in C, if it is not the Python name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A tuple whose numbers are separate fields in C."""
+    """The field is a tuple, whose numbers are separate fields in C."""
 
     code: str
     names: tuple[str, ...]
@@ -44,7 +39,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """One bit of a field that several flags share."""
+    """The field is one bit of a C field that several flags share."""
 
     field: str
     bit: int
@@ -53,15 +48,15 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """The fields of another record, stored in place."""
+    """The field is another record, whose fields are stored in place."""
 
     record: type
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayOffset:
-    """Offset of an array among the program's constants, or 0 without an array. For a field whose value is not an array,
-    `encode(value, context)` returns the bytes and `decode(data, at, context)` reads them.
+    """The C field is the offset of an array among the program's constants, or 0 without an array. For a field whose
+    value is not an array, `encode(value, context)` returns the bytes and `decode(data, at, context)` reads them.
     """
 
     code: str
@@ -71,35 +66,35 @@ class ArrayOffset:
 
 @dataclass(frozen=True, slots=True)
 class TableOffset:
-    """Offset of one or more records among the program's constants, or 0 without records."""
+    """The C field is the offset of one or more records among the program's constants, or 0 without records."""
 
     record: type
 
 
 @dataclass(frozen=True, slots=True)
 class Follows:
-    """Records that are stored directly after the record with this field."""
+    """The field has records that are stored directly after the record with this field."""
 
     record: type
 
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """A field that shares its bytes with another field. A record uses only one of two fields that share bytes."""
+    """The field shares its bytes with another field. A record uses only one of the fields that share bytes."""
 
     field: str
 
 
 @dataclass(frozen=True, slots=True)
 class Also:
-    """Additional names of the field in C, each with a meaning of its own."""
+    """The field has additional names in C, each of which has a meaning of its own."""
 
     names: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Cases(Also):
-    """All names of the field in C, each with its meaning."""
+    """These are all names of the field in C, each with its meaning."""
 
 
 U8: TypeAlias = Annotated[int, Number("u1")]
@@ -115,18 +110,18 @@ OFFSET = "<u4"
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A field of a dataclass that is stored."""
+    """A field of a dataclass that programs store."""
 
     name: str
     type: Type
     base: Any
-    """Type of the Python value, or None if the value is derived from other fields."""
+    """The type of the Python value, or None if the value is computed from other fields."""
     over: str = ""
-    """The field that shares its bytes with this field, or None."""
+    """The name of the field that shares its bytes with this field, or ""."""
     also: Mapping[str, str] = field(default_factory=dict)
-    """Additional names of the field in C, with their meanings."""
+    """The additional names of the field in C, with their meanings."""
     name_in_c: str = ""
-    """Name of the field in C, if it differs from its Python name."""
+    """The name of the field in C, if it is not the Python name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +133,9 @@ class CField:
     count: int
     offset: int
     over: str
-    """The field that shares its bytes with this field, or None."""
+    """The name of the field that shares its bytes with this field, or ""."""
     source: Stored
-    """The dataclass field from which this field is derived."""
+    """The dataclass field that this C field stores."""
     record: type
     """The dataclass that has this field."""
 
