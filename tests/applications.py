@@ -1,4 +1,4 @@
-"""Run several interpreters on one MicroAllocator, with turns in any order, and compare with the current TFLM wheel."""
+"""Run several interpreters on one MicroAllocator, in any order, and compare the outputs with the current TFLM wheel."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Machine:
     def run(
         self, result: AppOptimized, order: Sequence[int], inputs: Mapping[str, bytes]
     ) -> tuple[dict[str, bytes], int]:
-        """Return the outputs of each model, and the number of turns that the library refused as too early."""
+        """Return the outputs of each model, and how many calls the library refused because they came too early."""
         head = result.report.arena.head
         gaps = np.ones(head, np.uint8)
         for done in result.models.values():
@@ -65,7 +65,7 @@ def random_inputs(data: bytes, runs: int, rng: np.random.Generator) -> list[NDAr
 
 
 def pushes(result: AppOptimized, name: str) -> int:
-    """Return the number of turns in one inference."""
+    """Return the number of calls in one inference, which are pushes of rows for a streamed input."""
     plan, frame = result.models[name].plan, result.models[name].report.source
     if plan and plan.pauses:
         return len(plan.pauses) + 1
@@ -75,7 +75,7 @@ def pushes(result: AppOptimized, name: str) -> int:
 def compare(
     machine: Machine, result: AppOptimized, order: Sequence[int], runs: Mapping[str, int], seed: int = SEED
 ) -> int:
-    """Run `runs` whole inferences of each model and compare the outputs. Return how many turns the library refused."""
+    """Run `runs` whole inferences of each model and compare the outputs. Return how many calls the library refused."""
     rng = np.random.default_rng(seed)
     inputs, expected = {}, {}
     for name, entry in result.app.models.items():
@@ -93,7 +93,7 @@ def compare(
 
 
 def interleaved(result: AppOptimized, steps: int, seed: int = SEED) -> tuple[list[int], dict[str, int]]:
-    """Draw turns in random order, and count the whole inferences of each model in them."""
+    """Draw calls of models in random order, and count the whole inferences of each model."""
     rng = np.random.default_rng(seed)
     names = list(result.models)
     left = {name: steps // len(names) // pushes(result, name) or 1 for name in names}

@@ -1,8 +1,8 @@
 """Compile object files for tests once, and reuse them through ccache in other tests, workers and runs.
 
 ccache identifies an object by its compiler, flags, source and all headers that were read. ccache also compares
-comments, because some compiler warnings depend on comments. Paths below the temporary folder are taken relative to the
-compiler's working directory, so that tests in different folders can share objects.
+comments, because some compiler warnings depend on comments. Paths are relative to the compiler's working directory, so
+that tests in different folders can share objects.
 """
 
 from __future__ import annotations

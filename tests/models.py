@@ -41,8 +41,6 @@ class Net:
         self.tree = schema.ModelT(version=3, operatorCodes=[], subgraphs=[self.graph], buffers=[schema.BufferT()])
         self.tree.description = "built in memory"
 
-    # ---- any tensor or operator ----
-
     def tensor(
         self,
         shape: Sequence[int],
@@ -112,8 +110,6 @@ class Net:
         """Return scale and zero point of a tensor, or (1, 0) if there is none."""
         q = self.graph.tensors[tensor].quantization
         return (1.0, 0) if q is None or not len(q.scale) else (float(q.scale[0]), int(q.zeroPoint[0]))
-
-    # ---- operators with weights ----
 
     def conv2d(
         self,
@@ -193,8 +189,6 @@ class Net:
         filter_.type = schema.TensorType.INT4
         self.tree.buffers[filter_.buffer].data = pairs[:, 0] | pairs[:, 1] << 4
         return y
-
-    # ---- operators without weights ----
 
     def add(self, a: int, b: int, *, activation: str = "NONE", out: Affine | None = None) -> int:
         affine = out or (self.affine(a)[0] + self.affine(b)[0], 5)
@@ -292,8 +286,6 @@ class Net:
         permutation = self.tensor((len(order),), "INT32", None, data=order)
         y = self.tensor([self.shape(x)[a] for a in order], self.dtype(x), self.affine(x))
         return self.op("TRANSPOSE", [x, permutation], [y], schema.TransposeOptionsT())
-
-    # ---- parts ----
 
     def _filter(self, x: int, shape: Sequence[int], axis: int, per_channel: bool) -> tuple[int, NDArray[np.float32]]:
         """Return a filter of random values, and the scales of its products with the input."""

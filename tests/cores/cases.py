@@ -69,7 +69,7 @@ class Outcome:
 
 
 def model_cases(model: bytes, *, by_operator: bool = False) -> list[Case]:
-    """Return a rewritten model's regions with random inputs, in its plan's arena, and the outputs of this machine."""
+    """Return the programs of a rewritten model with random inputs, and with the outputs of this machine."""
     rewritten = read(model)
     rng = np.random.default_rng(1)
     cases = []
@@ -95,8 +95,8 @@ def run(core: Core, cases: Sequence[Case]) -> list[Outcome]:
 
 
 def _blobs(core: Core, cases: Sequence[Case]) -> Iterator[bytes]:
-    """Group cases so that each group fits into the core's memory. A case that does not fit into the memory is alone in
-    its group.
+    """Group cases so that each group fits into the core's memory. A case that does not fit into the memory is in a
+    separate group.
     """
     data = blob(cases)
     if len(data) <= core.blob_bytes or len(cases) == 1:

@@ -167,8 +167,8 @@ PAIR = replace(
     CORES["m33"], name="m33-pair", machine="mps2-an521", pair=True,
     options=("-global", "sse-200.CPU0_FPU=on", "-global", "sse-200.CPU0_DSP=on"),
 )  # fmt: skip
-"""Two Cortex-M33 that share their memory. On Arm's machine, only the second Cortex-M33 has floating point and the DSP
-extension.
+"""The machine has two Cortex-M33 that share the memory. On Arm's machine, only the second Cortex-M33 has floating point
+and the DSP extension.
 """
 
 HIFIVE1 = Core(
@@ -232,8 +232,8 @@ def build(
     rom_bytes: int = IMAGE_BYTES,
     library: Path = LIBRARY,
 ) -> None:
-    """Compile and link for a bare machine, without a C library's start-up code. The library's own files see only the
-    TMO_... macros and none of the program's headers, so that many programs share their objects.
+    """Compile and link for a bare machine, without a C library's start-up code. Files of the library get only the
+    TMO_... macros, so that many programs share the object files.
     """
     image.parent.mkdir(parents=True, exist_ok=True)
     places = {

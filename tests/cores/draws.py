@@ -33,7 +33,7 @@ def program_case(draw: Callable[[int, Family], drawn.Drawn], seed: int, family: 
 
 @functools.lru_cache(512)
 def converted_cases(seed: int, target: str) -> list[Case]:
-    """Return the regions of a network, packed as the converter packs them. Every third network is int16."""
+    """Return the programs of a random network, which the converter packs for a target. Every third network is int16."""
     recipe = replace(mobile(seed), inside="INT8" if seed % 3 else "INT16")
     tiles = random.Random(seed).choice((None, NO_RECOMPUTE))
     converted = convert(build(recipe), ConversionOptions(seconds=0, target=target, tiles=tiles, reorder=False))

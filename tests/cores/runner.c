@@ -103,7 +103,7 @@ static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, T
 static void help(void) { tmo_run_worker(&team); }
 #endif
 
-/* This simulated pair of cores never waits for a partner. */
+/* One core simulates both cores, so that no core ever waits. */
 static tmo_spin always;
 static tmo_team alone = {tmo_spin_wake, tmo_spin_wait, &always, NULL, NULL, NULL, TMO_OK, NULL};
 

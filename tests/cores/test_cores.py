@@ -78,7 +78,7 @@ def network_cases(family: Family) -> dict[tuple[str, int], Case]:
 
 @cache
 def converted_models(target: str) -> list[tuple[int, Case]]:
-    """Return the regions of random models that are converted for a target, with the seeds that drew the models."""
+    """Return the programs of random models that are converted for a target, with the seeds that drew the models."""
     return [(seed, case) for seed in range(examples(4)) for case in converted_cases(seed, target)]
 
 
@@ -116,8 +116,8 @@ def test_the_example_model(core: Core) -> None:
 
 
 def packed(model: bytes, part: Part | None = None, **options: Any) -> list[Case]:
-    """Return the regions of a model converted for the DSP extension. If `part` is given, each region must use this
-    optional part of the library.
+    """Return the programs of a model that is converted for the DSP extension. If `part` is given, each program must use
+    the optional part of the library.
     """
     given = ConversionOptions(target=PACKED_FOR, tiles=None, wide=True, reverse=False)
     converted, _ = rewrite(model, replace(given, **options))

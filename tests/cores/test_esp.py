@@ -1,6 +1,6 @@
 """Count the instructions of the C library around ESP-NN's kernels, for the ranges in analysis/esp.json.
 
-RV32 code stands for the code of all of Espressif's chips. ESP-NN's functions do nothing here, because only the
+RV32 code stands for the code of all of Espressif's chips. ESP-NN's functions do nothing in the test, because only the
 instructions around the functions count.
 """
 

@@ -110,7 +110,7 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
 
 @pytest.mark.slow
 def test_a_program_without_a_target_is_in_the_range_of_the_page() -> None:
-    """Count the instructions of one network, as a share of the instructions of TFLM with CMSIS-NN."""
+    """Count the instructions of one network, as a fraction of the instructions of TFLM with CMSIS-NN."""
     if reason := missing_tools(CORE):
         pytest.skip(reason)
     page = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Run groups on two emulated Cortex-M33 that share their memory, and compare the bytes with those of one core."""
+"""Run programs on two emulated Cortex-M33, and compare the bytes with those of one core."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Random programs with inputs and expected outputs. The package converts random networks, with groups of rows or with
-tiled groups that no planner would choose, and TFLM computes the outputs.
+"""Random programs with inputs and expected outputs. The package converts random networks, also with plans that no
+planner would choose, and TFLM computes the outputs.
 """
 
 from __future__ import annotations
@@ -129,7 +129,9 @@ def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
 
 @functools.lru_cache(512)
 def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False) -> Drawn:
-    """Draw a network in tiled groups that no planner would choose. With `by_pixel`, operators make single pixels."""
+    """Draw a network whose layers run in tiles, as no planner would choose. With `by_pixel`, operators make single
+    pixels.
+    """
 
     def draw(rng: random.Random) -> Drawn | None:
         number = rng.randrange(1 << 16)

@@ -23,7 +23,7 @@ def can_be_source(program: Program) -> bool:
 
 
 def can_stream(program: Program) -> bool:
-    """Return whether the input can be a source and only the first group reads it."""
+    """Return whether the input can be streamed, which only the first group of operators may read."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     later = program.ops[program.groups[0].n_ops :]
     return can_be_source(program) and not any(views.intersection(op.inputs) for op in later)

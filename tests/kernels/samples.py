@@ -35,7 +35,7 @@ TILED_OP = HEADER.itemsize + 5 * TENSOR.itemsize
 
 
 def _looped(*items: int | tuple[int, str]) -> Loops:
-    """Return loops over single stages and over repeated stages, one after the other."""
+    """Return loops over single and over repeated iterations."""
     return tuple(
         Iteration(item) if isinstance(item, int) else Repeat(item[0], tuple(Iteration(int(c)) for c in item[1]))
         for item in items
@@ -52,9 +52,7 @@ TILED_LOOPS: Loops = (
 
 
 def good() -> Program:
-    """Return a program of three operators: CONV 3x3 into a rolling buffer, ADD of this output to itself, and a
-    convolution over the whole sum that runs iteratively like MEAN.
-    """
+    """Return a program of a CONV 3x3 into a rolling buffer, an ADD, and a convolution that adds up all rows."""
     scale = {"multipliers": np.full(3, 1 << 30, np.int32), "shifts": np.full(3, -7, np.int8)}
     conv = ProgramOp(
         kind=Kind.CONV,
@@ -85,7 +83,9 @@ def good() -> Program:
 
 
 def tiled() -> Program:
-    """Return a bottleneck in two stripes, two tiles and two groups of two channels, then an iterative convolution."""
+    """Return a program of a bottleneck in two stripes, two tiles and two groups of channels, and of a convolution that
+    adds up rows.
+    """
     conv, _, whole = good().ops
     expand = dataclasses.replace(
         conv, window=Window(), tile=4, channel_groups=2, group_channels=2,

@@ -1,4 +1,4 @@
-"""Test tmo_check() on tiled groups: stripes, column windows, channel groups, sums."""
+"""Test tmo_check() on programs that compute in tiles."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
 GROUP_AT = HEADER.itemsize + 4 * TENSOR.itemsize + 3 * OP.itemsize
-"""The group's record in good() begins at this offset."""
+"""The record of the group of operators in good() begins at this offset."""
 
 
 def test_any_nesting_runs_the_same_order() -> None:
@@ -44,7 +44,7 @@ def test_any_nesting_runs_the_same_order() -> None:
 
 
 def hostile(program: Program, rng: np.random.Generator) -> Program:
-    """Run each group's operators in a random order, with the number of iterations that the program states."""
+    """Run the operators of each group in a random order, with the number of iterations that the program states."""
     groups, left = [], program.iterations
     for n, group in enumerate(program.groups):
         last = n + 1 == len(program.groups)

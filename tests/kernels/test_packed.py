@@ -24,7 +24,7 @@ INT32_MIN = -(1 << 31)
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_networks(family: Family) -> None:
-    """Test odd shapes, any window, all remainders of channels and columns, in groups of rows and in tiled groups."""
+    """Test odd shapes, any window, and all remainders of channels and columns, in rows and in tiles."""
     done: set[Packing] = set()
     for seed in range(examples(80)):
         draw = (packed, pixels, packed, tiled, packed, two_rows, packed, by_row)[seed % 8]

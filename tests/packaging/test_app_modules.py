@@ -197,7 +197,7 @@ def built(result: AppOptimized, folder: Path) -> None:
 
 
 def ran(result: AppOptimized, folder: Path) -> tuple[int, int]:
-    """Return how many turns were refused for coming too early, and how many bytes the self-test found wrong."""
+    """Return how many calls came too early, and how many bytes the self-test found wrong."""
     order, runs = interleaved(result, STEPS, SEED)
     rng, expected = np.random.default_rng(SEED), {}
     for name, entry in result.app.models.items():

@@ -1,4 +1,4 @@
-"""Test projects that `optimize app.toml --emit` writes: all models run in turn in one arena and test themselves."""
+"""Test projects that `optimize app.toml --emit` writes, in which all models run in one arena."""
 
 from __future__ import annotations
 

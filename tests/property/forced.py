@@ -1,4 +1,4 @@
-"""Make plans that no planner would choose, with random tiled groups, and draw networks that can be tiled."""
+"""Make plans that no planner would choose, whose layers run in tiles, and draw networks for such plans."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def random_settings(rng: random.Random) -> Settings:
 
 
 def random_cut(chain: Chain, settings: Settings, rng: random.Random, widening: random.Random | None = None) -> CutLabel:
-    """Draw a partition into any number of tiled groups, which are long or short.
+    """Divide the layers into any number of groups that run in tiles.
 
-    With `widening`, a group has tiles of several widths.
+    With `widening`, layers of a group have tiles of different widths.
     """
     tiled = tiled_candidates(chain, settings, UNLIMITED)
     groups: list[Candidate] = []
@@ -69,7 +69,7 @@ def _widened(group: Candidate, chain: Chain, rng: random.Random) -> Candidate:
 
 
 def forced(settings: Settings, seed: int) -> Any:
-    """Every plan that is made inside the context consists of random groups, some of which are reversed."""
+    """Every plan that is made inside the context divides the layers at random, and reverses some of them."""
 
     def choose(cuts: Sequence[Cuts], _macs: int, *_: object) -> tuple[CutLabel, ...]:
         rng, widening = random.Random(seed), random.Random(f"widened {seed}")

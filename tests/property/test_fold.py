@@ -117,7 +117,7 @@ def test_no_order_moves_a_folded_tensor_out_of_its_region() -> None:
 
 @pytest.mark.slow
 def test_odd_plans_run_folded_operators() -> None:
-    """Tiles, stripes and channel groups work with any number of remaining channels."""
+    """Plans with tiles, stripes or groups of channels work with any number of remaining channels."""
     for seed in seeds(3):
         data = plant(build(mobile(seed)), seed)
         with forced(random_settings(random.Random(seed)), seed):

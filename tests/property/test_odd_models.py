@@ -132,7 +132,7 @@ def batches_of_matrices(net: Net) -> bytes:
 
 @odd
 def one_buffer_of_two_scales(net: Net) -> bytes:
-    """Another layer reads the same weights and bias with other scales."""
+    """Two layers read the same weights and bias with different scales."""
     x = first(net)
     w, b = (deepcopy(last_constant(net, k)) for k in (1, 2))
     w.quantization.scale = np.array([0.003] * 4, np.float32)
@@ -384,7 +384,9 @@ def a_variable_that_is_an_output(net: Net) -> bytes:
 
 @odd
 def a_concatenation_of_ten(net: Net) -> bytes:
-    """An operator of ours cannot have ten operands. With one operator per group, TFLM places tensors between groups."""
+    """An operator of ours cannot have ten operands. TFLM places tensors between operators of ours if each group of
+    layers is an operator.
+    """
     x = net.conv2d(net.input((1, 8, 7, 3)), 10, kernel=(3, 3))
     return net.model(net.conv2d(concatenation(net, split(net, x, 3, 10)[::-1], 3), 4))
 

@@ -91,7 +91,7 @@ def is_converted(recipe: Recipe) -> bool:
 
 
 def examine_forced(seed: int) -> None:
-    """Run a plan of random tiled groups with random options."""
+    """Run a random plan in tiles with random options."""
     data = build(bordered(mobile(seed)))
     before = running(data)
     target = random.Random(f"target {seed}").choice(("generic", *TARGETS))
@@ -120,7 +120,7 @@ def test_a_fixed_set_of_forced_plans() -> None:
 
 @pytest.mark.parametrize("target", sorted(TARGETS))
 def test_tiles_of_dilated_convolutions_read_all_columns_under_them(target: str) -> None:
-    """At a border, the first window of a tile may begin to the right of the second one."""
+    """At a border, the first window of a tile may begin to the right of the second window."""
     for seed in range(8):
         rng = random.Random(seed)
         net, shape = Net(seed), (1, rng.randint(3, 8), rng.randint(2, 9), rng.choice((1, 2, 3, 8)))
@@ -172,7 +172,7 @@ LESS_SCRATCH = Recipe(
     ),
     seed=7,
 )
-"""A network in which one of two operators in a reversed group needs less scratch."""
+"""One of two operators needs less scratch in a network that runs from the last row to the first."""
 
 
 def test_a_fixed_set_of_networks() -> None:

@@ -41,7 +41,8 @@ def drawn(seed: int) -> ConversionOptions:
 
 
 def planned(data: bytes, options: ConversionOptions, room: int = 0) -> tuple[Planned, bytes] | None:
-    """Return a model's checked plan for two cores and the rewritten model, or None if two cores cannot share any part.
+    """Return a model's checked plan for two cores and the rewritten model, or None if two cores cannot divide any
+    layer.
 
     Copies of weights may take `room` bytes of the arena.
     """

@@ -9,7 +9,7 @@
  * same time in their own threads until the last frame is done.
  * INPUTS has the bytes of every input, inference after inference. OUTPUTS gets the outputs of each finished inference.
  * RETAINED is 1 if outputs must stay unchanged until the model's next inference, 2 for a model that pauses, 3 for both.
- * GAPS has a byte for each byte of the head, which is 1 if no model writes there, so that a canary can be there.
+ * GAPS has a byte for each byte of the activations' memory, which is 1 where no model writes, so that a canary can be there.
  * EXCLUDED has a tmo_excluded for each model. A model that is refused runs after all others. The program prints the bytes that TFLM used
  * and the number of refusals. The exit code is 1 if TFLM refuses a model, 3 if a canary was overwritten, 4 if retained outputs changed, 5
  * if a model ran too early. */

@@ -51,7 +51,7 @@ def test_steps_give_the_same_bytes(build: Callable[[], bytes]) -> None:
 
 
 def test_rows_that_are_kept_are_never_copied() -> None:
-    """A variable's old value, the new rows after this value and the slice that is kept share one tensor's bytes."""
+    """One tensor's bytes hold a variable's old value, the new rows, and the slice that is kept."""
     net = Net(3)
     stream = streaming.Streaming(net, setup=False)
     x = net.conv2d(net.input((1, 2, 1, 16), (0.05, 0)), 16, out=(0.05, 0))

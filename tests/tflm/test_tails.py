@@ -89,7 +89,7 @@ def test_logic(size: tuple[int, ...], seed: int, kind: str) -> None:
 
 
 def test_a_mask_leaves_a_region() -> None:
-    """A bool tensor is an output of one region and an input of the next, around an operator that stays builtin."""
+    """A bool tensor is an output of one operator of ours and an input of the next one."""
     net = Net()
     x = net.conv2d(net.input((1, 9, 7, 3)), 4, kernel=(3, 3))
     mask = two(net, "LESS", net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None), floats(net, [0.5]), "BOOL")
@@ -182,7 +182,7 @@ def test_an_index_that_selects_nothing_ends_the_run(index: int) -> None:
 
 @pytest.mark.slow
 def test_a_pose_network() -> None:
-    """All operators after the heads run row by row, and none of the float32 maps exists as a whole."""
+    """All operators on the maps of the network run row by row, and no float32 map exists as a whole."""
     data = pose_network(64)
     support = to_row_ops(canonicalise(read(data).graph).graph).values()
     assert not [s for s in support if isinstance(s, Unsupported)]

@@ -20,7 +20,7 @@ MOST_CLASSES = 511
 
 
 def conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a convolution, which is in groups if `other` is odd and the channels can be divided."""
+    """Add a convolution, which is a grouped one if `other` is odd and the channels can be divided."""
     x = image(net, x)
     if in_blocks(net, layer, x):
         return dilated(net, layer, x)

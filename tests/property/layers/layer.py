@@ -43,7 +43,7 @@ Build = Callable[[Net, Layer, int, int], list[int]]
 
 
 def random_layer(rng: random.Random, kinds: Sequence[str], **fixed: Any) -> Layer:
-    """Draw a layer of one of these kinds; Fields in `fixed` are not drawn."""
+    """Draw a layer of one of these kinds. Fields in `fixed` are not drawn."""
     layer = Layer(
         kind=rng.choice(kinds),
         source=rng.choice((0, 0, rng.randint(0, 4))),

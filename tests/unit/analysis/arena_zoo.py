@@ -98,7 +98,7 @@ def _float_network() -> bytes:
 
 
 def _branches() -> bytes:
-    """Return a model with many live tensors of equal size, so that the planner's tie-breaks affect the head."""
+    """Return a model with many live tensors of equal size, whose order affects TFLM's memory plan."""
     net = Net(seed=5)
     x = net.input((1, 5, 7, 3))
     parts = [net.conv2d(x, channels, per_channel=bool(channels % 2)) for channels in (3, 5, 3, 8, 2)]

@@ -168,9 +168,7 @@ def test_what_cannot_pause_is_refused(app: App, code: str) -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_figures_of_c_modules(stream: bool) -> None:
-    """Without an interpreter, the arena consists of the modules' heads and the states of streamed inputs, without
-    TFLM's data.
-    """
+    """Without an interpreter, the arena has activations and the states of streamed inputs, but no data of TFLM."""
     result = optimize(application(stream=stream), interpreter=False)
     report = result.report
     header = result.files("c")["app.h"].decode()

@@ -35,7 +35,7 @@ def checked(plan: Plan) -> None:
 
 
 def first(plan: Plan, change: Callable[[Sharing], Sharing]) -> Plan:
-    """Return the plan with another split of its largest group."""
+    """Return the plan with another division of work in the largest group of operators."""
     largest = max(plan.sharing, key=lambda s: len(s.barriers))
     return replace(plan, sharing=tuple(change(s) if s is largest else s for s in plan.sharing))
 

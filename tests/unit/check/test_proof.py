@@ -75,7 +75,7 @@ def checked(found: Planned, plan: Plan) -> Both:
 
 @cache
 def with_inputs(seed: int) -> tuple[Planned, ...]:
-    """Return a random network in random groups, with its input in every possible place."""
+    """Return plans of a random network, with the input in every possible place."""
     model = read(build(mobile(seed, most=4)))
     return tuple(_with_inputs(model, seed))
 

@@ -176,7 +176,7 @@ def tiled() -> tflm_memopt.Optimized:
 
 @pytest.mark.parametrize("at", [0, -1])
 def test_the_checker_wants_whole_rows_of_messages(tiled: tflm_memopt.Optimized, at: int) -> None:
-    """The operator RECEIVE or SEND is at the position `at` of the group."""
+    """The position `at` in the group of operators has RECEIVE or SEND."""
     planned = request({}).conversion(tiled.original).of(tiled.plan).planned
     plan, graph = planned.plan, planned.graph
     (group,) = plan.steps

@@ -54,7 +54,7 @@ def test_round_trip() -> None:
 
 
 def grouped() -> Program:
-    """Return three convolutions in two groups of channels and two stripes of rows, of which the last one adds up."""
+    """Return three convolutions in two groups of channels and two stripes of rows."""
     program = example()
     conv, depthwise = (dataclasses.replace(op, tile=3, channel_groups=2, group_channels=3) for op in program.ops)
     total = dataclasses.replace(

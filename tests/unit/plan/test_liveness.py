@@ -23,7 +23,7 @@ UNLIMITED = 1 << 40
 
 
 def whole_group(chain: Chain) -> Candidate:
-    """Return all operators as one group, in the best order of operands."""
+    """Return a plan in which all operators run together, in the best order of operands."""
     return next(c for c in candidates(chain, len(chain.ops), UNLIMITED) if c.first == 0)
 
 

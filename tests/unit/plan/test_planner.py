@@ -1,4 +1,4 @@
-"""Plans of whole graphs are accepted by the checker, never below the bound, and match known results."""
+"""The checker accepts plans of whole graphs, which never need less memory than the lower bound."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_group_that_needs_less_when_it_is_reversed_is_reversed() -> None:
 
 @pytest.mark.parametrize("seconds", [None, 0])
 def test_sums_over_the_same_rows_run_together(seconds: float | None) -> None:
-    """No map is kept as a whole for the second of two operators that add up the map's rows."""
+    """Two operators that add up the rows of a map run together, so that the map is never whole."""
     net = Net()
     x = net.conv2d(net.input((1, 30, 12, 1)), 12, kernel=(3, 3))
     means = [net.mean(x, (1, 2)), net.pool(x, kind="MAX_POOL_2D", kernel=(30, 12), stride=(30, 12))]

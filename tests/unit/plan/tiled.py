@@ -1,4 +1,4 @@
-"""Draw random networks in random tiled groups of layers."""
+"""Draw random networks whose layers run in tiles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPTIONS = ConversionOptions(seconds=0.05)
 
 @cache
 def planned(seed: int) -> tuple[Model, Planned]:
-    """Plan a random network in random groups, most of them tiled."""
+    """Plan a random network, most of whose layers run in tiles."""
     model = read(build(mobile(seed, most=4)))
     with forced(random_settings(random.Random(seed)), seed):
         return model, plan_of(model.graph, OPTIONS)

@@ -76,8 +76,8 @@ def ops_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> l
 
 
 def test_an_operator_with_state_waits_for_the_one_before() -> None:
-    """Operator 2 waits for a region of operators that waits for operator 4. Operator 3 has a state and waits, although
-    it could run before.
+    """Operator 2 waits for operators of ours that wait for operator 4. Operator 3 has a state and waits, although it
+    could run before.
     """
     ops = [(BUILTIN, (0,)), (OURS, (1,)), (STATE, (2,)), (STATE, (0,)), (BUILTIN, (0,)), (OURS, (5, 2))]
     kept = [node.op for node in partition(*graph_of(ops)).nodes if isinstance(node, BuiltinNode)]

@@ -1,11 +1,11 @@
-"""The tables have arena sizes of TFLM on a Cortex-M4: head, arena_used_bytes(), and the smallest arena of
-AllocateTensors.
+"""The tables have arena sizes of TFLM on a Cortex-M4: activations, arena_used_bytes(), and the smallest sufficient
+arena.
 
 They were measured with tensorflow/tflite-micro at 90b983c2b, reference kernels, arm-none-eabi-g++ 12.2 with
 -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -Os -DNDEBUG -DTF_LITE_STATIC_MEMORY, run by QEMU 7.2 on mps2-an386 with a
 16-byte aligned arena: the plain MicroInterpreter in a large arena (a multiple of 16 B), then in an arena of the third
 number of bytes, which succeeds, and in one of a byte less, which fails. The recording interpreter gave the bytes of the
-head.
+activations.
 """
 
 from __future__ import annotations
