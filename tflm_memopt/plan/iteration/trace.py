@@ -340,8 +340,8 @@ def requested(members: Sequence[Member], sinks: Sequence[int]) -> list[tuple[Ten
 def prepend(trace: Trace, member: Member) -> Trace:
     """Return the iterations with an operator added at the front, which runs just before the requests for its output."""
     demands, need = _demands(trace, member)
-    rows_read = member.nest.by_rows and len(demands)  # readers may need no row at all
-    first, end = _rows_at_once(member, demands, need) if rows_read else member.batches
+    several = member.stage.at_once > 1 and member.nest.by_rows and len(demands)  # readers may need no row at all
+    first, end = _rows_at_once(member, demands, need) if several else member.batches
     produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)
     if member.nest.recomputes:  # the operator skips to the requested stripe

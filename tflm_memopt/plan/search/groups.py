@@ -347,6 +347,9 @@ def _iterative_pays(op: RowOp) -> bool:
 
 def settle(trace: Trace) -> tuple[Stage, ...]:
     """Return the operators of a group. Those that read a whole tensor from outside the group do not add up rows."""
+    stages = tuple(m.stage for m in trace.members)
+    if not any(stage.iterative for stage in stages):
+        return stages
     piecemeal = {m.op.output for m in trace.members} | ({trace.source.tensor} if trace.source else set())
 
     def reads_whole(m: Member) -> bool:
