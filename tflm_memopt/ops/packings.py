@@ -37,10 +37,8 @@ LARGE_SUM_LIMIT = 1 << 29
 
 def packing(op: RowOp, wanted: Family) -> Packing:
     """Return the order in which the fast kernels of these cores need an operator's constants, or Packing.NONE."""
-    for found, constraints in PACKINGS.get(wanted, {}).items():
-        if all(refuses(op) is None for refuses in constraints):
-            return found
-    return Packing.NONE
+    fits = (found for found in PACKINGS.get(wanted, ()) if all(refuses(op) is None for refuses in CONDITIONS[found]))
+    return next(fits, Packing.NONE)
 
 
 def alignment(ops: Iterable[RowOp]) -> int:
@@ -141,21 +139,6 @@ def is_dense(op: RowOp) -> str | None:
     return None if direct and op.writes.c % 2 == 0 else f"{op.writes.w} pixels of {op.writes.c} channels"
 
 
-SCALES: tuple[Refusal, ...] = (shifts_in_range, multipliers_are_normal)
-LARGE_SUMS: tuple[Refusal, ...] = (*SCALES, partial(sums_fit, LARGE_SUM_LIMIT))
-DSP_CONV: tuple[Refusal, ...] = (
-    is_convolution,
-    partial(tile_fits, Packing.DSP_CONV),
-    is_not_mostly_padding,
-    weights_are_symmetric,
-    *SCALES,
-    partial(sums_fit, SUM_LIMIT),
-)
-"""Functions that return why an operator cannot be packed, or None. All others rely on the first one."""
-DSP_DENSE: tuple[Refusal, ...] = (*DSP_CONV, is_dense)
-DSP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *LARGE_SUMS)
-
-
 def is_addition(op: RowOp) -> str | None:
     """A packed ADD must have two operands of the output's size"""
     if op.kind is not Kind.ADD or len(op.reads) != 2:
@@ -175,30 +158,36 @@ def addition_in_range(op: RowOp) -> str | None:
     return f"multiplier {op.multipliers[wrong][0]}, shift {op.shifts[wrong][0]}" if wrong.any() else None
 
 
-DSP_ADD: tuple[Refusal, ...] = (is_addition, addition_in_range)
-MVE_CONV: tuple[Refusal, ...] = (is_convolution, partial(tile_fits, Packing.MVE_CONV), *LARGE_SUMS)
-MVE_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, is_deep, taps_fit, weights_are_symmetric, *LARGE_SUMS)
-RVV_CONV: tuple[Refusal, ...] = (is_convolution, partial(tile_fits, Packing.RVV_CONV), *LARGE_SUMS)
-RVV_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *LARGE_SUMS)
-ESP_CONV: tuple[Refusal, ...] = (is_convolution, partial(tile_fits, Packing.ESP_CONV), *LARGE_SUMS)
-ESP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, columns_are_adjacent, taps_fit, esp_call_fits, *LARGE_SUMS)
-PACKINGS: Mapping[Family, Mapping[Packing, tuple[Refusal, ...]]] = {
-    Family.DSP: {
-        Packing.DSP_DENSE: DSP_DENSE,
-        Packing.DSP_CONV: DSP_CONV,
-        Packing.DSP_DEPTHWISE: DSP_DEPTHWISE,
-        Packing.DSP_ADD: DSP_ADD,
-    },
-    Family.MVE: {
-        Packing.MVE_CONV: MVE_CONV,
-        Packing.MVE_DEPTHWISE: MVE_DEPTHWISE,
-        Packing.DSP_DEPTHWISE: DSP_DEPTHWISE,
-        Packing.DSP_ADD: DSP_ADD,
-    },
-    Family.ESP: {Packing.ESP_CONV: ESP_CONV, Packing.ESP_DEPTHWISE: ESP_DEPTHWISE},
-    Family.RVV: {Packing.RVV_CONV: RVV_CONV, Packing.RVV_DEPTHWISE: RVV_DEPTHWISE},
+_SCALES: tuple[Refusal, ...] = (shifts_in_range, multipliers_are_normal)
+_LARGE_SUMS: tuple[Refusal, ...] = (*_SCALES, partial(sums_fit, LARGE_SUM_LIMIT))
+_DSP_CONV: tuple[Refusal, ...] = (
+    is_convolution,
+    partial(tile_fits, Packing.DSP_CONV),
+    is_not_mostly_padding,
+    weights_are_symmetric,
+    *_SCALES,
+    partial(sums_fit, SUM_LIMIT),
+)
+CONDITIONS: Mapping[Packing, tuple[Refusal, ...]] = {
+    Packing.DSP_CONV: _DSP_CONV,
+    Packing.DSP_DENSE: (*_DSP_CONV, is_dense),
+    Packing.DSP_DEPTHWISE: (is_depthwise, taps_fit, *_LARGE_SUMS),
+    Packing.DSP_ADD: (is_addition, addition_in_range),
+    Packing.MVE_CONV: (is_convolution, partial(tile_fits, Packing.MVE_CONV), *_LARGE_SUMS),
+    Packing.MVE_DEPTHWISE: (is_depthwise, is_deep, taps_fit, weights_are_symmetric, *_LARGE_SUMS),
+    Packing.RVV_CONV: (is_convolution, partial(tile_fits, Packing.RVV_CONV), *_LARGE_SUMS),
+    Packing.RVV_DEPTHWISE: (is_depthwise, taps_fit, *_LARGE_SUMS),
+    Packing.ESP_CONV: (is_convolution, partial(tile_fits, Packing.ESP_CONV), *_LARGE_SUMS),
+    Packing.ESP_DEPTHWISE: (is_depthwise, columns_are_adjacent, taps_fit, esp_call_fits, *_LARGE_SUMS),
 }
-"""For each family of cores, its packings with their conditions, best first."""
+"""Functions that return why an operator cannot have a packing, or None. All others rely on the first one."""
+PACKINGS: Mapping[Family, tuple[Packing, ...]] = {
+    Family.DSP: (Packing.DSP_DENSE, Packing.DSP_CONV, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),
+    Family.MVE: (Packing.MVE_CONV, Packing.MVE_DEPTHWISE, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),
+    Family.ESP: (Packing.ESP_CONV, Packing.ESP_DEPTHWISE),
+    Family.RVV: (Packing.RVV_CONV, Packing.RVV_DEPTHWISE),
+}
+"""The packings of each family of cores, best first."""
 
 
 def filters(op: RowOp) -> NDArray[np.int8]:
