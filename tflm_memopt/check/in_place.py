@@ -26,7 +26,7 @@ IN_ORDER = PLACES | {
 
 
 def accumulators(op: RowOp) -> int:
-    """Return the bytes of an output row's 32-bit sums. An index takes two of them."""
+    """Return the bytes of an output row's 32-bit sums, of which an index takes two."""
     return 2 * op.writes.row_bytes if op.kind.name in PLACES else 4 * op.writes.row_bytes // op.element_bytes
 
 

@@ -2,8 +2,8 @@
 
 Each channel of every tensor has a lower and an upper bound over all rows and pixels, with the effect of padding. Every
 operator is monotone in each value that it reads, so the ends of an interval give the ends of the result's interval. If
-an int32 may wrap, this is not true, and the channel may have any value in the range of the activation. A channel whose
-bounds are equal is constant.
+an int32 may wrap, the channel may have any value in the range of the activation. A channel whose bounds are equal is
+constant.
 """
 
 from __future__ import annotations

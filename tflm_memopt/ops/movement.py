@@ -392,7 +392,7 @@ STEP: Mapping[str, Transform] = {
     "STRIDED_SLICE": strided_slice,
     "GATHER": gather,
 }
-"""Movements of one tensor of any shape. Several of them may be steps of one operator, apart from PAD."""
+"""Movements of one tensor of any shape. All but PAD may be steps of one operator."""
 
 
 def _data(tensor: Tensor | None) -> NDArray[np.int64]:

@@ -253,7 +253,7 @@ class RowOp:
     the table, whose entry x + 128 is the output for x. For float32, the last axis counts bytes, four per value.
     """
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Biases. For int16 activations they have 64 bits, lower half first. For float32 they have the bits of float32."""
+    """Biases: for int16 activations, 64 bits each, lower half first. For float32, biases are the bits of floats."""
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
     """Q31 multipliers: a single one, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have one for operand 0,
     operand 1 and the output. PRELU and LEAKY_RELU have one for positive and one for negative values.

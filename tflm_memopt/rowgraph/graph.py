@@ -126,8 +126,7 @@ class BuiltinNode:
     scratch: int = 0
     """Scratch bytes that the kernel requests from TFLM's planner."""
     orders: Mapping[TensorId, Callable[[], AccessOrder]] = field(default_factory=dict, compare=False)
-    """Access order of the kernel for each input that the output may overwrite. A kernel with several outputs has none.
-    """
+    """Access order of the kernel for each input that the output may overwrite, if the kernel has only one output."""
     copies: bool = False
     """Whether the kernel only copies bytes, and does nothing if the bytes are already in place."""
 

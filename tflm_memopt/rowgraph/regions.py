@@ -1,6 +1,6 @@
 """Selects the regions: the largest sets of supported operators that can each become one custom operator.
 
-No path may leave a region through a builtin operator and return to it. With such a path, neither the region nor the
+No path may leave a region through a builtin operator and return to it. If a path did, neither the region nor this
 builtin operator could run first. The level of an operator is the number of times that a path from the inputs enters
 supported operators. Operators of one level never depend on each other through a builtin operator. A region therefore
 consists of connected operators of one level.

@@ -134,7 +134,7 @@ class _Seen:
 
     @cached_property
     def late_readers(self) -> tuple[tuple[int, int], ...]:
-        """Operators that need one input whole before they can read another, each with the other one's number."""
+        """Operators that can read one input only when another is complete, each with the complete one's number."""
         return tuple(
             (self.keys[op.output], k)
             for op in self.steps
