@@ -73,7 +73,7 @@ def retyped(base: Base, inputs: Sequence[str], outputs: Sequence[str], *, comput
         wanted.pop()
     if (
         base.op.type == "SVDF" and inputs[2] == inputs[4] == "INT8" and inputs[3]
-    ):  # TFLM requires the product of both scales for a bias
+    ):  # a bias must have the product of both scales
         graph.tensors[ids[base.op.inputs[3]]].quantization.scale = np.array([AFFINE["INT8"][0] ** 2], np.float32)
     graph.operators = [
         schema.OperatorT(

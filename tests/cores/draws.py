@@ -1,4 +1,4 @@
-"""Random cases for cores: random programs, and programs of converted random networks."""
+"""Draw cases for emulated cores: random programs, and programs of converted random networks."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ typedef struct {
 
 typedef struct {
   uint32_t program, program_bytes; /* offsets count from the blob's start */
-  uint32_t arena_bytes, workspace; /* offset in the arena */
-  uint32_t n_inputs, n_outputs, io; /* offset of blob_io[n_inputs + n_outputs] */
+  uint32_t arena_bytes, workspace; /* the workspace begins at this offset in the arena */
+  uint32_t n_inputs, n_outputs, io; /* the array blob_io[n_inputs + n_outputs] begins at this offset */
   uint32_t by_operator;
   uint32_t state; /* the state, which outlives a run, begins at this offset in the arena */
   uint32_t core;  /* RUN_*, */
@@ -49,7 +49,7 @@ enum {
 };
 
 typedef struct {
-  uint32_t arena; /* offset in the arena */
+  uint32_t arena; /* the buffer begins at this offset in the arena */
   uint32_t bytes;
   uint32_t data;  /* the input's values or the output's expected values begin at this offset; 0 means that the blob has none */
 } blob_io;

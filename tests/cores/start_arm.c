@@ -1,4 +1,4 @@
-/* Cortex-M in QEMU: vectors, memory, semihosting, and SysTick as an instruction counter (-icount: virtual time = instructions). */
+/* Starts a program on a Cortex-M in QEMU, prints by semihosting, and counts instructions by SysTick (with -icount). */
 #include <stddef.h>
 
 #include "core.h"
@@ -39,7 +39,7 @@ static void tick(void) { ++wraps; }
 
 _Noreturn void core_start(void) {
 #if __ARM_ARCH >= 7
-  CPACR |= 0xFu << 20; /* enable floating point and Helium */
+  CPACR |= 0xFu << 20; /* the bits enable floating point and Helium */
   __asm__ volatile("dsb\n isb");
 #endif
   for (uint32_t *to = core_data, *from = core_data_load; to < core_data_end;) *to++ = *from++;

@@ -1,4 +1,4 @@
-/* RISC-V in QEMU, by semihosting, or in Spike, by its host interface: memory, and minstret as an instruction counter. */
+/* Starts a program on RISC-V in QEMU or Spike, and counts instructions by minstret. */
 #include "core.h"
 
 extern uint32_t core_data[], core_data_end[], core_data_load[], core_bss[], core_bss_end[];
@@ -57,7 +57,7 @@ _Noreturn __attribute__((aligned(4))) static void fault(void) {
 _Noreturn __attribute__((used)) static void begin(void) {
   __asm__ volatile("csrw mtvec, %0" : : "r"(fault));
 #if TMO_RVV
-  __asm__ volatile("csrs mstatus, %0" : : "r"(0x200)); /* VS: enable the vector unit */
+  __asm__ volatile("csrs mstatus, %0" : : "r"(0x200)); /* the field VS enables the vector unit */
 #endif
   for (uint32_t *to = core_data, *from = core_data_load; to < core_data_end;) *to++ = *from++;
   for (uint32_t *to = core_bss; to < core_bss_end;) *to++ = 0;

@@ -16,7 +16,7 @@ _Noreturn static void fault(void) {
 }
 
 _Noreturn static void start(void) {
-  CPACR |= 0xFu << 20; /* enable floating point, separately on each core */
+  CPACR |= 0xFu << 20; /* each core enables floating point separately */
   __asm__ volatile("dsb\n isb" : : : "memory");
   for (;;) work();
 }

@@ -1,4 +1,4 @@
-/* Xtensa in QEMU, lx106 (ESP8266): memory, vectors, simcall, and CCOUNT as an instruction counter (-icount: virtual time = instructions).
+/* Starts a program on an Xtensa lx106 in QEMU, prints by simcall, and counts instructions by CCOUNT (with -icount).
  * */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-"""Random programs with inputs and expected outputs. The package converts random networks, also with plans that no
+"""Draw random programs with inputs and expected outputs. The package converts random networks, also with plans that no
 planner would choose, and TFLM computes the outputs.
 """
 

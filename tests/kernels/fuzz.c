@@ -159,7 +159,7 @@ static void apply(sample *s, const edit *e) {
     case 3: memcpy(s->program + e->at % (tables / 2) * 2, &e->value, 2); break;
     case 4:
     case 5: memcpy(s->program + e->at % (tables / 4) * 4, &e->value, 4); break;
-    case 6: { /* copy a piece of the tables over another */
+    case 6: { /* the edit copies a piece of the tables to another place */
       const size_t n = 2u + 2u * (e->length % 30u);
       if (n < tables) memmove(s->program + e->at % (tables - n), s->program + e->from % (tables - n), n);
       break;

@@ -123,7 +123,7 @@ def test_random_networks_have_no_race(watched: Path) -> None:
 
 @pytest.mark.slow
 def test_a_missing_barrier_is_seen_by_thread_sanitizer(watched: Path) -> None:
-    """Without one of the barriers that the checker requires, the two threads race, and ThreadSanitizer reports this."""
+    """ThreadSanitizer reports a race if a barrier that the checker requires is missing."""
     case = max(cases(), key=lambda case: len(case.program))
     program = unpack(case.program)
     assert program.cores

@@ -163,7 +163,7 @@ GROWS_AGAIN = Recipe(
         for kind in ("depthwise", "conv", "conv", "global", "padded")
     ),
 )
-"""A network with several rows after a global pool. For Helium, all layers of the network are in one group."""
+"""The network has several rows after a global pool. For Helium, all layers of the network are in one group."""
 LESS_SCRATCH = Recipe(
     ((1, 1, 1), (1, 1, 3)),
     tuple(
