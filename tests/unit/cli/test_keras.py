@@ -188,7 +188,7 @@ def test_dimensions_that_the_model_leaves_open_are_the_examples(trained: Folder)
     assert graph.tensors[graph.inputs[0]].shape == (1, 12, 12, 2)
     code, _, err = trained.answer("open_both")
     assert code == cli.BAD
-    assert "an array of shape [100, 16, 16, 2] for an input of [N, 12, 12, 2]" in err
+    assert "an array has shape [100, 16, 16, 2], but the input needs [N, 12, 12, 2]" in err
 
 
 @pytest.mark.slow
