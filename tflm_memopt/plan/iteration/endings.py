@@ -34,7 +34,7 @@ class Ending:
     """Lifetimes of the pixels of each operator, counted in iterations of this operator and the later ones."""
 
 
-Key = tuple[tuple[tuple[TensorId, int], ...], bool, int, tuple[Stage, ...]]
+Key = tuple[tuple[tuple[TensorId, int], ...], bool, int, tuple[int, ...]]
 
 
 class Endings:
@@ -44,13 +44,14 @@ class Endings:
         self._source = source
         self._known: OrderedDict[Key, Ending] = OrderedDict()
         self._entries = 0
+        self._numbers: dict[Stage, int] = {}
 
     def rebuild(
         self, members: Sequence[Member], sinks: Sequence[int], stripes: int, *, in_turn: bool
     ) -> tuple[Trace, Mapping[TensorId, Buffer]]:
         """Return the trace and rolling buffers of a group with these operators. sinks and in_turn: as for traced()."""
         wanted = tuple(requested(members, sinks))
-        stages = tuple(m.stage for m in members)
+        stages = tuple(self._numbers.setdefault(m.stage, len(self._numbers)) for m in members)
         keys: list[Key] = [(wanted, in_turn, stripes, stages[i:]) for i in range(len(members))]
         known = next((i for i, key in enumerate(keys) if key in self._known), len(members))
         for key in keys[known:]:
