@@ -1,39 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core of packed depthwise convolutions of 3x3 taps with stride 1: tmo_dsp_3x3 of tmo/packed.h, bit for bit its twin in C.
+/* tmo_dsp_3x3() of tmo/packed.h computes packed depthwise convolutions of 3x3 taps with stride 1, with the same bits as its twin in C.
  *
  * It computes four channels of all pixels before the next four. Each block has eight columns of three rows, from which six adjacent outputs are
- * computed. First it is transposed: the bytes of each channel go to the channel's record on the stack, as int16. A word holds a column's values of the
- * first two rows, or two columns of the third row. Then, channel by channel, one load of weights and values serves six outputs.
+ * computed. First, the block is transposed. The bytes of each channel go to the channel's record on the stack, as int16. A word has a column's values
+ * in the first two rows, or two columns of the third row. Then, in each channel, one load of weights and values serves six outputs.
  *
- * A record has the bias, three words of weights of the first two rows, twelve of values, w0 and w1, w1 and w2 of the third row, and m2, c and e. */
+ * A record has the bias, three words of weights of the first two rows, and twelve words of values. Two words with w0 and w1, and with w1 and w2 of
+ * the third row follow, and then m2, c and e. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
 #include "tmo/records.h"
 
-    .equ WEIGHTS, 4   /* of a record: the weights of its first two rows, */
+    .equ WEIGHTS, 4   /* offset in a record of the weights of the first two rows */
     .equ VALUES, 16
-    .equ THIRD, 64    /* weights of the third row, */
-    .equ SCALES, 72   /* m2, c and e */
+    .equ THIRD, 64    /* offset in a record of the weights of the third row */
+    .equ SCALES, 72   /* offset of m2, c and e */
     .equ RECORD, 84
     .equ RECORDS, 4 * RECORD
 
     .equ NEXT, RECORDS            /* next constants */
     .equ CHANNELS, RECORDS + 4
     .equ RUNS, RECORDS + 8
-    .equ END, RECORDS + 12        /* of the runs */
+    .equ END, RECORDS + 12        /* end of the runs */
     .equ CHANNEL, RECORDS + 16    /* first of the four channels */
-    .equ BLOCKS, RECORDS + 20     /* blocks that are left in the run */
-    .equ ENTRY, RECORDS + 24      /* where the block's last output is scaled */
+    .equ BLOCKS, RECORDS + 20     /* number of blocks left in the run */
+    .equ ENTRY, RECORDS + 24      /* address of the code that scales the block's last output */
     .equ ADVANCE, RECORDS + 28    /* bytes from block to block */
     .equ LAST, RECORDS + 32       /* output of the block's last pixel */
     .equ LIST, RECORDS + 36       /* addresses of the columns */
-    .equ OFFSET, RECORDS + 40     /* bytes from them to the block */
+    .equ OFFSET, RECORDS + 40     /* bytes from these addresses to the block */
     .equ FRAME, RECORDS + 44
 
     .equ COLUMNS_BYTES, 96        /* 24 addresses */
 
-/* The next four columns, of four channels each. */
+/* Loads the next four columns, with four channels each. */
 .macro LOAD_FOUR
     ldmia lr!, {r0-r3}
     ldr   r0, [r0, r10]
@@ -42,8 +43,8 @@
     ldr   r3, [r3, r10]
 .endm
 
-/* Two columns of four channels, or two rows of one column, in two registers, into the records. With `more`, loads the next columns before it stores the
- * last words, since a load waits behind a store. */
+/* Stores two columns of four channels, or two rows of one column, into the records. With `more`, it loads the next columns before it stores the last
+ * words, since a load waits for a store. */
 .macro TWO_COLUMNS first, second, at, more=0
     pkhbt r4, \first, \second, lsl #16
     pkhtb r5, \second, \first, asr #16
@@ -60,7 +61,7 @@
     str   r5, [r11, #3 * RECORD + \at]
 .endm
 
-/* Adds the third row to two adjacent outputs: r5 = w0, w1; r6 = w1, w2. */
+/* Adds the third row to two adjacent outputs. r5 has w0 and w1, and r6 has w1 and w2. */
 .macro THIRD_ROW even, odd, low, high
     smlad \even, \low, r5, \even
     smlabt \even, \high, r6, \even
@@ -68,7 +69,7 @@
     smlad \odd, \high, r6, \odd
 .endm
 
-/* Three words of values in the first two rows to an output: r1..r3 = weights. */
+/* Multiplies three words of values in the first two rows for an output. r1 to r3 have the weights. */
 .macro COLUMNS sum, first, second, third
     smlad \sum, \first, r1, r0
     smlad \sum, \second, r2, \sum
@@ -81,7 +82,8 @@
     str   \third, [sp, #\channel * RECORD + SCALES + 8]
 .endm
 
-/* A sum to an output: r1 = m2, r2 = c, r3 = e, r4 the output's place, r5 the distance of pixels. All instructions have 32 bits. */
+/* Scales a sum and stores it as an output. r1 to r3 have m2, c and e, r4 has the output's address, and r5 the bytes between pixels. All instructions
+ * have 32 bits. */
     .equ OUTPUT_BYTES, 28
 .macro OUTPUT sum
     add.w r7, \sum, \sum, asr #31
@@ -99,7 +101,7 @@
     strd  r0, r1, [sp, #RUNS]
     strd  r2, r3, [sp, #NEXT]
     mov   r5, #0
-1:  str   r5, [sp, #CHANNEL]  /* the next four channels: their constants go to the records */
+1:  str   r5, [sp, #CHANNEL]  /* copies the constants of the next four channels to the records */
     ldr   r12, [sp, #NEXT]
     LOAD_RECORDS
     ldmia r12!, {r0-r5}
@@ -110,7 +112,7 @@
     STORE_SCALES 3, r3, r4, r5
     str   r12, [sp, #NEXT]
     ldr   lr, [sp, #RUNS]
-2:  ldmia lr!, {r0, r1, r4}   /* the next run: blocks, outputs of each, and the first output */
+2:  ldmia lr!, {r0, r1, r4}   /* loads the next run: its blocks, their outputs, and the first output */
     ldr   r6, [sp, #CHANNELS]
     ldr   r10, [sp, #CHANNEL]
     rsb   r2, r1, #6
@@ -137,14 +139,14 @@
     adds  r11, r11, #16
     cmp   r11, r9
     bne   6b
-    mov.w r12, sp             /* wide, so that the loop is aligned */
-4:  ldmia r12!, {r0-r7}       /* the next channel: bias, weights, and columns 0 to 3 */
+    mov.w r12, sp             /* this instruction has 32 bits so that the loop is aligned */
+4:  ldmia r12!, {r0-r7}       /* loads the next channel: bias, weights, and columns 0 to 3 */
     COLUMNS r8, r4, r5, r6
     COLUMNS r9, r5, r6, r7
     smlad r10, r6, r1, r0
     smlad r10, r7, r2, r10
     smlad r11, r7, r1, r0
-    ldmia r12!, {r4-r7}       /* columns 4 to 7 */
+    ldmia r12!, {r4-r7}       /* loads columns 4 to 7 */
     smlad r10, r4, r3, r10
     smlad r11, r4, r2, r11
     smlad r11, r5, r3, r11
@@ -193,7 +195,7 @@
     add   r5, r5, #4
     cmp   r5, r4
     it    gt
-    movgt r5, r4              /* the last four overlap those before them */
+    movgt r5, r4              /* the last four channels overlap the channels before them */
     b     1b
 7:  add   sp, #FRAME
     pop   {r4-r11, pc}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core of dense layers: tmo_dsp_dense of tmo/packed.h, bit for bit its twin in C. As tmo_dsp_direct.S, but three pairs of channels at once,
- * whose weights come in the order in which they are used.
+/* tmo_dsp_dense() of tmo/packed.h computes dense layers, with the same bits as its twin in C. It is like tmo_dsp_direct(), but computes three pairs
+ * of channels at once. The weights are in the order in which they are used.
  *
  *   r0, r1   sums of the first pair: A, 256 * B + A     r2..r5   of the others     r6   next bytes     r7   next weights
  *   r8, r9   values     r10..r12   a weight word of each pair     lr   end of the bytes */
@@ -15,7 +15,7 @@
     .equ VALUES, FRAME + 36
     .equ TRIPLES, FRAME + 40
 
-/* Two values of a pair; of its word the lower bytes are left. */
+/* Multiplies two values for a pair. Afterwards, the word has the lower bytes of the weights. */
 .macro PAIR word, value, low, all
     smlad \all, \word, \value, \all
     sxtb16 \word, \word
@@ -28,7 +28,7 @@
     PAIR  r12, \value, r4, r5
 .endm
 
-/* Eight values. The first loads of each four are pipelined. */
+/* Multiplies eight values. The first loads of each four values are pipelined. */
 .macro EIGHT
    .rept 2
     ldr.w r10, [r7], #12
@@ -43,7 +43,7 @@
    .endr
 .endm
 
-/* A sum to an output. */
+/* Scales a sum to an output. */
 .macro SCALE sum
     ldmia r6!, {r9, r10, r11}
     add   r12, \sum, \sum, asr #31
@@ -53,7 +53,7 @@
     ssat  \sum, #8, \sum
 .endm
 
-/* The two outputs of a pair. */
+/* Scales and stores the two outputs of a pair. */
 .macro OUTPUTS low, all
     sub   \all, \all, \low
     asr   \all, \all, #8
@@ -79,7 +79,7 @@
     ldr   r6, [sp, #BYTES]
     ldr   r8, [sp, #VALUES]
     tst   r8, #8
-    bne   3f                  /* an odd number of eights */
+    bne   3f                  /* the number of eights is odd */
     .balign 4                 /* loads that straddle two words of code are not pipelined */
 2:  EIGHT
 3:  EIGHT

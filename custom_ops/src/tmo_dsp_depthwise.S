@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core of packed depthwise convolutions: tmo_dsp_depthwise of tmo/packed.h, bit for bit its twin in C.
+/* tmo_dsp_depthwise() of tmo/packed.h computes packed depthwise convolutions, with the same bits as its twin in C.
  *
- * Four channels of one pixel at a time, three taps in a turn: two as pairs of the same channel for SMLAD, the third by itself. All constants
- * of a pixel come as one stream, in the order in which they are wanted. For several pixels, all of them take four channels before the next four, with
- * the constants of these copied to the stack, because each line of flash that is read again for the next pixel has wait states.
+ * It computes four channels of one pixel at a time, from three taps at once. SMLAD multiplies two taps of the same channel, and the third tap is
+ * multiplied alone. All constants of a pixel are in the order in which they are used. For several pixels, four channels of all pixels are
+ * computed before the next four channels. Their constants are copied to the stack, because reading flash again for the next pixel has wait states.
  *
  *   r0..r3   sums        r4..r6   addresses, then bytes of three taps        r7..r9   values and weights
  *   r10      bytes to the first of the four channels      r11   end of the taps      r12   next constants      lr   next tap */
@@ -11,7 +11,7 @@
 
 #include "tmo/function.h"
 
-/* The bytes of taps a and b, pairwise: four channels, eight weights. */
+/* Multiplies the bytes of taps a and b in four channels by eight weights. */
 .macro TWO_TAPS a, b
     pkhbt r7, \a, \b, lsl #16
     pkhtb \a, \b, \a, asr #16
@@ -46,7 +46,7 @@
     ssat  \sum, #8, \sum
 .endm
 
-/* Three taps of four channels. */
+/* Multiplies three taps of four channels. */
 .macro TURN
     ldmia lr!, {r4-r6}
     ldr   r4, [r4, r10]
@@ -56,7 +56,7 @@
     TAP   r6
 .endm
 
-/* Four sums to the bytes of r0. */
+/* Scales four sums to the bytes of r0. */
 .macro OUTPUTS
     SCALE r0
     SCALE r1
@@ -67,9 +67,9 @@
     pkhbt r0, r0, r2, lsl #16
 .endm
 
-/* One pixel. */
+/* The frame for one pixel. */
     .equ TAPS, 0
-    .equ OUT, 4       /* so that OUT + r10 is where outputs go */
+    .equ OUT, 4       /* OUT + r10 is the address of the next outputs */
     .equ LAST, 8      /* r10 of the last four channels */
     .equ FRAME, 12
     .equ TURNS, FRAME + 36
@@ -102,24 +102,24 @@
     sub   r6, r10, r5
     cmp   r6, #4
     beq   3f
-    mov   r10, r5             /* the last four overlap those before them */
+    mov   r10, r5             /* the last four channels overlap the channels before them */
     b     1b
 3:  add   sp, #FRAME
     pop   {r4-r11, pc}
 
-/* Several pixels. The frame lies below the copied constants. */
+/* For several pixels, the frame lies below the copied constants. */
     .equ TAPS, 0
     .equ NEXT, 4      /* next constants */
     .equ FIRST, 8     /* output of the first pixel */
     .equ PIXELS, 12
     .equ CHANNELS, 16
     .equ STEP, 20
-    .equ BYTES, 24    /* of the constants of four channels */
-    .equ CHANNEL, 28  /* first of the four */
-    .equ OUT, 32      /* of the next pixel */
-    .equ LEFT, 36     /* pixels */
+    .equ BYTES, 24    /* number of bytes of the constants of four channels */
+    .equ CHANNEL, 28  /* first of the four channels */
+    .equ OUT, 32      /* output of the next pixel */
+    .equ LEFT, 36     /* number of pixels left */
     .equ FRAME, 40
-    .equ TURNS, 36    /* before there is a frame */
+    .equ TURNS, 36    /* this offset is valid before there is a frame */
 
 several:
     push  {r4-r11, lr}
@@ -127,7 +127,7 @@ several:
     ldrd  r6, r7, [sp, #TURNS + 4]
     add   r4, r4, r4, lsl #1
     lsl   r5, r4, #3
-    add   r5, r5, #64         /* 24 bytes for each turn, biases and scales */
+    add   r5, r5, #64         /* each turn has 24 bytes; biases and scales have 64 bytes */
     sub   sp, sp, r5
     sub   sp, #FRAME
     add   r11, r0, r4, lsl #2
@@ -172,7 +172,7 @@ several:
     add   r10, r10, #4
     cmp   r10, r6
     it    gt
-    movgt r10, r6             /* the last four overlap those before them */
+    movgt r10, r6             /* the last four channels overlap the channels before them */
     b     4b
 8:  ldr   r5, [sp, #BYTES]
     add   sp, sp, r5

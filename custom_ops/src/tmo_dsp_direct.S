@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core of packed convolutions of one pixel: tmo_dsp_direct of tmo/packed.h, bit for bit its twin in C. As tmo_dsp_pairs.S, but from the
- * bytes of the pixel, which are widened for two pairs of channels at once.
+/* tmo_dsp_direct() of tmo/packed.h computes packed convolutions of one pixel, with the same bits as its twin in C. It is like tmo_dsp_pairs.S, but
+ * reads the bytes of the pixel, and widens them for two pairs of channels at once.
  *
  *   r0, r1   sums of the first pair: A, 256 * B + A     r2, r3   of the second
  *   r5       next bytes      r6, r7   next weights of both pairs      r8, r9   values     r10, r11 weights     r12 A     r4 end of the bytes */
@@ -24,7 +24,7 @@
     smlad \all, r11, r9, \all
 .endm
 
-/* Eight values of both pairs. The first loads of each four are pipelined. */
+/* Multiplies eight values for both pairs. The first loads of each four values are pipelined. */
 .macro EIGHT
    .rept 2
     ldr.w r10, [r6], #8
@@ -38,7 +38,7 @@
    .endr
 .endm
 
-/* A sum to an output. skip: bytes between these scales and the next ones. */
+/* Scales a sum to an output. skip: bytes between the scales of the sum and the next scales. */
 .macro SCALE sum, skip=0
     ldmia r8!, {r9, r10, r11}
   .if \skip
@@ -65,9 +65,9 @@
     ldrd  r2, r3, [r8, #32]
     mov   r6, r7
     add   r7, r6, r9, lsl #1
-    ldr.w r5, [sp, #BYTES]    /* wide, so that the loop is aligned without a NOP */
+    ldr.w r5, [sp, #BYTES]    /* this instruction has 32 bits so that the loop is aligned without a NOP */
     tst   r9, #8
-    bne   5f                  /* an odd number of eights */
+    bne   5f                  /* the number of eights is odd */
     .balign 4                 /* loads that straddle two words of code are not pipelined */
 2:  EIGHT
 5:  EIGHT
@@ -95,7 +95,7 @@
     beq   6f
 4:  strd  r8, r5, [sp, #SCALES]
     b     1b
-6:  sub   r8, r8, #32         /* one pair is left: do the one before it again */
+6:  sub   r8, r8, #32         /* one pair is left, so the pair before it is computed again */
     sub   r7, r7, r9, lsl #1
     subs  r5, #2
     mov   lr, #2

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core of packed depthwise convolutions of 3x3 taps with stride 1 for four adjacent pixels: tmo_dsp_four of tmo/packed.h, bit for bit its
+/* tmo_dsp_four() of tmo/packed.h computes four adjacent pixels of packed depthwise convolutions with 3x3 taps and stride 1, with the same bits as its
  * twin in C.
  *
- * Like tmo_dsp_3x3, it transposes four channels of all columns into records on the stack, and then computes each channel's four outputs with one
- * load of weights and values. A record has the bias, three words of weights of the first two rows, the six columns' values in these rows, then w0 and
- * w1, w1 and w2 of the third row, and its values in pairs of columns. */
+ * Like tmo_dsp_3x3(), it transposes four channels of all columns into records on the stack. It then computes each channel's four outputs with one
+ * load of weights and values. A record has the bias, three words of weights of the first two rows, and the values of six columns in these rows. Two
+ * words with w0 and w1, and with w1 and w2 of the third row follow, and then the values of the third row in pairs of columns. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
 #include "tmo/records.h"
 
-    .equ WEIGHTS, 4   /* of a record: the weights of its first two rows */
+    .equ WEIGHTS, 4   /* offset in a record of the weights of the first two rows */
     .equ VALUES, 16
-    .equ THIRD, 40    /* weights of the third row, */
-    .equ PAIRS, 48    /* its values */
+    .equ THIRD, 40    /* offset in a record of the weights of the third row */
+    .equ PAIRS, 48    /* offset in a record of the values of the third row */
     .equ RECORD, 60
 
     .equ OUTS, 4 * RECORD         /* addresses of the next outputs */
@@ -23,7 +23,7 @@
     .equ CHANNELS, OUTS + 28
     .equ FRAME, OUTS + 32
 
-/* Four channels of two pixels, as int16, into the records. */
+/* Stores four channels of two pixels as int16 into the records. */
 .macro TWO_PIXELS first, second, at
     pkhbt r4, \first, \second, lsl #16
     pkhtb r5, \second, \first, asr #16
@@ -58,7 +58,7 @@
     stmia r0, {r4-r11}
 1:  ldr   r12, [sp, #NEXT]
     LOAD_RECORDS
-    str   r12, [sp, #NEXT]    /* m2, c and e */
+    str   r12, [sp, #NEXT]    /* m2, c and e are the next constants */
     ldrd  r10, lr, [sp, #CHANNEL]
     mov   r11, sp
     add   r9, lr, #24
@@ -87,7 +87,7 @@
     bne   3b
     mov   r12, sp
     .balign 4
-4:  ldmia r12!, {r0-r9}       /* the next channel: bias, weights, and columns */
+4:  ldmia r12!, {r0-r9}       /* loads the next channel: bias, weights, and columns */
     smlad r10, r4, r1, r0
     smlad r10, r5, r2, r10
     smlad r10, r6, r3, r10
@@ -129,7 +129,7 @@
     adds  r6, r6, #4
     subs  r7, r6, r7
     ble   5f
-    subs  r6, r6, r7          /* the last four overlap those before them */
+    subs  r6, r6, r7          /* the last four channels overlap the channels before them */
     subs  r1, r1, r7
     subs  r2, r2, r7
     subs  r3, r3, r7

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core of packed depthwise convolutions with nine taps: tmo_dsp_nine of tmo/packed.h, bit for bit its twin in C.
+/* tmo_dsp_nine() of tmo/packed.h computes packed depthwise convolutions with nine taps, with the same bits as its twin in C.
  *
- * It computes four channels of all pixels before the next four, with their constants copied to the stack, because each line of flash that is read
- * again for the next pixel has wait states. All instructions of the loop have 32 bits and adjacent loads are pipelined.
+ * It computes four channels of all pixels before the next four channels. Their constants are copied to the stack, because reading flash again for the
+ * next pixel has wait states. All instructions of the loop have 32 bits, and adjacent loads are pipelined.
  *
  *   r0..r3   sums        r4..r9, r11, r12   bytes and weights of three taps, then constants of scales
  *   r10      bytes from the first channel of the run's first pixel          lr   taps of the run */
@@ -13,7 +13,7 @@
     .equ BIAS, 0      /* constants of four channels */
     .equ WEIGHTS, 16
     .equ SCALES, 88
-    .equ OUT, 136     /* of the next pixel */
+    .equ OUT, 136     /* output of the next pixel */
     .equ STOP, 140    /* end of the run's outputs */
     .equ RUNS, 144
     .equ END, 148
@@ -23,9 +23,9 @@
     .equ FRAME, 164
     .equ STEP, FRAME + 36
 
-    .equ TAPS, 36     /* bytes of the list of taps */
+    .equ TAPS, 36     /* number of bytes of the list of taps */
 
-/* Three taps of four channels: two as pairs of the same channel, the third by itself. */
+/* Multiplies three taps of four channels. Two taps of a channel are multiplied at once, and the third tap alone. */
 .macro THREE_TAPS taps, weights
     ldr.w r4, [lr, #\taps]
     ldr.w r5, [lr, #\taps + 4]
@@ -57,7 +57,7 @@
     smlatt r3, r6, r8, r3
 .endm
 
-/* Two sums to outputs. */
+/* Scales two sums to outputs. */
 .macro SCALE_TWO first, second, scales
     ldr.w r4, [sp, #\scales]
     ldr.w r5, [sp, #\scales + 4]
@@ -94,7 +94,7 @@
     stmia lr!, {r0-r3}
     str   r12, [sp, #NEXT]
     ldr   lr, [sp, #RUNS]
-2:  ldmia lr!, {r4, r6}       /* the run's outputs and pixels */
+2:  ldmia lr!, {r4, r6}       /* loads the run's outputs and number of pixels */
     ldr   r10, [sp, #CHANNEL]
     ldr   r5, [sp, #CHANNELS]
     add   r4, r4, r10
@@ -135,7 +135,7 @@
     add   r5, r5, #4
     cmp   r5, r4
     it    gt
-    movgt r5, r4              /* the last four overlap those before them */
+    movgt r5, r4              /* the last four channels overlap the channels before them */
     b     1b
 4:  add   sp, #FRAME
     pop   {r4-r11, pc}

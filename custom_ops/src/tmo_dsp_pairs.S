@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core of packed convolutions for Armv7E-M's DSP extension: tmo_dsp_pairs_1 .. _5 and tmo_dsp_pairs_rows of tmo/packed.h, bit for bit their
- * twins in C.
+/* tmo_dsp_pairs_1() to tmo_dsp_pairs_5() and tmo_dsp_pairs_rows() of tmo/packed.h compute packed convolutions on Armv7E-M's DSP extension, with the
+ * same bits as their twins in C.
  *
- * A weight word holds 256 * B + A for two values and the two channels of a pair. SXTB16 yields the A of both; SMLAD with the word itself
- * adds up 256 * B + A. So one load and one SXTB16 serve two channels and all pixels. Of the sums, A is one, B the difference over 256.
+ * A weight word has 256 * B + A for two values and the two channels of a pair. SXTB16 gives the A of both values, and SMLAD with the word itself sums
+ * 256 * B + A. So one load and one SXTB16 serve two channels and all pixels. The sum of B is the difference of both sums, divided by 256.
  *
  *   r0..r3   sums of A of each pixel, then outputs         r4..r7  sums of 256 * B + A, then of B, then outputs
  *   .. r9    values, r10 and r11 weights or A, with the registers that fewer pixels leave     r12 next weights    lr next values */
@@ -11,26 +11,26 @@
 
 #include "tmo/function.h"
 
-/* The frame: what a pair begins with. Above it nine saved registers, then the arguments that came on the stack. */
-    .equ END, 0       /* of the tile's first pixels, */
-    .equ SECOND_END, 4 /* and of the others, if there are any */
+/* The frame has the values with which a pair begins. Nine saved registers and the arguments on the stack follow. */
+    .equ END, 0       /* end of the tile of the first pixels */
+    .equ SECOND_END, 4 /* end of the tile of the other pixels, if there are any */
     .equ SCALES, 8
     .equ OUT, 12
     .equ TILE, 16
     .equ WEIGHTS_END, 20
-    .equ ENTRY, 24    /* of one pixel: where the loop is entered */
+    .equ ENTRY, 24    /* address at which the loop for one pixel begins */
     .equ FRAME, 28
     .equ VALUES, FRAME + 36
     .equ PAIRS, FRAME + 40
     .equ STEP, FRAME + 44
 
-/* Two values of a pixel, by their weights in `word` and A in r11. */
+/* Multiplies two values of a pixel by the weights in `word`, and by A in r11. */
 .macro PIXEL value, word, a, b
     smlad \a, r11, \value, \a
     smlad \b, \word, \value, \b
 .endm
 
-/* Two values of three pixels. Of the weights, A is left. */
+/* Multiplies two values of three pixels. Afterwards, the word has A of the weights. */
 .macro THREE_PIXELS word
     smlad r4, \word, r7, r4
     smlad r5, \word, r8, r5
@@ -41,7 +41,7 @@
     smlad r2, \word, r9, r2
 .endm
 
-/* Two values of two pixels. Of the weights, A is left. */
+/* Multiplies two values of two pixels. Afterwards, the word has A of the weights. */
 .macro TWO_PIXELS word, first, second
     smlad r4, \word, \first, r4
     smlad r5, \word, \second, r5
@@ -50,7 +50,8 @@
     smlad r1, \word, \second, r1
 .endm
 
-/* Two values of four pixels. With `end`, compares the next values with the end of the tile: another load takes least where r11 is free. */
+/* Multiplies two values of four pixels. With `end`, it also compares the address of the next values with the end of the tile, because another load
+ * costs least while r11 is free. */
 .macro FOUR_PIXELS values_on, weights_on, second, third, first=0, weights=0, end
   .if \values_on
     ldr.w r8, [lr], #\values_on
@@ -72,7 +73,8 @@
     PIXEL r9, r10, r3, r7
 .endm
 
-/* Eight values of all pixels: as many loads at once as registers are left. The first loads move the addresses on. Single loads are pipelined. */
+/* Multiplies eight values of all pixels, with as many loads at once as registers are free. The first loads advance the addresses. Single loads are
+ * pipelined. */
 .macro EIGHT_OF pixels, end
   .if \pixels == 1
     ldmia r12!, {r1, r2, r5, r10}
@@ -115,7 +117,7 @@
   .endif
 .endm
 
-/* A sum to an output: r9 = m2, r10 = c, r11 = e. */
+/* Scales a sum to an output. r9 has m2, r10 has c, and r11 has e. */
 .macro SCALE sum
     add   lr, \sum, \sum, asr #31
     add   lr, lr, r10
@@ -143,8 +145,8 @@
     asrs  \all, \all, #8
 .endm
 
-/* Outputs of a pair for `pixels` pixels, from its biases in r0 and r4. first: whether its tile is the first one. `end` has the end of the tile. eights:
- * how often a loop multiplies eight values. */
+/* Computes the outputs of a pair for `pixels` pixels, from the biases in r0 and r4. first: whether the tile is the first one. end: offset in the
+ * frame of the end of the tile. eights: how often a loop multiplies eight values. */
 .macro OUTPUTS_OF pixels, first, end, eights=2
   .if \pixels > 1
     mov   r1, r0
@@ -162,7 +164,7 @@
     ldr   lr, [sp, #TILE]
   .endif
   .if \eights == 1
-    ldr.w r3, [sp, #\end]     /* wide, here and below: the loop is aligned without a NOP */
+    ldr.w r3, [sp, #\end]     /* this instruction has 32 bits so that the loop is aligned without a NOP */
   .elseif \pixels < 4
     ldr   r3, [sp, #\end]
   .endif
@@ -181,7 +183,7 @@
     ldr   r8, [sp, #VALUES]
     tst   r8, #8
    .if \pixels == 4
-    bne.w 3f                  /* an odd number of eights */
+    bne.w 3f                  /* the number of eights is odd */
    .else
     bne   3f
    .endif
@@ -218,7 +220,7 @@
   .endif
 .endm
 
-/* Stores the outputs of four pixels, the first one at `first`. r4: the same address. r5: the distance of pixels. */
+/* Stores the outputs of four pixels. The first output goes to `first`, which is the address in r4. r5: bytes between pixels. */
 .macro STORE_FOUR first:vararg
     strh  r1, [r4, r5]
     add   r9, r4, r5, lsl #1
@@ -227,8 +229,8 @@
     strh  r3, [r9, r5]
 .endm
 
-/* Outputs of a pair for `pixels` pixels. If `second`, these are the last two of five, and the first three were computed by the same weights. `more`:
- * whether they follow. `end` has the end of the tile. */
+/* Computes and stores the outputs of a pair for `pixels` pixels. With `second`, the pixels are the last two of five, after the first three were
+ * computed with the same weights. With `more`, the last two pixels follow. end: offset in the frame of the end of the tile. */
 .macro GROUP pixels, second, more, end
   .if \second
     ldr   r7, [sp, #VALUES]
@@ -295,7 +297,7 @@
     str   r6, [sp, #SECOND_END]
   .endif
   .if \pixels == 1
-    rsb   r6, r4, #0          /* what is left behind a multiple of 32 values comes first */
+    rsb   r6, r4, #0          /* values beyond a multiple of 32 come first */
     ubfx  r6, r6, #3, #2
     mov   r5, #(4f - 2f) / 4
     adr   r4, 2f
@@ -314,8 +316,8 @@
     .size \name, . - \name
 .endm
 
-/* tmo_dsp_pairs_rows of tmo/packed.h. END is the end of either tile of four pixels. Two eights in the loop of the last pixels would not fit into the
- * 1 KB of instruction cache that many boards have. */
+/* tmo_dsp_pairs_rows() computes two rows. END is the end of one of the two tiles of four pixels. Two eights in the loop of the last pixels would not
+ * fit into the 1 KB of instruction cache that many boards have. */
     .equ LAST_END, 20
     .equ FIRST_END, 24
     .equ APART, FRAME + 48
@@ -349,7 +351,7 @@
     ldr   r3, [sp, #APART]
     sub   r12, r12, r2, lsl #1
     beq   5f
-    str   r7, [sp, #END]      /* the second row, by the same weights */
+    str   r7, [sp, #END]      /* computes the second row with the same weights */
     add   r4, r4, r3
     str   r4, [sp, #OUT]
     mov   lr, r6
@@ -360,7 +362,7 @@
     str   r5, [sp, #END]
     ldrd  r0, r4, [r8, #-8]
     OUTPUTS_OF 2, 0, LAST_END, 1
-    ldr   r4, [sp, #OUT]      /* in the second row */
+    ldr   r4, [sp, #OUT]      /* output in the second row */
     ldr   r5, [sp, #STEP]
     ldr   r6, [sp, #APART]
     ldr   r7, [sp, #PAIRS]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cores of convolutions that are not packed, for the DSP extension: tmo_dsp_sums and tmo_dsp_outputs of tmo/kernels.h. They multiply four values of
- * four channels at once; tmo_dsp_sums computes the last one to three channels one at a time.
+/* tmo_dsp_sums() and tmo_dsp_outputs() of tmo/kernels.h compute convolutions that are not packed on the DSP extension. They multiply four values of
+ * four channels at once. tmo_dsp_sums() computes the last one to three channels one at a time.
  *
  *   r0       next values of a run     r1   next weights of the first channel     r2, r3   to those of the second and of the fourth one
  *   r4..r7   sums                     r8   minus the zero point, twice           r9, r10  values     r11, r12   weights     lr   values left */
@@ -9,7 +9,7 @@
 #include "tmo/function.h"
 
 /* Fields of tmo_runs. */
-    .equ STRIDE, 4             /* asserted in tmo_conv_ref.c */
+    .equ STRIDE, 4             /* tmo_conv_ref.c asserts these offsets */
     .equ COUNT, 6
     .equ PARTS, 8
     .equ NEXT_AT, 10
@@ -22,17 +22,17 @@
     .equ ZERO_POINT, 40
 
 /* The stack. */
-    .equ PART_AT, 0         /* of the part: pointer to its first run, */
+    .equ PART_AT, 0         /* pointer to the first run of the part */
     .equ PART_WEIGHTS, 4
     .equ PART_OFFSET, 8
     .equ PARTS_LEFT, 12
-    .equ AT, 16             /* of the next run */
+    .equ AT, 16             /* pointer to the next run */
     .equ WEIGHTS, 20
     .equ RUNS_LEFT, 24
     .equ RUNS, 28           /* arguments */
     .equ CHANNELS, 32
     .equ TOTALS, 36
-    .equ FIRST_WEIGHTS, 40  /* of the next channels */
+    .equ FIRST_WEIGHTS, 40  /* weights of the next channels */
     .equ FRAME, 44
 
 .macro FOUR_OF sum, address:vararg
@@ -201,7 +201,7 @@
     .previous
 .endm
 
-/* Writes the outputs of four channels. Returns Z if they were the last ones.   r12   job */
+/* Writes the outputs of four channels. Z is set afterwards if they were the last channels. r12 job */
 .macro OUTPUTS
     ldrd  r0, r9, [r12, #JOB_MULTIPLIERS]
     ldrd  lr, r3, [r12, #JOB_OUT]
@@ -263,7 +263,7 @@
     .equ JOB_OFFSET, 64
     .equ JOB_APART, 68
 
-/* Multiplies a tap of four channels: r10 by the next weights. */
+/* Multiplies a tap of four channels in r10 by the next weights. */
 .macro TAP
     ldr   r11, [r1]
     add   r1, r1, r2

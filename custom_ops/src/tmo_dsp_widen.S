@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What packed convolutions multiply: tmo_dsp_widen_2 to _4, _each and _taps of tmo/packed.h, bit for bit their twins in C.
+/* tmo_dsp_widen_2() to tmo_dsp_widen_4(), tmo_dsp_widen_each() and tmo_dsp_widen_taps() of tmo/packed.h widen bytes for packed convolutions, with the
+ * same bits as their twins in C.
  *
  *   r0..r3   next bytes of each pixel     r4..r11   four of each, and bytes 0 and 2, 1 and 3 as int16     r12   next values     lr   bytes left */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
 
-/* From r4..r7, or the first ones for fewer pixels. */
+/* Widens four bytes of each pixel, which are in r4 and the next registers. */
 .macro WIDEN pixels
     sxtb16 r8, r4
     sxtb16 r9, r5
@@ -70,7 +71,7 @@
     bge   1b
     adds  r9, lr, #4
     beq   2f
-    sub   r9, r9, #4          /* 1 to 3 more: the last four bytes, but those that came before */
+    sub   r9, r9, #4          /* 1 to 3 bytes are left: loads the last four bytes and drops those already widened */
     rsb   r8, r9, #0
     lsl   r8, r8, #3
     LAST  r0, r4

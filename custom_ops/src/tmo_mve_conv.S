@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cores of packed convolutions for Helium: tmo_mve_conv_1 and _2, tmo_mve_relu_1 and _2, tmo_mve_copy and tmo_mve_fill of tmo/packed.h, bit for
- * bit their twins in C.
+/* This file computes packed convolutions on Helium: tmo_mve_conv_1() and _2(), tmo_mve_relu_1() and _2(), tmo_mve_copy(), tmo_mve_take() and
+ * tmo_mve_fill() of tmo/packed.h, with the same bits as their twins in C.
  *
- * Eight sums at once: of four channels of two pixels, or of eight of one. Sixteen values of each pixel are loaded once for all channels, those of
- * each channel once for all pixels. */
+ * Eight sums are computed at once, for four channels of two pixels or for eight channels of one pixel. Sixteen values of a pixel are loaded once for
+ * all channels, and sixteen weights of a channel once for all pixels. */
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 
 #include "tmo/function.h"
@@ -20,11 +20,11 @@
     .equ PAIRS, 32
 
 /* The frame. */
-    .equ AGAIN, 0            /* what r1 and r3 begin with */
+    .equ AGAIN, 0            /* initial values of r1 and r3 */
     .equ ENTRY, AGAIN + 8
-    .equ END, 12             /* of r9 */
+    .equ END, 12             /* end of r9 */
     .equ OWN_ZERO, 16
-    .equ PAIR, 20            /* pairs that are left, the job, the weights */
+    .equ PAIR, 20            /* number of pairs left, the job, and the weights */
     .equ FRAME, 32
 
     .section .text.tmo_mve_conv, "ax", %progbits
@@ -32,7 +32,8 @@
 
 /* r0, r1: bytes as in tmo_mve_conv; r2: weights; r3: job; r6: bytes of a turn's instructions; r8: the first of them.
  *
- * Turns come in fours; ENTRY leads past those of the first four that there are not. r4 becomes the channels. */
+ * A loop has four turns. If the number of turns is no multiple of four, ENTRY skips turns of the first iteration. r4 becomes the number of channels.
+ * */
     .thumb_func
 enter:
     ldrd  r9, r7, [r3, #SCALES]
@@ -67,9 +68,9 @@ enter:
     bl    enter
 .endm
 
-/* Eight outputs from their sums in r0 to lr, those of two vectors by turns, whose bytes go where q4 says: multipliers and shifts are at r9 and
- * r9 + 16, of the second vector `second` bytes further. r9 goes on to the next scales. Where the range is a ReLU's what saturates to the zero point
- * needs no rounding of its own where sums are negative: no `sums >> 31`. */
+/* Computes eight outputs from their sums in r0 to lr, which belong to two vectors alternately. q4 says where the bytes go. Multipliers and shifts are
+ * at r9 and r9 + 16. Those of the second vector are `second` bytes further. r9 advances to the next scales. With the range of a ReLU, negative sums
+ * saturate to the zero point, so `sums >> 31` is omitted. */
 .macro OUTPUTS second, relu
     vmov  q0[2], q0[0], r0, r4
     vmov  q0[3], q0[1], r2, r6
@@ -126,7 +127,7 @@ enter:
     ENTER 17, \relu
     adr   r4, 8f
     vldrh.u16 q4, [r4]
-    lsl   r3, r11, #2        /* bytes of the weights of four channels */
+    lsl   r3, r11, #2        /* number of bytes of the weights of four channels */
     strd  r0, r3, [sp, #AGAIN]
     add   r11, r11, r0
     mov   r3, r5
@@ -170,7 +171,7 @@ enter:
 8:  .hword 0, 4, 1, 5, 2, 6, 3, 7
 .endm
 
-/* The same with two pixels instead of fours of channels: bytes at r1 and r3, weights at r5; and one pair behind the other. */
+/* This macro computes pairs of pixels instead of four more channels. Bytes are at r1 and r3, and weights are at r5. One pair follows the other. */
 .macro TWO_PIXELS name, relu
     FUNCTION \name, tmo_mve_conv
     ENTER 14, \relu
@@ -187,7 +188,7 @@ enter:
     add   r11, r11, r0
 1:  ldmia r9, {r0, r2, r4, r6}
     ldmia r9!, {r8, r10, r12, lr}
-    ldmia sp, {r1, r3, pc}   /* to the entry */
+    ldmia sp, {r1, r3, pc}   /* jumps to the entry */
     .balign 4
 2:  .rept 4
     vldrb.8 q0, [r1], #16
@@ -237,7 +238,7 @@ enter:
     ONE_PIXEL tmo_mve_relu_1, 1
     TWO_PIXELS tmo_mve_relu_2, 1
 
-/* Rows such as a vector holds, at 2; a few whole vectors, one row behind the other, at 10; any, at 6; single bytes, gathered, at 8.
+/* Rows that fit a vector are copied at 2. Adjacent rows of a few whole vectors are copied at 10, other rows at 6, and single bytes at 8.
  *
  *   r0   to     r1   next row     r2   offset     r3   windows left     r4   all rows     r5   their number     r6   bytes     r7   step
  *   r8   apart */
@@ -271,7 +272,7 @@ enter:
     tst   r6, #15
     bne   6f
     adr   r9, 5f
-    sub   r9, r9, r6, lsr #1 /* eight bytes of instructions for sixteen */
+    sub   r9, r9, r6, lsr #1 /* eight bytes of instructions copy sixteen bytes */
     orr   r9, r9, #1
 10: dls   lr, r5
 9:  ldr   r12, [r1], #4
@@ -300,7 +301,7 @@ enter:
     subs  r9, r9, #1
     bne   7b
     b     0f
-8:  add   r9, r0, r5         /* fours of bytes may end behind the last one */
+8:  add   r9, r0, r5         /* the last four bytes may end after the last row */
     dlstp.32 lr, r5
 9:  vldrw.u32 q0, [r1], #16
     vldrb.u32 q1, [r2, q0]
@@ -313,14 +314,14 @@ enter:
     pop   {r4-r10, pc}
     .size tmo_mve_copy, . - tmo_mve_copy
 
-/* A tmo_mve_window, from `base` on, which r1 points behind. */
+/* Offsets in a tmo_mve_window from r1, which points behind `base`. */
     .equ BASE, -4
     .equ COLUMNS, 0          /* and dilation_w */
     .equ FIRST, 8            /* and end */
     .equ DILATION_H, 16      /* and gap */
     .equ WIDTH, 24
 
-/* Pixels of a row that lie side by side are copied as one, at 6; of a few whole vectors, at 2; any, at 4.
+/* Adjacent pixels of a row are copied together at 6. Pixels of a few whole vectors are copied at 2, and other pixels at 4.
  *
  *   r0   to     r2   lane     r3   column     r4   row of the lane     r5   rows left     r6   bytes of a pixel     r7   instructions for one at 2
  *   r8   next pixel of the rolling buffer     r9   its depth     r10   step     r11   pixel 0 */
@@ -328,7 +329,7 @@ enter:
     push  {r1, r4-r11, lr}
     adr   r7, 3f
     ldm   r1!, {r2-r6, r11}
-    sub   r7, r7, r6, lsr #1 /* eight bytes of instructions for sixteen */
+    sub   r7, r7, r6, lsr #1 /* eight bytes of instructions copy sixteen bytes */
     orr   r7, r7, #1
 1:  ldrd  r11, r9, [r2]
     ldrh  r12, [r2, #8]

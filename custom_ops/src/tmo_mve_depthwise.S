@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cores of packed depthwise convolutions for Helium: tmo_mve_depthwise and tmo_mve_depthwise_9 of tmo/packed.h, bit for bit their twin in C.
+/* tmo_mve_depthwise() and tmo_mve_depthwise_9() of tmo/packed.h compute packed depthwise convolutions on Helium, with the same bits as their twin in
+ * C.
  *
- * Sixteen channels of one pixel at a time, two taps in a turn: their products add up in int16, as long as no weight is -128. Even and odd
- * channels, and even and odd ones of these, go to four vectors of sums; the packing has all constants in their order. */
+ * They compute sixteen channels of one pixel at a time, from two taps at once. The sum of two products fits int16, since no weight is -128. Channels
+ * c, c + 1, c + 2 and c + 3 go to four vectors of sums. The packing has all constants in the order of these vectors. */
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 
 #include "tmo/function.h"
 
-/* The int16 of `products` to two vectors of sums. */
+/* Adds the int16 of `products` to two vectors of sums. */
 .macro ADD_UP products, even, odd
     vmovlb.s16 q7, \products
     vadd.i32 \even, \even, q7
@@ -22,7 +23,7 @@
     vldrw.32 q3, [\constants, #48]
 .endm
 
-/* The pixels of one tap, and of another, with weights from constants + at. */
+/* Multiplies the pixels of two taps by the weights at constants + at. */
 .macro TWO_TAPS a, b, constants, at
     vldrb.8 q4, [\a], #16
     vldrb.8 q5, [\constants, #\at]
@@ -48,7 +49,7 @@
     vrshl.s32 \sums, \sums, q5
 .endm
 
-/* Sixteen outputs from their sums: range at sp. */
+/* Computes sixteen outputs from their sums. The range is at sp. */
 .macro OUTPUTS constants, first, second
     SCALE q0, \constants, 0
     SCALE q1, \constants, 16
@@ -70,7 +71,7 @@
     vmin.s8 q6, q6, q7
 .endm
 
-/* Any taps, as a list.
+/* tmo_mve_depthwise() computes windows with any number of taps, which are listed.
  *
  *   r0   next tap     r1   next constants     r2   out, so that r2 + r6 is where outputs go     r3   turns     r4, r5   taps
  *   r6   bytes to the first of the sixteen channels     r7   of the last sixteen     r8   taps     r9   constants     r10   pixels */
@@ -81,7 +82,7 @@
     FUNCTION tmo_mve_depthwise
     push  {r4-r11, lr}
     vpush {d8-d15}
-    sub   sp, #12             /* the range, as three words */
+    sub   sp, #12             /* the range takes three words */
     ldr   r7, [sp, #STEP + 4]
     ldrsb r4, [r7]
     ldrsb r5, [r7, #1]
@@ -114,14 +115,14 @@
     sub   r4, r6, r7
     cmp   r4, #16
     beq   3f
-    mov   r6, r7              /* the last sixteen overlap those before them */
+    mov   r6, r7              /* the last sixteen channels overlap the channels before them */
     b     1b
 3:  subs  r10, r10, #1
     beq   4f
     ldrd  r4, r5, [sp, #CHANNELS]
     mov   r1, r9
-    sub   r6, r6, r4          /* the pixel's first channel, */
-    add   r6, r6, r5          /* then the next pixel's */
+    sub   r6, r6, r4          /* moves to the pixel's first channel, */
+    add   r6, r6, r5          /* and then to that of the next pixel */
     add   r2, r2, r4
     sub   r2, r2, r5
     add   r7, r7, r5
@@ -131,7 +132,7 @@
     pop   {r4-r11, pc}
     .size tmo_mve_depthwise, . - tmo_mve_depthwise
 
-/* Two taps as TWO_TAPS, and one, whose weights are next. */
+/* These macros multiply two taps, like TWO_TAPS, or one tap by the next weights. */
 .macro NEXT_TWO a, b
     vldrb.8 q4, [\a], #16
     vldrb.8 q5, [r9], #16
@@ -150,14 +151,14 @@
 
 .macro NEXT_TAP a
     vldrb.8 q4, [\a], #16
-    vldrb.8 q5, [r9], #32     /* an even number of taps has weights */
+    vldrb.8 q5, [r9], #32     /* weights are padded to an even number of taps */
     vmullb.s8 q6, q4, q5
     vmullt.s8 q4, q4, q5
     ADD_UP q6, q0, q1
     ADD_UP q4, q2, q3
 .endm
 
-/* Without `sums >> 31`: what it changes saturates. */
+/* This macro omits `sums >> 31`, because the outputs that it would change saturate. */
 .macro NEXT_SCALE sums, next
     vldrw.32 q4, [r9], #64
     vqrdmulh.s32 \sums, \sums, q4
@@ -165,8 +166,8 @@
     vrshl.s32 \sums, \sums, q4
 .endm
 
-/* Nine taps to a ReLU's whole range: of a tmo_mve_nine. The last sixteen channels may overlap those before them. Of fewer there are fours; all that
- * a channel makes stays in the word of its four: what there is not is left out.
+/* tmo_mve_depthwise_9() computes nine taps with the whole range of a ReLU, as a tmo_mve_nine says. The last sixteen channels may overlap the channels
+ * before them. If there are fewer than sixteen channels, their number is a multiple of four, and missing channels are masked.
  *
  *   r0..r8   taps     r9   next constants     r10   next outputs     r11   zero point     lr   channels left */
     .equ MISSING, 24
@@ -182,7 +183,7 @@
     .equ COLUMN, 64
     .equ PIXELS, 68
 
-/* Taps of a column, r12, in all three rows. */
+/* Replaces the taps of column r12 in all three rows if the column is outside the input. */
 .macro COLUMN_OF a, b, c
     cmp   r12, r9
     ittt  hs
@@ -201,7 +202,7 @@
     cbz   r1, 1f
     ldmia r1, {r0-r8}
     b     2f
-1:  ldr   r12, [lr, #COLUMN] /* of a window, of which any may be missing */
+1:  ldr   r12, [lr, #COLUMN] /* finds the taps of a window, any of which may be missing */
     ldmia lr, {r0, r2, r3, r5, r6, r8}
     mla   r0, r12, r2, r0
     add   r1, r0, r2
@@ -260,7 +261,7 @@
     ldrd  r11, r12, [lr, #INSIDE]
     cmp   r9, r11
     bhs   1b
-    cmp   r12, #0             /* inside, as the window before: its taps, a few pixels further */
+    cmp   r12, #0             /* the window is inside the input like the one before, so its taps are a few pixels further */
     beq   2b
     add   r0, r0, r12
     add   r1, r1, r12
@@ -272,7 +273,7 @@
     add   r7, r7, r12
     add   r8, r8, r12
     b     2b
-5:  ldr   r12, [lr, #MORE]   /* the last sixteen channels */
+5:  ldr   r12, [lr, #MORE]   /* the last sixteen channels follow */
     mov   lr, #16
     sub   r12, lr, r12
     sub   r0, r0, r12

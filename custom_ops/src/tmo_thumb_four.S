@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core of convolutions on Armv6-M, where compilers run out of registers: tmo_thumb_four of tmo/kernels.h.
+/* tmo_thumb_four() of tmo/kernels.h computes convolutions on Armv6-M, where compilers run out of registers.
  *
  *   r0       -(bytes left)    r1..r4   the ends of the weights of four channels   r5  where the bytes would end    r14 step - 1
  *   r6, r7   value, product   r8..r11  sums                                       r12 -zero point */
