@@ -11,7 +11,6 @@ from typing import Any
 from tflm_memopt.files import keep, paths_below, write_files
 from tflm_memopt.registers import accessors, header, layout, parse, rewrite, source, svd
 from tflm_memopt.registers.conflicts import Combining, Regions
-from tflm_memopt.registers.description import Description
 from tflm_memopt.registers.driver import AccessOp, Driver, FieldAccess
 from tflm_memopt.registers.flatten import Groups, Spot, flatten, spot_of
 from tflm_memopt.registers.layout import Layout
@@ -72,17 +71,17 @@ def generate(
 ) -> Generated:  # fmt: skip
     """Return the files of a driver and its report. Raises RegisterError.
 
-    place: whether to choose the places of fields even if the description gives places. folders: folders of the driver's
-    headers.
+    place: whether to choose the places of fields even if the description has them. folders: those of other headers.
     """
-    description, header_text = read(description_path, description_text)
+    is_svd = description_path.suffix.lower() in (".svd", ".xml")
+    description = (svd if is_svd else header).read(description_path, description_text)
+    header_text = svd.declarations(description) if is_svd else description_text
     unit, driver = source.read(driver_path, driver_text, description, description_path, header_text, folders)
     groups = flatten(description, driver)
     name = f"{driver_path.stem}_registers"
     guard = "".join(letter if letter.isalnum() else "_" for letter in name).upper()
     places = _Places(unit, driver, groups, (description_path.name, f"{name}.h"))
-    choose = place or not description.is_fixed
-    found = places.placed() if choose else layout.fixed(groups)
+    found = places.placed() if place or not description.is_fixed else layout.fixed(groups)
 
     def version(regions: Mapping[str, Regions]) -> Version:
         rewritten = places.rewritten(found, regions)
@@ -100,16 +99,8 @@ def generate(
     }
     nbytes = sum(found[device.group].nbytes for device in description.devices)
     names = {function: [list(map(str, r)) for r in several if len(r) > 1] for function, several in regions.items()}
-    told = {function: several for function, several in names.items() if several}
-    return Generated(driver_path.name, files, version(alone), combined, nbytes, told)
-
-
-def read(path: Path, text: str) -> tuple[Description, str]:
-    """Return a description, and a header for parsing drivers that use it."""
-    if path.suffix.lower() in (".svd", ".xml"):
-        description = svd.read(path, text)
-        return description, svd.declarations(description)
-    return header.read(path, text), text
+    combinations = {function: several for function, several in names.items() if several}
+    return Generated(driver_path.name, files, version(alone), combined, nbytes, combinations)
 
 
 @dataclass(frozen=True, slots=True)
