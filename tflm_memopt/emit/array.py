@@ -9,7 +9,6 @@ from tflm_memopt.emit.names import guard, identifier
 ALIGNMENT = 16
 """Alignment of the model in bytes, which TFLM and our operator require."""
 BYTES_PER_LINE = 16
-_HEX = tuple(f"0x{byte:02x}," for byte in range(256))
 
 
 def model_header(name: str, nbytes: int) -> str:
@@ -45,5 +44,6 @@ alignas({ALIGNMENT}) const unsigned char {c}_model[{c}_model_len] = {{
 
 def byte_lines(data: bytes) -> Iterator[str]:
     """Yield the lines of an array's initialiser."""
-    for first in range(0, len(data), BYTES_PER_LINE):
-        yield "  " + "".join(_HEX[byte] for byte in data[first : first + BYTES_PER_LINE])
+    text, width = "0x" + data.hex(" ").replace(" ", ",0x") + ",", len("0x00,") * BYTES_PER_LINE
+    for line in range(-(-len(data) // BYTES_PER_LINE)):
+        yield "  " + text[line * width : (line + 1) * width]
