@@ -56,7 +56,7 @@ class Balance:
     """Core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """Growth of model, library and kernels that only the rewritten model needs, negative if the model shrinks more."""
+    """Bytes that model, library and new kernels add to flash, negative if the model shrinks by more."""
     model: int
     """Growth of the .tflite file."""
     library: int

@@ -119,7 +119,7 @@ class Originals:
     def _numbers(
         self, form: numbers.ConstantForm, target: int, channels: int = 0, begins: Mapping[int, set[int]] | None = None
     ) -> Iterator[tuple[int, int, Numbers]]:
-        """Yield number, end and constants of each operator in a form or, with `channels`, of parts of this size."""
+        """Yield the number, the end and the constants of each operator, or of its parts with `channels` channels."""
         for number, op in self.forms:
             if op.kind is not form.kind:
                 continue
@@ -153,7 +153,7 @@ def _forms(op: RowOp) -> Iterator[RowOp]:
 
 
 def _parts(op: RowOp, channels: int, begins: Collection[int] | None) -> Iterator[tuple[int, RowOp]]:
-    """Yield the parts of `channels` channels that begin at `begins` (None: anywhere), or the whole operator for 0."""
+    """Yield the parts of an operator with `channels` channels, or the whole operator if `channels` is 0."""
     if not channels:
         yield op.writes.c, op
     elif op.is_convolution or (

@@ -297,7 +297,7 @@ class Conversion:
             return None
 
     def state_variants(self) -> list[Conversion]:
-        """Return this conversion and variants in which ever fewer layers of a sliding window keep rows, by cost."""
+        """Return this conversion and variants in which fewer layers of a sliding window keep rows, cheapest first."""
         here, found = self.options.input, {self.plans.macs: self}
         for layers in reversed(range(len(self.whole.graph.ops)) if here.where == SLIDING else ()):
             other = self.elsewhere(replace(here, layers=layers), int8_io=False)
