@@ -1,4 +1,4 @@
-"""Shared test setup: the models to run on, files from outside the repository, and the rule that CI skips nothing."""
+"""Set up all tests: models, files from outside the repository, and the rule that CI skips nothing."""
 
 from __future__ import annotations
 
@@ -47,13 +47,12 @@ QUICKLY = 0.05
 """Tests use this search effort if any plan will do."""
 NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 
-# Without this, each worker would rewrite the assertions of all tests, and each process that tests start would compile
-# the package.
+# Processes that tests start use compiled files, so that no process compiles the package again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# CI always draws the same random examples; other machines draw new ones. No example has a time limit, because machines
-# differ.
+# CI always draws the same random examples, and other machines draw new ones.
+# No example has a time limit, because machines differ in speed.
 ANY_SPEED: Any = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("any", **ANY_SPEED)
 settings.register_profile("fixed", derandomize=True, **ANY_SPEED)

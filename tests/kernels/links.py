@@ -1,4 +1,4 @@
-"""Devices that exchange rows of two tensors through custom_ops/links/, for the tests of each transport."""
+"""Simulate devices that exchange rows of two tensors through custom_ops/links/."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ def damage(fuzzer: Path, count: int, samples: Sequence[Path]) -> tuple[int, int,
 
 @pytest.mark.slow
 def test_damaged_programs_on_two_threads(tmp_path: Path, samples: list[Path]) -> None:
-    """The two cores of a program share nothing but buffers. `make soak KIND=shared` runs this test longer."""
+    """The two cores of a program share nothing but buffers. `make soak KIND=shared` damages more programs."""
     fuzzer = compiled(WATCHED, "fuzz.c", tmp_path / "fuzz", THREADS)
     shared = [path for path in samples if path.stem.startswith("shared")]
     run(fuzzer, "1", "1000", *shared)

@@ -1,4 +1,4 @@
-"""Every kind of model is diagnosed correctly, with advice."""
+"""inspect names the kind of a model correctly, and gives advice."""
 
 from __future__ import annotations
 

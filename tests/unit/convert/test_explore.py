@@ -1,4 +1,4 @@
-"""Test budgets and limits, saved plans, and the frontier: every answer respects the limits."""
+"""Test limits, saved plans, and the frontier of plans."""
 
 from __future__ import annotations
 

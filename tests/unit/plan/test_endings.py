@@ -1,4 +1,4 @@
-"""Groups that share the iterations of their last operators have the iterations and buffers that each has alone."""
+"""Iterations that several groups of operators have in common are the same as for each group alone."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_a_byte_less_is_too_close(number: int) -> None:
     """For a single operator whose input is above its output, the computed minimum distance is exact."""
     s = random_sketch(number, least=1, most=1)
     (op,) = s.ops
-    assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # a single byte always has space
+    assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # a single byte always fits somewhere
     chain = s.chain(op.output)
     group = whole_group(chain)
     ranges = ranges_of(chain, group)

@@ -1,4 +1,4 @@
-"""The order of operators on whole tensors is the best of all orders, for small random graphs."""
+"""The chosen order of operators needs the least memory of all orders, for small random graphs."""
 
 from __future__ import annotations
 
