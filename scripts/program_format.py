@@ -130,7 +130,7 @@ WRITTEN = "Written by scripts/program_format.py."
 HEADER = f"""\
 This header describes programs, which the converter writes and tmo_run() executes in place. {WRITTEN}
 
-A program is little-endian and begins at a multiple of 16. It has a header, then tables of tensors, operators and
+A program is little-endian and begins at a multiple of 16. A program has a header, then tables of tensors, operators and
 groups, and then constants. Offsets of tables and constants count bytes from the start of the program, and 0 means that
 there is none. docs/program-format.md draws the records and says what each kind of operator computes."""
 KINDS_HEAD = f"""\

@@ -204,7 +204,7 @@ static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tens
   return true;
 }
 
-/* Computes n >= 3 pixels of a packed depthwise convolution with 3x3 taps and stride 1. Returns false if it does not support the pixels. */
+/* Computes n >= 3 pixels of a packed depthwise convolution with 3x3 taps and stride 1. Returns false if this function cannot compute the pixels. */
 TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t **outs) {
   const uint32_t channels = k->out_channels;
   pixel_grid grid;
@@ -217,7 +217,7 @@ TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kern
   return true;
 }
 
-/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if it does not support the pixels. */
+/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if this function cannot compute the pixels. */
 TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *const *outs) {
   const tmo_op *const op = k->op;
   const uint32_t channels = k->out_channels;
@@ -242,7 +242,7 @@ TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kern
   return true;
 }
 
-/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if it does not support the pixels. */
+/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if this function cannot compute the pixels. */
 static TMO_ALWAYS_INLINE bool convolve_depthwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t **outs) {
   if (!tmo_has_part(TMO_PART_DSP_NINE)) return false;
   const bool four = n > 2 && k->op->kernel_w == 3 && k->op->stride_w == 1;

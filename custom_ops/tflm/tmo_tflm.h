@@ -130,9 +130,9 @@ Pushed RunToPause(Interpreter &interpreter) {
   return result == static_cast<int>(status::kTfLiteAbort) ? kPushMore : kPushError;
 }
 
-/* The functions with a parameter `turns` are for a model that shares the arena. Unless it is the model's turn (tmo_enter()), they return kPushError
- * without running the model. kPushMore ends the turn, and the model's data in the arena are safe until the next tmo_enter(). After kPushDone, the
- * turn lasts until tmo_leave(), so that the outputs can be read. */
+/* The functions with a parameter `turns` are for a model that shares the arena. If it is not the model's turn (tmo_enter()), these functions return
+ * kPushError without running the model. kPushMore ends the turn, and the model's data in the arena are safe until the next tmo_enter(). After
+ * kPushDone, the turn lasts until tmo_leave(), so that the outputs can be read. */
 template <typename Interpreter>
 Pushed RunToPause(Interpreter &interpreter, tmo_turns &turns, uint32_t model) {
   if (!tmo_has_turn(&turns, model)) return kPushError;

@@ -148,16 +148,17 @@ class LoopCode(enum.IntEnum):
 
     NEAR = 0xFC
     FAR = 0xFC
-    """This code runs an operator, whose number follows as a uint16_t."""
+    """This loop code runs an operator, whose number follows as a uint16_t."""
     SKIP = 0xFD
-    """This code skips some stripes of an operator, and then runs it. The operator's number and the number of stripes
-    follow as two uint16_t.
+    """This loop code skips some stripes of an operator, and then runs it. The operator's number and the number of
+    stripes follow as two uint16_t.
     """
     REPEAT = 0xFE
-    """This code repeats all codes up to the matching END. The number of repetitions, at least 1, follows as a uint16_t.
+    """This loop code repeats all codes up to the matching END. The number of repetitions, at least 1, follows as a
+    uint16_t.
     """
     END = 0xFF
-    """This code ends a loop, or the group."""
+    """This loop code ends a loop, or the group."""
 
 
 class Sharding(enum.IntEnum):
@@ -182,7 +183,7 @@ class Part(enum.IntEnum):
     """
 
     TILES = 0
-    """This part runs tiled groups."""
+    """This part of the library runs tiled groups."""
     CHANNEL_GROUPS = 1
     ITERATIVE = 2
     """TMO_FLAG_ITERATIVE."""
@@ -191,55 +192,57 @@ class Part(enum.IntEnum):
     EXTERNAL = 4
     """TMO_INPUT_EXTERNAL."""
     REVERSED = 5
-    """This part supports tensors whose rows or pixels are reversed."""
+    """This part of the library supports tensors whose rows or pixels are reversed."""
     TAPS = 6
-    """This part runs depthwise convolutions for Helium for which tmo_mve_has_nine() is false."""
+    """This part of the library runs depthwise convolutions for Helium for which tmo_mve_has_nine() is false."""
     STATE = 7
-    """This part supports a state, which holds rows that outlive a run."""
+    """This part of the library supports a state, which holds rows that outlive a run."""
     LINK = 8
     """TMO_INPUT_LINK."""
     NIBBLES = 9
     """TMO_FLAG_NIBBLES."""
     PIXELS = 10
-    """This part computes single pixels faster than the general code."""
+    """This part of the library computes single pixels faster than the general code."""
     CONV_SUMS = 11
-    """On the DSP extension, this part runs CONV with windows that are neither read in place nor gathered. Other cores
-    always have this code.
+    """On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor
+    gathered. Other cores always have this code.
     """
     CONV_STEPS = 12
-    """On the DSP extension, this part runs CONV with windows of scattered bytes that are neither read in place nor
-    gathered.
+    """On the DSP extension, this part of the library runs CONV with windows of scattered bytes that are neither read in
+    place nor gathered.
     """
     DEPTHWISE_SUMS = 13
-    """On the DSP extension, this part runs DEPTHWISE that needs more than one pass. Other cores always have this code.
+    """On the DSP extension, this part of the library runs DEPTHWISE that needs more than one pass. Other cores always
+    have this code.
     """
     DEPTHWISE_REPEATED = 14
-    """This part runs DEPTHWISE with several output channels for each input channel."""
+    """This part of the library runs DEPTHWISE with several output channels for each input channel."""
     DSP_PAIRS_1 = 15
-    """This part runs convolutions that compute one pixel at a time."""
+    """This part of the library runs convolutions that compute one pixel at a time."""
     DSP_PAIRS_2 = 16
     DSP_PAIRS_3 = 17
     DSP_PAIRS_4 = 18
     DSP_DIRECT = 19
-    """This part runs convolutions that read a single pixel in place."""
+    """This part of the library runs convolutions that read a single pixel in place."""
     DSP_CLIPPED = 20
-    """This part computes four windows at once if some of them extend beyond the input."""
+    """This part of the library computes four windows at once if some of them extend beyond the input."""
     DSP_GATHER = 21
-    """This part runs convolutions in tiled groups, and convolutions whose windows have long rows and extend beyond the
-    input.
+    """This part of the library runs convolutions in tiled groups, and convolutions whose windows have long rows and
+    extend beyond the input.
     """
     DSP_3X3 = 22
-    """This part runs depthwise convolutions with windows of 3x3 pixels in blocks of six output pixels."""
+    """This part of the library runs depthwise convolutions with windows of 3x3 pixels in blocks of six output pixels.
+    """
     DSP_NINE = 23
-    """This part runs depthwise convolutions with windows of nine pixels that are not 3x3."""
+    """This part of the library runs depthwise convolutions with windows of nine pixels that are not 3x3."""
     DSP_TAPS = 24
-    """This part runs all depthwise convolutions that no other part runs."""
+    """This part of the library runs all depthwise convolutions that no other part runs."""
     COPIES = 25
     """TMO_FLAG_COPIES."""
     DSP_PAIRS_5 = 26
     AT_ONCE = 27
-    """This part computes consecutive iterations of one pixel each in one call of a kernel."""
+    """This part of the library computes consecutive iterations of one pixel each in one call of a kernel."""
     TWO_ROWS = 28
-    """This part computes two consecutive rows in one call of a kernel."""
+    """This part of the library computes two consecutive rows in one call of a kernel."""
     FEW_PIXELS = 29
-    """On the DSP extension, this part computes tiles of several pixels faster than the general code."""
+    """On the DSP extension, this part of the library computes tiles of several pixels faster than the general code."""

@@ -30,7 +30,7 @@ MAX_S16_SHIFT = 7
 MAX_SUM_BYTES = 4
 """A sum of SUMS or ADD_SUMS has at most this many bytes."""
 INDEX_BYTES = 4
-"""An int32 index has this many bytes. It is stored as a pixel with this many one-byte channels."""
+"""An int32 index has this many bytes. An int32 index is stored as a pixel with this many one-byte channels."""
 TABLE_BYTES = 256
 """The table of LOOKUP has this many bytes: one for each int8 value."""
 CURVE_WORDS = 128

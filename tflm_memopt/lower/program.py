@@ -65,7 +65,7 @@ class Header:
     input: U8
     """The field `input` says where input 0 is, as TMO_INPUT_*."""
     pools: U8
-    """This number of tmo_pool records, which is 0 or 1, follows the header."""
+    """The header is followed by this number of tmo_pool records, which is 0 or 1."""
     tensors: U32
     """tmo_tensor[n_tensors]"""
     ops: U32
@@ -73,11 +73,12 @@ class Header:
     groups: U32
     """tmo_group[n_groups]"""
     cores: U32 = 0
-    """This is the offset of a tmo_cores, or 0 if the program is for one core."""
+    """The field is the offset of a tmo_cores, or 0 if the program is for one core."""
     state: U32 = 0
     """The state, which outlives a run, has this many bytes. A program without a state has 0."""
     rolling_buffers: U32 = 0
-    """This is the offset of a tmo_rolling_buffer[] whose last buffer has the depth 0, or 0 if the program has no state.
+    """The field is the offset of a tmo_rolling_buffer[] whose last buffer has the depth 0, or 0 if the program has no
+    state.
     """
     parts: U32 = 0
     """A bit is set for each TMO_PART_* that the program needs."""
@@ -132,14 +133,14 @@ class ProgramTensor:
     channels: U32
     """A pixel has this many bytes, including all channel groups."""
     depth: Annotated[int, Number("<u2"), Also({"phase": "For a tensor in column windows, this is -end mod advance."})]
-    """The rolling buffer has this number of rows. It equals `height` for a whole tensor."""
+    """The rolling buffer has this number of rows. The number equals `height` for a whole tensor."""
     base: U8 = 0
     """The base is 0 for the workspace and 1 to n_inputs for inputs. Outputs, state and slow memory have the next
     numbers. Other values are TMO_PROGRAM_BASE and TMO_LINK_BASE.
     """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
-    """This is the offset of tmo_column_window[n_column_windows], whose first element has the first rows of a stripe, or
-    0 without column windows.
+    """The field is the offset of tmo_column_window[n_column_windows], whose first element has the first rows of a
+    stripe, or 0 without column windows.
     """
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
     """Outputs in a tiled group, and inputs of its iterative operators, have stripes. Other tensors have None."""
@@ -165,7 +166,7 @@ class ProgramTensor:
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
     """This record moves `count` runs of `bytes` bytes for a COPY. Run i goes to byte target + i * target_step of output
-    row y. It comes from byte source + (y + shift) % period * phase_step + i * source_step of an input row. In an
+    row y. Run i comes from byte source + (y + shift) % period * phase_step + i * source_step of an input row. In an
     iterative operator, y is the input row, and the output has one row. The term with phase_step is then added to the
     target instead of the source.
     """
@@ -187,7 +188,7 @@ class MoveRecord:
 
 @dataclass(frozen=True, slots=True)
 class CopyRecord:
-    """This record describes how a COPY makes an output row. It is followed by n_moves records of tmo_move."""
+    """This record describes how a COPY makes an output row. A tmo_copy is followed by n_moves records of tmo_move."""
 
     moves: Annotated[tuple[MoveRecord, ...], Follows(MoveRecord)]
     fills: Annotated[bool, Number("u1")]
@@ -256,9 +257,9 @@ class ProgramOp:
     kind: Annotated[Kind, Number("u1")]
     """tmo_op_kind"""
     inputs: Annotated[tuple[int, ...], Number("<u2", MAX_INPUTS, "input")]
-    """These are the indices of the operands' tensors."""
+    """The field has the indices of the operands' tensors."""
     output: U16
-    """This is the index of the output's tensor."""
+    """The field is the index of the output's tensor."""
     input_zero_points: Annotated[tuple[int, ...], Number("i1", MAX_INPUTS, "input_zero_point")]
     output_zero_point: I8
     window: Annotated[Window, Inline(Window)] = UNIT
@@ -276,7 +277,7 @@ class ProgramOp:
     param: Annotated[int, Number("<i4"), Cases(PARAMETERS)] = 0
     """The meaning of this parameter depends on the kind."""
     weights: Annotated[NDArray[np.int8] | None, ArrayOffset("i1"), Also(TABLE)] = field(default=None, compare=False)
-    """The weights begin at this offset. They are int8_t[], or float[] for float32 kinds."""
+    """The weights begin at this offset. Weights are int8_t[], or float[] for float32 kinds."""
     message: Annotated[Message | None, TableOffset(Message), Over("weights")] = None
     """SEND and RECEIVE have the offset of a tmo_message."""
     copy: Annotated[CopyRecord | None, TableOffset(CopyRecord), Over("weights")] = None
@@ -284,19 +285,19 @@ class ProgramOp:
     copied: Annotated[CopiedWeights | None, TableOffset(CopiedWeights), Over("weights")] = None
     """Operators with TMO_FLAG_COPIES have the offset of a tmo_copied."""
     bias: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Also(CURVE)] = field(default=None, compare=False)
-    """This is the offset of the biases, or 0 without biases. They are int32_t[channels], for int16 int64_t[channels /
-    2], and for float32 float[channels / 4].
+    """The field is the offset of the biases, or 0 without biases. Biases are int32_t[channels], for int16
+    int64_t[channels / 2], and for float32 float[channels / 4].
     """
     scales: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Over("bias")] = field(default=None, compare=False)
     """Packed operators have the offset of biases and scales in the packing's layout, unless these are among the
     weights.
     """
     multipliers: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4")] = field(default=None, compare=False)
-    """This is the offset of the multipliers, an int32_t[]. ADD and similar kinds have the inputs' multipliers in order,
-    and then the output's multiplier.
+    """The field is the offset of the multipliers, an int32_t[]. ADD and similar kinds have the inputs' multipliers in
+    order, and then the output's multiplier.
     """
     shifts: Annotated[NDArray[np.int8] | None, ArrayOffset("i1")] = field(default=None, compare=False)
-    """This is the offset of the shifts, an int8_t[]. Positive shifts shift left."""
+    """The field is the offset of the shifts, an int8_t[]. Positive shifts shift left."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH)] = 0
     """An iterative operator has an int32_t[width * channels] at this offset in the workspace, a multiple of 4. An
     operator that sums channel groups has an int32_t[width * channels] for each row of the highest stripe.
@@ -306,7 +307,7 @@ class ProgramOp:
     group_channels: U16 = 0
     """Each channel group has this number of channels, except the last one, which may have fewer."""
     access: Annotated[tuple[Access, ...], TableOffset(Access)] = ()
-    """This is the offset of a tmo_access[n_inputs], or 0 if a window determines the rows that are read."""
+    """The field is the offset of a tmo_access[n_inputs], or 0 if a window determines the rows that are read."""
 
     C_ORDER: ClassVar[str] = (
         "kind flags input_zero_point output_zero_point act_min act_max n_inputs input output tile kernel_h kernel_w "
@@ -371,8 +372,8 @@ class ProgramRollingBuffer:
     window is full returns TMO_WAIT.
     """
     key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
-    """The key is a number of at least 1 that is derived from the program. It lets a run reject the state of another
-    program.
+    """The key is a number of at least 1 that is derived from the program. The key lets a run reject the state of
+    another program.
     """
 
 
@@ -383,11 +384,11 @@ class ProgramGroup:
     first_op: U16
     n_ops: U16
     counters: U32
-    """The counters are at this offset in the workspace, a multiple of 2. They are a uint16_t[n_ops] with the next row
-    of each operator, or in a tiled group a tmo_unit[n_ops].
+    """The counters are at this offset in the workspace, a multiple of 2. The counters are a uint16_t[n_ops] with the
+    next row of each operator, or in a tiled group a tmo_unit[n_ops].
     """
     loops: Annotated[Loops, ArrayOffset("u1", loop_codes, loops_at)]
-    """This is the offset of the codes of the loops, as TMO_LOOP_*."""
+    """The field is the offset of the codes of the loops, as TMO_LOOP_*."""
     stripes: U16 = 0
     """The group has this number of stripes, or 0 if it runs row by row."""
 
@@ -453,8 +454,8 @@ class ProgramCores:
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run."""
     alone: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """This is the offset of a bit for each iteration, which is set if core 0 computes the whole iteration. It is 0 if
-    no bit is set.
+    """The field is the offset of a bit for each iteration, which is set if core 0 computes the whole iteration. It is 0
+    if no bit is set.
     """
     counters: U32
     """The counters of core 1 begin this many bytes after those of core 0."""

@@ -21,7 +21,7 @@ from tflm_memopt.format.limits import (
 
 
 class Packing(enum.IntEnum):
-    """A packing is a layout of an operator's constants. Its C name is TMO_PACKING_*."""
+    """A packing is a layout of an operator's constants. The C name of a packing is TMO_PACKING_*."""
 
     NONE = 0
     DSP_CONV = 1

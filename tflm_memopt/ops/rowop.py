@@ -133,8 +133,8 @@ class Access:
     div: U16 = 1
     extent: U16 = 1
     table: Annotated[tuple[int, ...] | None, ArrayOffset("<u2")] = None
-    """This is the offset of a uint16_t for each output row, or 0 if there is no table. TMO_NONE stands for iterations
-    that read no row.
+    """The field is the offset of a uint16_t for each output row, or 0 if there is no table. TMO_NONE stands for
+    iterations that read no row.
     """
 
     def first(self, y: Ints, height: int) -> Ints:
@@ -222,7 +222,7 @@ class Message:
     identity: U32
     """All programs of one split model have the same identity, and other programs have other identities."""
     step: U16
-    """This is the number of the tensor among all tensors that devices send."""
+    """The step is the number of the tensor among all tensors that devices send."""
     sender: Annotated[int, Number("u1", 1, "from")]
     receiver: Annotated[int, Number("u1", 1, "to")]
 

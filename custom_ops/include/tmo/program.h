@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This header describes programs, which the converter writes and tmo_run() executes in place. Written by scripts/program_format.py.
  *
- * A program is little-endian and begins at a multiple of 16. It has a header, then tables of tensors, operators and groups, and then constants.
- * Offsets of tables and constants count bytes from the start of the program, and 0 means that there is none. docs/program-format.md draws the records
- * and says what each kind of operator computes. */
+ * A program is little-endian and begins at a multiple of 16. A program has a header, then tables of tensors, operators and groups, and then
+ * constants. Offsets of tables and constants count bytes from the start of the program, and 0 means that there is none. docs/program-format.md draws
+ * the records and says what each kind of operator computes. */
 #ifndef TMO_PROGRAM_H_
 #define TMO_PROGRAM_H_
 
@@ -25,7 +25,7 @@
 #define TMO_MAX_SHIFT 30 /* An int32 sum is shifted left by at most this many bits. */
 #define TMO_MAX_S16_SHIFT 7 /* An int64 sum is shifted left by at most this many bits. Rescaling it drops the lowest 15 - shift bits. */
 #define TMO_MAX_SUM_BYTES 4 /* A sum of SUMS or ADD_SUMS has at most this many bytes. */
-#define TMO_INDEX_BYTES 4 /* An int32 index has this many bytes. It is stored as a pixel with this many one-byte channels. */
+#define TMO_INDEX_BYTES 4 /* An int32 index has this many bytes. An int32 index is stored as a pixel with this many one-byte channels. */
 #define TMO_TABLE_BYTES 256 /* The table of LOOKUP has this many bytes: one for each int8 value. */
 #define TMO_CURVE_WORDS 128 /* The curve of an LSTM is a uint16_t[256], which takes this many 32-bit words. */
 #define TMO_LSTM_SCALES 12 /* An LSTM has this many multipliers, and equally many shifts. */
@@ -62,7 +62,7 @@ enum {
   TMO_TARGET_ESP = 4, /* This family has Espressif's chips, of which ESP32-S3 and P4 run ESP-NN's vector kernels. */
 };
 
-/* A packing is a layout of an operator's constants. Its C name is TMO_PACKING_*. */
+/* A packing is a layout of an operator's constants. The C name of a packing is TMO_PACKING_*. */
 enum {
   TMO_PACKING_NONE = 0,
   TMO_PACKING_DSP_CONV = 1, /* An int16 256 * B + A holds the weights of two output channels A and B, for the instruction SMLAD. */
@@ -108,11 +108,11 @@ enum {
  * codes are little-endian. */
 enum {
   TMO_LOOP_NEAR = 0xfc,
-  TMO_LOOP_FAR = 0xfc, /* This code runs an operator, whose number follows as a uint16_t. */
-  /* This code skips some stripes of an operator, and then runs it. The operator's number and the number of stripes follow as two uint16_t. */
+  TMO_LOOP_FAR = 0xfc, /* This loop code runs an operator, whose number follows as a uint16_t. */
+  /* This loop code skips some stripes of an operator, and then runs it. The operator's number and the number of stripes follow as two uint16_t. */
   TMO_LOOP_SKIP = 0xfd,
-  TMO_LOOP_REPEAT = 0xfe, /* This code repeats all codes up to the matching END. The number of repetitions, at least 1, follows as a uint16_t. */
-  TMO_LOOP_END = 0xff, /* This code ends a loop, or the group. */
+  TMO_LOOP_REPEAT = 0xfe, /* This loop code repeats all codes up to the matching END. The number of repetitions, at least 1, follows as a uint16_t. */
+  TMO_LOOP_END = 0xff, /* This loop code ends a loop, or the group. */
 };
 
 /* These codes say how two cores share an operator's iterations. */
@@ -198,39 +198,41 @@ enum {
 /* These are the optional parts of the library, numbered by their bits in parts. lower/parts.py determines the parts that a program needs. Parts named
  * DSP_* are packed kernels for the DSP extension. */
 enum {
-  TMO_PART_TILES = 0, /* This part runs tiled groups. */
+  TMO_PART_TILES = 0, /* This part of the library runs tiled groups. */
   TMO_PART_CHANNEL_GROUPS = 1,
   TMO_PART_ITERATIVE = 2, /* TMO_FLAG_ITERATIVE. */
   TMO_PART_STREAM = 3, /* TMO_INPUT_STREAM. */
   TMO_PART_EXTERNAL = 4, /* TMO_INPUT_EXTERNAL. */
-  TMO_PART_REVERSED = 5, /* This part supports tensors whose rows or pixels are reversed. */
-  TMO_PART_TAPS = 6, /* This part runs depthwise convolutions for Helium for which tmo_mve_has_nine() is false. */
-  TMO_PART_STATE = 7, /* This part supports a state, which holds rows that outlive a run. */
+  TMO_PART_REVERSED = 5, /* This part of the library supports tensors whose rows or pixels are reversed. */
+  TMO_PART_TAPS = 6, /* This part of the library runs depthwise convolutions for Helium for which tmo_mve_has_nine() is false. */
+  TMO_PART_STATE = 7, /* This part of the library supports a state, which holds rows that outlive a run. */
   TMO_PART_LINK = 8, /* TMO_INPUT_LINK. */
   TMO_PART_NIBBLES = 9, /* TMO_FLAG_NIBBLES. */
-  TMO_PART_PIXELS = 10, /* This part computes single pixels faster than the general code. */
-  /* On the DSP extension, this part runs CONV with windows that are neither read in place nor gathered. Other cores always have this code. */
+  TMO_PART_PIXELS = 10, /* This part of the library computes single pixels faster than the general code. */
+  /* On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor gathered. Other cores always have this
+   * code. */
   TMO_PART_CONV_SUMS = 11,
-  /* On the DSP extension, this part runs CONV with windows of scattered bytes that are neither read in place nor gathered. */
+  /* On the DSP extension, this part of the library runs CONV with windows of scattered bytes that are neither read in place nor gathered. */
   TMO_PART_CONV_STEPS = 12,
-  TMO_PART_DEPTHWISE_SUMS = 13, /* On the DSP extension, this part runs DEPTHWISE that needs more than one pass. Other cores always have this code. */
-  TMO_PART_DEPTHWISE_REPEATED = 14, /* This part runs DEPTHWISE with several output channels for each input channel. */
-  TMO_PART_DSP_PAIRS_1 = 15, /* This part runs convolutions that compute one pixel at a time. */
+  /* On the DSP extension, this part of the library runs DEPTHWISE that needs more than one pass. Other cores always have this code. */
+  TMO_PART_DEPTHWISE_SUMS = 13,
+  TMO_PART_DEPTHWISE_REPEATED = 14, /* This part of the library runs DEPTHWISE with several output channels for each input channel. */
+  TMO_PART_DSP_PAIRS_1 = 15, /* This part of the library runs convolutions that compute one pixel at a time. */
   TMO_PART_DSP_PAIRS_2 = 16,
   TMO_PART_DSP_PAIRS_3 = 17,
   TMO_PART_DSP_PAIRS_4 = 18,
-  TMO_PART_DSP_DIRECT = 19, /* This part runs convolutions that read a single pixel in place. */
-  TMO_PART_DSP_CLIPPED = 20, /* This part computes four windows at once if some of them extend beyond the input. */
-  /* This part runs convolutions in tiled groups, and convolutions whose windows have long rows and extend beyond the input. */
+  TMO_PART_DSP_DIRECT = 19, /* This part of the library runs convolutions that read a single pixel in place. */
+  TMO_PART_DSP_CLIPPED = 20, /* This part of the library computes four windows at once if some of them extend beyond the input. */
+  /* This part of the library runs convolutions in tiled groups, and convolutions whose windows have long rows and extend beyond the input. */
   TMO_PART_DSP_GATHER = 21,
-  TMO_PART_DSP_3X3 = 22, /* This part runs depthwise convolutions with windows of 3x3 pixels in blocks of six output pixels. */
-  TMO_PART_DSP_NINE = 23, /* This part runs depthwise convolutions with windows of nine pixels that are not 3x3. */
-  TMO_PART_DSP_TAPS = 24, /* This part runs all depthwise convolutions that no other part runs. */
+  TMO_PART_DSP_3X3 = 22, /* This part of the library runs depthwise convolutions with windows of 3x3 pixels in blocks of six output pixels. */
+  TMO_PART_DSP_NINE = 23, /* This part of the library runs depthwise convolutions with windows of nine pixels that are not 3x3. */
+  TMO_PART_DSP_TAPS = 24, /* This part of the library runs all depthwise convolutions that no other part runs. */
   TMO_PART_COPIES = 25, /* TMO_FLAG_COPIES. */
   TMO_PART_DSP_PAIRS_5 = 26,
-  TMO_PART_AT_ONCE = 27, /* This part computes consecutive iterations of one pixel each in one call of a kernel. */
-  TMO_PART_TWO_ROWS = 28, /* This part computes two consecutive rows in one call of a kernel. */
-  TMO_PART_FEW_PIXELS = 29, /* On the DSP extension, this part computes tiles of several pixels faster than the general code. */
+  TMO_PART_AT_ONCE = 27, /* This part of the library computes consecutive iterations of one pixel each in one call of a kernel. */
+  TMO_PART_TWO_ROWS = 28, /* This part of the library computes two consecutive rows in one call of a kernel. */
+  TMO_PART_FEW_PIXELS = 29, /* On the DSP extension, this part of the library computes tiles of several pixels faster than the general code. */
 };
 
 typedef enum {
@@ -249,13 +251,14 @@ typedef struct {
   uint32_t workspace; /* The workspace has this many bytes. */
   uint16_t n_inputs, n_outputs, n_tensors, n_ops, n_groups;
   uint8_t input; /* The field input says where input 0 is, as TMO_INPUT_*. */
-  uint8_t pools; /* This number of tmo_pool records, which is 0 or 1, follows the header. */
+  uint8_t pools; /* The header is followed by this number of tmo_pool records, which is 0 or 1. */
   uint32_t tensors; /* tmo_tensor[n_tensors] */
   uint32_t ops; /* tmo_op[n_ops] */
   uint32_t groups; /* tmo_group[n_groups] */
-  uint32_t cores; /* This is the offset of a tmo_cores, or 0 if the program is for one core. */
+  uint32_t cores; /* The field is the offset of a tmo_cores, or 0 if the program is for one core. */
   uint32_t state; /* The state, which outlives a run, has this many bytes. A program without a state has 0. */
-  uint32_t rolling_buffers; /* This is the offset of a tmo_rolling_buffer[] whose last buffer has the depth 0, or 0 if the program has no state. */
+  /* The field is the offset of a tmo_rolling_buffer[] whose last buffer has the depth 0, or 0 if the program has no state. */
+  uint32_t rolling_buffers;
   uint32_t parts; /* A bit is set for each TMO_PART_* that the program needs. */
 } tmo_header;
 
@@ -281,7 +284,7 @@ typedef struct {
   uint8_t fill; /* All bytes of the rolling buffer have this value after a reset. */
   /* If this is 1, the record counts runs of a sliding window and has no rows. A run that ends before the sliding window is full returns TMO_WAIT. */
   uint8_t window;
-  uint16_t key; /* The key is a number of at least 1 that is derived from the program. It lets a run reject the state of another program. */
+  uint16_t key; /* The key is a number of at least 1 that is derived from the program. The key lets a run reject the state of another program. */
 } tmo_rolling_buffer;
 
 /* This record describes the place of a tensor. Row y is at base + offset + (y % depth) * width * channels, or in column windows. */
@@ -294,7 +297,7 @@ typedef struct {
   uint16_t width;
   uint16_t height; /* The whole tensor has this number of rows. */
   union {
-    uint16_t depth; /* The rolling buffer has this number of rows. It equals height for a whole tensor. */
+    uint16_t depth; /* The rolling buffer has this number of rows. The number equals height for a whole tensor. */
     uint16_t phase; /* For a tensor in column windows, this is -end mod advance. */
   };
   /* The base is 0 for the workspace and 1 to n_inputs for inputs. Outputs, state and slow memory have the next numbers. Other values are
@@ -302,7 +305,8 @@ typedef struct {
   uint8_t base;
   /* The field layout gives the order of the tensor's rows in memory, as TMO_LAYOUT_*. Rolling buffers and column windows always have HWC. */
   uint8_t layout;
-  /* This is the offset of tmo_column_window[n_column_windows], whose first element has the first rows of a stripe, or 0 without column windows. */
+  /* The field is the offset of tmo_column_window[n_column_windows], whose first element has the first rows of a stripe, or 0 without column windows.
+   * */
   uint32_t column_windows;
   uint16_t n_column_windows;
   uint16_t advance; /* In a tiled group, each stripe begins this number of rows after the stripe before it. */
@@ -328,26 +332,26 @@ typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
   uint8_t reserved_10[2];
-  /* This is the offset of a uint16_t for each output row, or 0 if there is no table. TMO_NONE stands for iterations that read no row. */
+  /* The field is the offset of a uint16_t for each output row, or 0 if there is no table. TMO_NONE stands for iterations that read no row. */
   uint32_t table;
 } tmo_access;
 
 /* This record names a tensor that one device sends to another. */
 typedef struct {
   uint32_t identity; /* All programs of one split model have the same identity, and other programs have other identities. */
-  uint16_t step; /* This is the number of the tensor among all tensors that devices send. */
+  uint16_t step; /* The step is the number of the tensor among all tensors that devices send. */
   uint8_t from, to;
 } tmo_message;
 
-/* This record describes how a COPY makes an output row. It is followed by n_moves records of tmo_move. */
+/* This record describes how a COPY makes an output row. A tmo_copy is followed by n_moves records of tmo_move. */
 typedef struct {
   uint16_t n_moves;
   uint8_t fills; /* If this is 1, the output row is filled with fill before the moves. */
   int8_t fill;
 } tmo_copy;
 
-/* This record moves count runs of bytes bytes for a COPY. Run i goes to byte target + i * target_step of output row y. It comes from byte source + (y
- * + shift) % period * phase_step + i * source_step of an input row. In an iterative operator, y is the input row, and the output has one row. The
+/* This record moves count runs of bytes bytes for a COPY. Run i goes to byte target + i * target_step of output row y. Run i comes from byte source +
+ * (y + shift) % period * phase_step + i * source_step of an input row. In an iterative operator, y is the input row, and the output has one row. The
  * term with phase_step is then added to the target instead of the source. */
 typedef struct {
   uint16_t row; /* The move reads this one of all rows that the iteration reads, counted from the rows of operand 0. A missing row moves nothing. */
@@ -373,8 +377,8 @@ typedef struct {
   int8_t act_min; /* Values of the output are limited to the range from act_min to act_max. */
   int8_t act_max; /* Values of the output are limited to the range from act_min to act_max. */
   uint8_t n_inputs;
-  uint16_t input[4]; /* These are the indices of the operands' tensors. */
-  uint16_t output; /* This is the index of the output's tensor. */
+  uint16_t input[4]; /* The field has the indices of the operands' tensors. */
+  uint16_t output; /* The field is the index of the output's tensor. */
   uint16_t tile; /* An iteration in a tiled group computes this number of columns, or a whole row if it is 0. */
   uint16_t kernel_h, kernel_w;
   union {
@@ -412,23 +416,23 @@ typedef struct {
     int32_t at_once; /* TMO_PACKING_DSP_* computes this number of pixels or rows at once. 1: the scratch holds wide tiles. */
   };
   union {
-    uint32_t weights; /* The weights begin at this offset. They are int8_t[], or float[] for float32 kinds. */
+    uint32_t weights; /* The weights begin at this offset. Weights are int8_t[], or float[] for float32 kinds. */
     uint32_t table; /* LOOKUP has the offset of an int8_t[TMO_TABLE_BYTES], and GATHER of an int8_t[table_rows][channels]. */
     uint32_t message; /* SEND and RECEIVE have the offset of a tmo_message. */
     uint32_t copy; /* COPY has the offset of a tmo_copy. */
     uint32_t copied; /* Operators with TMO_FLAG_COPIES have the offset of a tmo_copied. */
   };
   union {
-    /* This is the offset of the biases, or 0 without biases. They are int32_t[channels], for int16 int64_t[channels / 2], and for float32
+    /* The field is the offset of the biases, or 0 without biases. Biases are int32_t[channels], for int16 int64_t[channels / 2], and for float32
      * float[channels / 4]. */
     uint32_t bias;
     uint32_t curve; /* LSTM has the offset of a uint16_t[256], which the biases follow as int32_t[channels][8]. */
     uint32_t scales; /* Packed operators have the offset of biases and scales in the packing's layout, unless these are among the weights. */
   };
-  /* This is the offset of the multipliers, an int32_t[]. ADD and similar kinds have the inputs' multipliers in order, and then the output's
+  /* The field is the offset of the multipliers, an int32_t[]. ADD and similar kinds have the inputs' multipliers in order, and then the output's
    * multiplier. */
   uint32_t multipliers;
-  uint32_t shifts; /* This is the offset of the shifts, an int8_t[]. Positive shifts shift left. */
+  uint32_t shifts; /* The field is the offset of the shifts, an int8_t[]. Positive shifts shift left. */
   union {
     /* An iterative operator has an int32_t[width * channels] at this offset in the workspace, a multiple of 4. An operator that sums channel groups
      * has an int32_t[width * channels] for each row of the highest stripe. */
@@ -437,18 +441,18 @@ typedef struct {
   };
   uint16_t channel_groups; /* The operator has this number of channel groups in a tiled group. 0 and 1 mean that it has none. */
   uint16_t group_channels; /* Each channel group has this number of channels, except the last one, which may have fewer. */
-  uint32_t access; /* This is the offset of a tmo_access[n_inputs], or 0 if a window determines the rows that are read. */
+  uint32_t access; /* The field is the offset of a tmo_access[n_inputs], or 0 if a window determines the rows that are read. */
 } tmo_op;
 
 /* The loops of a group interleave the iterations of operators [first_op, first_op + n_ops). */
 typedef struct {
   uint16_t first_op, n_ops;
-  /* The counters are at this offset in the workspace, a multiple of 2. They are a uint16_t[n_ops] with the next row of each operator, or in a tiled
-   * group a tmo_unit[n_ops]. */
+  /* The counters are at this offset in the workspace, a multiple of 2. The counters are a uint16_t[n_ops] with the next row of each operator, or in a
+   * tiled group a tmo_unit[n_ops]. */
   uint32_t counters;
   uint16_t stripes; /* The group has this number of stripes, or 0 if it runs row by row. */
   uint8_t reserved_10[2];
-  uint32_t loops; /* This is the offset of the codes of the loops, as TMO_LOOP_*. */
+  uint32_t loops; /* The field is the offset of the codes of the loops, as TMO_LOOP_*. */
 } tmo_group;
 
 /* This record says which part of the output an operator in a tiled group computes next. */
@@ -473,7 +477,8 @@ typedef struct {
   uint32_t shares; /* tmo_share[n_ops] */
   uint32_t barriers; /* Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run. */
   uint32_t n_barriers; /* The run has this number of barriers. */
-  uint32_t alone; /* This is the offset of a bit for each iteration, which is set if core 0 computes the whole iteration. It is 0 if no bit is set. */
+  /* The field is the offset of a bit for each iteration, which is set if core 0 computes the whole iteration. It is 0 if no bit is set. */
+  uint32_t alone;
   uint32_t counters; /* The counters of core 1 begin this many bytes after those of core 0. */
 } tmo_cores;
 

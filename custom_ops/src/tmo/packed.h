@@ -197,7 +197,7 @@ TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *ro
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* computes one pixel, if tmo_packed_direct() holds */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
 
-/* All arguments of tmo_mve_conv except pixels and weights. */
+/* A tmo_mve_job has all arguments of a tmo_mve_conv except pixels and weights. */
 typedef struct {
   const int32_t *scales;
   int8_t *out;   /* address of the first pixel's outputs; those of pixel p are at out + p * step */
@@ -417,7 +417,7 @@ typedef struct {
   const int8_t *missing; /* pixel that is used for pixels outside the row */
   uint32_t width;        /* width of the row in pixels */
   uint32_t stride;
-  uint32_t inside;       /* windows that begin before this input column have all taps; 0 if a row does not exist */
+  uint32_t inside;       /* windows that begin before this input column have all taps; the field is 0 if a row of the window does not exist */
   uint32_t apart;        /* bytes from the end of a tap's last vector to the same tap of the next window, modulo 2^32 */
   const int8_t *constants;
   uint32_t first;        /* number of channels in whole vectors of sixteen, or all channels if they are less than sixteen */
