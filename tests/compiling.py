@@ -64,8 +64,8 @@ def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path
 
 def _object(command: list[str], source: Path, folder: Path) -> Path:
     made = folder / f"{source.stem}.o"
-    # TFLM's headers take half a second to preprocess. The option -MD lists the headers that were read, for ccache. The
-    # TFLM's headers fill 400 MB, which GCC's garbage collector would traverse many times.
+    # The option -MD lists the headers that were read, for ccache, because TFLM's headers take long to preprocess.
+    # GCC collects no garbage, because TFLM's headers fill 400 MB.
     large = ["-MD", "--param=ggc-min-heapsize=600000"] if "++" in command[0] else []
     whole = [*command, *large, "-c", str(source), "-o", str(made)]
     run(*whole, cwd=folder)

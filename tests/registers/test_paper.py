@@ -131,7 +131,6 @@ def test_table_6_1(row: tuple[str, str, str]) -> None:
     assert len(re.findall(r"REG_(?:READ|WRITE)32\(", code)) == accesses
     assert len(re.findall(r"<<|>>", code)) == shifts
     # The generated code masks written and returned values.
-    # fields.
     assert len(re.findall(r" & ", code)) == masks + 2 * (op == "write")
 
 

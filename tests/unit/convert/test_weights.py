@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -13,16 +13,11 @@ import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert.request import request
 from tflm_memopt.errors import PlanError, UsageError
-from tflm_memopt.lower.program import CopiedWeights, Program
-from tflm_memopt.lower.rewrite import programs
-from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.lower.traffic import BytesMoved
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Plan, Role, Sharing
 from tflm_memopt.results import Optimized
-from tflm_memopt.runtime import host
 
 
 @pytest.fixture(scope="module")
@@ -117,39 +112,3 @@ def test_the_checker_replays_copies(network: bytes) -> None:
     short = tuple(replace(b, nbytes=b.nbytes - 1) if i == at else b for i, b in enumerate(plan.buffers))
     with pytest.raises(PlanError, match="bytes of weights"):
         made.of(replace(plan, buffers=short))
-
-
-def damaged(change: Callable[[CopiedWeights], CopiedWeights]) -> Callable[[Program], Program]:
-    def change_first(program: Program) -> Program:
-        at = next(i for i, op in enumerate(program.ops) if op.copied)
-        op = program.ops[at]
-        assert op.copied
-        ops = (*program.ops[:at], replace(op, copied=change(op.copied)), *program.ops[at + 1 :])
-        return replace(program, ops=ops)
-
-    return change_first
-
-
-def depthwise(program: Program) -> Program:
-    """Let a depthwise convolution copy its weights."""
-    copied = next(op.copied for op in program.ops if op.copied)
-    ops = (replace(op, copied=copied, weights=None) if op.kind is Kind.DEPTHWISE else op for op in program.ops)
-    return replace(program, ops=tuple(ops))
-
-
-DAMAGED = {
-    "outside of the workspace": damaged(lambda c: replace(c, place=c.place + (1 << 20))),
-    "misaligned": damaged(lambda c: replace(c, place=c.place - 8)),
-    "too short": damaged(lambda c: replace(c, weights=c.weights[:-1])),
-    "not a convolution": depthwise,
-}
-
-
-@pytest.mark.parametrize("change", DAMAGED.values(), ids=DAMAGED)
-def test_the_executor_refuses(network: bytes, change: Callable[[Program], Program]) -> None:
-    graph = read(tflm_memopt.optimize(network, weights="ram").model).graph
-    (data,) = programs(graph)
-    sizes = [[graph.tensors[t].nbytes for t in tensors] for tensors in (graph.inputs, graph.outputs)]
-    assert pack(unpack(data)) == data
-    assert host.check(data, *sizes) is host.Status.OK
-    assert host.check(pack(change(unpack(data))), *sizes) is host.Status.OP

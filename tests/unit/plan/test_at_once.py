@@ -65,24 +65,6 @@ def test_more_bytes_let_more_pixels_be_computed_at_once(seed: int) -> None:
     check(more, graph)
 
 
-def five_wide() -> bytes:
-    net = Net(3)
-    y = net.conv2d(net.input((1, 49, 10, 1)), 16, kernel=(10, 4), stride=(2, 2))
-    for _ in range(3):
-        y = net.conv2d(net.depthwise_conv2d(y, kernel=(3, 3)), 16, kernel=(1, 1))
-    return net.model(y)
-
-
-def test_two_rows_are_only_for_their_kernels() -> None:
-    net = Net(1)
-    x = net.input((1, 12, 5, 8))
-    for y in (net.conv2d(x, 8, kernel=(3, 3), stride=(1, 2)), net.depthwise_conv2d(x, kernel=(3, 3), stride=(2, 2))):
-        found = planned(net.model(y), replace(OPTIONS, tiles=None))
-        assert "cannot compute 2 iterations at once" in refusal(found, 0, 2)
-    five = planned(five_wide(), replace(OPTIONS, tiles=None, wide=True, two_rows=True, reverse=False))
-    assert "cannot compute 3 iterations at once" in refusal(five, 0, 3)
-
-
 def refusal(found: Planned, number: int, most: int) -> str:
     """Return the checker's error if an operator of the first group computes `most` iterations at once."""
     group = found.plan.steps[0]

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 from models import Affine, Net
 
-from tflm_memopt.model.interface import Change, Changes, Format
 from tflm_memopt.model.reader import read
 from tflm_memopt.rewrite.int8_io import Int8Interface, int8_io
 
@@ -16,25 +15,6 @@ Q: Affine = (0.5, -4)
 
 def applied(net: Net, *outputs: int) -> Int8Interface:
     return int8_io(read(net.model(*outputs)).graph)
-
-
-def test_float_at_both_ends() -> None:
-    net = Net()
-    image = net.input((1, 4), None, dtype="FLOAT32", name="image")
-    q = net.unary("QUANTIZE", image, out=Q)
-    scores = net.unary("RELU", q, out=(0.25, 3))
-    out = net.unary("DEQUANTIZE", scores, dtype="FLOAT32", out=None)
-    result = applied(net, out)
-    assert [op.type for op in result.graph.ops] == ["RELU"]
-    assert [op.index for op in result.graph.ops] == [1]
-    assert (result.graph.inputs, result.graph.outputs) == ((q,), (scores,))
-    assert result.replaced == {image: q, out: scores}
-    assert (result.graph.tensors[q].name, result.graph.tensors[image].name) == ("image", "image_float32")
-    assert result.changes == Changes(
-        (Change(0, "image", Format("FLOAT32"), Format("INT8", 0.5, -4)),),
-        (Change(0, "t3", Format("FLOAT32"), Format("INT8", 0.25, 3)),),
-    )
-    assert not result.refusals
 
 
 def _two_readers(net: Net) -> tuple[int, ...]:
