@@ -25,7 +25,7 @@ typedef struct {
   const void *source; /* all rows of a streamed input, which are pushed io_bytes[0] bytes at a time, or the tmo_source of an external input, or NULL */
 } tmo_arena;
 
-/* After a violation, `byte` is the arena offset of the first wrongly written byte. It is negative if the byte precedes the arena. */
+/* After a violation, `byte` is the arena offset of the first wrongly written byte. A negative `byte` precedes the arena. */
 typedef struct {
   uint32_t iterations; /* completed iterations */
   uint32_t op;
@@ -33,8 +33,8 @@ typedef struct {
   int32_t byte;
 } tmo_guard_report;
 
-/* Runs one inference in the arena. Returns a tmo_status, TMO_GUARD_VIOLATION or TMO_GUARD_MEMORY. It returns TMO_ERROR_IO if a range is not inside the
- * arena. */
+/* Runs one inference in the arena. Returns a tmo_status, TMO_GUARD_VIOLATION or TMO_GUARD_MEMORY. tmo_run_guarded() returns TMO_ERROR_IO if a range
+ * is not inside the arena. */
 int tmo_run_guarded(const void *program, size_t program_bytes, const tmo_arena *arena, tmo_guard_report *report);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* These functions exchange messages between devices that run one network together. No other part of the library calls the functions of this file.
  *
- * A message is a head and a row of a tensor. The head names the program, the inference, the tensor and the row. Both sides know from their
- * programs which message comes next, so each message is checked against it. A message that is missing, damaged, or from another program ends the
- * run with an error status, and so does a row that does not arrive in time. Repeated and older messages are ignored. An error does not affect the
+ * A message is a head and a row of a tensor. The head names the program, the inference, the tensor and the row. Both sides know from their programs
+ * which message comes next, so each message can be compared with the expected one. A message that is missing, damaged, or from another program ends
+ * the run with an error status, and so does a row that does not arrive in time. Repeated and older messages are ignored. An error does not affect the
  * next inference, which has another number.
  *
  * A tmo_transport carries the bytes to a peer. A message may arrive in several pieces. The links are C11 without allocation and without globals. */

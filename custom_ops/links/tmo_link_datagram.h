@@ -42,11 +42,11 @@ typedef struct {
 
 tmo_transport tmo_datagram_transport(tmo_datagrams *datagrams);
 
-/* Sends all bytes that remain. Returns false while some bytes are not acknowledged. Then call tmo_datagram_done() again. */
+/* Sends all bytes that remain. Returns false while some bytes are not acknowledged. If it returns false, call tmo_datagram_done() again. */
 bool tmo_datagram_done(tmo_datagrams *datagrams);
 
-/* Call tmo_datagram_came() when a frame has arrived from a peer. It copies the frame's bytes. If there is no space, it drops the frame, which
- * ends the inference with an error. The radio's task may call tmo_datagram_came(). */
+/* Call tmo_datagram_came() when a frame has arrived from a peer. tmo_datagram_came() copies the frame's bytes. If there is no space for them, it
+ * drops the frame, which ends the inference with an error. The radio's task may call tmo_datagram_came(). */
 void tmo_datagram_came(tmo_datagrams *datagrams, uint8_t peer, const uint8_t *frame, uint32_t bytes);
 
 /* Call tmo_datagram_sent() when the frame to a peer has arrived or is lost. The radio's task may call tmo_datagram_sent(). */

@@ -14,10 +14,10 @@ extern "C" {
 
 /* The UART link to one peer. Neither read() nor write() may wait. */
 typedef struct {
-  /* read() reads bytes and returns their number. It returns 0 if there are none now, or a negative number if the port is broken. */
+  /* read() reads bytes and returns their number. read() returns 0 if there are no bytes now, or a negative number if the port is broken. */
   int32_t (*read)(void *port, uint8_t *bytes, uint32_t room);
-  /* write() writes bytes and returns the number of bytes accepted. It returns 0 if there is no space now, or a negative number if the port is broken.
-   * */
+  /* write() writes bytes and returns the number of bytes accepted. write() returns 0 if there is no space now, or a negative number if the port is
+   * broken. */
   int32_t (*write)(void *port, const uint8_t *bytes, uint32_t count);
   void *port;
   uint8_t ahead; /* a byte that arrived while the run waited; the field is zero at the start */

@@ -110,8 +110,8 @@ static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t i
   return NULL;
 }
 
-/* Checks an operand of an operator. If the operand is in column windows or channel groups, an earlier operator of the group determines its layout.
- * Otherwise, the tensor's record determines its layout. */
+/* Checks an operand of an operator. If the operand is in column windows or channel groups, an earlier operator of the group determines its layout. In
+ * all other cases, the tensor's record determines the layout. */
 static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t k) {
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= tmo_header_of(c->program)->n_tensors) return false;

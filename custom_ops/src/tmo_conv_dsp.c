@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes packed convolutions for the DSP extension. It gathers the values of a few pixels as int16, and then multiplies them by the
+/* This file computes packed convolutions for the DSP extension. The code gathers the values of a few pixels as int16, and then multiplies them by the
  * weights of pairs of channels. */
 #include <string.h>
 
@@ -104,8 +104,8 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   for (uint32_t i = 0; i < w->count; i += w->columns, to += row) tmo_dsp_widen_taps(w->pixels + i, w->columns, to, k->in_channels);
 }
 
-/* Gathers a pixel from whole rows whose parts under the window are short. It adds padding around the bytes of a row, and then widens all bytes
- * together. */
+/* Gathers a pixel from whole rows whose parts under the window are short. The function adds padding around the bytes of a row, and then widens all
+ * bytes together. */
 static void gather_short(const tmo_kernel *k, const tmo_window *w, const column *c, uint32_t row) {
   const tmo_op *op = k->op;
   const uint32_t left = w->first_column * k->in_channels, taps = w->columns * k->in_channels;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes packed convolutions for Helium. It gathers the bytes of a few pixels, multiplies them by the weights of several channels, and
- * scales the sums. */
+/* This file computes packed convolutions for Helium. The code gathers the bytes of a few pixels, multiplies them by the weights of several channels,
+ * and scales the sums. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -46,7 +46,7 @@ static bool is_near(const tmo_mve_job *job) { return job->step < UINT16_MAX - FO
 
 static tmo_mve_conv *core_of_two(const tmo_mve_job *job) { return tmo_mve_is_relu(job) ? tmo_mve_relu_2 : tmo_mve_conv_2; }
 
-/* Computes two pixels with any number of channels. It discards surplus channels among the last four. */
+/* Computes two pixels with any number of channels. Surplus channels among the last four are computed and discarded. */
 static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   tmo_mve_conv *const core = core_of_two(job);
   const uint32_t fours = job->channels / FOUR * FOUR, left = job->channels - fours;

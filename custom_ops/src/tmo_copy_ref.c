@@ -31,7 +31,7 @@ static void move_bytes(const tmo_move *m, const int8_t *from, int8_t *to) {
 }
 
 /* Copies bytes, as TFLM does in kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. */
-/* An iterative operator moves one input row to its places in the only output row. Its phase_step is a step of the target. */
+/* An iterative operator moves one input row to its places in the only output row. The phase_step of an iterative operator is a step of the target. */
 void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_copy *copy = (const tmo_copy *)(const void *)k->weights;
   const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);

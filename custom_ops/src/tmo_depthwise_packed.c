@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes packed depthwise convolutions. It lists the taps of a window, and then calls code in assembly that computes all channels of a
- * pixel. */
+/* This file computes packed depthwise convolutions. The code lists the taps of a window, and then calls code in assembly that computes all channels
+ * of a pixel. */
 #include <string.h>
 
 #include "tmo/packed.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes operators that are packed for ESP-NN. It gathers the input under a window, and then calls ESP-NN's kernel. In a build without
- * TMO_ESP_NN, and on hosts, twins in C compute the same bits as ESP-NN. */
+/* This file computes operators that are packed for ESP-NN. The code gathers the input under a window, and then calls ESP-NN's kernel. In a build
+ * without TMO_ESP_NN, and on hosts, twins in C compute the same bits as ESP-NN. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -62,8 +62,8 @@ static TMO_ALWAYS_INLINE void copy_word(int8_t *to, const int8_t *from) {
 }
 #endif
 
-/* Copies n bytes, four at a time if both addresses are aligned. It is called for every tap, and a library's memmove() may copy byte by byte. In a
- * damaged program, the bytes may overlap. */
+/* Copies n bytes, four at a time if both addresses are aligned. copy_values() is called for every tap, and a library's memmove() may copy byte by
+ * byte. In a damaged program, the bytes may overlap. */
 static TMO_ALWAYS_INLINE void copy_values(int8_t *to, const int8_t *from, uint32_t n) {
 #if defined(__GNUC__)
   if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0) {

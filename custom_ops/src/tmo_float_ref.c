@@ -138,7 +138,8 @@ static void make_elements(const tmo_kernel *k, const tmo_window *window, int8_t 
   const bool copies_out = bytes == sizeof(int32_t) && !is_aligned(out);
   const uint32_t first = tmo_first_operand(k);
   side x = side_of(k, window, first), other = side_of(k, window, 1 - first);
-  if (tmo_is_kind(k->op, TMO_OP_ARITHMETIC_F32) && make == tmo_leaky_relu_f32) other.copied = !is_aligned(other.at); /* the kernel reads only one element of this operand */
+  /* LEAKY_RELU reads one element of this operand */
+  if (tmo_is_kind(k->op, TMO_OP_ARITHMETIC_F32) && make == tmo_leaky_relu_f32) other.copied = !is_aligned(other.at);
   if (x.pixel == n * x.element && other.pixel == n * other.element) {
     n *= pixels;
     pixels = 1;

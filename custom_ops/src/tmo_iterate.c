@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file runs an iteration. It sets the kernel's arguments and calls the kernel for the rows, tiles or pixels of the iteration. An iteration's
- * result does not depend on the order of iterations. */
+/* This file runs an iteration. The code sets the kernel's arguments and calls the kernel for the rows, tiles or pixels of the iteration. An
+ * iteration's result does not depend on the order of iterations. */
 #include <string.h>
 
 #include "tmo/iterate.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions read the loops of a group. They find the number of iterations, and the position after some iterations. */
+/* These functions read the loops of a group. The functions find the number of iterations, and the position after some iterations. */
 #include "tmo/loops.h"
 
 #include "tmo/check.h"

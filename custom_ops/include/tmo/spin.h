@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These callbacks of a tmo_team (tmo/cores.h) let two cores wait for each other without an operating system. They count in shared memory.
+/* These callbacks of a tmo_team (tmo/cores.h) let two cores wait for each other without an operating system. The callbacks count in shared memory.
  *
  *   static tmo_spin spin;
  *   static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, TMO_OK, NULL};

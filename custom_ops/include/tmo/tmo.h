@@ -45,8 +45,8 @@ const char *tmo_status_text(tmo_status status);
 TMO_LINKAGE tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes);
 
-/* Checks whether this build can run a program that the converter wrote into the same firmware. It tests alignment, version, core, sizes and the
- * availability of kernels, but does not detect damage. */
+/* Checks whether this build can run a program that the converter wrote into the same firmware. tmo_check_build() tests alignment, version, core,
+ * sizes and the availability of kernels, but does not detect damage. */
 TMO_LINKAGE tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
 
 enum {
@@ -54,8 +54,8 @@ enum {
   TMO_FORMAT_UINT8 = 1 /* bytes for an int8 input that are 128 higher than the model's values, such as a camera's brightness if the zero point is -128 */
 };
 
-/* A picture outside the arena, which is io[0] of a program with TMO_INPUT_EXTERNAL. The picture contains the model's input. It consists of rows of
- * pixels, whose channels are adjacent. Every run reads the picture again, so the picture may change between runs. */
+/* A picture outside the arena, which is io[0] of a program with TMO_INPUT_EXTERNAL. The picture contains the model's input. The picture consists of
+ * rows of pixels, whose channels are adjacent. Every run reads the picture again, so the picture may change between runs. */
 typedef struct {
   const void *data; /* first pixel of the whole picture */
   uint32_t bytes;   /* bytes of the whole picture, beyond which nothing is read */

@@ -90,7 +90,7 @@ static inline uint32_t tmo_accumulators(const tmo_op *op, uint32_t bytes) { retu
 /* Whether the operator sends rows to other devices or receives them. */
 static inline bool tmo_is_message(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }
 
-/* Whether the operator's input elements are larger than a byte. Such pixels of an external input are not converted. */
+/* Whether the operator's input elements are larger than a byte. An external input with larger elements is not converted. */
 static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
 
 /* Whether an output channel is a sum over all input channels, so that it can be computed in parts. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This internal header says which parts of the library are compiled. A file that embeds the library (tmo/embed.h) compiles only what its programs
- * need. Otherwise, all kernels and the whole executor are compiled.
+ * need. In other files, all kernels and the whole executor are compiled.
  *
  * TMO_KINDS lists the kinds of operators that are not packed, as KIND(CONV) KIND(ADD) for the parameter KIND. TMO_PACKINGS has a bit for each
- * TMO_PACKING_* of packed operators. TMO_PARTS has a bit for each TMO_PART_* that is compiled. TMO_OWN is 1 to include TMO_OP_OWN. Its kernels are in
- * the application's array TMO_OWN_KERNELS, or the application passes them to tmo_own_use(), which needs the library's only variable.
+ * TMO_PACKING_* of packed operators. TMO_PARTS has a bit for each TMO_PART_* that is compiled. TMO_OWN is 1 to include TMO_OP_OWN. The kernels of
+ * TMO_OP_OWN are in the application's array TMO_OWN_KERNELS, or the application passes them to tmo_own_use(), which needs the library's only
+ * variable.
  *
- * tmo_check_build() rejects programs that need more. */
+ * tmo_check_build() rejects programs that need parts that are not compiled. */
 #ifndef TMO_BUILD_H_
 #define TMO_BUILD_H_
 

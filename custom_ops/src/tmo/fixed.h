@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header has TFLM's fixed point arithmetic, with Q0.31 multipliers and two roundings (TFLITE_SINGLE_ROUNDING off). It also converts float32.
+/* This header has TFLM's fixed point arithmetic, with Q0.31 multipliers and two roundings (TFLITE_SINGLE_ROUNDING off). The header also converts
+ * float32.
  *
  * Intermediate sums and left shifts wrap modulo 2^32, so that no program and no data can cause undefined behaviour. */
 #ifndef TMO_FIXED_H_
@@ -21,7 +22,7 @@ extern "C" {
 #define TMO_WIDE_MULTIPLY 1
 #endif
 
-/* Some cores multiply a signed number by an unsigned number to 64 bits. There, the result is the upper half of the product with the doubled
+/* Some cores multiply a signed number by an unsigned number to 64 bits. On these cores, the result is the upper half of the product with the doubled
  * multiplier. */
 #if defined(TMO_MIXED_MULTIPLY) || (defined(__riscv_mul) && __riscv_xlen == 32)
 #undef TMO_MIXED_MULTIPLY

@@ -4,9 +4,9 @@
  *
  * A call of a kernel computes one output row or pixel, or adds pixels to the sums of one row or pixel. Kernels keep no state, allocate nothing and
  * check nothing, since tmo_check() has verified every length. The output must not overlap the input, with two exceptions. First, some kernels read
- * each element before they write it, from front to back. Their output may begin at or before the start of an operand that is not broadcast. They are
- * LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, kernels with two operands, and kernels whose output elements are not larger than the
- * input's. Second, CONV writes the last byte of a call after it has read all inputs.
+ * each element before they write it, from front to back. The output of these kernels may begin at or before the start of an operand that is not
+ * broadcast. The kernels are LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, kernels with two operands, and kernels whose output elements
+ * are not larger than the input's. Second, CONV writes the last byte of a call after it has read all inputs.
  *
  * Kernels in files *_ref.c run on any core. Kernels in other files run on certain cores, and give the same bits. */
 #ifndef TMO_KERNELS_H_
@@ -193,7 +193,7 @@ static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
 /* Copies the bytes under a window in the order of its weights. to: address for the bytes of the first tap. */
 TMO_LINKAGE void tmo_collect_taps(const tmo_kernel *k, const tmo_window *w, int8_t *to);
 
-/* The bytes under a window. They consist of parts, each of which has runs of bytes with adjacent weights. */
+/* The bytes under a window. The bytes form parts, each of which has runs of bytes with adjacent weights. */
 typedef struct {
   const int8_t *const *at; /* pointer to the first byte of the first run */
   uint16_t stride;         /* number of pointers from the first byte of a run to that of the next run */
@@ -322,8 +322,8 @@ static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, ui
 typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
 TMO_LINKAGE tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 
-/* tmo_output() returns the int8 output for a scaled value, and tmo_channel_output() returns it for a sum of a channel. Both functions are for code
- * whose speed does not matter. */
+/* tmo_output() returns the int8 output for a scaled value, and tmo_channel_output() returns it for a sum of a channel. Both tmo_output() and
+ * tmo_channel_output() are for code whose speed does not matter. */
 TMO_LINKAGE int8_t tmo_output(const tmo_kernel *k, int32_t value);
 TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 

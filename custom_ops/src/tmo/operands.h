@@ -170,7 +170,7 @@ TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixe
   const tmo_tensor *in = f->in.tensor;
   const tmo_taps whole = {0, 1, 0};
   tmo_taps rows;
-  if (has_plain_rows(f->run, in) && (op->flags & (TMO_FLAG_ITERATIVE | TMO_FLAG_SUMS)) == 0) { /* this branch lists the same rows as the other one, with fewer comparisons */
+  if (has_plain_rows(f->run, in) && (op->flags & (TMO_FLAG_ITERATIVE | TMO_FLAG_SUMS)) == 0) { /* this branch lists the same rows with fewer comparisons */
     rows = tmo_clip((int32_t)((uint32_t)f->run->unit.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
     tmo_list_lines(in, f->in.base, rows.start, op->dilation_h, rows.count, 1, 0, pixels);
   } else {

@@ -111,8 +111,8 @@ static inline uint32_t tmo_esp_depthwise_own(const tmo_op *op, uint32_t padded, 
   return 2 * (filters + op->kernel_h * tmo_esp_columns(op, n) * padded) + 64;
 }
 
-/* Returns the bytes of all scratch of an ESP-NN call for n pixels. They are the scratch of ESP-NN itself, some padding, and the input and output of
- * the call. */
+/* Returns the bytes of all scratch of an ESP-NN call for n pixels. This scratch has room for that of ESP-NN itself, for some padding, and for the
+ * input and output of the call. */
 static inline uint32_t tmo_esp_depthwise_bytes(const tmo_op *op, uint32_t padded, uint32_t n) {
   return tmo_esp_depthwise_own(op, padded, n) + (op->kernel_h * tmo_esp_columns(op, n) + n) * padded + 3 * 16;
 }
@@ -241,7 +241,8 @@ TMO_LINKAGE tmo_kernel_s8 tmo_conv_esp_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_esp_columns;
 
 /* tmo_depthwise_esp() computes adjacent output pixels of a DEPTHWISE with TMO_PACKING_ESP_DEPTHWISE, like tmo_depthwise_rvv().
- * tmo_depthwise_esp_row() computes a row from whole input rows with ESP-NN. It returns false if tmo_depthwise_esp() must compute the row. */
+ * tmo_depthwise_esp_row() computes a row from whole input rows with ESP-NN. tmo_depthwise_esp_row() returns false if tmo_depthwise_esp() must compute
+ * the row. */
 TMO_LINKAGE void tmo_depthwise_esp(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 TMO_LINKAGE bool tmo_depthwise_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out);
 
@@ -434,11 +435,12 @@ static inline bool tmo_mve_has_nine(const tmo_op *op) {
   return relu && op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
 }
 
-/* Computes windows of 3x3 taps. It computes one pixel with the taps in `taps`, or job->pixels pixels if `taps` is NULL. */
+/* Computes windows of 3x3 taps. If `taps` is NULL, tmo_mve_depthwise_9() computes job->pixels pixels. Otherwise, it computes one pixel with the taps
+ * in `taps`. */
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS
-/* These functions are generated from descriptions. They compute in C what the functions in assembly compute. */
+/* These functions are generated from descriptions. The functions compute in C what the functions in assembly compute. */
 TMO_LINKAGE void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values,
                         uint32_t pairs, int32_t step);
 TMO_LINKAGE void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first);
