@@ -124,7 +124,7 @@ class BoardFit:
     only_external: bool = False
     """Whether the arena fits only into the board's external RAM."""
     known: bool = True
-    """Whether the arena use of all operators is known. If it is unknown, `ram_left` is an upper bound."""
+    """Whether the arena use of all operators is known, so that `ram_left` is exact instead of an upper bound."""
     runs: bool = True
     """Whether the board's core can run the packed programs."""
     slow_left: int = 0
@@ -177,7 +177,7 @@ def board(name: str) -> Board:
 
 
 def runs(on: Board, packed: Collection[Family]) -> bool:
-    """Return whether a board can run packed programs. All Espressif chips run those for ESP-NN (TMO_RUNS_ESP)."""
+    """Return whether a board can run packed programs. All Espressif chips run programs for ESP-NN (TMO_RUNS_ESP)."""
     own = {Family.ESP} if on.chip.startswith("ESP32") else set()
     return set(packed) <= own | set(TARGETS[on.target].runs)
 
