@@ -33,8 +33,8 @@ AREAS: Mapping[str, tuple[str, str]] = {
     "lower": (
         "tflm_memopt/lower/*.py",
         (
-            "unit/lower unit/convert/test_constants.py unit/emit/test_emit_kernels.py tflm/test_operators.py"
-            " tflm/test_int16.py property/test_random_models.py property/test_input_modes.py"
+            "unit/lower unit/convert/test_constants.py unit/emit/test_emit_kernels.py"
+            " tflm/test_operators.py property/test_random_models.py property/test_input_modes.py"
             " property/test_odd_models.py"
         ),
     ),

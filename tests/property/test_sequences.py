@@ -1,15 +1,30 @@
-"""Stateful networks under the official TFLM wheel give the original's bytes in every step of a sequence."""
+"""Random networks with states, sliding windows or odd shapes give the original's bytes under the official wheel."""
 
 from __future__ import annotations
 
 import pytest
-from conftest import seeds
-from property.sequences import examine
+from conftest import seeds, thinned
+from property import sequences, shapes, sliding
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
+
+FOUND = (116, 141)
+"""One rolling buffer has many readers, and one concatenated tensor keeps no row."""
 
 
 @pytest.mark.slow
 def test_every_step_gives_the_original_outputs() -> None:
     for seed in seeds(8):
-        examine(seed)
+        sequences.examine(seed)
+
+
+@pytest.mark.slow
+def test_every_window_gives_the_original_outputs() -> None:
+    for seed in (*FOUND, *seeds(4)):
+        sliding.examine(seed)
+
+
+@pytest.mark.parametrize("chosen", thinned([range(5), range(5, 15)], 1), ids=str)
+def test_shapes_that_do_not_follow_change_no_byte(chosen: range) -> None:
+    for seed in chosen:
+        shapes.examine(seed)

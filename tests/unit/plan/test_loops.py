@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from tflm_memopt.format.limits import LOOP_DEPTH
 from tflm_memopt.lower.loop_codes import loop_codes
 from tflm_memopt.plan.loops import MAX_TIMES, Iteration, Loops, Repeat, from_json, iterations, loops_of, to_json
+from tflm_memopt.plan.nest import LoopNest, units
 
 PIECES = st.lists(st.tuples(st.lists(st.integers(0, 4), min_size=1, max_size=6), st.integers(1, 40)), max_size=8)
 
@@ -34,3 +37,38 @@ def test_a_loop_counts_no_further_than_its_field() -> None:
     loops = loops_of(order, order)
     assert len([*iterations(loops)]) == len(order)
     assert all(item.times <= MAX_TIMES for item in loops if isinstance(item, Repeat))
+
+
+def nests(overlap: st.SearchStrategy[int]) -> st.SearchStrategy[LoopNest]:
+    return st.builds(
+        lambda advance, more, end, tile, channel_groups: LoopNest(advance, end, advance + more, tile, channel_groups),
+        st.integers(1, 4),
+        overlap,
+        st.integers(-3, 5),
+        st.integers(0, 4),
+        st.integers(1, 3),
+    )
+
+
+NESTS = nests(st.integers(0, 3))
+STRIPES, HEIGHT, WIDTH = st.integers(1, 9), st.integers(1, 9), st.integers(1, 7)
+
+
+def listed(nest: LoopNest, stripes: int, height: int, width: int) -> list[tuple[int, int, int, int, int]]:
+    """Return (stripe, group, row, x0, x1) of all iterations, computed by five loops."""
+    result, done = [], 0
+    for m in range(stripes):
+        end = min(max(m * nest.advance + nest.end, 0), height)
+        first = min(max(m * nest.advance + nest.end - nest.rows, 0), height) if nest.recomputes else done
+        done = end
+        for channel_group, x0 in itertools.product(range(nest.channel_groups), range(0, width, nest.tile or width)):
+            for row in range(first, end):
+                result.append((m, channel_group, row, x0, min(x0 + (nest.tile or width), width)))
+    return result
+
+
+@given(NESTS, STRIPES, HEIGHT, WIDTH)
+def test_units_are_those_of_five_loops(nest: LoopNest, stripes: int, height: int, width: int) -> None:
+    u = units(nest, stripes, height, width)
+    columns = (u.stripe, u.channel_group, u.row, u.x0, u.x1)
+    assert list(zip(*(c.tolist() for c in columns), strict=True)) == listed(nest, stripes, height, width)
