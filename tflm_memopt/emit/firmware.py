@@ -52,7 +52,7 @@ def firmware_of(model: Model, nbytes: int) -> Firmware:
 
 
 def is_module(model: Model) -> bool:
-    """Return whether a C module can run the model, because all its operators are our regions."""
+    """Return whether a C module can run the model: all its operators must be regions of tflm-memopt."""
     return bool(model.graph.ops) and all(is_region(op) for op in model.graph.ops)
 
 

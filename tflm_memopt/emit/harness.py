@@ -23,7 +23,7 @@ def harness(
     The output file holds the bytes of each output for each run.
 
     ports, source: inputs and outputs that the module must have to compile. stateful: whether the module has a state.
-    With a state, the data of each run begin with three uint32: whether to reset, whether the window is still filling
+    If it has one, the data of each run begin with three uint32: whether to reset, whether the window is still filling
     before the last inference, and the number of inferences. slow: whether the module needs slow memory.
     """
     return rendered(

@@ -225,7 +225,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
 
 
 def _reversed(sources: Sources, loops: Sequence[For], kept: Sequence[For]) -> Sources:
-    """Return the loads. In their indices, a variable for all iterations replaces that of a loop that has ended."""
+    """Return the loads with a variable for all iterations in their indices instead of the variable of an ended loop."""
     left = [loop.var for loop in loops[len(_common(loops, kept)) :]]
     if not left:
         return sources

@@ -26,7 +26,7 @@ def loops(graphs: Sequence[Graph]) -> tuple[str, ...]:
 
 
 def described(graphs: Sequence[Graph]) -> str:
-    """Return a phrase that lists the recurrent layers, or "". Two loops, one on a reversed sequence, are one layer."""
+    """Return a phrase that lists the recurrent layers, or "". A bidirectional layer has two loops."""
     found = loops(graphs)
     both = len(found) > 1 and any(op.type == "REVERSE_V2" for op in graphs[0].ops)
     names = [f"{count if count > 1 else 'an' if layer[0] in 'LR' else 'a'} {layer}{'s' * (count > 1)}"

@@ -10,7 +10,7 @@ first subgraph assigns to it (micro_resource_variable.cc).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -36,9 +36,8 @@ def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
     uses = _uses(graph)
     states = {key: op for key, use in uses.items() if isinstance(op := _state(graph, use, left_alone), Op)}
     setup = _setup(graph)
-    while spoilt := {once for once, keys in setup.items() if once in left_alone or not keys <= states.keys()}:
-        setup = {once: keys for once, keys in setup.items() if once not in spoilt}
-        filled = {key for once in spoilt for key in _filled(graph, once)}
+    while spoilt := [once for once, keys in setup.items() if once in left_alone or not keys <= states.keys()]:
+        filled = {key for once in spoilt for key in setup.pop(once)}
         states = {key: op for key, op in states.items() if key not in filled}
     if not states and not setup:
         return graph
@@ -53,11 +52,8 @@ def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping
     why = {key: _state(graph, use, left_alone) for key, use in uses.items()}
     with_others = "its subgraph also fills variables that stay builtin"
     said = {
-        (
-            container,
-            name,
-        ): f"variable '{name.decode(errors='replace')}': {with_others if isinstance(found, Op) else found}"
-        for (container, name), found in why.items()
+        key: f"variable '{key[1].decode(errors='replace')}': {with_others if isinstance(found, Op) else found}"
+        for key, found in why.items()
     }
     of_op = ((op.index, names.get(t)) for op in graph.ops for t in (*op.inputs[:1], *op.outputs[:1]))
     return {index: said[key] for index, key in of_op if key in said}
@@ -140,24 +136,16 @@ def _fill(value: Tensor) -> int:
 
 def _setup(graph: Graph) -> dict[int, set[Variable]]:
     """Return the variables that each CALL_ONCE fills, by operator index. A CALL_ONCE that does more is left out."""
-    return {op.index: set(_filled(graph, op.index)) for op in graph.ops if op.type == ONCE and _only_fills(graph, op)}
+    run_by = {op.index: [graph.subgraphs[k] for k in called(op)] for op in graph.ops if op.type == ONCE}
+    return {
+        once: {key for other in run for key in handles(other).values()}
+        for once, run in run_by.items()
+        if all(_only_fills(other) for other in run)
+    }
 
 
-def _only_fills(graph: Graph, once: Op) -> bool:
-    return all(
-        not (other.inputs or other.outputs) and all(op.type in (HANDLE, ASSIGN) for op in other.ops)
-        for other in _run_by(graph, once)
-    )
-
-
-def _run_by(graph: Graph, op: Op) -> Sequence[Graph]:
-    return [graph.subgraphs[number] for number in called(op)]
-
-
-def _filled(graph: Graph, once: int) -> Iterator[Variable]:
-    (op,) = (op for op in graph.ops if op.index == once)
-    for other in _run_by(graph, op):
-        yield from handles(other).values()
+def _only_fills(graph: Graph) -> bool:
+    return not (graph.inputs or graph.outputs) and all(op.type in (HANDLE, ASSIGN) for op in graph.ops)
 
 
 def _with_tensors(

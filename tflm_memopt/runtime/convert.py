@@ -44,7 +44,7 @@ def requantize(values: NDArray[Any], source: Format, target: Format) -> NDArray[
     """Convert `source` to `target`, both 8 bits wide (Requantize, kernels/internal/reference/requantize.h).
 
     As in TFLM, values are multiplied by the ratio of the scales with a Q31 multiplier and a shift, and rounded twice
-    (MultiplyByQuantizedMultiplier, without TFLITE_SINGLE_ROUNDING). With equal scales, the conversion is exact.
+    (MultiplyByQuantizedMultiplier, without TFLITE_SINGLE_ROUNDING). The conversion is exact for equal scales.
     """
     (scale, zero), (target_scale, target_zero) = _affine(source), _affine(target)
     multiplier, shift = quantize_multiplier(scale / target_scale)

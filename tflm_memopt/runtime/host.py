@@ -84,7 +84,7 @@ class _Unit(ctypes.Structure):
 
 
 class TmoSource(ctypes.Structure):
-    """tmo_source: an input outside the arena. Whoever creates a tmo_source must keep its `data` alive."""
+    """tmo_source: an input outside the arena. The creator of a tmo_source must keep its `data` alive."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),

@@ -51,8 +51,8 @@ def move(b: Builder) -> None:
 
 
 def _batch_matmul(name: str, kind: Type) -> KernelProgram:
-    """The parameters down and across are 1 and 0, or 0 and 1 if the right matrix is transposed. In int16 products, sums
-    have 64 bits and there are no zero points.
+    """The parameters down and across are 1 and 0, or 0 and 1 if the right matrix is transposed. Products of
+    int16 values have sums of 64 bits and no zero points.
     """
     wide = kind is Type.INT16
 
@@ -88,7 +88,7 @@ batch_matmul_s16 = _batch_matmul("batch_matmul_s16", Type.INT16)
 
 @kernel("y[p, c] = x between two pixels of two rows, weighted by how far it is from each")
 def resize_bilinear(b: Builder) -> None:
-    """Interpolate between pixels. Beyond the last pixel or row, both neighbours of a position are the last one."""
+    """Interpolate between pixels. A position after the last pixel or row has that pixel or row as both neighbours."""
     width, channels, pixels = b.extents("width", "channels", "pixels")
     row, down_step, across_step = b.extents("row", "down_step", "across_step")
     down_first, across_first = b.parameters("down_first", "across_first")

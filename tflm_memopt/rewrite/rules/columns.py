@@ -45,7 +45,7 @@ MOVES = frozenset({"RESHAPE", "TRANSPOSE"})
 """Operators that can take part in the exchange of rows and columns."""
 EXCHANGED = (0, 2, 1, 3)
 WORTH = 2
-"""For each byte of a map that must be transposed as a whole, the exchange must save this number of kept bytes."""
+"""Number of waiting bytes that the exchange must save for each byte of a map that it transposes as a whole."""
 Constants = dict[int, NDArray[Any]]
 Maps = Callable[[Graph, Op], list[TensorId]]
 
