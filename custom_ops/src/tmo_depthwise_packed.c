@@ -98,8 +98,8 @@ static int8_t *nine_pixels(tmo_mve_nine *job, int32_t column, uint32_t pixels, i
   return out + pixels * (job->first + job->more);
 }
 
-/* Computes an output row. If sixteen bytes hold several pixels, pixels with complete windows are computed together, as if they were one pixel of
- * sixteen channels. */
+/* Computes an output row with nine taps per window. If sixteen bytes hold several pixels, pixels with complete windows are computed together, as if
+ * they were one pixel of sixteen channels. */
 TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, width = k->in_width, stride = op->stride_w;

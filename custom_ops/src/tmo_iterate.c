@@ -465,7 +465,7 @@ static TMO_ALWAYS_INLINE void read_two_rows(iteration *f, tmo_run_state *run, co
 }
 
 TMO_OWN_FRAME static void convolve_two_rows(tmo_run_state *run, const tmo_op *op) {
-  enum { ROOM = TMO_FIVE_VALUES / 4 }; /* each row of a window takes at least four values */
+  enum { ROOM = TMO_FIVE_VALUES / 4 }; /* a window has at most this many rows, since each row takes at least four values */
   const int8_t *pixels[2 * ROOM];
   tmo_window rows[2];
   int8_t *outs[2];

@@ -209,7 +209,7 @@ TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kern
   const uint32_t channels = k->out_channels;
   pixel_grid grid;
   if (!list_grid(run, k, in, x, TMO_PACKED_PIXELS, (int8_t *)k->scratch, channels, &grid)) return false;
-  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* widening the last pixel overwrites the bytes after it */
+  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* pixel 3 is written first, and pixel 2 overwrites it */
   tmo_dsp_four(grid.pixels, outs, k->weights, channels);
   if (tmo_packed_clamps(k->op)) {
     for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, outs[p], channels);

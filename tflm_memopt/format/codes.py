@@ -131,8 +131,8 @@ class ResizeForm(enum.IntEnum):
 
 
 class SelectForm(enum.IntFlag):
-    """Four bits of `select_form` describe an operand of SELECT. The lower two bits are the number of the operand's row,
-    and the upper two bits are these.
+    """Four bits of `select_form` describe an operand of SELECT. The lower two bits are the number of the operand's row.
+    The upper two bits are ONE_COLUMN and ONE_CHANNEL.
     """
 
     ONE_COLUMN = 4

@@ -188,8 +188,8 @@ enum {
   TMO_RESIZE_CORNERS = 2, /* align_corners */
 };
 
-/* Four bits of select_form describe an operand of SELECT. The lower two bits are the number of the operand's row, and the upper two bits are these.
- * */
+/* Four bits of select_form describe an operand of SELECT. The lower two bits are the number of the operand's row. The upper two bits are ONE_COLUMN
+ * and ONE_CHANNEL. */
 enum {
   TMO_SELECT_ONE_COLUMN = 4, /* The operand has one column, which is repeated. */
   TMO_SELECT_ONE_CHANNEL = 8, /* The operand has one channel, which is repeated. */

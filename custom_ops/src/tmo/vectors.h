@@ -38,7 +38,7 @@ static inline bool tmo_is_elementwise(const tmo_kernel *k) {
   return k->out_width == 1 || (k->pixel_step[0] == k->out_channels && k->pixel_step[1] == k->out_channels);
 }
 
-/* Computes all output elements of an ADD. If vectors cannot do so, the function returns false. */
+/* Computes all output elements of an ADD. The function returns false if vectors cannot compute the elements. */
 #if TMO_RVV || TMO_CORE_DSP || defined(TMO_ESP_NN)
 TMO_LINKAGE bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out);
 #else
