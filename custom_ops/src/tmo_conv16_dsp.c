@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes convolutions and fully connected layers with int16 activations on cores with the DSP extension. Two products take one
- * instruction. */
+/* Convolutions and fully connected layers with int16 activations for cores with the DSP extension. Two products take one instruction. */
 #include "tmo/packed.h"
 
 #if TMO_CORE_DSP
@@ -9,198 +8,293 @@
 #include "tmo/elements.h"
 
 enum {
-  VALUES = 44, /* this many values of each of two pixels, or twice as many of one pixel, are multiplied at once; 32 bits hold the sum of 511 products */
-  SOME = 6,    /* number of channels that are summed at once */
-  PIXELS = 2
+  PIXELS = 2,
+  VALUES = TMO_WIDE_VALUES, /* number of values of each of two pixels that are multiplied at once, or half of those of one */
+  QUADS = 4,                /* number of quads of sums that are added up at once */
+  NARROW = 511              /* number of products whose sum fits 32 bits */
 };
 
+/* The windows of adjacent pixels and the sums of their outputs. A quad has the sums of four channels of one pixel, or of two channels of two pixels. */
 typedef struct {
-  int64_t of[PIXELS][SOME];
-} wide_sums;
+  const tmo_kernel *k;
+  const tmo_window *window; /* window of the first pixel */
+  uint32_t pixels;
+  uint32_t apart, out_apart; /* bytes from a value of the first pixel to that of the second, in the input and in the output */
+  uint32_t filter;          /* number of weights of a channel */
+  uint32_t row;             /* number of weights of a channel in a row of the window */
+  uint32_t values;          /* number of values of a pixel under the window */
+  uint32_t zeros;           /* number of zeros before the first value, so that four values are multiplied at once */
+  uint32_t next[3];         /* bytes from the weights of a quad's first channel to those of its other channels */
+  union {
+    int32_t narrow[4 * QUADS];
+    int64_t wide[2 * QUADS]; /* for more than NARROW products */
+  } sums;
+  int32_t x[PIXELS * VALUES / 2];
+} wide_pixels;
 
-/* Copies n values. Four values become two words. The first word has the first and the third value, which tmo_even_bytes() of four weights multiplies.
- * The second word has the other two values. */
+/* Copies n values, a multiple of 4. Each four become two words: the first and the third value, which tmo_even_bytes() of four weights multiply, and the
+ * other two. */
 static void pair_values(const int8_t *from, uint32_t n, int32_t *to) {
-  for (const int32_t *const end = to + n / 4 * 2; to != end; from += 8, to += 2) {
+  for (const int32_t *const end = to + n / 2; to != end; from += 8, to += 2) {
     const int32_t first = tmo_word(from), last = tmo_word(from + 4);
     to[0] = tmo_low_halves(first, last);
     to[1] = tmo_high_halves(first, last);
   }
-  int8_t *rest = (int8_t *)to;
-  for (n %= 4; n > 0; --n, from += 2, rest += 2) tmo_put_int16(rest, tmo_int16_at(from));
 }
 
-/* Adds the products of n values of one pixel or two with the weights of two channels. The second pixel's values are VALUES after the first one's. */
-static TMO_ALWAYS_INLINE void multiply_values(const int32_t *x, const int8_t *w, uint32_t filter, uint32_t n, uint32_t pixels, int64_t *sums) {
-  int32_t s0 = 0, s1 = 0, t0 = 0, t1 = 0;
-  for (const int32_t *const end = x + n / 4 * 2; x != end; x += 2, w += 4) {
-    const int32_t even = x[0], odd = x[1], next_even = pixels > 1 ? x[VALUES / 2] : 0, next_odd = pixels > 1 ? x[VALUES / 2 + 1] : 0;
-    const int32_t a = tmo_word(w), a_even = tmo_even_bytes(0, a), a_odd = tmo_odd_bytes(0, a);
-    s0 = tmo_add_two(tmo_add_two(s0, a_even, even), a_odd, odd);
-    if (pixels > 1) t0 = tmo_add_two(tmo_add_two(t0, a_even, next_even), a_odd, next_odd);
-    const int32_t b = tmo_word(w + filter), b_even = tmo_even_bytes(0, b), b_odd = tmo_odd_bytes(0, b);
-    s1 = tmo_add_two(tmo_add_two(s1, b_even, even), b_odd, odd);
-    if (pixels > 1) t1 = tmo_add_two(tmo_add_two(t1, b_even, next_even), b_odd, next_odd);
+/* Pairs up n values, a multiple of 4, of which the first `zeros` values are 0 and the others are at `from`. */
+TMO_OWN_FRAME static void pair_after_zeros(const int8_t *from, uint32_t zeros, uint32_t n, int32_t *to) {
+  if (zeros > 0) {
+    const int32_t second = zeros < 2 ? tmo_int16_at(from) : 0, third = zeros < 3 ? tmo_int16_at(from + 2 * (2 - zeros)) : 0;
+    const int32_t last = tmo_int16_at(from + 2 * (3 - zeros));
+    *to++ = (int32_t)((uint32_t)third << 16);
+    *to++ = tmo_low_halves(second, last);
+    from += 2 * (4 - zeros);
+    n -= 4;
   }
-  const int8_t *rest = (const int8_t *)x;
-  for (n %= 4; n > 0; --n, rest += 2, ++w) {
-    const int32_t value = tmo_int16_at(rest), next = pixels > 1 ? tmo_int16_at(rest + 2 * VALUES) : 0;
-    s0 += value * w[0];
-    s1 += value * w[filter];
-    t0 += next * w[0];
-    t1 += next * w[filter];
-  }
-  sums[0] += s0;
-  sums[1] += s1;
-  if (pixels == 1) return;
-  sums[SOME] += t0;
-  sums[SOME + 1] += t1;
+  pair_values(from, n, to);
 }
 
-TMO_OWN_FRAME static void multiply_one(const int32_t *x, const int8_t *w, uint32_t filter, uint32_t n, int64_t *sums) {
-  multiply_values(x, w, filter, n, 1, sums);
-}
-
-TMO_OWN_FRAME static void multiply_two(const int32_t *x, const int8_t *w, uint32_t filter, uint32_t n, int64_t *sums) {
-  multiply_values(x, w, filter, n, PIXELS, sums);
-}
-
-/* Adds the products of n values with the weights of `channels` channels. */
-static TMO_ALWAYS_INLINE void multiply(const int32_t *x, const int8_t *w, uint32_t filter, uint32_t n, uint32_t pixels, uint32_t channels, wide_sums *sums) {
-  for (uint32_t c = 0; c < channels; c += 2, w += 2 * filter) {
-    const uint32_t next = c + 1 < channels ? filter : 0; /* a single channel is computed twice */
-    if (pixels > 1) {
-      multiply_two(x, w, next, n, sums->of[0] + c);
-    } else {
-      multiply_one(x, w, next, n, sums->of[0] + c);
-    }
-  }
-}
-
-/* Begins the sums of channels [channel, channel + n) with their biases. */
-static void begin_wide_sums(const tmo_kernel *k, wide_sums *sums, uint32_t channel, uint32_t n, uint32_t pixels) {
-  for (uint32_t c = 0; c < n; ++c) {
-    int64_t first = 0;
-    if (k->bias) memcpy(&first, k->bias + 2 * (channel + c), sizeof first);
-    sums->of[0][c] = first;
-    if (pixels == PIXELS) sums->of[1][c] = first;
-  }
-}
-
-/* Writes channels [channel, channel + n) of adjacent pixels. */
-TMO_OWN_FRAME static void write_outputs(const tmo_kernel *k, const wide_sums *sums, uint32_t channel, uint32_t n, uint32_t pixels, int8_t *out) {
-  const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
-  const uint32_t step = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0, apart = k->out_channels;
-  const int32_t *multiplier = k->multipliers + step * channel;
-  const int8_t *shift = k->shifts + step * channel;
-  out += 2 * channel;
-  for (const int64_t *sum = sums->of[0], *const end = sum + n; sum != end; ++sum, multiplier += step, shift += step, out += 2) {
-    const int32_t by = *multiplier, exponent = *shift, value = tmo_rescale_wide(sum[0], by, exponent);
-    tmo_put_int16(out, value < low ? low : value > high ? high : value);
-    if (pixels == 1) continue;
-    const int32_t next = tmo_rescale_wide(sum[SOME], by, exponent);
-    tmo_put_int16(out + apart, next < low ? low : next > high ? high : next);
-  }
-}
-
-/* The values under the windows of adjacent pixels. */
-typedef struct {
-  const tmo_window *window; /* window of the first pixel */
-  uint32_t pixels;
-  uint32_t apart;           /* bytes from a value of the first pixel to the same value of the second pixel */
-  uint32_t filter;          /* number of weights of a channel */
-  bool collected;           /* whether `x` has all values of the windows */
-  int32_t x[PIXELS * VALUES / 2];
-} wide_values;
-
-/* Adds the products of a run of adjacent values with n channels' weights. */
-static void multiply_run(wide_values *v, const int8_t *from, uint32_t values, const int8_t *w, uint32_t n, wide_sums *sums) {
-  for (uint32_t some; values > 0; values -= some, from += 2 * some, w += some) {
-    const uint32_t most = v->pixels > 1 ? VALUES : PIXELS * VALUES;
-    some = values < most ? values : most;
-    for (uint32_t p = 0; p < v->pixels; ++p) pair_values(from + p * v->apart, some, v->x + p * VALUES / 2);
-    multiply(v->x, w, v->filter, some, v->pixels, n, sums);
-  }
-}
-
-/* Adds the products of whole windows with n channels' weights. */
-static void multiply_windows(const tmo_kernel *k, wide_values *v, const int8_t *w, uint32_t n, wide_sums *sums) {
-  if (v->collected) {
-    multiply(v->x, w, v->filter, v->filter, v->pixels, n, sums);
-    return;
-  }
+/* Copies up to n adjacent values of a pixel's window, from value `at` of its first row on, to which `offset` leads; taps outside the input give 0. Returns
+ * their number. */
+TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, uint32_t offset, uint32_t at, uint32_t n, int8_t *to) {
+  const tmo_kernel *k = v->k;
   const tmo_window *window = v->window;
-  const bool by_row = tmo_reads_rows(k), whole = by_row && k->op->dilation_w == 1;
-  const uint32_t columns = whole ? 1 : window->columns, values = (whole ? window->columns : 1u) * k->tap_step;
-  const uint32_t step = by_row ? k->op->dilation_w * k->in_channels : 0;
-  const int8_t *const *at = window->pixels, *const *const end = at + window->count;
-  w += tmo_first_tap(k, window);
-  for (; at < end && window->columns > 0; w += k->op->kernel_w * k->tap_step, at += by_row) {
-    for (uint32_t c = 0; c < columns; ++c) {
-      multiply_run(v, (by_row ? *at : *at++) + window->offset + c * step, values, w + c * k->tap_step, n, sums);
+  const uint32_t row = at / v->row, tap = k->tap_step, column = (at - row * v->row) / tap, inside = column - window->first_column;
+  uint32_t value = at - row * v->row - column * tap, left = tap - value;
+  const int8_t *from = NULL;
+  if (inside >= window->columns) {
+    if (n > left) n = left;
+  } else if (!tmo_reads_rows(k)) {
+    from = window->pixels[row * window->columns + inside];
+  } else if (k->op->dilation_w == 1) {
+    from = window->pixels[row];
+    value += inside * tap;
+    left += (window->columns - 1 - inside) * tap;
+  } else {
+    from = window->pixels[row] + inside * k->op->dilation_w * k->in_channels;
+  }
+  if (n > left) n = left;
+  if (from == NULL) {
+    for (const int8_t *const end = to + 2 * n; to != end; to += 2) tmo_put_int16(to, 0);
+  } else {
+    tmo_copy_unaligned(to, from + offset + 2 * value, 2 * n);
+  }
+  return n;
+}
+
+/* Puts values [at, at + n) of each pixel into v->x, where v->zeros zeros come before the window's first value. */
+TMO_OWN_FRAME static void take_values(wide_pixels *v, uint32_t at, uint32_t n) {
+  const tmo_window *window = v->window;
+  const uint32_t zeros = at == 0 ? v->zeros : 0, start = at + zeros - v->zeros, end = at + n - v->zeros;
+  const bool whole = (tmo_reads_rows(v->k) && v->k->op->dilation_w == 1) || (window->columns == 1 && window->count == 1);
+  const uint32_t row = start / v->row, first = row * v->row + window->first_column * v->k->tap_step;
+  const bool inside = whole && start >= first && end <= first + window->columns * v->k->tap_step;
+  int32_t *x = v->x;
+  for (uint32_t p = 0, offset = window->offset; p < v->pixels; ++p, x += VALUES / 2, offset += v->apart) {
+    if (inside) {
+      pair_after_zeros(window->pixels[row] + offset + 2 * (start - first), zeros, n, x);
+      continue;
+    }
+    x[0] = x[1] = 0;
+    int8_t *to = (int8_t *)x + 2 * zeros;
+    for (uint32_t next = start, some; next < end; next += some, to += 2 * some) some = copy_run(v, offset, next, end - next, to);
+    pair_values((const int8_t *)x, n, x);
+  }
+}
+
+/* Begins quads of `channels` channels. The sums of channels beyond them are arbitrary. */
+static TMO_ALWAYS_INLINE void begin_quads(wide_pixels *v, uint32_t channels) {
+  for (uint32_t i = 0; i < 3; ++i) v->next[i] = i + 1 < channels ? (i + 1) * v->filter : 0;
+}
+
+/* Adds the products of n values with the weights of the next channels to a quad of sums. */
+TMO_OWN_FRAME static void multiply(const wide_pixels *v, const int8_t *w, uint32_t n, int32_t *sums) {
+  const int32_t *const end = v->x + n / 2;
+  if (v->pixels == 1 && v->next[0] == 0) {
+    int32_t sum = sums[0];
+    for (const int32_t *x = v->x; x != end; x += 2, w += 4) sum = tmo_add_two(tmo_add_two(sum, tmo_even_bytes(0, tmo_word(w)), x[0]), tmo_odd_bytes(0, tmo_word(w)), x[1]);
+    sums[0] = sum;
+    return;
+  }
+  if (v->pixels > 1) {
+    tmo_dsp_wide_two(v->x, end, w, v->next[0], sums);
+  } else {
+    tmo_dsp_wide_four(v->x, end, w, v->next, sums);
+  }
+}
+
+TMO_OWN_FRAME static int32_t rescale(int64_t sum, int32_t multiplier, int32_t shift) { return tmo_rescale_wide(sum, multiplier, shift); }
+
+/* Writes an output from its bias and the sum of its products. factor: a factor for which the upper half of a product is the output, or 0. range: the
+ * least output in the lower half, and the greatest. */
+static TMO_ALWAYS_INLINE void write_output(const int32_t *bias, int32_t sum, int32_t factor, const int32_t *multiplier, const int8_t *shift, int32_t range, int8_t *out) {
+  int32_t value;
+  if (factor != 0 && !__builtin_add_overflow(bias[0], sum, &value)) {
+    value = tmo_high_add(0, value, factor);
+  } else {
+    value = rescale((int64_t)((uint64_t)(uint32_t)bias[1] << 32 | (uint32_t)bias[0]) + sum, *multiplier, *shift);
+  }
+  const int32_t low = (int16_t)range, high = range >> 16;
+  tmo_put_int16(out, value < low ? low : value > high ? high : value);
+}
+
+/* Writes the outputs of n channels from a quad of sums. */
+TMO_OWN_FRAME static void write_narrow(const wide_pixels *v, const int32_t *sum, uint32_t channel, uint32_t n, int8_t *out) {
+  static const int32_t none[2] = {0, 0};
+  const tmo_kernel *k = v->k;
+  const uint32_t step = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0, bias_step = k->bias ? 2 : 0, apart = v->pixels > 1 ? v->out_apart : 0;
+  const int32_t *multiplier = k->multipliers + step * channel, *bias = k->bias ? k->bias + 2 * channel : none;
+  const int8_t *shift = k->shifts + step * channel;
+  const int32_t range = k->op->range_s16;
+  out += 2 * channel;
+  for (const int32_t *const end = sum + n; sum != end; ++sum, multiplier += step, shift += step, out += 2, bias += bias_step) {
+    const uint32_t left = (uint32_t)(*shift + 17);
+    const int32_t factor = left <= 16 && bias[1] == bias[0] >> 31 ? tmo_reduced(*multiplier) << left : 0;
+    write_output(bias, sum[0], factor, multiplier, shift, range, out);
+    if (apart != 0) write_output(bias, sum[2], factor, multiplier, shift, range, out + apart);
+  }
+}
+
+/* Writes the outputs of n channels from a quad of sums of 64 bits. */
+TMO_OWN_FRAME static void write_wide(const wide_pixels *v, const int64_t *sum, uint32_t channel, uint32_t n, int8_t *out) {
+  const tmo_kernel *k = v->k;
+  const uint32_t step = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
+  const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
+  for (uint32_t c = channel; c < channel + n; ++c, ++sum) {
+    int64_t bias = 0;
+    if (k->bias) memcpy(&bias, k->bias + 2 * c, sizeof bias);
+    for (uint32_t p = 0; p < v->pixels; ++p) {
+      const int32_t value = rescale(bias + sum[2 * p], k->multipliers[step * c], k->shifts[step * c]);
+      tmo_put_int16(out + 2 * c + p * v->out_apart, value < low ? low : value > high ? high : value);
     }
   }
 }
 
-/* Copies the values under a window that is `apart` bytes after the given one. */
-TMO_OWN_FRAME static void collect(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t filter, int32_t *x) {
-  const tmo_op *op = k->op;
-  const bool is_run = window->count == 1 && op->kernel_h == 1 && window->columns == op->kernel_w &&
-                      (op->kernel_w == 1 || (tmo_reads_rows(k) && op->dilation_w == 1));
-  if (is_run) {
-    pair_values(window->pixels[0] + window->offset + apart, filter, x);
-    return;
+/* Adds the products of n values with the weights of some channels to their sums. */
+TMO_OWN_FRAME static void multiply_channels(wide_pixels *v, const int8_t *w, uint32_t n, uint32_t channels, bool wide) {
+  const uint32_t each = v->pixels > 1 ? 2 : 4;
+  begin_quads(v, each);
+  for (uint32_t c = 0, quad = 0; c < channels; c += each, w += each * v->filter, quad += 4) {
+    if (channels - c < each) begin_quads(v, channels - c);
+    if (!wide) {
+      multiply(v, w, n, v->sums.narrow + quad);
+      continue;
+    }
+    int32_t sums[4] = {0, 0, 0, 0};
+    multiply(v, w, n, sums);
+    for (uint32_t i = 0; i < 4; ++i) v->sums.wide[quad + i] += sums[i];
   }
-  if (window->area < (uint32_t)op->kernel_h * op->kernel_w) {
-    for (uint32_t i = 0; i < (filter + 1) / 2; ++i) x[i] = 0;
-  }
-  tmo_window moved = *window;
-  moved.offset += apart;
-  tmo_collect_taps(k, &moved, (int8_t *)x + 2 * tmo_first_tap(k, window));
-  pair_values((const int8_t *)x, filter, x);
 }
 
-/* Computes one pixel, or two adjacent pixels whose windows are `apart` bytes apart. */
-TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *window, uint32_t pixels, uint32_t apart, int8_t *out) {
+/* Adds up the sums of at most as many channels as fit. w: weights of the first one, before which v->zeros bytes are multiplied by 0. */
+TMO_OWN_FRAME static void sum_channels(wide_pixels *v, const int8_t *w, uint32_t channels, bool wide) {
+  for (uint32_t i = 0; i < 4 * QUADS; ++i) v->sums.narrow[i] = 0;
+  for (uint32_t at = 0, n; at < v->values; at += n) {
+    n = v->pixels > 1 ? VALUES : PIXELS * VALUES;
+    if (n > v->values - at) n = v->values - at;
+    take_values(v, at, n);
+    multiply_channels(v, w + at, n, channels, wide);
+  }
+}
+
+/* Computes outputs whose values fit v->x. */
+static TMO_ALWAYS_INLINE void convolve_collected(wide_pixels *v, const int8_t *w, int8_t *out) {
+  const uint32_t each = v->pixels > 1 ? 2 : 4, channels = v->k->out_channels / 2;
+  int32_t *const sums = v->sums.narrow;
+  take_values(v, 0, v->values);
+  begin_quads(v, each);
+  for (uint32_t c = 0; c < channels; c += each, w += each * v->filter) {
+    const uint32_t n = channels - c < each ? channels - c : each;
+    if (n < each) begin_quads(v, n);
+    for (uint32_t i = 0; i < 4; ++i) sums[i] = 0;
+    multiply(v, w, v->values, sums);
+    write_narrow(v, sums, c, n, out);
+  }
+}
+
+/* Computes one pixel or two, whose windows are `apart` bytes apart and whose outputs are out_apart bytes apart. */
+TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *window, uint32_t pixels, uint32_t apart, uint32_t out_apart, int8_t *out) {
   const uint32_t channels = k->out_channels / 2;
-  wide_values v;
+  const bool by_row = tmo_reads_rows(k) || window->columns == 0;
+  wide_pixels v;
+  v.k = k;
   v.window = window;
   v.pixels = pixels;
   v.apart = apart;
-  v.filter = (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step;
-  v.collected = v.filter <= (pixels > 1 ? VALUES : PIXELS * VALUES);
-  for (uint32_t p = 0; v.collected && p < pixels; ++p) collect(k, window, p * apart, v.filter, v.x + p * VALUES / 2);
-  const int8_t *w = k->weights;
+  v.out_apart = out_apart;
+  v.row = k->op->kernel_w * k->tap_step;
+  v.filter = k->op->kernel_h * v.row;
+  v.values = (by_row ? window->count : tmo_quotient(window->count, window->columns)) * v.row;
+  v.zeros = (0 - v.values) % 4;
+  v.values += v.zeros;
+  const int8_t *w = k->weights + window->first_row * v.row - v.zeros;
+  if (v.values <= (pixels > 1 ? VALUES : PIXELS * VALUES)) {
+    convolve_collected(&v, w, out);
+    return;
+  }
+  const bool wide = v.filter > NARROW;
+  const uint32_t some = (wide ? 2 : 4) * QUADS / pixels, each = 4 / pixels;
   for (uint32_t c = 0, n; c < channels; c += n, w += n * v.filter) {
-    wide_sums sums;
-    n = channels - c < SOME ? channels - c : SOME;
-    begin_wide_sums(k, &sums, c, n, pixels);
-    multiply_windows(k, &v, w, n, &sums);
-    write_outputs(k, &sums, c, n, pixels, out);
+    n = channels - c < some ? channels - c : some;
+    sum_channels(&v, w, n, wide);
+    for (uint32_t i = 0; i < n; i += each) {
+      const uint32_t made = n - i < each ? n - i : each;
+      if (wide) {
+        write_wide(&v, v.sums.wide + pixels * i, c + i, made, out);
+      } else {
+        write_narrow(&v, v.sums.narrow + pixels * i, c + i, made, out);
+      }
+    }
   }
 }
 
-/* Whether this file's kernels compute the operator. */
-static bool is_summed(const tmo_kernel *k) { return !tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) && 2 * k->tap_step == k->in_channels; }
+/* Whether this file's kernels compute the operator. They read up to 3 bytes before a filter, which are in the program but not in the workspace. */
+static bool is_summed(const tmo_kernel *k) {
+  const bool starts = !tmo_copies_weights(k->op) || k->op->kernel_w * k->tap_step % 4 == 0;
+  return starts && !tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) && 2 * k->tap_step == k->in_channels;
+}
+
+bool tmo_conv_makes_two_s16(const tmo_kernel *k) { return is_summed(k) && (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step <= VALUES; }
+
+/* Whether two adjacent pixels can be computed at once: either all values are read before the first output is written, or the output row overlaps
+ * no input row. */
+static bool makes_two(const tmo_kernel *k, const tmo_window *window, const int8_t *out) {
+  if (tmo_conv_makes_two_s16(k)) return true;
+  const uintptr_t to = (uintptr_t)out, read = k->in_width * k->in_channels, written = k->out_width * k->out_channels;
+  for (uint32_t r = 0; r < window->count; ++r) {
+    const uintptr_t from = (uintptr_t)window->pixels[r];
+    if (from - to < written || to - from < read) return false;
+  }
+  return true;
+}
 
 void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!is_summed(k)) {
     tmo_make_row(k, window, out, tmo_conv_kernel_s16(k));
     return;
   }
-  tmo_window next = tmo_column(k, window, 0);
+  const bool two = makes_two(k, window, out);
   for (uint32_t x = 0, n; x < k->out_width; x += n, out += n * k->out_channels) {
-    const tmo_window column = next;
-    next = tmo_column(k, window, (uint16_t)(x + 1));
-    n = x + 1 < k->out_width && next.columns == column.columns && next.first_column == column.first_column ? PIXELS : 1;
-    convolve_s16(k, &column, n, next.offset - column.offset, out);
-    if (n > 1) next = tmo_column(k, window, (uint16_t)(x + n));
+    const tmo_window column = tmo_column(k, window, (uint16_t)x);
+    uint32_t apart = 0;
+    n = 1;
+    if (two && x + 1 < k->out_width) {
+      const tmo_taps next = tmo_columns(k, (uint16_t)(x + 1));
+      if (next.count == column.columns && next.first == column.first_column) n = PIXELS;
+      apart = next.start * k->in_channels - column.offset;
+    }
+    convolve_s16(k, &column, n, apart, k->out_channels, out);
   }
+}
+
+void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out) {
+  convolve_s16(k, window, PIXELS, apart, out_apart, out);
 }
 
 void tmo_conv_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (is_summed(k)) {
-    convolve_s16(k, window, 1, 0, out);
+    convolve_s16(k, window, 1, 0, 0, out);
   } else {
     tmo_conv_kernel_s16(k)(k, window, 0, out);
   }

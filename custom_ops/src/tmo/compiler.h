@@ -34,6 +34,13 @@
 #define TMO_WORDS(pointer) (pointer)
 #endif
 
+/* Whether the core loads and stores words at any address. */
+#if defined(__ARM_FEATURE_UNALIGNED) || defined(__x86_64__) || defined(__aarch64__)
+#define TMO_UNALIGNED 1
+#else
+#define TMO_UNALIGNED 0
+#endif
+
 /* Whether the core has the DSP extension of Cortex-M4. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 #define TMO_CORE_DSP 1

@@ -84,6 +84,37 @@ static inline void tmo_put_float32(int8_t *to, float value) { memcpy(to, &value,
   value four_##name[4];                           \
   TMO_UNROLLED for (uint32_t k = 0; k < 4; ++k) four_##name[k] = next_##name[k];
 
+/* Copies bytes between two word-aligned addresses. The first 16 bytes of `from` must not overlap `to`. Cores that load several registers at once
+ * copy 16 bytes with two instructions. */
+static TMO_ALWAYS_INLINE void tmo_copy_words(int8_t *to, const int8_t *from, uint32_t bytes) {
+  for (; bytes >= 16; bytes -= 16, to += 16, from += 16) memcpy(TMO_WORDS(to), TMO_WORDS(from), 16);
+  if (bytes == 0) return;
+  if (bytes & 8) memcpy(TMO_WORDS(to), TMO_WORDS(from), 8), to += 8, from += 8;
+  if (bytes & 4) memcpy(TMO_WORDS(to), TMO_WORDS(from), 4), to += 4, from += 4;
+  for (bytes &= 3; bytes > 0; --bytes) *to++ = *from++;
+}
+
+/* Copies bytes between any addresses. The first 4 bytes of `from` must not overlap `to`. */
+static TMO_ALWAYS_INLINE void tmo_copy_unaligned(int8_t *to, const int8_t *from, uint32_t bytes) {
+  for (; bytes >= 4; bytes -= 4, to += 4, from += 4) {
+    uint32_t word;
+    memcpy(&word, from, sizeof word);
+    memcpy(to, &word, sizeof word);
+  }
+  for (; bytes > 0; --bytes) *to++ = *from++;
+}
+
+/* Copies bytes that do not overlap. */
+static TMO_ALWAYS_INLINE void tmo_copy_bytes(int8_t *to, const int8_t *from, uint32_t bytes) {
+  if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0) {
+    tmo_copy_words(to, from, bytes);
+  } else if (TMO_UNALIGNED) {
+    tmo_copy_unaligned(to, from, bytes);
+  } else {
+    memcpy(to, from, bytes);
+  }
+}
+
 #ifdef __cplusplus
 }
 #endif

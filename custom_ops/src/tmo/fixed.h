@@ -95,9 +95,12 @@ TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t sh
 #endif
 }
 
+/* Returns a multiplier with 15 bits. */
+static inline int32_t tmo_reduced(int32_t multiplier) { return multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF; }
+
 /* Rescales an int64 with one rounding, for shift in [-31, 7]. TFLM: MultiplyByQuantizedMultiplier of an int64, kernels/internal/common.cc. */
 static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t shift) {
-  const uint32_t reduced = multiplier < 0x7FFF0000 ? (uint32_t)(multiplier + (1 << 15)) >> 16 : 0x7FFF;
+  const uint32_t reduced = (uint32_t)tmo_reduced(multiplier);
   const uint32_t right = (uint32_t)(15 - shift);
   const uint64_t product = (uint64_t)x * reduced;
   const uint32_t low = (uint32_t)product, high = (uint32_t)(product >> 32);

@@ -302,6 +302,21 @@ TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_ds
 TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                                  uint32_t step, int32_t apart);
 
+/* CONV_S16 with the DSP extension: computes two pixels at once after reading both windows, if tmo_conv_makes_two_s16(). apart: bytes from each value of
+ * the first window to that of the second. out_apart: bytes from the first output pixel to the second. */
+TMO_LINKAGE bool tmo_conv_makes_two_s16(const tmo_kernel *k);
+TMO_LINKAGE void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out);
+
+/* Add the products of int16 values and int8 weights to four sums of 32 bits, which may wrap. x: values of the first pixel up to `end`, a multiple
+ * of 4; each four are two words, namely the first and the third value, then the other two. */
+enum { TMO_WIDE_VALUES = 32 }; /* values from those of the first pixel to those of the second */
+
+/* For two channels and two pixels. next: bytes from a channel's weights to those of the other. sums: those of the first pixel, then of the second. */
+TMO_CORE void tmo_dsp_wide_two(const int32_t *x, const int32_t *end, const int8_t *weights, uint32_t next, int32_t *sums);
+
+/* For four channels and one pixel. next: bytes from the first channel's weights to those of the others. */
+TMO_CORE void tmo_dsp_wide_four(const int32_t *x, const int32_t *end, const int8_t *weights, const uint32_t next[3], int32_t *sums);
+
 /* Computes at least two pairs of output channels for one pixel, whose `values` bytes are at `bytes`. */
 TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
 
