@@ -246,6 +246,6 @@ void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y) {
   const uint32_t channels = k->out_channels;
   for (uint32_t p = 0; p < 1; ++p) {
     int32_t r1 = tmo_int32_at(&index[(int32_t)(4 * (p))]), r2 = (int32_t)((uint32_t)r1 * (uint32_t)(int32_t)(channels));
-    memcpy(&y[(int32_t)(channels * p)], &table[0 + r2], channels);
+    tmo_copy_bytes(&y[(int32_t)(channels * p)], &table[0 + r2], channels);
   }
 }

@@ -195,6 +195,24 @@ static bool is_pixelwise(const tmo_op *op) {
   return tmo_is_in(TMO_BUILT(TMO_PIXELWISE_KINDS), op->kind) && op->n_inputs == 1 && tmo_channel_groups(op) == 1;
 }
 
+#if TMO_CORE_DSP
+/* Whether the columns x and x + 1 of an output row can be computed at once. */
+static bool makes_two_pixels(const iteration *f) {
+  if (!tmo_is_kind(f->kernel.op, TMO_OP_CONV_S16) || f->kernel.sums != NULL || !tmo_conv_makes_two_s16(&f->kernel)) return false;
+  const tmo_tensor *const in = f->in.tensor;
+  return !tmo_has_column_windows(in) && !tmo_has_column_windows(f->out.tensor) && !tmo_is_source(f->run->program, in);
+}
+
+/* Computes the output pixels x and x + 1, of which `window` is the first one's window, if their windows have equal columns. */
+static bool convolve_two(const iteration *f, const tile_pixels *t, const tmo_window *window, uint32_t x, int8_t *out, const int8_t *next) {
+  const tmo_taps first = tmo_columns(&f->kernel, (uint16_t)x), second = tmo_columns(&f->kernel, (uint16_t)(x + 1));
+  if (first.count == 0 || first.count != second.count || first.first != second.first || t->rows == 0) return false;
+  const int8_t *const *const at = t->pixels + (first.start - t->columns.start);
+  tmo_conv_two_s16(&f->kernel, window, (uint32_t)(at[second.start - first.start] - at[0]), (uint32_t)(next - out), out);
+  return true;
+}
+#endif
+
 /* Computes the output pixels in columns [x, end) of an operator with one operand. */
 TMO_OWN_FRAME static void iterate_windows(iteration *f, uint32_t x, uint32_t end) {
   const place row = row_of(f->run, &f->out, f->run->unit.row);
@@ -204,11 +222,21 @@ TMO_OWN_FRAME static void iterate_windows(iteration *f, uint32_t x, uint32_t end
   tile.room = TMO_MAX_TAPS;
   const bool whole = is_pixelwise(f->kernel.op) && has_whole_rows(f->run, f->in.tensor) && has_whole_rows(f->run, f->out.tensor);
   if (whole) f->kernel.out_width = (uint16_t)(end - x);
+#if TMO_CORE_DSP
+  const bool two = makes_two_pixels(f);
+#endif
   for (uint32_t n; x < end; x += n) {
     n = whole ? 1 : end - x;
     n = read_tile(f, x, x + n, &tile);
     for (uint32_t p = x; p < x + n; ++p) {
       const tmo_window window = window_in(f, &tile, x, p);
+#if TMO_CORE_DSP
+      int8_t *const out = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.line, p));
+      if (two && p + 1 < x + n && convolve_two(f, &tile, &window, p, out, row.base + tmo_pixel_offset(&row.line, p + 1))) {
+        ++p;
+        continue;
+      }
+#endif
       call_pixel_kernel(&f->kernel, &window, (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.line, p)));
       if (f->kernel.sums) f->kernel.sums += f->kernel.out_channels;
     }
@@ -301,13 +329,62 @@ TMO_OWN_FRAME static void iterate_accumulated_tile(iteration *f) {
   if (closes) iterate_empty(f, false);
 }
 
-TMO_OWN_FRAME static tmo_status gather(const iteration *f) {
-  const uint16_t y = f->run->unit.row;
-  const uint32_t end = tmo_unit_column_end(f->kernel.op, f->out.tensor, &f->run->unit);
-  for (uint32_t x = tmo_unit_column(f->kernel.op, &f->run->unit); x < end; ++x) {
-    const int32_t row = tmo_int32_at(pixel_at(f, &f->in, y, x));
-    if ((uint32_t)row >= (uint32_t)f->kernel.op->table_rows) return TMO_ERROR_INDEX;
-    tmo_gather_pixel_s8(&f->kernel, row, output_pixel(f, y, x));
+/* Whether the pixels of rows [first, end) follow each other in a tensor's buffer. */
+static bool has_adjacent_rows(const tmo_run_state *run, const tmo_tensor *t, uint32_t first, uint32_t end) {
+  return has_plain_rows(run, t) && !tmo_in_rolling_buffer(t) && tmo_remainder(first, t->depth) + (end - first) <= t->depth;
+}
+
+/* Copies the rows of the table that the indices at columns [x, end) of one row select. */
+static TMO_ALWAYS_INLINE tmo_status gather_row(const tmo_kernel *k, const place *from, const place *to, uint32_t x, uint32_t end) {
+  for (; x < end; ++x) {
+    const int32_t row = tmo_int32_at(from->base + tmo_pixel_offset(&from->line, x));
+    if ((uint32_t)row >= (uint32_t)k->op->table_rows) return TMO_ERROR_INDEX;
+    tmo_gather_pixel_s8(k, row, (int8_t *)(uintptr_t)(to->base + tmo_pixel_offset(&to->line, x)));
+  }
+  return TMO_OK;
+}
+
+/* Copies the rows of the table that indices select, from run->unit to column `end` or, in a row group, to row `end`. */
+TMO_OWN_FRAME static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
+  const tmo_view in = tmo_view_of(run, op->input[0]), out = tmo_view_of(run, op->output);
+  tmo_kernel k; /* only those fields that the kernel reads */
+  k.op = op;
+  k.weights = tmo_weights_of(run, op);
+  k.out_channels = out.tensor->channels;
+  uint32_t y = run->unit.row;
+  place from = row_of(run, &in, y), to = row_of(run, &out, y);
+  if (!tmo_by_row(op)) return gather_row(&k, &from, &to, tmo_unit_column(op, &run->unit), end);
+  if (has_adjacent_rows(run, in.tensor, y, end) && has_adjacent_rows(run, out.tensor, y, end)) {
+    from.line.depth = to.line.depth = UINT32_MAX; /* these rows are one long row */
+    return gather_row(&k, &from, &to, 0, (end - y) * out.tensor->width);
+  }
+  tmo_status status = gather_row(&k, &from, &to, 0, out.tensor->width);
+  while (status == TMO_OK && ++y < end) {
+    from = row_of(run, &in, y);
+    to = row_of(run, &out, y);
+    status = gather_row(&k, &from, &to, 0, out.tensor->width);
+  }
+  return status;
+}
+
+/* Whether copy_rows() supports a COPY, namely one with a single operand whose rows, like those of the output, are in a buffer of whole rows. */
+TMO_OWN_FRAME static bool copies_rows(const tmo_run_state *run, const tmo_op *op) {
+  if (op->n_inputs != 1 || !tmo_by_row(op) || tmo_iterative(op)) return false;
+  return has_whole_rows(run, &tmo_tensors(run->program)[op->input[0]]) && has_whole_rows(run, &tmo_tensors(run->program)[op->output]);
+}
+
+/* Computes the rows from run->unit to `end` of a copy. */
+TMO_OWN_FRAME static tmo_status copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
+  const tmo_view in = tmo_view_of(run, op->input[0]), out = tmo_view_of(run, op->output);
+  tmo_kernel k; /* only those fields that the kernel reads */
+  k.op = op;
+  k.weights = (const int8_t *)tmo_constant(run->program, op->copy);
+  k.out_width = out.tensor->width;
+  k.out_channels = out.tensor->channels;
+  for (uint32_t y = run->unit.row; y < end; ++y) {
+    k.row = (uint16_t)y;
+    const tmo_rows rows = tmo_accessed_rows(run->program, op, 0, (uint16_t)y);
+    tmo_copy_row(&k, in.tensor, in.base, rows, (int8_t *)(uintptr_t)(out.base + tmo_row_offset(out.tensor, y)));
   }
   return TMO_OK;
 }
@@ -396,17 +473,17 @@ bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op) {
 #else
   (void)run;
 #endif
-  return !tmo_iterative(op) && !tmo_is_kind(op, TMO_OP_GATHER);
+  return !tmo_iterative(op);
 }
 
 /* Whether the tiles from run->unit to column `end` are a whole row that the operator's kernel also computes at once, pixel after pixel. */
 static bool makes_whole_row(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
   const bool pools = tmo_is_in(TMO_BUILT(TMO_POOL_KINDS), op->kind) && (tmo_element_bytes(op) > 1 || tmo_finds_places(op));
-  return pools && run->unit.tile == 0 && end == out->width && tmo_channel_groups(op) == 1 && has_whole_rows(run, in) && has_whole_rows(run, out);
+  return (pools || (TMO_CORE_DSP && tmo_is_kind(op, TMO_OP_CONV_S16))) && run->unit.tile == 0 && end == out->width && tmo_channel_groups(op) == 1 && has_whole_rows(run, in) && has_whole_rows(run, out);
 }
 
-TMO_OWN_FRAME static void iterate_whole_row(const tmo_run_state *run, const tmo_op *op) {
+TMO_OWN_FRAME static tmo_status iterate_whole_row(const tmo_run_state *run, const tmo_op *op) {
   tmo_op own = *op;
   iteration f;
   own.tile = 0;
@@ -414,40 +491,44 @@ TMO_OWN_FRAME static void iterate_whole_row(const tmo_run_state *run, const tmo_
   f.kernel.op = &own;
   set_up(&f);
   iterate_window(&f, 0);
+  return TMO_OK;
 }
 
-TMO_OWN_FRAME static void iterate_to(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
+TMO_OWN_FRAME static tmo_status iterate_to(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   iteration f;
   f.run = run;
   f.kernel.op = op;
   set_up(&f);
   iterate_columns(&f, end);
+  return TMO_OK;
 }
 
-void tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end) {
+tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end) {
+  if (tmo_is_kind(op, TMO_OP_GATHER)) return gather(run, op, end);
 #if TMO_FAST_PIXELS
   if (op->packing == TMO_PACKING_NONE && op->tile == 1 && !is_pixelwise(op) && tmo_element_bytes(op) == 1) {
     for (; run->unit.tile < end; ++run->unit.tile) (void)tmo_iterate_pixel(run, op);
-    return;
+    return TMO_OK;
   }
 #endif
-  if (makes_whole_row(run, op, end)) {
-    iterate_whole_row(run, op);
-  } else {
-    iterate_to(run, op, end);
-  }
+  return makes_whole_row(run, op, end) ? iterate_whole_row(run, op) : iterate_to(run, op, end);
 }
 
-void tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end) {
+static tmo_status iterate_each_row(tmo_run_state *run, const tmo_op *op, uint32_t end) {
   iteration f;
   f.run = run;
   f.kernel.op = op;
   set_up(&f);
   for (;;) {
     iterate_window(&f, 0);
-    if (++run->unit.row == end) return;
+    if (++run->unit.row == end) return TMO_OK;
     set_row(&f);
   }
+}
+
+tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end) {
+  if (tmo_is_kind(op, TMO_OP_GATHER)) return gather(run, op, end);
+  return tmo_is_kind(op, TMO_OP_COPY) && copies_rows(run, op) ? copy_rows(run, op, end) : iterate_each_row(run, op, end);
 }
 #endif
 
@@ -489,12 +570,11 @@ void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op) {
 }
 #endif
 
-tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op) {
+static tmo_status iterate_one(const tmo_run_state *run, const tmo_op *op) {
   iteration f; /* set_up() sets only the fields that kernels of this kind read */
   f.run = run;
   f.kernel.op = op;
   set_up(&f);
-  if (tmo_has_kind(TMO_OP_GATHER) && op->kind == TMO_OP_GATHER) return gather(&f);
   if (tmo_has_kind(TMO_OP_GATHER_ND) && op->kind == TMO_OP_GATHER_ND) return gather_nd(&f);
 #if TMO_RUNS_PACKED
   if (HAS_PACKED_DEPTHWISE && tmo_by_row(op) && tmo_packs_depthwise(op) && op->kernel_h <= FEW_ROWS) {
@@ -510,4 +590,12 @@ tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op) {
     iterate_columns(&f, tmo_unit_column_end(op, f.out.tensor, &run->unit));
   }
   return TMO_OK;
+}
+
+tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op) {
+  if (tmo_is_kind(op, TMO_OP_GATHER)) {
+    const uint32_t end = tmo_unit_column_end(op, &tmo_tensors(run->program)[op->output], &run->unit);
+    return gather(run, op, tmo_by_row(op) ? run->unit.row + 1u : end);
+  }
+  return tmo_is_kind(op, TMO_OP_COPY) && copies_rows(run, op) ? copy_rows(run, op, run->unit.row + 1u) : iterate_one(run, op);
 }

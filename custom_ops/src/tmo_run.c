@@ -227,7 +227,7 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 
 #ifndef TMO_WITHIN_CORES /* two cores run no tiled groups, and always run row groups iteration by iteration */
 /* Runs, in one call, up to `most` next iterations of a loop over a single operator in a tiled group, whose tiles are adjacent. Returns the number of
- * iterations that it has run, or 0 for any other loop. */
+ * iterations that it has run, or 0 for any other loop. Returns UINT32_MAX after TMO_ERROR_INDEX. */
 TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t most) {
   const uint16_t innermost = (uint16_t)(run->depth - 1);
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + *run->at];
@@ -242,7 +242,8 @@ TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t mos
   tmo_unit *const next = (tmo_unit *)(void *)s.next;
   next->tile = (uint16_t)(next->tile + n - 1);
   tmo_unit_next(&s.nest, next);
-  tmo_iterate_along_row(run, op, end < t->width ? end : t->width);
+  const tmo_status status = tmo_iterate_along_row(run, op, end < t->width ? end : t->width);
+  if (tmo_has_kind(TMO_OP_GATHER) && status != TMO_OK) return UINT32_MAX;
   run->left[innermost] = (uint16_t)(run->left[innermost] - (n - 1));
   return n;
 }
@@ -264,17 +265,17 @@ static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nes
 }
 
 /* Runs, in one call, up to `most` next iterations of a loop over a single operator whose iterations compute rows. Returns the number of iterations
- * that it has run, or 0 if tmo_iterate_pixel() is faster. */
+ * that it has run, or 0 if tmo_iterate_pixel() is faster. Returns UINT32_MAX after TMO_ERROR_INDEX. */
 TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next, uint32_t most) {
   uint16_t *const left = &run->left[run->depth - 1];
   const tmo_tensor *const t = tmo_iterated(run->program, op);
   const uint32_t n = *left < most ? *left : most, end = *next + n;
-  if (end > t->height || (TMO_FAST_PIXELS && t->width == 1)) return 0;
+  if (end > t->height || (TMO_FAST_PIXELS && t->width == 1 && tmo_lacks_access(op) && !tmo_is_kind(op, TMO_OP_GATHER))) return 0;
   run->unit.row = run->unit.stripe = *next;
   *next = (uint16_t)end;
   *left = (uint16_t)(*left - (n - 1));
-  tmo_iterate_rows(run, op, end);
-  return n;
+  const tmo_status status = tmo_iterate_rows(run, op, end);
+  return tmo_has_kind(TMO_OP_GATHER) && status != TMO_OK ? UINT32_MAX : n;
 }
 
 #if TMO_RUNS_DSP
@@ -339,12 +340,15 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
     if (is_tiled && most > 1 && !tmo_by_row(op)) {
       if (alone) at_once = iterate_along_row(run, most);
 #if TMO_RUNS_DSP
-      if (at_once == 0 && op->packing != TMO_PACKING_NONE && (alone || code == number)) at_once = iterate_several(run, most);
-      if (at_once > most) return TMO_ERROR_ITERATIONS;
+      if (at_once == 0 && op->packing != TMO_PACKING_NONE && (alone || code == number)) {
+        at_once = iterate_several(run, most);
+        if (at_once > most) return TMO_ERROR_ITERATIONS;
+      }
 #endif
     } else if (alone && !is_tiled && tmo_iterates_rows(op)) {
       at_once = iterate_rows(run, op, (uint16_t *)(void *)counters + number, most);
     }
+    if (tmo_has_kind(TMO_OP_GATHER) && at_once > most) return TMO_ERROR_INDEX;
 #if TMO_RUNS_DSP
     if (!is_tiled && most > 1 && code == number && tmo_makes_two_rows(op)) {
       const tmo_nest nest = {op, tmo_iterated(program, op), group->stripes};

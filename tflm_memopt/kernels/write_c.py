@@ -269,7 +269,7 @@ class Writer:
         """Write a vector loop on a core without vectors, which is possible only if the loop moves adjacent elements."""
         match [s for s in one.body if not isinstance(s, Free)]:
             case [Load() as load, Store() as store] if load.to == store.value and _alike(load, store, one.var):
-                call = "memcpy" if load.tensor.memory is Memory.FLASH else "memmove"
+                call = "tmo_copy_bytes" if load.tensor.memory is Memory.FLASH else "memmove"
                 to = _element(store.tensor, [at.put(one.var, 0) for at in store.at])
                 source = _element(load.tensor, [at.put(one.var, 0) for at in load.at], load.by)
                 self.say(f"{call}(&{to}, &{source}, {one.extent * load.tensor.type.nbytes});")

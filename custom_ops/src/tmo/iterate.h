@@ -16,13 +16,13 @@ TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *o
 /* tmo_iterate_along_row() computes several tiles of one row at once, from run->unit to output column `end`. tmo_iterates_along_row() returns whether
  * an operator can be computed so. A tile is read no later and written no earlier than if it were computed alone. */
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
-TMO_LINKAGE void tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
+TMO_LINKAGE tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
 /* Computes the rows from run->unit to `end` of an operator for which tmo_iterates_rows() holds. Changes run->unit. */
 static inline bool tmo_iterates_rows(const tmo_op *op) {
-  return op->packing == TMO_PACKING_NONE && !tmo_iterative(op) && !tmo_is_kind(op, TMO_OP_GATHER) && !tmo_is_kind(op, TMO_OP_GATHER_ND);
+  return op->packing == TMO_PACKING_NONE && !tmo_iterative(op) && !tmo_is_kind(op, TMO_OP_GATHER_ND);
 }
-TMO_LINKAGE void tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end);
+TMO_LINKAGE tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
 #if TMO_RUNS_PACKED
 /* Computes run->unit like tmo_iterate_any(), but faster. tmo_iterate_pixel() supports packed operators whose tiles or rows are single pixels. Builds
@@ -41,6 +41,9 @@ TMO_LINKAGE bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 #endif
 
+/* Whether an operator has no access table. */
+static inline bool tmo_lacks_access(const tmo_op *op) { return tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)) || op->access == 0; }
+
 /* Computes run->unit with the fastest function that supports the operator. made: tensor that the iterations go through. */
 static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *made) {
   (void)made;
@@ -53,7 +56,7 @@ static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op,
 #endif
 #if TMO_FAST_PIXELS
   const bool packed = op->packing != TMO_PACKING_NONE, by_dsp = tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_ADD);
-  if (op->tile == 0 && (!packed || by_dsp) && made->width == 1) return tmo_iterate_pixel(run, op);
+  if (op->tile == 0 && (!packed || by_dsp) && made->width == 1 && tmo_lacks_access(op)) return tmo_iterate_pixel(run, op);
 #endif
   return tmo_iterate_any(run, op);
 }

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "access.h"
 #include "build.h"
 #include "compiler.h"
 #include "fixed.h"
@@ -123,6 +124,11 @@ TMO_LINKAGE const tmo_own_kernel *tmo_own_of(const tmo_op *op);
 
 /* Copies a row of the table of a GATHER. The row must exist. */
 TMO_LINKAGE void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y);
+
+/* Copies row k->row of COPY with one operand. base: address to which the offsets of the operand's rows are added. rows: the rows that the output row
+ * reads, some of which may be outside the operand. */
+TMO_LINKAGE void tmo_copy_row(const tmo_kernel *k, const tmo_tensor *in, const int8_t *base, tmo_rows rows, int8_t *out);
+
 /* These kernels compute whole rows only. pixels[] lists all rows that are read, operand after operand. NULL stands for a row that the operand lacks.
  * */
 TMO_LINKAGE tmo_kernel_s8 tmo_copy_s8;                /* COPY */
