@@ -26,7 +26,7 @@ INT32_MIN = -(1 << 31)
 def test_networks(family: Family) -> None:
     """Test odd shapes, any window, and all remainders of channels and columns, in rows and in tiles."""
     done: set[Packing] = set()
-    for seed in range(examples(80)):
+    for seed in range(examples(120)):
         draw = (packed, pixels, packed, tiled, packed, two_rows, packed, by_row)[seed % 8]
         found = draw(seed, family)
         agree(found, seed)
