@@ -18,8 +18,8 @@
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* Whether each output's window begins before the input ends, and reads at least one element of the input or of the last `there` elements of its
- * padding, which a state holds. All values are uint16_t, so no sum of them wraps. */
+/* Whether each output's window begins before the input ends and reads at least one element. The last `there` elements of the padding before the input
+ * are in the state and count as elements. All values are uint16_t, so no sum of them wraps. */
 static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t there, uint32_t in, uint32_t out) {
   if (kernel == 0 || stride == 0 || dilation == 0) return false;
   const uint32_t extent = (kernel - 1) * dilation + 1;
@@ -57,8 +57,8 @@ static bool check_form(const tmo_op *op, uint32_t first, uint32_t last) {
          (uint32_t)op->float_form >> 4 <= last;
 }
 
-/* Checks weights, bias and scaling. int16 channels take two bytes and their biases have eight bytes, and sums are not kept between calls. float32
- * channels, weights and biases take four bytes. */
+/* Checks weights, bias and scaling. A channel of int16 takes two bytes, and its bias takes eight bytes. Sums of int16 are not kept between calls.
+ * Channels, weights and biases of float32 take four bytes. */
 static bool check_weights(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const bool s16 = tmo_is_s16(op), f32 = tmo_is_f32(op), depthwise = tmo_is_in(TMO_FILTERED_KINDS, op->kind);
@@ -124,8 +124,8 @@ static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   return check_scaling(c, op, scales);
 }
 
-/* Checks that row y of the output comes from row y of the operand and has as many elements. before, after: bytes of an element in the
- * operand and in the output. */
+/* Checks that row y of the output comes from row y of the operand and has as many elements. An element has `before` bytes in the operand and `after`
+ * bytes in the output. */
 static bool check_rows(const tmo_operation *o, uint32_t before, uint32_t after) {
   const tmo_tensor *in = o->in, *out = o->out;
   if (!pointwise(o->op) || in->height != out->height || in->channels % before != 0 || out->channels % after != 0) return false;

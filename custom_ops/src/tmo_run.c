@@ -279,9 +279,8 @@ TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op,
 }
 
 #if TMO_RUNS_DSP
-/* Runs, in one call, up to `most` next iterations of a packed operator in a tiled group, if their codes follow each other or are the whole body of a
- * loop. Returns the number of iterations that it has run, 0 if there is only one, or UINT32_MAX if a counter is damaged. run->at stays at the last
- * code. */
+/* Runs up to `most` next iterations of a packed operator in a tiled group in one call, if their codes are adjacent or are the whole body of a loop.
+ * Returns the number of iterations that it has run, 0 if there is only one, or UINT32_MAX if a counter is damaged. run->at stays at the last code. */
 TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most) {
   const uint32_t number = *run->at;
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + number];

@@ -77,8 +77,8 @@ auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, Register
 }
 
 /* Sets the source that a model with an external input reads in every Invoke(). Keep the source alive; you may change its fields between calls. The
- * source becomes the interpreter's external context, which can be set only once, and only after AllocateTensors(): TFLM of September 2023 to June
- * 2025 aborts in debug builds if it is set earlier. Returns 0 on success. */
+ * source becomes the interpreter's external context, which can be set only once. Set it after AllocateTensors(), since TFLM of September 2023 to June
+ * 2025 otherwise aborts in debug builds. Returns 0 on success. */
 template <typename Interpreter>
 int SetSource(Interpreter &interpreter, tmo_source *source) {
   return static_cast<int>(interpreter.SetMicroExternalContext(source));
@@ -104,8 +104,8 @@ enum Pushed {
   kPushMore = 1,   /* the model needs the next rows */
 };
 
-/* Pushes the next rows of a streamed input and runs the model as far as possible. from: a buffer with the next rows, whose field `y` is the first row
- * and whose field `x` is the first pixel of each row. row_bytes: the bytes of an input row, NAME_row_bytes in NAME_ops.h. */
+/* Pushes the next rows of a streamed input and runs the model as far as possible. The buffer `from` has the next rows. Its field `y` is the first
+ * row, and its field `x` is the first pixel of each row. An input row has `row_bytes` bytes, which is NAME_row_bytes in NAME_ops.h. */
 template <typename Interpreter>
 Pushed PushRows(Interpreter &interpreter, const tmo_source &from, uint32_t row_bytes) {
   const auto *input = interpreter.inputs_size() == 1 ? interpreter.input(0) : nullptr;
@@ -121,8 +121,8 @@ Pushed PushRows(Interpreter &interpreter, const tmo_source &from, uint32_t row_b
   return result == static_cast<int>(status::kTfLiteAbort) ? kPushMore : kPushError;
 }
 
-/* Runs a model to its next pause. kPushMore means that the model has paused. Call RunToPause() again to continue. kPushDone means that the outputs
- * are complete. During a pause, other models may use the arena. */
+/* Runs a model to its next pause. The result kPushMore means that the model has paused. Call RunToPause() again to continue. The result kPushDone
+ * means that the outputs are complete. During a pause, other models may use the arena. */
 template <typename Interpreter>
 Pushed RunToPause(Interpreter &interpreter) {
   const int result = static_cast<int>(interpreter.Invoke());
@@ -131,8 +131,8 @@ Pushed RunToPause(Interpreter &interpreter) {
 }
 
 /* The functions with a parameter `turns` are for a model that shares the arena. If it is not the model's turn (tmo_enter()), these functions return
- * kPushError without running the model. kPushMore ends the turn, and the model's data in the arena are safe until the next tmo_enter(). After
- * kPushDone, the turn lasts until tmo_leave(), so that the outputs can be read. */
+ * kPushError without running the model. The result kPushMore ends the turn, and the model's data in the arena are safe until the next tmo_enter().
+ * After kPushDone, the turn lasts until tmo_leave(), so that the outputs can be read. */
 template <typename Interpreter>
 Pushed RunToPause(Interpreter &interpreter, tmo_turns &turns, uint32_t model) {
   if (!tmo_has_turn(&turns, model)) return kPushError;

@@ -16,13 +16,13 @@ extern "C" {
 /* The cores wait for each other with two callbacks, which implement a counting semaphore for each core. The cores synchronize only in the callbacks,
  * so the callbacks must also order memory.
  *
- * wake(context, core) is called by the other core. wake() is a release. All that its caller has written before is visible to `core` when the wait()
- * of `core` returns. A release needs a DMB before the signal on Arm and a MEMW on Xtensa; semaphores, task notifications and C11's release stores
- * contain it. A wake() before `core` waits must not be lost. At most two wakes of a core are outstanding.
+ * The function wake(context, core) is called by the other core. A wake() is a release. All that its caller has written before is visible to `core`
+ * when the wait() of `core` returns. A release needs a DMB before the signal on Arm and a MEMW on Xtensa; semaphores, task notifications and C11's
+ * release stores contain it. A wake() before `core` waits must not be lost. At most two wakes of a core are outstanding.
  *
- * wait(context, core) is called by `core`. wait() returns when `core` has been woken more often than its wait() has returned. wait() is an acquire
- * (on Arm, a DMB after the signal), so that later reads see all that was written before the wake(). A wait() that returns too early is a race, which
- * no check finds.
+ * The function wait(context, core) is called by `core`. It returns when `core` has been woken more often than its wait() has returned. A wait() is an
+ * acquire (on Arm, a DMB after the signal), so that later reads see all that was written before the wake(). A wait() that returns too early is a
+ * race, which no check finds.
  *
  * If the cores have caches that are not coherent, workspace, io and team must be in memory that is not cached. */
 typedef struct tmo_team tmo_team;

@@ -39,14 +39,14 @@ typedef enum {
 /* Returns a readable message with the error and its remedy, never NULL. */
 const char *tmo_status_text(tmo_status status);
 
-/* Proves that tmo_run() reads and writes only inside buffers of the given sizes, whatever the data are. io_bytes: the sizes of the inputs, then of
- * the outputs, then of the state and of slow memory, if the program has them. The size of a streamed input is that of the rows of one push. The size
- * of an external input may be any number. Call tmo_check() once, before the first run (the TFLM adapter calls it in Prepare). */
+/* Proves that tmo_run() reads and writes only inside buffers of the given sizes, whatever the data are. The array io_bytes has the sizes of the
+ * inputs, then of the outputs, then of the state and of slow memory, if the program has them. The size of a streamed input is that of the rows of one
+ * push. The size of an external input may be any number. Call tmo_check() once, before the first run (the TFLM adapter calls it in Prepare). */
 TMO_LINKAGE tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes);
 
-/* Checks whether this build can run a program that the converter wrote into the same firmware. tmo_check_build() tests alignment, version, core,
- * sizes and the availability of kernels, but does not detect damage. */
+/* Checks whether this build can run a program that the converter wrote into the same firmware. The function tests alignment, version, core, sizes and
+ * the availability of kernels, but does not detect damage. */
 TMO_LINKAGE tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
 
 enum {
@@ -76,9 +76,9 @@ typedef struct {
  * lacks some of the rows. */
 TMO_LINKAGE tmo_status tmo_take_rows(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
 
-/* Runs one inference of a program whose input is not streamed. io: the inputs, then the outputs, then the state and slow memory (16-byte aligned), if
- * the program has them. workspace: header.workspace bytes, 16-byte aligned, which need no initialisation. The program must have passed tmo_check() or
- * tmo_check_build(). Inputs and outputs may overlap the workspace as the converter has planned. */
+/* Runs one inference of a program whose input is not streamed. The array io has the inputs, then the outputs, then the state and slow memory (16-byte
+ * aligned), if the program has them. The workspace has header.workspace bytes, is 16-byte aligned and needs no initialisation. The program must have
+ * passed tmo_check() or tmo_check_build(). Inputs and outputs may overlap the workspace as the converter has planned. */
 TMO_LINKAGE tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 
 /* The state of a run between two pushes or pauses. Set all its bytes to zero before a run. Other data of the run are in the workspace and in io[0].
@@ -93,8 +93,8 @@ typedef struct {
 typedef struct tmo_crosser tmo_crosser;
 struct tmo_crosser {
   /* Sends or receives row `row` of the tensor that `what` names. If `sent`, the row is at `data`; otherwise the received row is written to `data`.
-   * cross() returns TMO_OK when it is done, and TMO_WAIT if it must be called again later for the same row. Any status other than TMO_OK and TMO_WAIT
-   * ends the run. */
+   * The function returns TMO_OK when it is done, and TMO_WAIT if it must be called again later for the same row. Any status other than TMO_OK and
+   * TMO_WAIT ends the run. */
   tmo_status (*cross)(tmo_crosser *self, const tmo_message *what, bool sent, uint16_t row, void *data, uint32_t bytes);
 };
 

@@ -7,7 +7,7 @@
  * TMO_OP_OWN are in the application's array TMO_OWN_KERNELS, or the application passes them to tmo_own_use(), which needs the library's only
  * variable.
  *
- * tmo_check_build() rejects programs that need parts that are not compiled. */
+ * The function tmo_check_build() rejects programs that need parts that are not compiled. */
 #ifndef TMO_BUILD_H_
 #define TMO_BUILD_H_
 

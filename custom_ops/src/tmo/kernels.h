@@ -147,8 +147,8 @@ TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
  * scaled values. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->operand_bytes >> 4 * n & 15; }
 
-/* For SELECT, tmo_select_bytes() returns the bytes of an element. tmo_select_form() returns the row and the flags of the condition (n = 0) or of a
- * choice (n = 1 or 2). */
+/* For SELECT, tmo_select_bytes() returns the bytes of an element. The function tmo_select_form() returns the row and the flags of the condition (n =
+ * 0) or of a choice (n = 1 or 2). */
 static inline uint32_t tmo_select_bytes(const tmo_op *op) { return (uint32_t)op->select_form >> 12; }
 static inline uint32_t tmo_select_form(const tmo_op *op, uint32_t n) { return (uint32_t)op->select_form >> 4 * n & 15; }
 
@@ -216,8 +216,8 @@ typedef struct {
   int32_t zero_point;
 } tmo_runs;
 
-/* These functions multiply weights of four bits each. tmo_conv_nibbles() returns the sum of one channel, where `first` is the number of the weight
- * for the window's first tap. tmo_depthwise_nibbles() adds products to the sums of channels [channel, channel + n). */
+/* These functions multiply weights of four bits each. The function tmo_conv_nibbles() returns the sum of one channel, where `first` is the number of
+ * the weight for the window's first tap. The function tmo_depthwise_nibbles() adds products to the sums of channels [channel, channel + n). */
 TMO_LINKAGE uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first);
 TMO_LINKAGE void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t channel, uint32_t n, uint32_t *sums);
 
@@ -340,8 +340,8 @@ void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32
 
 enum { TMO_STACK_SUMS = 32 }; /* number of sums that a kernel keeps on its stack */
 
-/* These functions begin and end the sums of n channels of a pixel, from `channel` on, which are outputs from i on. tmo_begin_sums() sets `sums` to
- * their values before this call. tmo_end_sums() writes outputs, or keeps the sums for the next call. */
+/* These functions begin and end the sums of n channels of a pixel, from `channel` on, which are outputs from i on. The function tmo_begin_sums() sets
+ * `sums` to their values before this call. The function tmo_end_sums() writes outputs, or keeps the sums for the next call. */
 TMO_LINKAGE void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i);
 TMO_LINKAGE void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out);
 

@@ -240,7 +240,7 @@ TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *windo
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_esp_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_esp_columns;
 
-/* tmo_depthwise_esp() computes adjacent output pixels of a DEPTHWISE with TMO_PACKING_ESP_DEPTHWISE, like tmo_depthwise_rvv().
+/* tmo_depthwise_esp() computes adjacent output pixels of a DEPTHWISE with TMO_PACKING_ESP_DEPTHWISE, like tmo_depthwise_rvv(). The function
  * tmo_depthwise_esp_row() computes a row from whole input rows with ESP-NN. tmo_depthwise_esp_row() returns false if tmo_depthwise_esp() must compute
  * the row. */
 TMO_LINKAGE void tmo_depthwise_esp(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
@@ -359,9 +359,9 @@ static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return ro
 /* Computes all channels of the pixels in a run of blocks. */
 TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, uint32_t channels);
 
-/* tmo_mve_conv_1() computes one pixel, whose number of output channels must be a multiple of 8. tmo_mve_conv_2() computes pairs of pixels, whose
- * number of output channels must be a multiple of 4. Each pixel has 16 * turns bytes, and those of pixel p are at bytes + p * step. The outputs of
- * two pixels must be less than 65,531 bytes apart. */
+/* tmo_mve_conv_1() computes one pixel, whose number of output channels must be a multiple of 8. The function tmo_mve_conv_2() computes pairs of
+ * pixels, whose number of output channels must be a multiple of 4. Each pixel has 16 * turns bytes, and those of pixel p are at bytes + p * step. The
+ * outputs of two pixels must be less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
