@@ -124,11 +124,16 @@ def _pixels_at_once(op: ProgramOp, values: int, width: int) -> set[int]:
     return set(kernel_choice.batches(op.packing, values, width, wide=wide))
 
 
+def _is_inside(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> bool:
+    """Return whether no window of one input row needs padding."""
+    window, last = op.window, (made.width - 1) * op.window.stride_w
+    inside = last + window.kernel_w <= source.width and (made.height - 1) * window.stride_h < source.height
+    return inside and (window.pad_top, window.pad_left) == (0, 0)
+
+
 def _is_pointwise(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> bool:
     window = op.window
-    if (window.kernel_h, window.kernel_w, window.dilation_w, window.pad_top, window.pad_left) != (1, 1, 1, 0, 0):
-        return False
-    return (made.height - 1) * window.stride_h < source.height and (made.width - 1) * window.stride_w < source.width
+    return (window.kernel_h, window.kernel_w, window.dilation_w) == (1, 1, 1) and _is_inside(op, source, made)
 
 
 def _makes_fours(op: ProgramOp, made: ProgramTensor) -> bool:
@@ -137,7 +142,10 @@ def _makes_fours(op: ProgramOp, made: ProgramTensor) -> bool:
 
 
 def _of_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> Iterator[Part]:
-    small = kernel_choice.gathers(op.window, source.channels, made.channels, rows=True)
+    window = op.window
+    is_run = window.kernel_h == 1 and (window.kernel_w == 1 or (op.tile == 0 and window.dilation_w == 1))
+    small = kernel_choice.gathers(window, source.channels, made.channels, rows=True)
+    small = small and (not is_run or _is_inside(op, source, made))
     if _makes_fours(op, made) and (small or _is_pointwise(op, source, made)):
         return
     yield Part.CONV_SUMS
