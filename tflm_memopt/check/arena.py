@@ -18,7 +18,7 @@ Content = TensorId | tuple[str, int]
 """What bytes contain: a tensor, or private data of a group."""
 SLOW_ALIGN = 16
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4, Role.WEIGHTS: 16}
-"""Minimum alignment of int32, uint16, pairs of int16, and weights read as vectors. All other data are bytes."""
+"""Minimum alignment of int32, uint16, pairs of int16, and weights read as vectors. Bytes need no alignment."""
 
 
 class TaggedArena:
@@ -27,7 +27,7 @@ class TaggedArena:
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes, self.head, self.end = sizes, plan.head, plan.head + plan.slow_bytes
         self._marks = np.full(self.end, -1 << 62, dtype=np.int64)
-        """For each byte, its tag minus its address, constant along a tensor. Slow memory is [head, end)."""
+        """For each byte, its tag minus its address, which is constant along a tensor. Slow memory is [head, end)."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
             self._add_slow(slow, plan.slow_bytes)
@@ -66,7 +66,7 @@ class TaggedArena:
         return offset + self._in_memory(tensor, row, row_bytes) * row_bytes
 
     def _in_memory(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Return the number of a row in memory. A group in reversed row order calls it `row`."""
+        """Return the number of a row in memory. In a reversed group, `row` counts from the end."""
         if not self.is_reversed or (Role.TENSOR, tensor) not in self.home:
             return row
         return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row
@@ -89,13 +89,13 @@ class TaggedArena:
         self.read_run(tensor, at + part.start, first + part.start, len(part), who, f"row {row} of ")
 
     def read_rows(self, tensor: TensorId, first: int, end: int, row_bytes: int, who: object) -> None:
-        """Read rows [first, end), and adjacent ones together."""
+        """Read rows [first, end). Rows that are adjacent in memory are read together."""
         while first < end:
             count = min(end - first, self._adjacent_rows(tensor, first, row_bytes))
             at, begin = self.span(tensor, first, row_bytes), self._in_memory(tensor, first, row_bytes) * row_bytes
             if not (self._run(at, count * row_bytes) == self._base_of(tensor) + begin - at).all():
                 for row in range(first, first + count):
-                    self.read_part(tensor, row, row_bytes, range(row_bytes), who)  # this read raises the error
+                    self.read_part(tensor, row, row_bytes, range(row_bytes), who)  # read_part() raises the error
             first += count
 
     def _adjacent_rows(self, tensor: TensorId, row: int, row_bytes: int) -> int:

@@ -1,13 +1,14 @@
 """Checks a plan independently of the planner: it replays every iteration on the bytes of the arena. TFLM does not check
 a memory plan, so an overlap of one byte would corrupt data silently. Every byte of the arena has a tag that names the
 tensor, and the byte of it, last written there. Each byte that an iteration reads must have the expected tag. The
-checker shares neither code nor ideas with the planner. It replays an iteration as the executor does
+checker shares neither code nor ideas with the planner. The checker replays an iteration as the executor does
 (custom_ops/src/tmo_iterate.c): writes come before reads, unless the kernel works in place.
 
 The module replay.py replays a group in the order of nest.py. A group that runs row by row reads and writes rows
 (rows.py), and a group in tiles pixels (tiles.py). A group in tiles has up to hundreds of thousands of iterations, so a
-proof of all iterations at once is tried first (proof.py). If the proof fails, the replay decides. Replay and proof
-trust what operators declare to read. The module reads.py shows that TFLM's kernels need no other reads.
+proof of all iterations at once is tried first (proof.py). If that proof fails, the iterations are replayed one by one.
+Both methods trust what each operator declares to read. The module reads.py proves that TFLM's kernels need no other
+bytes.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ ARENA_ALIGN = 16
 
 
 class Others(NamedTuple):
-    """What other models write to the same arena while this model does not run."""
+    """The bytes that other models write to the same arena while this model does not run."""
 
     foreign: NDArray[np.bool_]
     """Mask by address of the bytes that the other models write."""
     retained: Collection[TensorId] = ()
-    """Outputs that must survive these writes."""
+    """Outputs of this model that other models must not overwrite."""
     at_pauses: NDArray[np.bool_] | None = None
     """Mask by address of the bytes that other models write while this model pauses."""
 

@@ -1,8 +1,8 @@
 """Proves that two cores never lose a byte, whatever their speeds are.
 
-Between two barriers, each core runs at any speed. If neither core touches a byte that the other one writes there, the
-result is the same as on one core (checker.py). Every byte that a core accesses is marked with the number of barriers so
-far. It is an error if both cores access a byte between the same two barriers and one of them writes it.
+Between two barriers, each core runs at any speed. A result is the same as on one core if, between two barriers, no core
+touches a byte that the other core writes (checker.py). Every byte that a core accesses is marked with the number of
+barriers so far. It is an error if both cores access a byte between the same two barriers and one of them writes it.
 
 Each core uses its own counters until the group's last iteration.
 
@@ -75,7 +75,7 @@ class CoresReplay:
                 self._touch(core, marks, where, key, y)
 
     def _accesses(self, core: int, share: Share, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
-        """Yield all bytes that a core accesses in an iteration. A test compares them with the executor's accesses."""
+        """Yield all bytes that a core accesses in an iteration. Tests compare these bytes with the executor's."""
         yield self.written, self._counters(core)
         if core == 0 and self.executed == 1:  # core 0 copies all weights first
             for tensor in self.copied:
@@ -136,7 +136,7 @@ class CoresReplay:
         return at + behind, 1, nbytes, nbytes
 
     def _touch(self, core: int, marks: Ints, where: Bytes, key: int, y: int) -> None:
-        """Mark bytes with the number of barriers so far. Raises PlanError if the other core conflicts."""
+        """Mark bytes with the number of barriers so far. Raises PlanError if both cores use a byte and one writes."""
         start, count, nbytes, step = where
         if count <= 0 or nbytes <= 0:
             return

@@ -26,17 +26,17 @@ IN_ORDER = PLACES | {
 
 
 def accumulators(op: RowOp) -> int:
-    """Return the bytes of an output row's 32-bit sums, of which an index takes two."""
+    """Return the bytes of an output row's 32-bit sums. The index of a maximum or minimum takes two of these sums."""
     return 2 * op.writes.row_bytes if op.kind.name in PLACES else 4 * op.writes.row_bytes // op.element_bytes
 
 
 def reads_first(op: RowOp) -> bool:
-    """Return whether the kernel reads each input byte before it writes there, for an output that is no larger."""
+    """Return whether the kernel reads each byte before it writes there. The output must be no larger than the input."""
     return op.kind.name in ELEMENT_BY_ELEMENT and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)
 
 
 def ends_last(op: RowOp) -> bool:
-    """Return whether the kernel writes its last byte after all reads. With packed weights or two cores it does not."""
+    """Return whether the kernel writes its last byte after all reads. Packed kernels and pairs of cores do not."""
     return op.kind.name in PIXEL_BY_PIXEL and op.packing is Packing.NONE and not op.second
 
 
@@ -46,6 +46,6 @@ def needs_order(op: RowOp) -> bool:
 
 
 def can_be_reversed(op: RowOp, *, pixels: bool) -> bool:
-    """Return whether results stay the same if rows, and with `pixels` columns, run from last to first."""
+    """Return whether results stay the same if rows run from last to first. pixels: whether columns do, too."""
     height, width = op.window.kernel_h, op.window.kernel_w
     return not needs_order(op) or (height == 1 and (width == 1 or not pixels))

@@ -1,8 +1,8 @@
 """Checks several models in one arena, in any order that the application allows.
 
-While a model does not run, other models may overwrite all bytes that they ever use. Other models run between
-inferences, where outputs may have to stay, and while the model waits for rows of a streamed input. Models that run at
-the same time must have no byte in common.
+While one model does not run, other models may overwrite every byte that they use. Other models run between two
+inferences of a model, and while the model waits for rows of a streamed input. Models that run at the same time must
+have no byte in common.
 """
 
 from __future__ import annotations

@@ -46,14 +46,14 @@ class KernelReplay:
         return self._run_of(tensor)[1]
 
     def _run_of(self, tensor: TensorId) -> tuple[TensorId, int, int, int]:
-        """Return the tensor that contains a tensor's bytes, their address, their offset in it, and their number."""
+        """Return the tensor that holds this tensor's bytes, their address, their offset in it, and their number."""
         part = self.parts.get(tensor, StoredIn(tensor))
         nbytes = self.arena.sizes[tensor]
         buffer, start = self.arena.at(Role.TENSOR, part.storage, part.first + nbytes)
         return buffer.key, start + part.first, part.first, nbytes
 
     def _in_place(self, node: BuiltinNode, output: TensorId) -> bool:
-        """Return whether output and input share bytes so that copying one to the other changes nothing."""
+        """Return whether input and output have the same bytes, so that a copy from input to output changes nothing."""
         storage, _, first, nbytes = self._run_of(output)
         others = (self._run_of(t) for t in node.inputs)
         return any(s == storage and f < first + nbytes and first < f + n for s, _, f, n in others)

@@ -1,7 +1,7 @@
 """Compares when and where bytes are live during a whole group, for the checker's proof.
 
-Each range of bytes is live from its write to its last read. No byte is lost if no two such ranges overlap in both
-address and time. A few passes over arrays find overlaps among many pixels.
+Each range of bytes is live from its write to its last read. No byte is lost if no two live ranges overlap in both
+address and time. The module finds overlaps among many pixels with a few operations on arrays.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tflm_memopt.check.arena import Ints, TaggedArena
 BEFORE = 0
 """Time of writes before the group, and of events that never happen."""
 MOST_PIECES = 1 << 24
-"""Maximum number of live ranges of a proof. A group with more live ranges is replayed."""
+"""Maximum number of live ranges of a proof. If a group has more of them, its iterations are replayed."""
 
 
 class Unproved(Exception):
@@ -72,7 +72,7 @@ def apart(cut: LiveRanges) -> bool:
 
 
 def meet(one: LiveRanges, others: LiveRanges) -> bool:
-    """Return whether a live range of `others` overlaps one of `one`, which are all in order at one address."""
+    """Return whether a range of `one` overlaps one of `others`. All ranges are in order of time at one address."""
     if not len(one.at):
         return False
     near = (others.at < one.end[0]) & (others.end > one.at[0])

@@ -1,7 +1,7 @@
 """Computes from which input element TFLM's data movements copy each element of their output.
 
 Each function repeats the loops of a reference kernel of TFLM (kernels/internal/reference/) on coordinates, from the
-operator's own parameters. The checker compares them with the movements that ops/movement.py has parsed, which shares no
+operator's own parameters. The checker compares these movements with the results of ops/movement.py, which shares no
 code with this module.
 """
 
@@ -17,7 +17,7 @@ from tflm_memopt.model.graph import VIEW, Graph, Op
 from tflm_memopt.ops.context import PIECE, STEPS
 
 PADDING = -1
-"""Operand number of elements that have the padding value."""
+"""Number that replaces the operand's number where an element has the padding value."""
 
 Point = Sequence[Ints]
 """Coordinates of several elements: one array per axis."""
@@ -29,7 +29,7 @@ class Origin(NamedTuple):
     operand: Ints
     """Position of the source among the operator's inputs, or PADDING."""
     point: Point
-    """Coordinates of the elements in the source, without meaning for PADDING."""
+    """Coordinates of the elements in the source. They have no meaning for PADDING."""
 
 
 def origins(graph: Graph, op: Op, elements: Ints) -> tuple[Ints, Ints]:
@@ -69,7 +69,7 @@ def _pad(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _mirror_pad(graph: Graph, op: Op, out: Point) -> Origin:
-    """Repeat GetInputDimension (micro/kernels/mirror_pad.cc)."""
+    """Compute source positions like TFLM's GetInputDimension (micro/kernels/mirror_pad.cc)."""
     offset = int(op.options["mode"] == 0)
     point = []
     for x, size, before in zip(out, _shape(graph, op), _integers(graph, op, 1)[::2], strict=True):
@@ -94,7 +94,7 @@ def _pack(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _piece(graph: Graph, op: Op, out: Point) -> Origin:
-    """Repeat one output of SPLIT, SPLIT_V or UNPACK. The outputs of UNPACK lack the axis."""
+    """Find the source elements of one output of SPLIT, SPLIT_V or UNPACK. UNPACK drops the axis."""
     axis, begin, _ = op.options[PIECE]
     if op.type == "UNPACK":
         return _single([*out[:axis], np.full_like(out[0], begin), *out[axis : len(_shape(graph, op)) - 1]])
@@ -106,7 +106,7 @@ def _slice(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _strided_slice(graph: Graph, op: Op, out: Point) -> Origin:
-    """Repeat StridedSlice: element i of an axis is start + i * stride, and a removed axis has only its start."""
+    """Compute source positions like TFLM's StridedSlice: start + i * stride, or start alone for a removed axis."""
     left, point = list(out), []
     begins, strides = (_integers(graph, op, k) for k in (1, 3))
     for axis, (size, begin, stride) in enumerate(zip(_shape(graph, op), begins, strides, strict=True)):
@@ -155,7 +155,7 @@ def _reverse(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _resize_nearest(graph: Graph, op: Op, out: Point) -> Origin:
-    """Repeat GetNearestNeighbor, in float."""
+    """Compute source positions like TFLM's GetNearestNeighbor, in float."""
     corners, half = bool(op.options["alignCorners"]), bool(op.options["halfPixelCenters"])
     point = list(out)
     for axis in (1, 2):

@@ -1,8 +1,8 @@
 """Computes the first and the last input pixel that TFLM's kernels read for each output pixel.
 
-Each function repeats a reference kernel of TFLM from the operator's own parameters. The pixels that an output pixel
-needs form a rectangle, which two corners describe. The checker compares them with what ops/parse.py has parsed, which
-shares no code with this module.
+Each function repeats the loops of one TFLM kernel, from the operator's own parameters. The pixels that an output pixel
+needs form a rectangle, which two corners describe. The checker compares these rectangles with the results of
+ops/parse.py, which shares no code with this module.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Corners(NamedTuple):
     pixels: int
     first: Ints
     last: Ints
-    """First and last input pixel that each output pixel needs. If `last` is lower, the output pixel needs none."""
+    """First and last input pixel that each output pixel needs. If `last` < `first`, the output pixel needs none."""
 
 
 Axis = tuple[Ints, Ints]
@@ -93,7 +93,7 @@ def _window(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Repeat TRANSPOSE_CONV: input index i adds to `kernel` outputs, from i * stride - padding on."""
+    """Find what TRANSPOSE_CONV reads: input i adds to `kernel` outputs, the first of which is i * stride - padding."""
     sizes, made, kernel, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], _shape(graph, op, 1)[1:3], []
     for axis, name in enumerate("HW"):
         stride = op.options[f"stride{name}"]
@@ -106,7 +106,7 @@ def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Repeat ComputeInterpolationValues and ComputeInterpolationValuesInteger (reference/resize_bilinear.h)."""
+    """Compute source positions like ComputeInterpolationValues and its Integer form (reference/resize_bilinear.h)."""
     sizes, made, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], []
     half = bool(op.options["halfPixelCenters"])
     for size, out in zip(sizes, made, strict=True):
@@ -124,27 +124,29 @@ def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _dense(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Repeat FULLY_CONNECTED and the dense layer of SVDF, which process a batch of vectors."""
+    """Find the pixels that FULLY_CONNECTED and the dense layer of SVDF read for each vector of a batch."""
     made, units = math.prod(_made(graph, op)), _shape(graph, op, 1)[0]
     batch = np.arange(max(1, made // units))
     yield Corners(0, len(batch), batch, batch)
 
 
 def _elementwise(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Repeat element-wise operators. An output pixel needs the same pixel of each input, or a broadcast one."""
+    """Find what element-wise operators read: the same pixel of each input, or its broadcast pixel. An output pixel
+    needs the same pixel of each input, or a broadcast one.
+    """
     out = _made(graph, op)[:-1]
     for k, tensor in enumerate(op.inputs):
         if tensor < 0 or graph.tensors[tensor].constant:
             continue
         shape = graph.tensors[tensor].shape[:-1]
         pixels = math.prod(shape)
-        alike = pixels == math.prod(out)  # shapes may differ in dimensions of 1
+        alike = pixels == math.prod(out)  # the shapes may differ by dimensions of size 1
         at = np.arange(pixels) if alike else np.broadcast_to(np.arange(pixels).reshape(shape), out).ravel()
         yield Corners(k, pixels, at, at)
 
 
 def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Repeat MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX and ARG_MIN. Channels that are not reduced count as one."""
+    """Find what MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX and ARG_MIN read. Channels that stay count as one."""
     shape = _shape(graph, op)
     stated = op.options.get(AXES)
     axes = {
@@ -159,7 +161,7 @@ def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _gather(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Repeat GATHER and GATHER_ND, where an index or a vector of indices selects a part of a tensor."""
+    """Find what GATHER and GATHER_ND read, where an index or a vector of indices selects a part of a tensor."""
     at = np.arange(math.prod(_shape(graph, op, 1)[: -1 if op.type == "GATHER_ND" else None]))
     yield Corners(1, len(at), at, at)
     if not graph.tensors[op.inputs[0]].constant:

@@ -23,11 +23,11 @@ from tflm_memopt.plan.plan import Group, Stage
 
 MOMENTS = 8
 SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
-"""Moments of an iteration, in order.
+"""Names of the moments within one iteration, in order of time.
 
-Scratch and sums are written at SCRATCH and SUMS, and read at SCRATCH_READ and SUMS_READ. The output is written at
-EARLY, and the input is read at LATE. An operator that works in place reads at EARLY and writes at LATE. A kernel that
-writes the last byte of its output after all reads does so at LAST.
+Scratch and sums are written at SCRATCH and SUMS, and read at SCRATCH_READ and SUMS_READ. The output is written at the
+moment EARLY, and the input is read at the moment LATE. An operator that works in place reads at EARLY and writes at
+LATE. If a kernel writes the last byte of its output after all reads, the moment of this write is LAST.
 """
 
 
@@ -98,7 +98,7 @@ class StageNest:
 
     @property
     def channel_groups(self) -> int:
-        """Number of channel groups. A last pass that only writes sums does not count."""
+        """Number of channel groups. A last pass over the channels that only writes the sums is not counted."""
         return self.nest.channel_groups - self.nest.sums
 
     def count(self) -> None:
@@ -133,7 +133,7 @@ class StageNest:
 
     @cached_property
     def opens(self) -> Ints:
-        """For each iteration, whether it is the first to add to its sums, those of a stripe or of everything."""
+        """For each iteration, whether it is the first that adds to its sums."""
         before = self.stripe if self.stage.iterative else np.append(-1, self.stripe[:-1])
         first: Ints = self.stripe != before
         first[:1] = True
@@ -143,7 +143,7 @@ class StageNest:
     def windows(self) -> Sequence[UnitWindows]:
         """The part of each input that each iteration reads."""
         found = [self._window(k) for k in range(len(self.op.inputs))]
-        if self.nest.sums:  # the last pass reads sums only
+        if self.nest.sums:  # the last channel group reads only sums
             last = self.channel_group == self.nest.channel_groups - 1
             found = [w._replace(bottom=np.where(last, w.top, w.bottom)) for w in found]
         return found
@@ -159,7 +159,7 @@ class StageNest:
         top, bottom, left, right = window(self.op, k, y, x0, x1)
         if not self.tiled:
             left, right = 0 * left, np.full_like(right, seen.w)
-        if self.is_reversed:  # rows and columns count from the end
+        if self.is_reversed:  # reversed rows and columns are counted from the end
             return UnitWindows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
         return UnitWindows(top, bottom, left, right)
 
@@ -174,7 +174,9 @@ class StageNest:
         return [*zip(*inputs, strict=True)]
 
     def skip(self, stripes: int) -> None:
-        """Skip the rest of the current stripe and stripes - 1 more. After the last stripe no iterations are left."""
+        """Skip the rest of the current stripe, and `stripes` - 1 more stripes. After the last stripe no iterations are
+        left.
+        """
         wanted = int(self.stripe[self.done]) + stripes if self.done < len(self) else len(self.made)
         there = self.makes_again and wanted < len(self.made) and self.made[wanted]
         self.done = int(self._start[wanted]) if there else len(self)

@@ -1,10 +1,11 @@
 """Proves that operators read and keep the right rows of other inferences and of other devices.
 
-The replay of states shows that an earlier inference kept each row that is read. This module shows that these rows are
-the ones that the model's operator means. A window on kept and new rows must end at the newest row and have the height
-of TFLM's window. The kept rows must be the last rows of the tensor that the window reads. An LSTM must take one step
-after the other. A message must carry each row in its place. The module states.py checks running sums. If the model's
-input slides, tensors hold only some of the model's rows, and windows are not checked.
+The replay of states proves that every row that is read from a state was kept by an earlier inference. This module shows
+that TFLM's operator needs exactly these kept rows. A window on kept and new rows must end at the newest row and have
+the height of TFLM's window. The kept rows must be the last rows of the tensor that the window reads. An LSTM must take
+one step after the other. A message must carry each row of a tensor to its own place in that tensor. The module
+states.py checks running sums. If the model's input slides, tensors hold only some of the model's rows, and windows are
+not checked.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ WEIGHED = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
 
 def check_outliving(graph: RowGraph) -> None:
-    """Raise PlanError if an operator reads or keeps rows of a state or message that its model does not."""
+    """Raise PlanError if an operator reads or keeps rows of a state or message, but its original does not."""
     stated = {op.index: op for op in graph.model.ops}
     writers = {op.state_write.tensor: op for op in graph.ops.values() if op.state_write}
     for key, op in graph.ops.items():
@@ -30,7 +31,7 @@ def check_outliving(graph: RowGraph) -> None:
             wrong = _kept(op, of)
         elif op.older is not None:
             writer = writers.get(op.older)
-            if writer is None or writer.inputs[0] != op.inputs[0]:  # the rows before the new ones are of another tensor
+            if writer is None or writer.inputs[0] != op.inputs[0]:  # the older rows belong to another tensor
                 wrong = f"state {op.older} keeps rows of another tensor"
             wrong = "" if graph.window else wrong or _window(op, of, graph.model)
         elif op.updates and not op.traits.runs_along:

@@ -10,11 +10,12 @@ from tflm_memopt.plan.plan import Stage
 def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     """Return the bytes of scratch of one iteration.
 
-    A depthwise convolution needs scratch for one pixel. Other convolutions need the values under the windows of up to 4
-    columns as int16, or as bytes of 2 columns for Helium and 4 for RISC-V vectors. The limit is 1,728 B, or 4,608 B for
-    one or two columns. A wide tile has no limit. With int16 values, one more column is split off if a single column
-    would be left. A wide tile has room for the last five columns of a row if each has up to 96 values. Kernels of
-    single pixels need no scratch, for any number of channels or for multiples of 8 or 16.
+    A depthwise convolution needs scratch for one pixel. Other convolutions copy the values under the windows of up to 4
+    columns as int16. Helium copies bytes of 2 columns, and RISC-V vectors bytes of 4. At most 1,728 B are converted at
+    once, or 4,608 B for one or two columns. In a wide tile, the number of these bytes is not limited. With int16
+    values, one more column is split off if a single column would be left. A wide tile also holds the last five columns
+    of a row if each column has up to 96 values. Kernels of single pixels need no scratch, for any number of channels or
+    for multiples of 8 or 16.
     """
     plain = op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE)
     if plain or stage.iterative or stage.nest.channel_groups > 1:
@@ -52,7 +53,7 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
 
 
 def _esp_depthwise(op: RowOp, columns: int) -> int:
-    """Return the scratch of ESP-NN and of one call's input and output. A call's pixels fit into 2,048 B."""
+    """Return the scratch of ESP-NN and of one call's input and output. The pixels of one call take at most 2,048 B."""
     kernel_h, kernel_w, c = op.window.kernel_h, op.window.kernel_w, op.reads[0].c
     nine = kernel_h == kernel_w == 3
     while c % (16 if nine and op.reads[0].c > 8 else 8):

@@ -47,7 +47,7 @@ class Executed:
 
 
 def proved(running: RunningGroup) -> bool:
-    """Return whether a group surely loses no byte. Arena and input are then left as if the group had run."""
+    """Return whether the proof shows that a group loses no byte. Arena and input are changed as if it had run."""
     try:
         _Proof(running).run()
     except (Unproved, PlanError):
@@ -209,7 +209,7 @@ class _Pixels:
             counts, x0, y = np.full(len(last), step.op.writes.w), 0 * last, 0 * last
             units, moments = units[last], moments[last]
         else:
-            if step.nest.sums:  # only the last pass writes pixels
+            if step.nest.sums:  # only the last channel group writes pixels
                 some = step.channel_group[units] == step.nest.channel_groups - 1
                 units, moments = units[some], moments[some]
             counts, x0, y = step.x1[units] - step.x0[units], step.x0[units], step.row[units]
@@ -221,7 +221,7 @@ class _Pixels:
         self._written[self._index(*self._made)] = moments[of]
 
     def read_by(self, step: StageNest, k: int, units: Ints, moments: Ints) -> None:
-        """Record an operator's reads of input k. Pixels that the group makes must exist at these times."""
+        """Record an operator's reads of input k. Pixels that the group makes must exist at the given moments."""
         reads = step.windows[k].some[units]
         units, moments = units[reads], moments[reads]
         window, stripe, channel_group = step.windows[k].of(units), step.stripe[units], step.channel_group[units]
@@ -239,7 +239,7 @@ class _Pixels:
                 np.maximum.at(self._read, index, moment)
 
     def before(self) -> LiveRanges:
-        """Return when and where pixels are live that existed before the group."""
+        """Return when and where the pixels that existed before the group are live."""
         y, x = np.divmod(np.flatnonzero(self._read), self.place.seen.w)
         at = self.place.at(0, y, x)
         return LiveRanges(
@@ -247,7 +247,7 @@ class _Pixels:
         )
 
     def lives(self, step: StageNest) -> list[LiveRanges]:
-        """Return when and where the pixels are live that the group makes."""
+        """Return when and where the pixels that the group makes are live."""
         stripe, channel_group, y, x = self._made
         index = self._index(*self._made)
         first = channel_group * step.pixel_bytes if step.splits else 0 * y
@@ -258,7 +258,7 @@ class _Pixels:
         written, marks = self._written[index], self.place.marks(y, x, at, first)
         if not step.ends_late:
             return [LiveRanges(at, at + nbytes, written, np.maximum(written, self._read[index]), marks)]
-        late = written - EARLY + LAST  # some kernels write their last byte at LAST
+        late = written - EARLY + LAST  # some kernels write the last byte of an output after all reads
         read, end, ends = np.maximum(late, self._read[index]), at + nbytes, self._ends
         return [
             LiveRanges(at, end - ends, written, read, marks),

@@ -1,10 +1,10 @@
 """Proves that operators read the rows that TFLM's operators need.
 
-The replay of a plan shows that each row that an iteration reads exists. This module shows once for each operator that
-these are the rows that TFLM's kernel needs. The model's operator defines which pixels an output needs (needed.py), or
-from which byte each output byte is copied (movements.py). The module outliving.py checks operators that keep rows, read
-kept rows, or exchange messages. The module sliding.py checks operators of a sliding input. Operators on parts of
-tensors are not checked, since no operator of the model defines them.
+The replay of a plan shows that each row that an iteration reads exists. For each operator, this module proves that the
+rows it reads are the rows that TFLM's kernel needs. The model's operator defines which pixels an output needs
+(needed.py), or from which byte each output byte is copied (movements.py). The module outliving.py checks operators that
+keep rows, read kept rows, or exchange messages. The module sliding.py checks operators of a sliding input. Operators on
+parts of tensors are not checked, since no operator of the model defines them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tflm_memopt.ops.rowop import Move, RowOp, Rows
 from tflm_memopt.rowgraph.graph import RowGraph
 
 JOINS = ("CONCATENATION", "PACK")
-"""Operators that copy all their operands. In the form of rows, all constant operands come together at the end."""
+"""Operators that copy all their operands. In a RowOp, the constant operands are joined to one last operand."""
 CHUNK = 1 << 18
 """Number of bytes of a movement that are compared at once."""
 
@@ -98,7 +98,9 @@ def _check_need(op: RowOp, k: int, need: Corners, who: str) -> None:
 
 
 def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return the first row, the columns and the end row of runs of bytes. A run over several rows has all columns."""
+    """Return the first row, the columns and the end row of runs of bytes. If runs cover several rows, all columns are
+    returned.
+    """
     first, last = unit * nbytes, (unit + 1) * nbytes - 1
     top, bottom = first // rows.row_bytes, last // rows.row_bytes
     left, right = (at % rows.row_bytes // rows.c for at in (first, last))
@@ -107,7 +109,7 @@ def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 _Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""First output byte of a block and, for each byte of it, the operand and the byte from which it is copied."""
+"""The first output byte of a block. For each byte of the block, the operand and the byte from which it is copied."""
 
 
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
@@ -162,7 +164,7 @@ def _origins(model: Graph, of: Op, byte: Ints) -> tuple[Ints, Ints]:
     operand, source = origins(model, of, element)
     read, fixed = _operands(model, of), _fixed(model, of)
     sizes = [model.tensors[of.inputs[k]].elements for k in fixed]
-    number, ahead = np.full((2, len(of.inputs) + 1), PADDING)  # the last entry is for padding
+    number, ahead = np.full((2, len(of.inputs) + 1), PADDING)  # the last entry stands for padding
     number[read], ahead[read] = np.arange(len(read)), 0
     number[fixed], ahead[fixed] = len(read), np.cumsum([0, *sizes])[:-1]
     return number[operand], (source + ahead[operand]) * ITEM_BYTES[model.tensors[of.inputs[0]].dtype] + within
@@ -201,7 +203,7 @@ def _gathered(op: RowOp, who: str) -> Iterator[_Copied]:
 
 
 def _runs(first: int, step: int, move: Move) -> Ints:
-    """Return the bytes of all runs of a move, at its source or at its target."""
+    """Return the bytes of all runs of a move. first and step: position of the first run, and distance between runs."""
     runs = first + np.arange(move.count)[:, None] * step + np.arange(move.nbytes)
     result: Ints = runs.ravel()
     return result

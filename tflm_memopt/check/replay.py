@@ -23,7 +23,7 @@ NO_OUTPUT = Output(-1, lambda: None)
 
 
 class GroupReplay(ABC):
-    """The replay of one group. Subclasses know where rows or pixels are."""
+    """The replay of one group. Subclasses replay either rows or pixels."""
 
     counter_bytes: int
     """Bytes of one operator's counter."""
@@ -65,7 +65,7 @@ class GroupReplay(ABC):
             raise PlanError(
                 f"group {self.number} runs {self.executed} iterations, but the plan has {self.group.iterations}"
             )
-        # counters and weights are written once, so an overwrite of them shows only now
+        # counters and weights are written once, and read here to find out whether something overwrote them
         self.arena.read_private(Role.COUNTERS, self.number, f"group {self.number}")
         for tensor in copied:
             self.arena.read_private(Role.WEIGHTS, tensor, f"group {self.number}")

@@ -63,7 +63,7 @@ class RowReplay(GroupReplay):
             self._read_moved(step)
 
     def _read_moved(self, step: StageNest) -> None:
-        """Read the bytes that a COPY moves. The COPY may already have overwritten other bytes of these rows."""
+        """Read the bytes that a COPY moves. The COPY may already have overwritten other bytes of the rows."""
         op = step.op
         for operand, row, part in moved(op, step.done):
             tensor = op.inputs[operand] if operand < len(op.inputs) else None  # a constant operand has no tensor

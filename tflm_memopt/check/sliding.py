@@ -1,10 +1,10 @@
 """Proves that windows over a sliding input equal those at the end of TFLM's whole input.
 
-With a sliding input, each inference computes new rows of each tensor. The module numbers these new rows as in TFLM's
-whole tensor. TFLM's operator then defines which rows depend neither on later rows of the input nor on padding at the
-end. An operator must compute the last of these rows, from the same rows as TFLM. An operator may read kept rows only if
-its input's new rows follow those of the last inference. Two kinds of operators are not checked: those that recompute
-rows near padding, and those that read joined rows.
+With a sliding input, each inference computes new rows of each tensor. The module numbers the new rows as in TFLM's
+whole tensor. TFLM's operator defines which rows depend neither on later rows of the input nor on padding at the end. An
+operator must compute the last of the rows that do not depend on padding, from the rows that TFLM reads. An operator may
+read kept rows only if its input's new rows follow those of the last inference. Two kinds of operators are not checked:
+those that recompute rows near padding, and those that read joined rows.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Window(NamedTuple):
 
 
 def check_sliding(graph: RowGraph) -> None:
-    """Raise PlanError if an operator on new rows of a sliding input reads other rows than TFLM's operator."""
+    """Raise PlanError if an operator on new rows of a sliding input reads rows that TFLM's operator does not read."""
     if graph.window is None:
         raise ValueError("the input does not slide")
     rows, new = graph.window.rows, graph.window.new
@@ -97,7 +97,7 @@ def _through(op: RowOp, of: Op, model: Graph, held: _Held, kept: Mapping[TensorI
 
 
 def _window(op: RowOp, of: Op, model: Graph, height: int) -> _Window | None:
-    """Return TFLM's window along time, or None if it is not checked. height: number of TFLM's input rows."""
+    """Return the window along time of TFLM's operator, or None if the checker does not check the operator."""
     if of.type == "FULLY_CONNECTED":
         kernel = model.tensors[of.inputs[1]].shape[1] // op.reads[0].row_bytes
         return _Window(kernel, 1, 1, 0, height - kernel + 1)

@@ -20,7 +20,7 @@ from tflm_memopt.rowgraph.graph import InputSource
 
 
 class SourceReplay:
-    """Where the rows of an input are while groups run."""
+    """Finds the rows of an input in memory while groups run."""
 
     def __init__(
         self, arena: TaggedArena, source: InputSource | None, foreign: NDArray[np.bool_] | None = None

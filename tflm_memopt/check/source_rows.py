@@ -39,7 +39,7 @@ class SourceRows:
         self._positions = np.repeat(positions[order], np.diff(times, prepend=1))
         self.pushed += at_once * len(self._positions)
         self._seen = np.zeros((2, self.pushed), dtype=np.int64)
-        """For each row, the time of its last read where it arrived, and in the rolling buffer."""
+        """For each row, the time of its last read among the pushed rows, and in the rolling buffer."""
 
     def moment(self, positions: Ints) -> Ints:
         """Return the times at which iterations begin. A push takes as long as an iteration."""
@@ -65,7 +65,7 @@ class SourceRows:
         return all(((lives.end <= at) | (lives.at >= at + rows * self._source.row_bytes)).all() for at, rows in places)
 
     def lives(self, arena: TaggedArena) -> LiveRanges:
-        """Return when and where the input's rows are live, as pushed and in the rolling buffer."""
+        """Return when and where the input's rows are live: both the pushed rows and the rows in the rolling buffer."""
         source = self._source
         if source is None:
             return joined([])

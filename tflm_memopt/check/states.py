@@ -1,7 +1,7 @@
 """Replays rolling buffers of rows that outlive an inference. Every inference accesses a rolling buffer in the same
-order. Only the position of the oldest row changes. Each rolling buffer is replayed alone, since they do not affect each
-other. The replay starts after a reset and lasts two turns. Every position has then been the oldest twice, and the
-accesses begin to repeat.
+order. From one inference to the next, only the position of the oldest row changes. Each rolling buffer is replayed on
+its own, since no buffer affects another one. The replay starts after a reset and lasts until the buffer was filled
+twice. By then, every position has held the oldest row twice, and the accesses repeat.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class StateReplay:
             self._events[rolling_buffer.tensor] += [_Event(str(who), y - 1), _Event(str(who), y, slot=y)]
 
     def enter(self, group: Group, ops: Mapping[int, RowOp]) -> None:
-        """Raise PlanError unless the executor supports states in such a group."""
+        """Raise PlanError unless the executor supports states in a group of the given form."""
         for op in (ops[stage.op] for stage in group.stages):
             states = op.older is not None or op.rolling_buffers or self.rolling_buffers.keys() & set(op.inputs)
             does = "uses a state" if states else "exchanges rows with another device" if op.message else ""
@@ -109,7 +109,7 @@ class StateReplay:
             self._run(state)
 
     def _check_bytes(self) -> None:
-        # only the last region has a counter of inferences
+        # the last region has the only counter of inferences
         last = [home for home in self._homes if home][-1:]
         for home in self._homes:
             own = home | {WINDOW} if self.window and home in last else home
@@ -142,8 +142,8 @@ def check_sums(ops: Collection[RowOp]) -> None:
     """Raise PlanError if a mean over a sliding input may include rows that have left the input.
 
     Each inference adds new rows to the sums and subtracts the oldest rows, which the new rows replace in the buffer. If
-    sums and buffer start with zeros, the sums remain those of the buffer's rows. The replay of the buffer shows that
-    the subtracted rows are the oldest.
+    all sums and the whole buffer start at 0, each sum remains the sum of the rows in the buffer. The replay of the
+    buffer proves that the oldest rows are subtracted.
     """
     writers = {op.state_write.tensor: op for op in ops if op.state_write}
     for op in ops:

@@ -15,7 +15,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import Message
 
 HEAD_BYTES = 24
-"""Bytes of a message before its row, which are TMO_LINK_HEAD."""
+"""Bytes that precede the row in a message (TMO_LINK_HEAD in C)."""
 UNLIMITED = 1 << 62
 
 
@@ -42,7 +42,7 @@ class Traffic:
     room: int
     """Smallest capacity of each link in bytes with which no device waits forever."""
     room_for_all: int
-    """Bytes of all messages on the busiest link. A link that never blocks its sender must hold them."""
+    """Bytes of all messages on the busiest link. A link with room for this number of bytes never blocks its sender."""
 
 
 def check_devices(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
@@ -78,7 +78,7 @@ def _bytes(devices: Sequence[Sequence[RowCrosses]], *, sends: bool) -> tuple[int
 def _check_lines(devices: Sequence[Sequence[RowCrosses]]) -> None:
     lines: dict[tuple[int, int], dict[bool, list[tuple[int, ...]]]] = defaultdict(lambda: {True: [], False: []})
     for row in (row for rows in devices for row in rows):
-        # these numbers must be equal at both ends of the link
+        # both ends of the link must have the same four numbers
         lines[row.line][row.sends].append((row.message.identity, row.message.step, row.row, row.nbytes))
     for line in sorted(lines):
         sent, received = lines[line][True], lines[line][False]

@@ -4,8 +4,13 @@ A record is a frozen dataclass whose fields are annotated with the types below. 
 are not stored. `DERIVED` lists the types of properties that are also stored. Fields that `C_ORDER` names come first, in
 that order; all other fields follow in the order of the class.
 
->>> from dataclasses import dataclass >>> @dataclass(frozen=True) ... class Pair: ... first: U8 ... second: U32 = 0 >>>
-[(f.name, f.offset) for f in layout_of(Pair).fields], layout_of(Pair).nbytes ([('first', 0), ('second', 4)], 8)
+>>> from dataclasses import dataclass
+>>> @dataclass(frozen=True)
+... class Pair:
+...     first: U8
+...     second: U32 = 0
+>>> [(f.name, f.offset) for f in layout_of(Pair).fields], layout_of(Pair).nbytes
+([('first', 0), ('second', 4)], 8)
 """
 
 from __future__ import annotations

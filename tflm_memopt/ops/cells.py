@@ -1,8 +1,8 @@
 """Parses SVDF and LSTM operators, which have their own variables. One time step is one row.
 
 An SVDF (micro/kernels/svdf_common.cc) is a dense layer followed by a filter along time over the layer's last outputs.
-An SVDF becomes a CONV, and a DEPTHWISE that reads a state of rows. With filters of rank r, each output is the sum of r
-filters, and the window of the DEPTHWISE is r pixels wide. An LSTM (micro/kernels/lstm_eval.h) is one operator, whose
+An SVDF becomes a CONV, and a DEPTHWISE that reads a state of rows. If the filters have rank r, each output is the sum
+of r filters, and the DEPTHWISE has a window of r pixels. An LSTM (micro/kernels/lstm_eval.h) is one operator, whose
 iterations rewrite its two states.
 """
 
@@ -37,7 +37,7 @@ GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
 
 
 def svdf_features(context: OperatorContext) -> RowOp:
-    """Parse the dense layer of an SVDF for one step. The weights are [1, rank, units], and the scale is the state's."""
+    """Parse the dense layer of an SVDF for one step. The weights are [1, rank, units]. The state has the scale."""
     size, (x, features, state) = svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
     weights = values(context.input(1)).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
     scale = _scale(x) * _scale(features) / _scale(state)

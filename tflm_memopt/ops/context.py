@@ -32,7 +32,7 @@ TWO_OPERANDS = (
     "ADD", "SUB", "MUL", "DIV", "FLOOR_DIV", "FLOOR_MOD", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU",
     "LOGICAL_AND", "LOGICAL_OR", *COMPARISONS,
 )  # fmt: skip
-"""Element-wise operators with two operands. The smaller one is broadcast, and one may be constant."""
+"""Element-wise operators with two operands. The smaller operand is broadcast, and one operand may be constant."""
 
 VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
 """Numbers of the operands that are the operator's own variables."""
@@ -61,8 +61,8 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """Return the default rows of a shape. A shape without default rows gets `like` rows if its leading dimensions allow
-    them.
+    """Return the rows of a tensor with this shape. A shape without default rows gets `like` rows if its leading
+    dimensions allow them.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
     (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))
@@ -126,7 +126,7 @@ class OperatorContext:
     aliases: Mapping[TensorId, TensorId] = field(default_factory=dict)
     """For each view, the tensor whose bytes it shows."""
     written: Mapping[TensorId, Rows] = field(default_factory=dict)
-    """Division into rows of the outputs of earlier operators."""
+    """The rows of each tensor that an earlier operator has written."""
 
     def tensor(self, k: int) -> Tensor | None:
         """Return operand k, or None if it is absent."""
@@ -223,7 +223,7 @@ class OperatorContext:
         return span(h, kernel_h, stride_h, 1, padding), span(w, kernel_w, stride_w, 1, padding)
 
     def resize_scales(self) -> tuple[int, int]:
-        """Return how many 1/1024 of an input row and column RESIZE_BILINEAR advances per output row and column."""
+        """Return the distance of adjacent output rows and columns in RESIZE_BILINEAR's input, in 1/1024 of a pixel."""
         scales = []
         for size, output in zip(self.input().shape[1:3], self.output.shape[1:3], strict=True):
             less = int(bool(self.op.options["alignCorners"]) and output > 1)
@@ -240,7 +240,9 @@ class OperatorContext:
         return math.prod(self.input().shape[:-3]) == 1
 
     def run(self) -> tuple[int, int, int] | None:
-        """Return the numbers of elements before, along and after adjacent reduced dimensions, or None."""
+        """Return the numbers of elements along the axes before, among and after the reduced axes, or None if those are
+        apart.
+        """
         shape, reduced = self.input().shape, self.reduced()
         where = [a for a, gone in enumerate(reduced) if gone]
         first, end = (where[0], where[-1] + 1) if where else (0, 0)

@@ -1,6 +1,6 @@
 """Parses QUANTIZE, DEQUANTIZE and CAST, which convert each element to another type.
 
-A table of 256 bytes converts between int8 and uint8. Other pairs of types have kinds of their own.
+A table of 256 bytes converts between int8 and uint8. Each other pair of types has its own kind of operator.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CASTS: Mapping[Types, Kind] = {
     ("INT32", "FLOAT32"): Kind.CURVE_F32,
     ("FLOAT32", "INT32"): Kind.CURVE_F32,
 }
-"""Conversions by CAST (micro/kernels/cast.cc). All but CURVE_F32 need scale 1 and zero point 0."""
+"""Conversions by CAST (micro/kernels/cast.cc). Except for CURVE_F32, all of them require scale 1 and zero point 0."""
 LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"), ("BOOL", "INT8"))
 """Conversions by CAST that drop the upper bytes of each element or keep all bytes."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Numbers = Callable[[Any], Mapping[str, int] | None]
-"""Function that returns a description's parameters for an OperatorContext, or None for forms that it does not cover."""
+"""Function that returns the parameters of a kernel description for an operator, or None if it does not fit."""
 
 
 class OwnOperator(NamedTuple):

@@ -18,7 +18,7 @@ def fits_int32(values: Ints) -> NDArray[np.bool_]:
 
 
 def high_mul(a: Ints, b: ArrayLike) -> Ints:
-    """Return round(a * b / 2**31) of int32 values, with halves rounded up (SaturatingRoundingDoublingHighMul).
+    """Return round(a * b / 2^31) of int32 values, with halves rounded up (SaturatingRoundingDoublingHighMul).
 
     >>> high_mul(np.array([3, -3]), 1 << 30).tolist()
     [2, -1]
@@ -29,7 +29,7 @@ def high_mul(a: Ints, b: ArrayLike) -> Ints:
 
 
 def round_shift(x: Ints, exponent: ArrayLike) -> Ints:
-    """Return round(x / 2**exponent), with halves rounded away from zero (RoundingDivideByPOT).
+    """Return round(x / 2^exponent), with halves rounded away from zero (RoundingDivideByPOT).
 
     >>> round_shift(np.array([3, -3, 1]), 1).tolist()
     [2, -2, 1]

@@ -33,12 +33,12 @@ class Range:
 
     @property
     def constant(self) -> Bools:
-        """The channels that always have the value `low`, whatever the input is."""
+        """Whether each channel always has the value `low`, whatever the input is."""
         return np.equal(self.low, self.high)
 
 
 def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
-    """Return the range of each operator's output, in execution order. Other tensors may have any value."""
+    """Return the range of each operator's output, in execution order. A tensor without an entry may have any value."""
     known: dict[TensorId, Range] = {}
     for op in ops:
         transfer = _TRANSFER.get(op.kind)
@@ -47,7 +47,7 @@ def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
 
 
 def inputs(op: RowOp, known: Mapping[TensorId, Range]) -> tuple[Range, ...]:
-    """Return the ranges of an operator's inputs. A state may also have its initial value."""
+    """Return the ranges of an operator's inputs. The range of a state also includes its initial value."""
     if op.older is not None:
         return tuple(_anything(rows.c) for rows in op.reads)
     return tuple(_seen(known.get(t), rows.c) for t, rows in zip(op.inputs, op.reads, strict=True))
@@ -61,7 +61,7 @@ def meets_padding(op: RowOp) -> bool:
 
 
 def _seen(made: Range | None, channels: int) -> Range:
-    """Return a tensor's range as a reader sees it, which may divide a row into other channels."""
+    """Return a tensor's range for a reader, which may have a different number of channels than the writer."""
     if made is None:
         return _anything(channels)
     if len(made.low) == channels:
@@ -75,7 +75,7 @@ def _anything(channels: int) -> Range:
 
 @dataclass(frozen=True, slots=True)
 class _Int32:
-    """Bounds of int32 values. If `exact` is False, the value may have wrapped, and both bounds are 0."""
+    """Bounds of int32 values. If `exact` is False, the value may have wrapped, and both bounds are set to 0."""
 
     low: Ints
     high: Ints
@@ -178,7 +178,7 @@ def _extreme(op: RowOp, x: Sequence[Range]) -> Range:
 
 
 def _pool(op: RowOp, x: Sequence[Range]) -> Range:
-    """Return the range of a pool. Average and maximum are within the input's range, since padding does not count."""
+    """Return the range of a pool. An average or maximum lies within the input's range, since padding does not count."""
     return Range(np.clip(x[0].low, *op.activation), np.clip(x[0].high, *op.activation))
 
 

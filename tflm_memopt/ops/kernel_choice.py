@@ -1,7 +1,7 @@
 """Determines from sizes which kernel the C library selects for an operator.
 
-Each function mirrors a choice in custom_ops/src. Programs list the parts of the library that they need
-(lower/parts.py), and time estimates (plan/iteration/work_*.py) use the same choices.
+Each function makes the same choice as a function in custom_ops/src. Programs list the parts of the library that they
+need (lower/parts.py), and time estimates (plan/iteration/work_*.py) use the same choices.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, 
 
 
 def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
-    """Return the result of tmo_makes_fours(). complete: whether iterations compute outputs instead of sums."""
+    """Return the same as tmo_makes_fours() in C. complete: whether iterations compute outputs instead of sums."""
     return complete and biased and out_channels >= LEAST_DEPTH
 
 

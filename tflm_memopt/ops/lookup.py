@@ -1,7 +1,7 @@
 """Computes tables of 256 bytes for operators that map each byte, as TFLM does.
 
 Entry x + 128 of a table is the output for input x. The pinned wheel converts scales to double before it divides or
-multiplies them, also where TFLM's source of August 2026 (90b983c2b) uses float32.
+multiplies them. TFLM's source of August 2026 (90b983c2b) uses float32 in some of these places.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tflm_memopt.ops.fixed import rescale as fixed_rescale
 Table = NDArray[np.int8]
 
 EVERY = np.arange(quant.INT8_MIN, quant.INT8_MAX + 1, dtype=np.int64)
-"""All int8 inputs, in the table's order."""
+"""All int8 input values, from lowest to highest."""
 MAX_SHIFT = 30
 """Limit of MultiplyByQuantizedMultiplier's left shift."""
 MAX_ROUNDED = 2.0**30
@@ -137,7 +137,7 @@ def _tanh(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _saturating(source: Quantization, function: Callable[[Ints], Ints]) -> Table:
-    """Return the table of a function of Q4 values. Inputs beyond its radius give -128 or 127 (CalculateInputRadius)."""
+    """Return the table of a function of Q4 values. Inputs beyond Q4 give -128 or 127 (CalculateInputRadius)."""
     fraction, shift = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
     if not -31 <= shift <= 62:
         raise OutOfRange(f"input scale {source.scale[0]:g}")
@@ -161,7 +161,7 @@ def _hard_swish(op: Op, source: Quantization, target: Quantization) -> Table:
     gate = _high_mul16(gate, to_unit)
     gate = _int16(gate << 1) if to_unit.shift > 0 else _round_shift16(gate, -to_unit.shift)
     gate = (gate + (1 << 15)) >> 1
-    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # the gate is never negative, so this rounds towards 0
+    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # the gate is >= 0, so this rounds towards 0
     return _output(_round_shift16(product, -to_output.shift), target)
 
 
@@ -176,7 +176,7 @@ def _int16(x: Ints) -> Ints:
 
 
 def _round_shift16(x: Ints, exponent: int) -> Ints:
-    """Return RoundingDivideByPOT of int16 values. Its 16-bit mask makes larger exponents give 1 or -1."""
+    """Return RoundingDivideByPOT of int16 values. Exponents from 16 on give 1 or -1, as in TFLM."""
     return round_shift(x, exponent) if exponent < 16 else np.where(x < 0, -1, 1)
 
 
@@ -184,7 +184,7 @@ def _round_shift16(x: Ints, exponent: int) -> Ints:
 def _elu(op: Op, source: Quantization, target: Quantization) -> Table:
     """Return the table of ELU in float32 (PopulateLookupTable, micro/kernels/elu.cc).
 
-    The C library computes e**x. OutOfRange is raised if the last bits of e**x decide an output.
+    The C library computes exp(x). OutOfRange is raised if the last bits of exp(x) decide an output.
     """
     scale, inverse = np.float32(source.scale[0]), np.float32(1) / np.float32(target.scale[0])
     x = scale * _centred(source).astype(np.float32)

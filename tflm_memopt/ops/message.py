@@ -46,7 +46,7 @@ def rows_of(tensor: Tensor) -> Rows:
 
 
 def crossed(context: OperatorContext) -> RowOp | None:
-    """Parse SEND or RECEIVE. Return None for any other operator."""
+    """Parse SEND or RECEIVE."""
     message = message_of(context.op)
     if message is None:
         return None

@@ -29,7 +29,7 @@ def moved(context: OperatorContext, transform: Transform) -> RowOp:
     reads = tuple(context.producer_rows(k) for k in context.read)
     operands = (*reads, constant.rows) if constant else reads
     try:
-        order = (*context.read, *fixed)  # elements of constants get the last numbers
+        order = (*context.read, *fixed)  # the elements of constants are numbered last
         numbers = dict(zip(order, numbered([context.input(k).shape for k in order]), strict=True))
         index = _in_steps(context, transform, [numbers[k] for k in sorted(order)])
         index = in_bytes(index, ITEM_BYTES[context.output.dtype])
@@ -81,7 +81,7 @@ def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill:
 def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form | None:
     """Return the form of a COPY in which each run of adjacent rows of its only input is an operand, or None.
 
-    A TRANSPOSE after attention, for example, joins rows of all heads in this form.
+    For example, a TRANSPOSE after attention joins the rows of all attention heads.
     """
     index = index.reshape(writes.h, writes.row_bytes)
     row = index[0] // reads[0].row_bytes
@@ -102,7 +102,7 @@ def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
     """Return the form that copies one input row per iteration to its places in the only output row, or None.
 
-    The bytes must move regularly and, with `whole`, the first row of the output must need the whole input.
+    The bytes must move in a regular pattern. With `whole`, the first output row must need the whole input.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None
@@ -173,7 +173,7 @@ def one_below_the_other(
     reads: tuple[Rows, ...],
     taken: slice = slice(None),
 ) -> RowOp:
-    """Return a COPY that concatenates the rows of several tensors and keeps the range `taken` of all rows."""
+    """Return a COPY that joins the rows of several tensors and copies the rows `taken` of the joined tensor."""
     index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=0)[taken]
     writes = replace(reads[0], h=len(index))
     return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
@@ -392,7 +392,7 @@ STEP: Mapping[str, Transform] = {
     "STRIDED_SLICE": strided_slice,
     "GATHER": gather,
 }
-"""Movements of one tensor of any shape. All but PAD may be steps of one operator."""
+"""Movements of one tensor of any shape. Except for PAD, each of them may be one step of an operator."""
 
 
 def _data(tensor: Tensor | None) -> NDArray[np.int64]:

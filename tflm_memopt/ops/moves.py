@@ -66,7 +66,7 @@ def by_rows(
 ) -> tuple[tuple[Access, ...], Moves]:
     """Return the rows that are read of each input, and the moves. Raises Irregular.
 
-    index: for each output byte, the number of its input byte, or FILL.
+    index: the number of the input byte for each output byte, or FILL if the byte has the fill value.
     """
     index = index.reshape(writes.h, writes.row_bytes)
     first, accesses, slots = 0, [], []
@@ -84,7 +84,7 @@ def by_rows(
 
 
 def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves: Moves) -> Indices:
-    """Invert by_rows(): for each byte of each output row, return the number of its input byte, or FILL."""
+    """Return the number of the input byte for each byte of each output row, or FILL, as the inverse of by_rows()."""
     index: Indices = np.full((writes.h, writes.row_bytes), FILL, np.int32)
     starts = np.cumsum([0, *(rows.nbytes for rows in reads)])
     y = np.arange(writes.h)
@@ -103,7 +103,7 @@ def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves
 def scattered(index: Indices, reads: Rows) -> Moves:
     """Return the moves of each input row to its places in a single output row. Raises Irregular.
 
-    index: for each output byte, the number of its input byte. Each number occurs once.
+    index: for each output byte, the number of its input byte. Each input byte occurs once.
     """
     flat = index.ravel()
     if len(flat) != reads.nbytes or not np.array_equal(np.sort(flat), np.arange(len(flat))):
@@ -126,20 +126,20 @@ def _exchanged(move: Move) -> Move:
 
 
 class _Slot(NamedTuple):
-    """One row that an iteration reads: targets and sources of its bytes in phase 0, and the change per phase."""
+    """One row that an iteration reads, with targets and sources of its bytes and the changes from phase to phase."""
 
     operand: int
     tap: int
     targets: Ints
     sources: Ints
     step: int
-    """Number added to the sources in each further phase."""
+    """Number that is added to the sources in each further phase."""
     period: int
     shift: int
 
 
 def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
-    """Return the access to the rows of one input. mine: the output bytes that come from it."""
+    """Return the access to the rows of one input. mine: whether each output byte comes from this input."""
     some: NDArray[np.bool_] = np.any(mine, axis=1)
     if not some.any():
         raise Irregular("an input is not read at all")
@@ -158,7 +158,7 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
 
 
 def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Access]:
-    """Yield possible accesses: the first row advances in each iteration, or by one after every few iterations."""
+    """Yield possible accesses. The first row advances in each iteration, or by one row after every few iterations."""
     (known,) = np.nonzero(some)
     a = known[0]
     if len(known) == 1:
@@ -200,7 +200,7 @@ def _by_tap(
                 raise Irregular(UNLIKE)
             first = sources[0] - sources[0, 0] + origin
             ends = first.min(), first.max(), first.min() + step * (period - 1), first.max() + step * (period - 1)
-            # in a phase without this row, the byte would lie outside the row
+            # if the row is missing in a phase, the byte would lie outside
             if min(ends) < 0 or max(ends) >= rows.row_bytes:
                 raise Irregular(UNLIKE)
             yield np.flatnonzero(targets), first, step, period, shift
@@ -209,20 +209,20 @@ def _by_tap(
 
 
 def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
-    """Return (step, period, shift, origin) so that source = origin + step * ((y + shift) % period)."""
+    """Find numbers such that source = origin + step * ((y + shift) % period). Return step, period, shift and origin."""
     changes = np.flatnonzero(np.diff(source))
     if not len(changes):
         return 0, 1, 0, int(source[0])
     step = int(source[changes[0] + 1] - source[changes[0]])
     back = np.flatnonzero(np.diff(source) != step) + 1
     back = back[back != changes[0] + 1]
-    if not len(back):  # all rows are in one period, and its first rows may not be read
+    if not len(back):  # one period has all rows, and the first of them may be unread
         candidates = {(int(y[-1]) + 1, 0), (int(y[-1] - y[0]) + 1, int(-y[0]))}
     else:
         candidates = {(int(y[back[0]]), 0)}
         if len(back) > 1:
             candidates.add((int(y[back[1]] - y[back[0]]), int(-y[back[0]])))
-        else:  # only one step back is known, so the period ends before or begins after it
+        else:  # the source steps back once, so the period ends before this step or begins after it
             candidates |= {(n, int(-y[back[0]])) for n in (int(y[back[0]] - y[0]), int(y[-1] - y[back[0]]) + 1)}
     for period, shift in sorted((p, s % p) for p, s in candidates if p > 0):
         phase = (y + shift) % period
@@ -233,7 +233,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
 
 
 def _fewest_runs(slot: _Slot, writes: Rows) -> Sequence[Move]:
-    """Return the moves along the whole row or, if there are fewer, the repeated moves of one or several pixels."""
+    """Return the moves of the whole row. If fewer moves of one or several pixels can be repeated, return these."""
     fewest = list(_runs(slot))
     for pixels in range(1, writes.w):
         if len(fewest) > 1 and writes.w % pixels == 0:
@@ -281,7 +281,7 @@ def _runs(slot: _Slot) -> Iterator[Move]:
 
 
 def _regular(target: Ints, source: Ints, lengths: Ints, i: int) -> int:
-    """Return the end of the runs from i on that have equal lengths and distances."""
+    """Return the end of the runs from run i on that have equal lengths and equal distances."""
     same = np.flatnonzero(lengths[i:] != lengths[i])
     end = i + int(same[0]) if len(same) else len(lengths)
     if end - i < 3:

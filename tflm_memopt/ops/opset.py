@@ -36,7 +36,7 @@ INSTEAD: Mapping[str, str] = {
     "FLOOR_DIV": "multiply by the reciprocal and round down",
     "LOG": "use tf.nn.log_softmax, which contains it",
 }
-"""What can replace an operator of a type without a kernel."""
+"""A hint for the user: what can replace an operator without a kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +342,7 @@ _OF_INTEGERS = frozenset(
 
 
 def _floats(row: Row, parse_: Callable[[OperatorContext], RowOp] | None = None) -> Row:
-    """Return the row of a float32 operator, given its integer form. parse_: its own parse function, or None."""
+    """Return the table row of a float32 operator from its int8 row. parse_: a different parse function, or None."""
     kept = (constraint for constraint in row.constraints if constraint.__name__ not in _OF_INTEGERS)
     return Row(tuple(_TYPES.get(constraint, constraint) for constraint in kept), parse_ or row.parse)
 
@@ -369,7 +369,7 @@ FLOATS: Mapping[str, Row] = {
     **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND"), _CURVED),
     "RESIZE_BILINEAR": _floats(OPSET["RESIZE_BILINEAR"], parse.float_resize_bilinear),
 }  # fmt: skip
-"""Rows of operators with a float32 output, by name. Operators that only move data have none here."""
+"""Rows of operators with a float32 output, by name. Operators that only move data are in another table."""
 
 
 def _integer_binary(*constraints: Constraint) -> Row:
@@ -383,11 +383,11 @@ INTEGERS: Mapping[str, Row] = {
 }
 """Rows of operators of int32 by TFLite's operator name."""
 COMPUTED_TABLE = _row(parse.gather_nd, *_TWO, moving.selected, *_PLAIN, moving.leading_axis)
-"""Row of the table for GATHER from a tensor that is computed at run time."""
+"""This table row is for GATHER from a tensor that is computed at run time."""
 PICKED = _moving(movement.gather, common.options("axis"), moving.constant_operands(1), least=2, most=2)
 """Row of the table for GATHER from a computed tensor by constant indices."""
 OWN = _row(parse.own, common.own_operands, *_ELEMENTWISE)
-"""Row of all custom operators (custom.OPERATORS)."""
+"""This table row is for all custom operators (custom.OPERATORS)."""
 
 
 def row_of(context: OperatorContext) -> Row | None:
@@ -437,7 +437,7 @@ def row_op(context: OperatorContext) -> RowOp | Unsupported:
 
 
 def _no_kernel(context: OperatorContext) -> Unsupported:
-    """Return which other types of the operator have a kernel, or that there is none."""
+    """Return the reason: no kernel for the operator, or only kernels for other types."""
     name = context.op.type
     types = [dtype for dtype, rows in (("int8", OPSET), ("float32", FLOATS), ("int32", INTEGERS)) if name in rows]
     hint = INSTEAD.get(name, NO_KERNEL_HINT)

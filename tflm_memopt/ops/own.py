@@ -3,10 +3,10 @@
     @operator("CUMSUM", numbers)
     def cumsum(b: Builder) -> None: ...
 
-A description computes an int8 pixel `y` from a pixel `x`, or from `x` and `other`. Each of these pixels has `channels`
-elements along the tensor's last dimension. For each operator of this name in a model, its sizes and parameters are
-inserted in the description. The NumPy interpretation then runs, which proves that all accesses are in bounds. C is
-generated for these numbers only, so that a damaged program cannot pass others.
+A description computes an int8 pixel `y` from a pixel `x`, or from `x` and `other`. Both pixels have `channels` elements
+along the tensor's last dimension. The sizes and parameters of each such operator in a model are inserted in the
+description. Running the NumPy form of the description proves that all accesses are in bounds. C is generated for the
+sizes that passed this test, so a damaged program cannot use other sizes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Decides which operators a core family's fast kernels compute exactly as TFLM does.
 
-Generic kernels run all other operators.
+All operators without a packing run in generic kernels.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def shifts_in_range(op: RowOp) -> str | None:
 
 
 def multipliers_are_normal(op: RowOp) -> str | None:
-    """Multipliers must be at least 2**30, or 0"""
+    """Multipliers must be 0 or at least 2^30"""
     if op.multipliers is None:
         return "no scales"
     small = (op.multipliers < 1 << 30) & (op.multipliers != 0)
@@ -147,7 +147,7 @@ def is_addition(op: RowOp) -> str | None:
 
 
 def addition_in_range(op: RowOp) -> str | None:
-    """The scale of one operand must be exactly 1/2; other shifts must be -22 to -1, multipliers at least 2**30"""
+    """The scale of one operand must be exactly 1/2; other shifts must be -22 to -1, and multipliers at least 2^30"""
     if op.shifts is None or op.multipliers is None:
         return "no scales"
     operands = np.arange(3) < 2
@@ -180,7 +180,7 @@ CONDITIONS: Mapping[Packing, tuple[Refusal, ...]] = {
     Packing.ESP_CONV: (is_convolution, partial(tile_fits, Packing.ESP_CONV), *_LARGE_SUMS),
     Packing.ESP_DEPTHWISE: (is_depthwise, columns_are_adjacent, taps_fit, esp_call_fits, *_LARGE_SUMS),
 }
-"""Functions that return why an operator cannot have a packing, or None. All others rely on the first one."""
+"""Functions that return why an operator cannot have a packing, or None. The other functions rely on the first."""
 PACKINGS: Mapping[Family, tuple[Packing, ...]] = {
     Family.DSP: (Packing.DSP_DENSE, Packing.DSP_CONV, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),
     Family.MVE: (Packing.MVE_CONV, Packing.MVE_DEPTHWISE, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),

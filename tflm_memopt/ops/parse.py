@@ -1,4 +1,4 @@
-"""Parses each operator of a model into a RowOp. Each function relies on the constraints of its row in opset.OPSET."""
+"""Parses each operator of a model into a RowOp. The functions rely on constraints in opset.OPSET."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def reduce_extreme(context: OperatorContext) -> RowOp:
 
 
 def gather(context: OperatorContext) -> RowOp:
-    """Parse GATHER of rows of a constant table. The indices are pixels of four bytes."""
+    """Parse GATHER of rows of a constant table. Each int32 index is a pixel of four bytes."""
     stored = np.ascontiguousarray(values(context.input()), "<f4" if _is_float(context) else "<i1")
     table, rows = stored.view(np.int8), natural_rows(byte_shape(context.output))
     if rows is None:
@@ -156,7 +156,7 @@ def float_resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def transpose_conv(context: OperatorContext) -> RowOp:
-    """Parse TRANSPOSE_CONV, with weights as for CONV_2D. A rule has removed its shape operand."""
+    """Parse TRANSPOSE_CONV, with weights as for CONV_2D. A rewrite has removed the operand of the output shape."""
     filter_, padding = values(context.input(1)), (span.before for span in context.output_spans())
     window = Window(*context.kernel(), *context.strides(), 1, 1, *padding)
     geometry = _along(context, window)
@@ -286,7 +286,7 @@ def sloped(context: OperatorContext) -> RowOp:
 
 
 def relu6(context: OperatorContext) -> RowOp:
-    """Parse RELU6 as a table for int8. For int16 it only clamps, like a max pool of one pixel."""
+    """Parse RELU6 as a table for int8. An int16 RELU6 only clamps, like a max pool of one pixel."""
     if not _is_int16(context):
         return table(context)
     rows = context.producer_rows()
@@ -304,7 +304,7 @@ def curve(context: OperatorContext) -> RowOp:
 
 
 def _last_dimension(context: OperatorContext, size: int | None = None) -> Rows:
-    """Return the input as rows of pixels that are its last dimension, or `size` elements before dimensions of 1."""
+    """Return the input as rows of pixels. A pixel is the last dimension, or `size` elements before dimensions of 1."""
     channels = context.input().shape[-1] if size is None else size
     rows = _channels(context, context.producer_rows())
     return rows if rows.c == channels else Rows(context.input().elements // channels, 1, channels)
@@ -373,7 +373,7 @@ def _channels(context: OperatorContext, rows: Rows) -> Rows:
 
 
 def _reduction(context: OperatorContext) -> Geometry:
-    """Return a window as large as the reduced part. If channels are reduced, every channel becomes a pixel."""
+    """Return a window over all reduced elements. If channels are reduced, every channel becomes a pixel."""
     run, made = context.run(), _channels(context, context.producer_rows())
     # a reduction over height covers all rows that the producer wrote
     if run and run[0] == 1 < made.h and made.c % run[2] == 0:
@@ -387,7 +387,7 @@ def _reduction(context: OperatorContext) -> Geometry:
     if h == 1 and made != Rows(h, w, c):
         if not over_w and (made.h * made.w, made.c) == (w, c):
             h, w = made.h, made.w
-        else:  # the columns of one row become rows of one pixel
+        else:  # each column of the only row becomes a row of one pixel
             h, w, over_h, over_w = w, 1, over_w, False
     kernel_h, kernel_w = h if over_h else 1, w if over_w else 1
     reads, writes = Rows(h, w, c), Rows(h // kernel_h, w // kernel_w, c)

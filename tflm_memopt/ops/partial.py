@@ -28,7 +28,7 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
 _BITS = 4
-"""Bits per entry of ADD_SUMS's param: the bytes of a sum in each operand and in the output (tmo_sum_bytes())."""
+"""Number of bits in ADD_SUMS's param that give the bytes of a sum of one tensor (tmo_sum_bytes())."""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")
@@ -96,7 +96,7 @@ def in_order(param: int, order: Sequence[int]) -> int:
 
 
 def partial(context: OperatorContext) -> RowOp | None:
-    """Parse SUMS or ADD_SUMS. Return None for any other or an invalid operator."""
+    """Parse SUMS or ADD_SUMS. Return None for other or invalid operators."""
     op = _parsed(context)
     return replace(op, name=context.op.options["custom_code"]) if op and limits.executable(op) is None else None
 
@@ -146,7 +146,7 @@ def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
 
 
 def _add_sums(context: OperatorContext, parts: int, param: int, zero_point: int, low: int, high: int) -> RowOp | None:
-    """Parse ADD_SUMS. The rows are those that were sent, and a tensor of height 1 is one row."""
+    """Parse ADD_SUMS. The rows are the rows that were sent, and a tensor of height 1 is one row."""
     *nbytes, made = _bytes(param)
     if not 2 <= parts <= min(MAX_INPUTS, len(context.op.inputs)) or not all(nbytes[:parts]):
         return None

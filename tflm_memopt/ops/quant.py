@@ -28,7 +28,9 @@ POWER_TOLERANCE = 1e-3
 
 
 class Multiplier(NamedTuple):
-    """The factor value * 2**(shift - 31). Apart from MEAN's division, value is 0 or in [2**30, 2**31)."""
+    """The multiplier stands for the factor value * 2^(shift - 31). Its value is 0 or in [2^30, 2^31), except in MEAN's
+    division.
+    """
 
     value: int
     shift: int
@@ -76,7 +78,8 @@ def weighted(scale_in: float, scales_filter: Iterable[float], scale_out: float) 
     double.
 
     Source: PopulateConvolutionQuantizationParams and GetQuantizedConvolutionMultipler, kernels/kernel_util.cc. For
-    FULLY_CONNECTED with one scale, TFLM of August 2026 (90b983c2b) multiplies in float32. The pinned wheel does not.
+    FULLY_CONNECTED with one scale, TFLM of August 2026 (90b983c2b) multiplies in float32. The pinned wheel of TFLM
+    multiplies in double.
     """
     return tuple(quantize_multiplier(scale_in * scale / scale_out) for scale in scales_filter)
 
@@ -125,7 +128,7 @@ def rescale(scale_in: float, scale_out: float) -> Multiplier:
 
 
 def softmax_factor(beta: float, scale_in: float) -> float:
-    """Return the limited real multiplier of SOFTMAX, which must be above 1 (PreprocessSoftmaxScaling)."""
+    """Return SOFTMAX's real multiplier after clamping. TFLM requires it to be above 1 (PreprocessSoftmaxScaling)."""
     return min(beta * scale_in * (1 << (31 - SOFTMAX_INTEGER_BITS)), (1 << 31) - 1.0)
 
 
@@ -207,7 +210,7 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
     "RELU_N1_TO_1": FloatRange.RELU_N1_TO_1,
     "RELU6": FloatRange.RELU6,
 }
-"""Output limits of float32 by fused activation. UNLIMITED is for operators that a rewrite rule adds."""
+"""Output limits of float32 by fused activation. Operators that a rewrite adds have UNLIMITED."""
 
 
 def float_form(limits: FloatRange, function: FloatFunction) -> int:

@@ -1,7 +1,7 @@
 """Computes means over a sliding input from sums in a state, by adding new rows and subtracting leaving rows. The sums
 cover rows that a state keeps: before an inference the older rows of the input, and after it those of the next input. A
 reset fills sums and rows with zeros. Addition and subtraction of int32 sums are exact. Rows that depend on padding are
-not kept. Each inference adds them only to its output.
+not kept. Such rows are added to the output of one inference only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def is_mean(op: RowOp, window: Rows) -> bool:
 
 
 def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRollingBuffer) -> RowOp:
-    """Return the sliding mean over these operands: tensors with their rows and the numbers of rows read.
+    """Return a sliding mean of several operands. Each operand is a tensor, its rows, and the number of rows that are
+    read.
 
     The operands are the new rows, the buffer whose oldest rows leave, any rows that depend on padding, and the sums.
     """

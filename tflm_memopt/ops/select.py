@@ -49,7 +49,7 @@ def select(context: OperatorContext) -> RowOp:
 
 
 def in_order(form: int, first: Sequence[int]) -> int:
-    """Return the form of SELECT for operands in another order. first: new number of the row for each old number."""
+    """Return SELECT's `form` for operands in another order. first: the new row number for each old row number."""
     for shift in range(0, OPERANDS * FORM_BITS, FORM_BITS):
         row = form >> shift & ROW
         form += first[row] - row << shift
@@ -61,7 +61,7 @@ def without_rows(form: int) -> int:
 
 
 def _rows(context: OperatorContext, items: Sequence[int]) -> tuple[list[Rows], Rows]:
-    """Return the rows of all operands and of the output. Two constants get the same shape."""
+    """Return the rows of all operands and of the output. Two constant operands get the same rows."""
     out, inputs = context.output.shape, [context.input(k) for k in range(OPERANDS)]
     if all(t.shape == out for t in inputs):
         k = next(k for k, t in enumerate(inputs) if not t.constant)

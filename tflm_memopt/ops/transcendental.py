@@ -15,7 +15,7 @@ _ONE_Q2 = 1 << 29
 _EXP_MINUS_EIGHTH = 1895147668
 _THIRD = 715827883
 _FACTORS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)
-"""e**-(1/4), e**-(1/2), e**-1, ... e**-16 in Q0."""
+"""The values exp(-1/4), exp(-1/2), exp(-1), ... exp(-16) in Q0."""
 _48_OVER_17, _MINUS_32_OVER_17 = 1515870810, -1010580540
 """48/17 and -32/17 in Q2."""
 _ROOT_OF_HALF = 1518500250
@@ -33,7 +33,7 @@ def logistic(x: Ints, integer_bits: int) -> Ints:
 
 
 def tanh(x: Ints, integer_bits: int) -> Ints:
-    """Return the hyperbolic tangent (1 - e**-2x) / (1 + e**-2x) in Q0.
+    """Return the hyperbolic tangent (1 - exp(-2x)) / (1 + exp(-2x)) in Q0.
 
     >>> tanh(np.array([0]), 4).tolist()
     [0]
@@ -58,7 +58,7 @@ def exp_negative(x: Ints, integer_bits: int) -> Ints:
 
 
 def _exp_small(x: Ints) -> Ints:
-    """Return e**x for x in [-1/4, 0), both in Q0, by a Taylor series around -1/8."""
+    """Return exp(x) for x in [-1/4, 0), both in Q0, by a Taylor series around -1/8."""
     x = x + (1 << 28)
     x2 = high_mul(x, x)
     x3, x4 = high_mul(x2, x), high_mul(x2, x2)
@@ -76,10 +76,10 @@ def _reciprocal(x: Ints, left: int, less: int = 0) -> Ints:
 
 
 def inverse_root(x: Ints) -> tuple[Ints, Ints]:
-    """Return y and s so that 1 / sqrt(x) is y / 2**(31 + s), for x from 1 (GetInvSqrtQuantizedMultiplierExp,
+    """For x of at least 1, return y and s so that 1 / sqrt(x) is y / 2^(31 + s) (GetInvSqrtQuantizedMultiplierExp,
     kernels/internal/common.h).
 
-    >>> [int(n[0]) for n in inverse_root(np.array([4]))]  # 1 << 30 would be exact
+    >>> [int(n[0]) for n in inverse_root(np.array([4]))]  # the exact value is 1 << 30
     [1073741828, 0]
     """
     pairs = (29 - np.frexp(np.maximum(x, 2))[1]) // 2

@@ -4,10 +4,10 @@ When the input slides, all other rows of the previous inference stay valid. A la
 rows: its first and last rows depend on padding. Edge rows also depend on edge rows of the previous layer, so their
 number grows from layer to layer. The last rows of a layer are recomputed from the previous layer's last rows, its new
 rows, and its rolling buffer. The first rows are recomputed from the first rows of the input, which are kept, and from
-padding. A reader of all rows gets the first rows, the kept and new rows, and the last rows, joined. If two branches
-with different numbers of edge rows meet, as in a residual connection, more rows of one branch count as edge rows. Both
-branches then have their new rows at the same position. A rolling buffer keeps these rows from the inference that
-computed them.
+padding. If an operator reads all rows, its input joins the first rows, the kept rows, the new rows and the last rows.
+Two branches with different numbers of edge rows may meet, as in a residual connection. More rows of one branch then
+count as edge rows. As a result, the new rows of both branches are at the same position. A rolling buffer keeps these
+additional edge rows from the inference that computed them.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ class Edges(GraphWork):
         self._original = {op.output: op for op in self.rows()}
         """Producer of each tensor in the original graph."""
         self._aligned = dict(self._original)
-        """Producers, after their inputs were given the same number of edge rows."""
+        """Operators by output, in which all inputs have the same number of edge rows."""
         self._rows_of: dict[tuple[object, ...], TensorId] = {}
-        """Tensors of joined rows, by the tensors that they join and the range of rows that is kept."""
+        """Tensors of joined rows. The key has the joined tensors and the range of rows that is kept."""
         self._made_first: dict[TensorId, TensorId] = {}
-        """The tensor with the first rows of each tensor."""
+        """For each tensor, the tensor that holds its first rows."""
         self._made_last: dict[TensorId, TensorId] = {}
         self._made_below: dict[tuple[TensorId, tuple[int, int]], TensorId] = {}
-        """Tensors that were given more edge rows, by the original tensor and the new numbers."""
+        """Tensors with more edge rows. The key has the original tensor and its new numbers of edge rows."""
 
     def rolling_buffer(self, tensor: TensorId) -> TensorId:
         """Return the state that keeps rows of a tensor, which is created if needed."""

@@ -1,8 +1,9 @@
 """Removes dead channels, which cannot influence any output, whatever the input is.
 
 A channel that always holds its zero point adds nothing to a convolution's sums, and neither does padding. A channel
-with another constant value adds the same number to every sum, unless windows meet padding. The bias can include this
-number. A channel that no operator reads need not be computed. All other channels keep their values exactly.
+with another constant value adds the same number to every sum, unless windows meet padding. The bias can include the
+effect of a constant channel. A channel that no operator reads need not be computed. The channels that remain keep their
+values exactly.
 
 Only tensors inside a region lose channels, since TFLM sees all other tensors. Operators that work channel by channel
 keep the same channels of input and output. A convolution may lose any of its input and output channels.
@@ -69,13 +70,13 @@ class _Link:
 
 
 def _inner(graph: RowGraph, ops: Iterable[RowOp]) -> dict[TensorId, int]:
-    """Return the number of channels of each tensor that may lose some. All its readers see the same channels."""
+    """Return the number of channels of each tensor that may lose channels. All readers see the same channels."""
     channels = {op.output: op.writes.c for op in ops}
     whole = {t for node in graph.nodes for t in (*node.inputs, *node.outputs)}
     for op in ops:
         if not (op.is_convolution or op.is_depthwise or op.is_channelwise):
             whole |= {*op.inputs, op.output}
-        if op.is_binary:  # the operand is one channel that is broadcast
+        if op.is_binary:  # an operand of one channel is broadcast
             whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != op.writes.c}
         whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != channels.get(t)}
     return {t: c for t, c in channels.items() if t not in whole}
@@ -111,7 +112,7 @@ def _mask(masks: ChannelMasks, tensor: TensorId, channels: int) -> Bools:
 
 
 def _cut(link: _Link, masks: ChannelMasks) -> RowOp:
-    """Return the operator without dead channels, whose effect is added to the bias."""
+    """Return the operator without dead channels. Its bias includes the effect of these channels."""
     op = link.op
     read = [_mask(masks, t, rows.c) for t, rows in zip(op.inputs, op.reads, strict=True)]
     written = _mask(masks, op.output, op.writes.c)
@@ -150,7 +151,7 @@ def _without(constant: Constant | None, mask: Bools) -> Constant | None:
 
 
 def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
-    """Return a convolution's bias plus what dropped constant channels added, modulo 2**32 like all sums."""
+    """Return a convolution's bias plus the sums over dropped constant channels, modulo 2^32 like all sums."""
     op, (x,) = link.op, link.seen
     values = (x.low - op.input_zero_points[0])[dropped]
     added = op.own_weights.sum(axis=(1, 2), dtype=np.int64)[:, dropped] @ values

@@ -86,7 +86,7 @@ class Region:
 
     @property
     def number(self) -> int:
-        """The smallest Op.index of its operators, which does not depend on their order."""
+        """The smallest Op.index of the operators, whatever the order of the operators is."""
         return min(self.ops)
 
     @property
@@ -97,7 +97,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccessOrder:
-    """The order in which a kernel reads and writes bytes, in numbered steps. Each step reads before it writes."""
+    """The order in which a kernel reads and writes bytes, in numbered steps. In each step, reads come before writes."""
 
     last_read: NDArray[np.int64]
     """For each byte of the input, the step that reads this byte last, or -1."""
@@ -119,7 +119,7 @@ class BuiltinNode:
 
     op: int
     inputs: tuple[TensorId, ...]
-    """Inputs and outputs without constants and variables, which are in no plan."""
+    """Inputs and outputs at run time. They include no constants and variables, which no plan places."""
     outputs: tuple[TensorId, ...]
     macs: int = 0
     """Number of multiply-accumulates, which counts only if all operators are builtin."""
@@ -150,7 +150,7 @@ class RowGraph:
     passes: tuple[Rematerialisation, ...] = ()
     """Operators that run twice in the graph (rowgraph/rematerialisation.py)."""
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
-    """Tensors whose bytes are part of another tensor, which nodes name instead."""
+    """Tensors whose bytes are part of another tensor. Nodes name the other tensor instead."""
     slow: frozenset[TensorId] = frozenset()
     """Tensors in slow memory (rowgraph/slow.py)."""
 
@@ -161,7 +161,7 @@ class RowGraph:
 
     @cached_property
     def spaces(self) -> Mapping[TensorId, Space]:
-        """Where each tensor lives that operators read from outside the arena."""
+        """For each tensor that operators read from outside the arena, the place where it lives."""
         found = {state.tensor: Space.STATE for op in self.ops.values() for state in op.rolling_buffers}
         found |= {op.inputs[0]: Space.LINK for op in self.ops.values() if op.receives}
         found |= dict.fromkeys(self.slow, Space.SLOW)

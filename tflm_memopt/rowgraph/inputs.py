@@ -30,8 +30,8 @@ IN_ARENA = InputMode()
 
 
 def input_mode(text: str) -> InputMode:
-    """Return the meaning of an `--input` value: `arena`, `external`, `stream` or `sliding`. `stream` and `sliding`
-    accept `:ROWS`. Raises UsageError for another value.
+    """Return the meaning of an `--input` value: `arena`, `external`, `stream` or `sliding`. The text :ROWS may follow
+    `stream` or `sliding`. Raises UsageError for any other text.
 
     >>> str(input_mode("stream")), str(input_mode("stream:4"))
     ('stream:1', 'stream:4')
@@ -49,11 +49,11 @@ def input_mode(text: str) -> InputMode:
 
 
 def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with the input in the requested place. Raises UsageError with an alternative if the input cannot
-    be there. The tensor of a streamed input has only the rows of one push. An external input is no longer an input of
+    """Return the graph with the input in the requested place. Raises UsageError with an alternative if this place is
+    impossible. The tensor of a streamed input has only the rows of one push. An external input is no longer an input of
     the model.
     """
-    if mode.where in (ARENA, SLIDING):  # sliding.py changes the graph of a sliding input earlier
+    if mode.where in (ARENA, SLIDING):  # the module sliding.py has already changed the graph of a sliding input
         return graph
     word = "streamed" if mode.where == STREAM else "external"
     if Space.STATE in graph.spaces.values():

@@ -1,7 +1,7 @@
 """Selects the regions: the largest sets of supported operators that can each become one custom operator.
 
-No path may leave a region through a builtin operator and return to it. If a path did, neither the region nor this
-builtin operator could run first. The level of an operator is the number of times that a path from the inputs enters
+No path may leave a region through a builtin operator and return to it. Otherwise the region and the builtin operator
+would wait for each other. The level of an operator says how often a path from the inputs goes from other operators to
 supported operators. Operators of one level never depend on each other through a builtin operator. A region therefore
 consists of connected operators of one level.
 """
@@ -24,7 +24,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 from tflm_memopt.rowgraph.supported import Support, View
 
 ANY: Variable = (b"*", b"*")
-"""Stands for all variables of which the graph has no handle."""
+"""Value that stands for all variables for which the graph has no handle."""
 
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
@@ -42,7 +42,7 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
 
 
 def _stays(op: Op, support: Support) -> bool:
-    """Return whether an operator without readers stays, since it is builtin, keeps a state, or sends rows."""
+    """Return whether an operator stays although nothing reads it: it is builtin, keeps a state, or sends rows."""
     crosses = isinstance(support, RowOp) and support.message is not None
     return isinstance(support, Unsupported) or op.type == KEEP or crosses
 
@@ -67,10 +67,10 @@ def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int
 
 
 def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Support]) -> list[list[int]]:
-    """Return the connected operators of each level, in order.
+    """Return groups of connected operators that have the same level, in order.
 
-    Sets of operators that only change shapes are left out. Messages connect operators, since a custom operator resumes
-    where it waited for another device.
+    A set is omitted if all its operators only change shapes. Messages connect operators, since a custom operator
+    resumes where it waited for another device.
     """
     links: dict[int, list[Hashable]] = {}
     for op in graph.ops:
@@ -122,7 +122,7 @@ def builtin_with_devices(where: str) -> UsageError:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """Return the views that stay operators and, for each tensor that only views need, the output of its view."""
+    """Return the views that stay operators. For each tensor that only views need, also return the view's output."""
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)
     names: dict[TensorId, list[tuple[int, TensorId]]] = {}

@@ -2,13 +2,13 @@
 tensor.
 
 A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. Either the whole tensor is
-kept until the vector is ready, or it is computed again from a smaller earlier tensor. If the tensor is computed again,
-operators run twice: first for the reduction, and later for the multiplication. Planner, checker and lowering treat the
-copies as ordinary operators. Original and copy read the same weights in flash.
+kept until the vector is ready, or it is computed again from a smaller earlier tensor. To compute the tensor again,
+operators run twice: first for the reduction, and later for the multiplication. The planner, the checker and the
+lowering treat copies as ordinary operators. An operator and its copy read the same weights in flash.
 
-More copies, and copies from an earlier tensor on, save bytes and cost multiply-accumulates. The tensors that are whole
-when the multiplication starts give a lower bound of the bytes. For each value of this bound, the copies with the fewest
-multiply-accumulates are tried (convert/frontier.py).
+Copying more operators, or copying from an earlier tensor on, saves bytes and costs multiply-accumulates. Tensors that
+are complete when the multiplication starts give a lower bound of the bytes. For each lower bound of the bytes, the
+copies with the fewest multiply-accumulates are tried (convert/frontier.py).
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """An option for one reader of a whole tensor: operators that run twice, or none."""
+    """A choice for one reader of a whole tensor: which operators run twice, if any."""
 
     bound: int
     """Bytes of whole tensors when the reader starts."""
     macs: int
-    """Number of multiply-accumulates that are added."""
+    """Number of multiply-accumulates that the repeated operators add."""
     second: Rematerialisation | None = None
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return sets of operators that may run twice, by rising compute, first no operator. sizes: tensors' bytes."""
+    """Return sets of operators that may run twice, by rising compute. The first set is empty. sizes: tensors' bytes."""
     seen = _Seen(graph, sizes)
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
     once = sum(op.macs for op in graph.ops.values())
@@ -134,7 +134,7 @@ class _Seen:
 
     @cached_property
     def late_readers(self) -> tuple[tuple[int, int], ...]:
-        """Operators that can read one input only when another is complete, each with the complete one's number."""
+        """Operators that can read one input only when another input is complete, each with the number of the latter."""
         return tuple(
             (self.keys[op.output], k)
             for op in self.steps
@@ -145,11 +145,11 @@ class _Seen:
 
     @cached_property
     def read_late(self) -> frozenset[TensorId]:
-        """Outputs of the late readers."""
+        """Outputs of operators that wait until another input is complete."""
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> int:
-        """Return the complete tensors that are still needed when a late reader starts, apart from `without`."""
+        """Return the complete tensors that are still needed when an operator starts. without: a tensor to omit."""
         wanted = self.of(t for t in (*self.graph.model.outputs, *reader.inputs) if t in self.position)
         wanted &= ~self.of([] if without is None or without in self.graph.model.outputs else [without])
         made = self.of([reader.output])
@@ -220,7 +220,7 @@ def _with_pass(graph: RowGraph, second: Rematerialisation) -> RowGraph:
 
 
 def _nodes(graph: RowGraph, ops: Mapping[int, RowOp], reader: int, added: Sequence[int]) -> Iterator[Node]:
-    """Yield the nodes. The inputs and outputs of regions may have changed."""
+    """Yield the nodes. Yield the new nodes. Regions may have other inputs and outputs than before."""
     use = tensor_use(graph.model, ops, graph.builtins, graph.outside)
     for node in graph.nodes:
         if isinstance(node, BuiltinNode):

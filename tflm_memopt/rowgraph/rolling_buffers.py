@@ -3,9 +3,8 @@ new rows, and keeps the last rows of the result. In a rolling buffer no row move
 rows. A reader of the joined rows then reads the new rows, and finds the kept rows in the state at negative row numbers.
 A reader of fewer rows or channels gets its own, smaller rolling buffer.
 
-The operator that writes a state must run after all readers of the state. The outputs of these readers therefore become
-operands of the writer. Of too many readers, the outputs first become operands of another operator, whose output of one
-byte stands for them.
+The operator that writes a state must run after all readers of the state. The outputs of all readers therefore become
+operands of the writer. If there are too many, another operator first reads them and writes one byte in their place.
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ class _Slice(NamedTuple):
 
 
 class GraphWork:
-    """A graph that is being changed. Each operator has its form in the model and its form as rows."""
+    """A graph that is being changed. Each operator has two forms: one of the model and one that works on rows."""
 
     def __init__(self, annotated: AnnotatedGraph) -> None:
         graph = annotated.graph
@@ -100,13 +99,12 @@ class GraphWork:
         self.order = [op.index for op in graph.ops]
         self.states = {state.tensor: state for state in graph.states}
         self.parts: dict[tuple[TensorId, int, int], tuple[TensorId, TensorId]] = {}
-        """For (rows, first channel, number of channels), the tensor with these channels of the new rows, and its state.
-        """
+        """Tensors with some channels of the new rows, with states, by (rows, first channel, number of channels)."""
         self.wanted = wanted(annotated)
         """Tensors that must exist as a whole."""
 
     def add_tensor(self, like: TensorId, rows: Rows | None = None, **changes: Any) -> TensorId:
-        """Add a tensor that differs from another one in the given fields and, if given, its rows. Return its number."""
+        """Add a tensor that differs from another one in the given fields and, if given, its rows. Return the number."""
         tensor, old = max(self.tensors) + 1, self.tensors[like]
         if rows:
             changes["shape"] = 1, rows.h, rows.w, rows.c // ITEM_BYTES[old.dtype]
@@ -114,7 +112,7 @@ class GraphWork:
         return tensor
 
     def add_op(self, op: RowOp, place: int, kind: str = "", **options: Any) -> None:
-        """Add an operator at a position in the order. kind: its type in the model, if this is not its name."""
+        """Add an operator at a position in the order. kind: its type in the model, if that differs from its name."""
         key = max(self.stated) + 1
         self.support[key] = op
         self.stated[key] = Op(key, kind or op.name, op.inputs, (op.output,), options, op.sources)
@@ -168,7 +166,7 @@ class GraphWork:
         return tensor in self.wanted
 
     def joined(self, writer: RowOp, kept: StateRollingBuffer) -> _Joined | None:
-        """Return how old and new rows are joined if the operator keeps the last joined rows, else None."""
+        """Return how old and new rows are joined if the operator keeps the last joined rows, or None otherwise."""
         state, depth = kept.tensor, kept.rows.h
         piece = self.maker(writer.inputs[0])
         cut = self.slice(piece) if piece is not None else None
@@ -206,7 +204,7 @@ class GraphWork:
         return _Slice(rows, first, made.row_bytes // seen.w) if (index.reshape(rows, -1) == wanted).all() else None
 
     def make_rolling_buffer(self, key: int, joined: _Joined) -> None:
-        """Keep new rows in a rolling buffer. Readers of the joined rows then read the new rows and the buffer."""
+        """Keep new rows in a rolling buffer. Operators that read joined rows now read the new rows and the buffer."""
         writer, kept = self._state_writer(joined.state)
         self._read_rolling_buffer(joined, joined.tensor, _Slice(joined.old + joined.rows.h, 0, joined.rows.c))
         rolling_buffer = replace(kept, rows=replace(joined.rows, h=joined.old))
@@ -295,7 +293,7 @@ class GraphWork:
         return (op.output,) if op else self.stated[key].outputs
 
     def _all_of(self, made: Mapping[TensorId, Rows], writer: int) -> Mapping[TensorId, Rows]:
-        """Replace the first few tensors by a tensor of one byte, which an operator makes when they are complete."""
+        """Replace the first few tensors by a tensor of one byte. An operator makes this byte when they are complete."""
         some = dict(list(made.items())[:MAX_INPUTS])
         token = self.add_tensor(self.support_of(writer).output, shape=(1, 1, 1, 1))
         waits = movement.waiting(self.support_of(writer).sources, some, token)

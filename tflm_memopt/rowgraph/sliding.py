@@ -1,17 +1,17 @@
 """Changes a model for a sliding input: the input is the last part of an endless sequence, and each inference adds a few
 rows.
 
-Time runs along the height. A row that depends only on rows around it, and not on padding, stays valid when the input
-slides. Only new rows are therefore computed, and a rolling buffer keeps the rows that later inferences need
-(rolling_buffers.py). Rows that depend on padding are recomputed (edges.py) if this needs fewer multiply-accumulates
-than to compute everything. Some operators need all rows. These operators read the kept and the new rows, joined, and
-all later operators compute everything. When all rows of the input are known, the outputs equal those of the original
-model byte for byte.
+The rows of a tensor follow each other in time. A row that depends only on rows around it, and not on padding, stays
+valid when the input slides. Only new rows are therefore computed, and a rolling buffer keeps the rows that later
+inferences need (rolling_buffers.py). Rows that depend on padding are recomputed (edges.py) if this needs fewer
+multiply-accumulates than to compute everything. If an operator needs all rows, it reads the kept and new rows together,
+and all later operators compute everything. When all rows of the input are known, the outputs equal those of the
+original model byte for byte.
 
-A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H' rows. The first a and last b
-input rows depend on padding, and so do the first a' and last b' output rows. n new input rows give m = n / s new output
-rows, at most all rows that do not depend on padding. The new output rows start at row (H' - b' - m) * s - p of the
-input, so the operator reads (H - b - n) - (H' - b' - m) * s + p rows before the new input rows.
+A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H' rows. Padding influences the
+first a and last b input rows, and the first a' and last b' output rows. From n new input rows, m = n / s new output
+rows follow, or fewer if more rows would depend on padding. The new output rows start at input row (H' - b' - m) * s -
+p. The operator therefore also reads the last (H - b - n) - (H' - b' - m) * s + p rows before the new input rows.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
     """Return the graph with an input of n new rows, and the description of its sliding input.
 
-    layers: number of operators that may compute only new rows, or None for all. All other operators compute all rows,
-    which often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not divide n.
+    layers: number of operators that may compute only new rows, or None for all. If the number is limited, the other
+    operators compute all rows, which often saves RAM. Raises UsageError for a model with a state, several inputs, or
+    strides that do not divide n.
     """
     graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:
@@ -81,7 +82,7 @@ def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[Annota
         return min(found, padded, key=lambda u: u.macs), window
     except Impossible:
         return found, window
-    except _Strides:  # the error suggests another number of rows
+    except _Strides:  # the error message suggests another number of rows
         if found.macs >= annotated.macs:
             raise
         return found, window
@@ -93,12 +94,12 @@ class _Sliding(Edges):
     def __init__(
         self, annotated: AnnotatedGraph, tensor: TensorId, n: int, layers: int | None = None, *, padded: bool = False
     ) -> None:
-        """layers: as for with_sliding(). padded: whether this includes layers that pad in time."""
+        """layers: as for with_sliding(). padded: whether layers with padding in time may be among them."""
         super().__init__(annotated, tensor)
         self.n, self.padded = n, padded
         self.may_slide = frozenset(self.order[:layers])
         self.joined_rows: dict[TensorId, TensorId] = {}
-        """For each tensor that slides, a tensor of all its rows."""
+        """For each tensor that slides, a tensor that holds all its rows."""
         rows = self._input_rows()
         if not 0 < n < rows.h:
             raise UsageError(
@@ -120,7 +121,9 @@ class _Sliding(Edges):
         return seen.pop()
 
     def run(self) -> AnnotatedGraph:
-        """Change all operators. Raises _Strides if strides do not fit, or Impossible for edge rows."""
+        """Change all operators to compute only new rows where they can. Raises _Strides if strides do not fit, or
+        Impossible for edge rows.
+        """
         for key in list(self.order):
             self.slide(key)
         self.keep()

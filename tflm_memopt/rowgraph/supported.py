@@ -41,7 +41,7 @@ class AnnotatedGraph:
 
 
 def to_row_ops(graph: Graph) -> Mapping[int, Support]:
-    """By Op.index, return the row form of each operator, or why it stays builtin. Never raises for read() graphs."""
+    """By Op.index, return the row form of each operator, or why it stays builtin. Graphs from read() cause no error."""
     aliases = views(graph)
     written: dict[TensorId, Rows] = {}
     support: dict[int, Support] = {}

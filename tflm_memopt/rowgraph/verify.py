@@ -1,4 +1,4 @@
-"""Verifies a row graph by named rules after each step that changes it. A broken rule reveals a bug of the step."""
+"""Verifies a row graph by named rules after each step that changes it. A broken rule reveals a bug in that step."""
 
 from __future__ import annotations
 

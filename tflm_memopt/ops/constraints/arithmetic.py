@@ -13,7 +13,7 @@ from tflm_memopt.ops.context import AXES, OperatorContext
 SOFTMAX_TOLERANCE = 0.00099
 """Maximum relative error of an int16 SOFTMAX's output scale that TFLM accepts (micro/kernels/softmax_common.cc)."""
 BORDER = 1e-5
-"""Error of float32 logarithms. If a scale is closer to a limit than that, the result depends on the C library."""
+"""Error of float32 logarithms. If a scale is this close to a limit, the result depends on the C library."""
 MAX_CURVE_FACTOR, MAX_CURVE_SHIFT = 32767, 30
 """Maximum factor and shift of int16 LOGISTIC and TANH with which product and rounding term fit an int32."""
 SELECTED = ("INT8", "INT16", "INT32", "FLOAT32")

@@ -1,7 +1,7 @@
 """Defines constraints: functions whose docstrings are the messages that users read.
 
 A constraint returns None if it holds, and otherwise the tensor or field that breaks it, with its value. The constraints
-in a row of opset.OPSET are checked in order, so each one may rely on those before.
+in a row of opset.OPSET are checked in order, so each constraint may rely on the earlier ones.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def name(tensor: Tensor) -> str:
 
 
 def shapes(tensors: Iterable[Tensor]) -> str | None:
-    """Return the shape of the first of these tensors, which are all at fault, or None."""
+    """Return the name and the shape of the first tensor, or None if there is no tensor."""
     return next((f"{name(t)} has shape {list(t.shape)}" for t in tensors), None)
 
 
@@ -62,7 +62,7 @@ def activations(context: OperatorContext) -> tuple[Tensor, ...]:
 
 
 def quantization(tensor: Tensor) -> Quantization:
-    """Return the tensor's quantization. The constraint `quantized` has checked that there is one."""
+    """Return the tensor's quantization. The constraint `quantized` has already checked that the tensor is quantized."""
     if tensor.quantization is None:
         raise ValueError(f"{name(tensor)} is not quantized")
     return tensor.quantization

@@ -19,9 +19,9 @@ HIDDEN, CELLS = 18, 19
 """Operand numbers of an LSTM's variables: its hidden state and its cells."""
 LSTM_OPERANDS = 24
 CURVE_POWER = 12
-"""Power of two of the units (2^-12) in which an LSTM's activation curve takes the cells."""
+"""Exponent of the unit 2^-12 in which the activation curve of an LSTM reads the cells."""
 LEAST_SHIFT, MOST_SHIFT = -15, 14
-"""Range of the shift from an LSTM's cell scale to its curve's (check_lstm() of custom_ops/src/tmo_check_kind.c)."""
+"""Range of the shift from the scale of an LSTM's cells to the scale of its curve (custom_ops/src/tmo_check_kind.c)."""
 BIAS_TOLERANCE = 1e-5
 """Tolerance of TFLM for the bias scale of an SVDF (PrepareSvdf, micro/kernels/svdf_common.cc)."""
 
@@ -93,7 +93,7 @@ def int8_svdf(context: OperatorContext) -> str | None:
     faults = (*_types(context, dtypes), *_constants(context, (1, 2, 3)), *_scales(context.input(k) for k in (1, 2, 4)))
     if faults:
         return faults[0]
-    state = context.input(4)  # with another zero point, versions of TFLM saturate differently
+    state = context.input(4)  # TFLM's versions disagree on other zero points
     shift = quantization(state).zero_point[0]
     return f"{name(state)} has zero point {shift}" if shift else None
 
