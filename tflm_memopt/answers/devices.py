@@ -47,7 +47,7 @@ class StageOnDevice:
 
     device: int
     first: int
-    """Index of the first of these operators."""
+    """Index of the first operator that the device runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +77,13 @@ class DevicesReport:
     rows: tuple[int, ...]
     """Operators whose rows are split among the devices (FFMT). Each device has all weights of these operators."""
     overlap: tuple[int, ...]
-    """Operators whose rows are split without exchange of rows, so that several devices compute some rows (FTP)."""
+    """Operators that are split by rows so that devices exchange no rows, but compute some rows several times (FTP)."""
     channels: tuple[int, ...]
     """Operators whose output channels are split (FDT, fan-out). A device has only the weights of its channels."""
     inputs: tuple[int, ...]
     """Operators whose input channels are split (FDT, fan-in). Each device computes partial sums."""
     whole: tuple[int, ...]
-    """Operators that one device runs alone. The first device runs them, unless `stages` names other devices."""
+    """Operators that one device runs alone. The first device runs these operators if `stages` names no other device."""
     split_weights: tuple[int, ...]
     """Bytes of the weights on each device that are split by output or input channels."""
     original_split_weights: int
@@ -168,7 +168,7 @@ class DevicesPoint:
     devices: int
     """Number of devices that run operators, which is 1 if the first device runs the whole network."""
     rows: tuple[int, ...]
-    """Operators split by rows, as in DevicesReport."""
+    """Operators that are split by rows. DevicesReport describes the fields up to `whole`."""
     overlap: tuple[int, ...]
     channels: tuple[int, ...]
     inputs: tuple[int, ...]

@@ -46,9 +46,9 @@ class StageReport:
     channel_groups: int
     """Number of channel groups, which run one after the other."""
     again: bool
-    """Whether rows that two stripes share are recomputed."""
+    """Whether rows that two neighbouring stripes need are computed twice."""
     cached: bool
-    """Whether rows that two stripes share are kept."""
+    """Whether rows that two neighbouring stripes need are kept for the second stripe."""
     sums: bool
     """Whether the operator adds int32 sums, one input row or one channel group at a time."""
     packed: bool

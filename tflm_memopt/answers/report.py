@@ -187,7 +187,7 @@ class Report:
     original_arena: Arena
     lower_bound_head: int
     proven: bool
-    """True if it is proved that no layout of these groups has a lower head."""
+    """True if it is proved that the groups of the plan cannot have a lower head."""
     groups: tuple[GroupReport, ...]
     flash: Flash
     kept_builtin: tuple[KeptBuiltin, ...]

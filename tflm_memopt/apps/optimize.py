@@ -183,7 +183,8 @@ def _decided(member: AppMember, progress: Progress) -> AppMember:
 
 
 def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
-    """Return the model with a plan, if others may run in its inferences. Raises UsageError if TFLM places bytes."""
+    """Return the model with a plan if others may run during its inferences. Raises UsageError if TFLM places buffers.
+    """
     member = members[i]
     if not any(member.name in pair for pair in app.concurrent_pairs) and not any(m.holds for m in members):
         return member

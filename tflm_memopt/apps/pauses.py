@@ -1,4 +1,4 @@
-"""Finds the models of an application that pause for other models, and when they pause."""
+"""Finds the models of an application that pause for other models, and the moments of the pauses."""
 
 from __future__ import annotations
 

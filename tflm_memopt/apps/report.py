@@ -124,7 +124,7 @@ def _convention(result: AppOptimized) -> str:
 
 
 def page(result: AppOptimized) -> str:
-    """Return APP.report.html with figures and a map of all models over their steps."""
+    """Return APP.report.html with a table of figures, and a memory map of all models."""
     drawing = figures.memory_map(result.memory, PAGE_WIDTH, height=420)
     rows = "".join(
         f"<tr><td>{escape(name)}</td><td>{done.report.original_arena.total:,}</td><td>{done.report.arena.head:,}</td>"

@@ -16,7 +16,7 @@ from tflm_memopt.cli.console import console_of
 from tflm_memopt.emit.printing import printable
 
 EVERY = 10.0
-"""Seconds between two lines about the same step."""
+"""Seconds between two lines of progress about one step."""
 
 Report = Callable[[str, int, int], None]
 """Function that receives the current step, the number of steps done, and the number of all steps (0 if unknown)."""

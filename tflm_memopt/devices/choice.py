@@ -1,10 +1,10 @@
-"""Chooses how to split a network: for the least memory, for the least time within a limit, or all undominated splits.
+"""Chooses how to split a network: for the least memory, the least time within a limit, or the best trade-offs of both.
 
-Plans of two families of splits are compared. Either each device runs whole operators (stages.py), or all devices share
-the first layers by rows, with or without exchange of rows, and later layers by channels. With a limit, more splits of
-shared layers are tried, in which the first and the last layers may also run on the first device alone. Splits are first
-compared by three figures of their graphs: the bytes of the largest device, the multiply-accumulates of the busiest
-device, and the bytes sent. Only undominated splits are converted.
+Two kinds of splits are compared. Either each device runs whole operators (stages.py), or all devices share the first
+layers by rows, with or without exchange of rows, and later layers by channels. If memory is limited, more splits are
+tried, in which the first device alone runs the first or the last layers. Splits are first compared by three figures of
+their graphs: the bytes of the largest device, the multiply-accumulates of the busiest device, and the bytes sent. Only
+undominated splits are converted.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def choose(network: Network, devices: int, memory: Memory | None, planning: Plan
 
 
 def _compared(network: Network, devices: int, planning: Planning) -> list[OptimizedDevices]:
-    """Return the converted splits of both families. Raises UsageError if the network cannot be shared."""
+    """Return the converted splits of both kinds. Raises UsageError if the network cannot be shared."""
     switch = switch_of(network.graph, devices)
     fronts = (DeviceSharding.ROWS, DeviceSharding.OVERLAP) if switch else (DeviceSharding.ROWS,)
     shared = {front: shared_layers(network, devices, switch, front) for front in fronts}
@@ -79,7 +79,7 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
 def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
-    """Yield splits that switch from rows to channels at other layers, as long as they cost less. step: 1 or -1."""
+    """Yield splits that switch from rows to channels one layer later (step 1) or earlier (-1), while the cost falls."""
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):
             switch += step
@@ -114,7 +114,7 @@ def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDe
 
 
 def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardings:
-    """Return the splits, with partial sums for the readers of a tensor if devices then send fewer bytes."""
+    """Return the splits with partial sums wherever partial sums reduce the bytes that the devices send."""
     if "fan-in" in network.asked.without:
         return shardings
     graph = network.graph
@@ -280,7 +280,7 @@ def _converted(network: Network, devices: int, planning: Planning) -> Iterator[O
 
 
 def promising(network: Network, devices: int) -> list[Shardings]:
-    """Return all splits that are undominated in the figures of their graphs, without duplicates."""
+    """Return each split that no other split beats in all figures of its graph, without duplicates."""
     graph = network.graph
     switch = switch_of(graph, devices)
     count = len(graph.ops)

@@ -285,7 +285,7 @@ def message_bytes(tensor: Tensor) -> float:
 
 
 def pipeline(graph: Graph, cuts: Sequence[int], devices: int) -> Mapping[int, int]:
-    """Return the device of each operator by Op.index. Raises UsageError unless the cuts give each device one."""
+    """Return the device of each operator by Op.index. Raises UsageError if a device has no operator."""
     last = graph.ops[-1].index
     if len(cuts) != devices - 1 or any(a >= b for a, b in pairwise((0, *cuts, last + 1))):
         raise UsageError(

@@ -205,7 +205,7 @@ class _Sharer(Tiles):
     own: dict[tuple[TensorId, int], Piece] = field(default_factory=dict, init=False)
     """The rows of a tensor that a device has computed, by tensor and device. Rows of two devices may overlap."""
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors that were assembled from pieces, by tensor, axis, first element, end and device."""
+    """Tensors that were assembled from pieces, by original tensor, axis, first element, end and device."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Tensors that consist of the first rows of another tensor, by that tensor and the number of rows."""
     crossed: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
@@ -279,7 +279,7 @@ class _Sharer(Tiles):
         self.pieces[output] = [*self._disjoint(made)]
 
     def _disjoint(self, pieces: Sequence[Piece]) -> Iterator[Piece]:
-        """Yield the stripes without the rows that an earlier stripe already has."""
+        """Yield the pieces with only those rows that no earlier piece contains."""
         reached = 0
         for piece in pieces:
             first, reached = max(reached, piece.first), max(reached, piece.end)
@@ -399,10 +399,10 @@ class _Sharer(Tiles):
     # --- tensors
 
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
-        """Return the operator without the last rows of its input, if no window on these devices reaches them.
+        """Return the operator without the last rows of its input that no window on the reading devices reaches.
 
-        A device then does not wait for these rows. Operators that read the same tensor get the same rows, so that the
-        rows are sent once. readers: devices that run the operator.
+        A device does not wait for rows that no window reaches. Operators that read the same tensor get the same rows,
+        so that the rows are sent once. readers: devices that run the operator.
         """
         t = op.inputs[0]
         if op.type not in WINDOWS or t not in self.pieces:

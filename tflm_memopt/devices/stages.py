@@ -4,9 +4,9 @@ Each device runs one stage, and the first device may also run the last operators
 between stages are sent row by row, so that no device holds them whole. Layers with more weights than an even part of
 all weights are in no stage, but all devices share their channels.
 
-For a few cuts, the network is planned as two stages on two devices. These plans bound the arena of each stage: no stage
-needs a larger arena than all operators up to its end, or than all operators from its start on. Arrangements of stages
-are chosen by these bounds and then planned.
+For a few cuts, the network is planned as two stages on two devices. A stage needs at most the arena of all operators up
+to its end, and at most the arena of all operators from its start on. The stages are chosen by upper bounds of their
+arenas, and then planned.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Cut:
     sent: float
     """Bytes of the messages for tensors that cross the cut."""
     weights: float
-    """Weights of the layers before the cut that are not split, as a multiple of an even part of all weights."""
+    """Weights of the unsplit layers before the cut, divided by the mean weights of a device."""
 
 
 class PlannedCut(NamedTuple):
@@ -82,7 +82,7 @@ def cost_of(report: DevicesReport, alone: int) -> SplitCost:
 
 
 def cost(ram: int, weights: float, sent: float, alone: int) -> SplitCost:
-    """Return the cost of a split. ram, weights: of the largest device. alone: arena of one device alone."""
+    """Return the cost of a split. ram, weights: the largest values of any device. alone: arena of a single device."""
     exceeds = (ram > alone) + (ram > alone + LINK_STATE)
     return SplitCost(exceeds, max(FAIR_PART, weights), ram, sent)
 
@@ -165,7 +165,7 @@ class _Arranging:
     """Planned arenas of stages other than the first, by the stage's first and last cut."""
 
     def with_first(self, first: int) -> Iterator[Partial]:
-        """Yield the best arrangements whose first stage ends at cut `first`. The first device also runs the last."""
+        """Yield the best stages if the first one ends at cut `first`. Device 0 also runs the last operators."""
         cuts, count = self.cuts, len(self.cuts)
         states = {first: [Partial(cost(cuts[first].before, 0, cuts[first].sent, self.alone), (first,))]}
         for _ in range(self.devices - 1):
@@ -200,7 +200,7 @@ def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
 
 
 def _heavy(graph: Graph, devices: int) -> frozenset[int]:
-    """Return the operators that have more weights than an even part and can be split by channels, by Op.index."""
+    """Return the operators that can be split by channels and exceed the mean weights of a device, by Op.index."""
     stored = {op.index: filter_bytes(graph, op) for op in graph.ops}
     even = sum(stored.values()) / devices
     splittable = (op for op in graph.ops if DeviceSharding.CHANNELS in possible_shardings(graph, op))

@@ -44,7 +44,7 @@ def _where(accessor: Accessor, layout: Layout) -> tuple[Register, list[Field]]:
 
 
 def _written(fields: Sequence[Field]) -> int:
-    """Return the mask of the bits of these fields, without arrays inside a register, whose index is a variable."""
+    """Return the mask of the bits of these fields. Arrays inside a register have a variable index and do not count."""
     return sum(field.mask for field in fields if not field.place.bit_step)
 
 

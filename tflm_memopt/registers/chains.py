@@ -137,7 +137,7 @@ def _constant(index: Cursor) -> int | None:
 
 
 def _variables(cursor: Cursor) -> set[str]:
-    """Return the variables of an expression. The empty name stands for calls and all else that is not arithmetic."""
+    """Return the variables of an expression. The empty name stands for parts that are no arithmetic, such as calls."""
     names = set()
     for inner in (cursor, *cursor.walk_preorder()):
         if inner.kind == CursorKind.DECL_REF_EXPR:

@@ -71,9 +71,10 @@ def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess
 class Combining:
     """Decides which accesses of a function can be combined.
 
-    The accesses must have no conflict, and the change of their order must have no observable effect. The reads of a
-    region move to its first read, and the writes to its last write. Nothing moves past an action. An action is a side
-    effect, a call, an access to a volatile variable, or an access to a field that an interrupt handler uses.
+    The accesses must have no conflict, and the change of their order must have no observable effect. Combined reads
+    move to the first of the reads, and combined writes to the last of the writes. Nothing moves past an action. An
+    action is a side effect, a call, an access to a volatile variable, or an access to a field that an interrupt handler
+    uses.
     """
 
     function: Function
@@ -86,7 +87,7 @@ class Combining:
         return conflicts(self.function)
 
     def regions(self) -> Regions:
-        """Return the regions of all accesses of the function. A region may have a single access."""
+        """Return the sets of combined accesses of the function. A set may have a single access."""
         writes = greedy(
             [a for a in self.function.accesses if a.op is AccessOp.WRITE],
             lambda region, access: self._fits(region, access) and all(self._may_sink(one, access) for one in region),
@@ -142,7 +143,7 @@ class Combining:
         )
 
     def _begin(self, lead: FieldAccess) -> int:
-        """Return the number of the first event of the statement that contains the first read of a region."""
+        """Return the number of the first event in the statement that contains the access `lead`."""
         order, events = lead.order, self.function.events
         while order > 0 and events[order - 1].host == lead.host:
             order -= 1

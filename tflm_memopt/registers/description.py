@@ -1,4 +1,4 @@
-"""Description of peripherals: groups of bit fields, and the side effects of accesses to them."""
+"""Describes peripherals: groups of bit fields, and the side effects of accesses to the bit fields."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ FieldName = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A bit field, or an array of `count` bit fields. `place` has no meaning before the fields are placed."""
+    """A bit field, or an array of `count` bit fields. `place` is valid only after a place was chosen for each field."""
 
     group: str
     name: str
@@ -76,9 +76,9 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """Fields that a read of the field changes (rse). If a read changes the field itself, its reads stay separate."""
+    """Fields that change when this field is read (rse). If the field names itself, its reads stay separate."""
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that a write of the field changes (wse). If a write changes the field itself, each write is observable."""
+    """Fields that change when this field is written (wse). If the field names itself, its writes stay separate."""
     place: BitPlace = BitPlace(0)
     register_bits: int = WORD
     reset: int | None = None

@@ -58,7 +58,7 @@ class FieldChain:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A statement before which others can be inserted. blocks: numbers of the blocks around it, outermost first."""
+    """A statement before which statements can be inserted. blocks: numbers of the enclosing blocks, outermost first."""
 
     span: Span
     context: Context
@@ -153,7 +153,7 @@ class Function:
         return frozenset(order for order in self._closed(needs).accesses if order < access.order)
 
     def _closed(self, needs: MadeOf) -> MadeOf:
-        """Return the dependencies, including the dependencies of the variables among them."""
+        """Return the given dependencies, and those of the values of all variables among them."""
         while True:
             more = needs
             for name in needs.variables:

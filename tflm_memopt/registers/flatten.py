@@ -1,4 +1,4 @@
-"""Bit field group simplification (6.4.3): merges groups without pointers or unknown indices into their parents."""
+"""Merges nested groups of bit fields to which no pointer and no unknown index leads into the outer group (6.4.3)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tflm_memopt.registers.description import BitPlace, Description, Field, Regi
 from tflm_memopt.registers.driver import Driver, FieldAccess, Span
 
 Groups = Mapping[str, RegisterGroup]
-"""The groups that remain after simplification, by name. A group comes after the groups that it contains."""
+"""The groups that remain after nested groups were merged, by name. A group comes after the groups that it contains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """The field that an access reaches after simplification. `anchor` is the source text that leads to its group."""
+    """The field that an access reaches after simplification. `anchor` is the source text before the field."""
 
     group: str
     anchor: Span

@@ -63,7 +63,7 @@ class Register:
         return zeros, ones
 
     def kept(self, written: int) -> int:
-        """Return the mask of the bits that a write of the bits `written` must write back as they were read, or 0."""
+        """Return the mask of the bits to read first and to write back if only the bits `written` change, or 0."""
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used
         fixed = sum(field.all_bits for field in self.fields if not field.is_writable)

@@ -1,7 +1,7 @@
 """The elements of figures: shapes with named styles, which svg.py draws.
 
 The colours are those of Okabe and Ito ("Color Universal Design", 2008). People with colour vision deficiencies can
-distinguish these colours. Buffers that hold only a part of a tensor are also hatched.
+distinguish these colours. Hatching marks buffers that hold only a part of a tensor.
 """
 
 from __future__ import annotations

@@ -74,8 +74,8 @@ def memory_map(
 ) -> Drawing:
     """Draw a rectangle for each buffer, which is solid where the buffer contains data.
 
-    full: bytes that the whole height represents, or 0 for the bytes of the map. roles: roles of buffers in the legend,
-    by default those in the map.
+    full: bytes that the whole height represents, or 0 if these are the bytes of the map. roles: roles of buffers in the
+    legend, by default all roles in the map.
     """
     legend = _legend(set(roles) or {b.role for b in memory.buffers}, width)
     top = TOP + LEGEND * (1 + max((row for _, row, _ in legend), default=0))

@@ -132,7 +132,7 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
-    """Return the row of the instructions before and after the rewrite or, if unknown, of those on two cores."""
+    """Return the row of the instructions before and after the rewrite. If the core is unknown, compare two cores."""
     before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
     if not report.changed:
         if before is None:
