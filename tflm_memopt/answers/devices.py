@@ -216,7 +216,7 @@ class DevicesExploration:
     points: tuple[DevicesPoint, ...]
     seconds: float
     board: str | None = None
-    """Id of the board that every device is, or None."""
+    """Id of the board of all devices, or None without a board."""
 
     @property
     def convention(self) -> str:

@@ -62,7 +62,7 @@ class Inspection:
     channels: int
     dead_channels: int
     waiting: int
-    """Number of tensors that are kept whole until a reduction over them ends, unless they are computed twice."""
+    """Number of tensors that are kept, or computed twice, because a reduction over them must end first."""
     memory: MemoryMap = field(repr=False)
     """Memory map of the plan that TFLM's own planner makes."""
     firmware: Firmware = field(repr=False)

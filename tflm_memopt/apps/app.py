@@ -55,7 +55,8 @@ class App:
     """Groups of models. All models of a group may run at the same time."""
     yields: float | None = None
     """Maximum time between two pauses, in milliseconds, or None if no model pauses. The longer one of two models that
-    may run at the same time pauses for the shorter one. Without pauses, two such models share no bytes.
+    may run at the same time pauses for the shorter one. Without pauses, models that may run at the same time share no
+    bytes.
     """
     ram: int | None = None
     """Limit of the shared arena, in bytes."""

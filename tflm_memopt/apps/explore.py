@@ -25,7 +25,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class AppChoices:
-    """The points of all models, and the search that chooses one point for each model."""
+    """The possible plans of all models, and the search that chooses one plan for each model."""
 
     app: App
     members: Sequence[AppMember]
@@ -33,7 +33,7 @@ class AppChoices:
     """Points by model. A model that is not rewritten has no points."""
     choices: Choices
     kept: Sequence[Sequence[int]]
-    """Indices of the points that keep the limits of their model, by model. Only these points are in `choices`."""
+    """Indices of the points that keep the limits of their model, by model. `choices` contains no other points."""
 
     def chosen(self, choice: Selection) -> dict[str, int]:
         """Return the index of each model's point, or 0 for a model that is not rewritten."""
@@ -142,7 +142,7 @@ def _in_less_memory(member: AppMember, conversion: Conversion) -> Iterator[Coste
 
 
 def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list[float | None]:
-    """Return the longest time of each point in milliseconds, or None without a limit. Raises UsageError if unknown."""
+    """Return the longest milliseconds of each point, or None without a limit. Raises UsageError for unknown times."""
     if entry.most is None:
         return [None] * max(1, len(points))
     if not points and entry.ms_measured is not None:  # TFLM runs an unchanged model

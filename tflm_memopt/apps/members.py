@@ -71,7 +71,7 @@ def members_of(app: App, progress: Progress) -> list[AppMember]:
         if weights == "ram" and entry.most is not None:
             what = f"'{name}' has a time limit, which cannot be combined with weights = \"ram\""
             raise bad_config(what, f"models.{name}.weights", 'set weights = "flash", or omit fps and ms')
-        # copies of weights that only save time would take bytes of other models
+        # copied weights only save time, but take bytes that other models could use
         asked = request({**given, "weights": "flash" if weights == "auto" else weights})
         conversion = asked.conversion(data)
         original = inspection(

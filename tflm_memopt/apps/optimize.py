@@ -141,7 +141,7 @@ def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progre
 
 
 def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """Choose the points of least load within the RAM limit or, without such points, those of least RAM."""
+    """Choose the points with the least load within the RAM limit or, if none exist, the points with the least RAM."""
     found = space(app, members, progress)
     progress("choosing points", 0, 0)
     limit = _limit(app, members)
@@ -183,8 +183,7 @@ def _decided(member: AppMember, progress: Progress) -> AppMember:
 
 
 def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
-    """Return the model with a plan if others may run during its inferences. Raises UsageError if TFLM places buffers.
-    """
+    """Return the model with a plan if others may run in its inferences. Raises UsageError if TFLM places buffers."""
     member = members[i]
     if not any(member.name in pair for pair in app.concurrent_pairs) and not any(m.holds for m in members):
         return member
@@ -204,7 +203,7 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
 
 
 def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
-    """Place all plans in one arena, and lower them again. Models that pause may get plans with few live bytes."""
+    """Place all plans in one arena, and make programs again. Models that pause may get plans with few live bytes."""
     layouts, best = _best(app, members)
     for one in layouts.pausing:
         others = [_low(m) if i == one.number else m for i, m in enumerate(layouts.members)]
@@ -255,7 +254,7 @@ def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout
 
 @dataclass(frozen=True, slots=True)
 class PausedLayout:
-    """A layout, and the pauses of each model by its number."""
+    """A common layout of all models, and the pauses of each model by its number."""
 
     shared: Shared
     pauses: Mapping[int, tuple[int, ...]]

@@ -66,7 +66,7 @@ class AppReport:
     alone: int
     """Bytes of the rewritten models with a separate arena for each."""
     stacked: int
-    """Bytes of the head if concurrent models shared no bytes and all reserved bytes came after their heads."""
+    """Bytes of a head in which concurrent models share no bytes and all reserved bytes come after the models' heads."""
     lower_bound_head: int
     proven: bool
     """Whether it is proved that no layout of these plans has a lower head."""

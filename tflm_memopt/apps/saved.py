@@ -37,7 +37,7 @@ OWN_NAMES = frozenset(
 
 @generic.files.register
 def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[str] = ()) -> dict[str, bytes]:
-    """Return the content of each file by name. Raises UsageError for duplicate names and for one model's files."""
+    """Return the content of each file by name. Raises UsageError for duplicate names and for kinds of single models."""
     wanted = bundle.kinds(kinds)
     if alone := [kind for kind in wanted if kind not in HERE]:
         what = f"--emit {alone[0]} is for one model"
@@ -85,7 +85,7 @@ def _project(result: AppOptimized, samples: Mapping[str, Callable[[], Sample]]) 
 def save(
     result: AppOptimized, folder: str | os.PathLike[str], kinds: str | Collection[str], labels: Sequence[str] = ()
 ) -> list[Path]:
-    """Write all files and return their paths. If one cannot be written or is an original model, none is written."""
+    """Write all files and return their paths. If one is an original model or cannot be written, no file is."""
     contents = paths_below(Path(folder), files(result, kinds, labels))
     for entry in result.app.models.values():
         if isinstance(entry.model, (str, os.PathLike)):

@@ -40,8 +40,8 @@ def verify_app(
 ) -> AppVerification:
     """Run each model of an application and its rewritten model in `folder`, and compare every byte of their outputs.
 
-    All plans are replayed together in any order that the application allows. Raises InterfaceError if models overwrite
-    each other's bytes, and the errors of verify() for each model.
+    All plans are also checked together, in every order in which the application may run them. Raises InterfaceError if
+    models overwrite each other's bytes, and the errors of verify() for each model.
     """
     app = expanded(app)
     rewritten = {name: read_model(folder / f"{file_stem(name)}.tflite") for name in app.models}
@@ -68,7 +68,7 @@ def verify_app(
 
 
 def _as_saved(member: AppMember, model: bytes, folder: Path, others: int) -> Converted | None:
-    """Return the saved plan of a model, or None for an unchanged model. Raises UsageError for a foreign plan."""
+    """Return the saved plan of a model, or None for an unchanged model. Raises UsageError for another model's plan."""
     if model == member.data:
         return None
     document = json.loads(read_file(folder / f"{file_stem(member.name)}.plan.json"))

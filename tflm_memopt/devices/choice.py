@@ -35,7 +35,7 @@ Memory = tuple[int, "int | None"]
 CLOSE = Fraction(2, 100)
 """Largest difference between devices that is ignored, as a fraction of the devices' mean."""
 FAIR = Fraction(108, 100)
-"""Most weights of a device if weights are moved to balance the devices, as a multiple of an even part."""
+"""After balancing, the weights of a device are at most this multiple of the mean weights."""
 Planning = Callable[[int, int], None]
 
 
@@ -134,8 +134,8 @@ def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardi
 def _balanced(network: Network, shardings: Shardings, devices: int) -> OptimizedDevices:
     """Give the first device fewer channels if it holds more bytes than the other devices.
 
-    The first device also has the input, the output and whole operators. No device gets more than FAIR times an even
-    part of the weights.
+    The first device also has the input, the output and whole operators. No device gets more than FAIR times the mean
+    weights of a device.
     """
     even = network.converted(shardings, devices)
     held = [d.arena.total + d.flash for d in even.report.devices]
@@ -173,7 +173,7 @@ def _diagnostics(network: Network, devices: int, memory: Memory, found: Sequence
 def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
     """Yield a hint with the smallest number of devices that is enough, if it is at most twice the given number.
 
-    Each number that is tried takes a plan per device, so the number is found by bisection.
+    The number is found by bisection, because each attempt takes a plan for each device.
     """
     least, most, best = devices + 1, devices, None
     while most < min(2 * devices, MOST_DEVICES) and network.is_enough_for(most + 1, _even(network, most + 1)):

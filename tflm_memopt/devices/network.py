@@ -228,7 +228,7 @@ def _demand_possible(shared: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Return the longest computing times before and after exchanged rows, in ms. Raises UsageError if unknown."""
+    """Return the longest computing times before and after exchanged rows, in ms. Raises UsageError without times."""
     clock = asked.clock
     if clock is None:
         raise UsageError(

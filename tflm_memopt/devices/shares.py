@@ -76,7 +76,7 @@ class Piece:
     end: int
     device: int
     tensor: TensorId
-    """Tensor that holds the elements [first, end)."""
+    """Tensor that holds the elements from `first` to `end` - 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ class _Sharer(Tiles):
     devices: int
     identity: int
     portions: Sequence[Fraction]
-    """Channels of each device, as multiples of an even part."""
+    """Number of channels of each device, divided by the mean number."""
     at: Mapping[int, int]
     device: int = field(default=0, init=False)
     """The device to which operators are currently added."""

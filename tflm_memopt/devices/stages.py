@@ -24,7 +24,7 @@ from tflm_memopt.model.graph import Graph
 from tflm_memopt.results import DevicesReport, OptimizedDevices
 
 CUTS = 8
-"""Number of cuts to plan, unless there are more devices than that."""
+"""Number of cuts to plan. For many devices, more cuts are planned."""
 TRIED = 10
 """Maximum number of arrangements of stages that are converted."""
 KEPT = 6
@@ -37,7 +37,7 @@ class SplitCost(NamedTuple):
     """The cost of a split. Costs are compared field by field, and the smaller cost is preferred."""
 
     exceeds_alone: int
-    """0 if no device needs a larger arena than one device alone, 1 if the excess is only link state, else 2."""
+    """0 if no device needs a larger arena than a device alone, 1 if the arena grows by at most LINK_STATE, else 2."""
     weights: float
     """Flash of the largest device, relative to an even part of a single device's flash, and at least FAIR_PART."""
     ram: int
@@ -47,7 +47,7 @@ class SplitCost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Position in graph.ops between two stages, and the needs of the stages before and after it."""
+    """A position in graph.ops at which a stage may end, and the memory of the operators before and after it."""
 
     position: int
     before: int
@@ -112,9 +112,8 @@ def arranged(
 ) -> Iterator[OptimizedDevices]:
     """Yield converted arrangements of stages, until no other arrangement is estimated to cost less than the best one.
 
-    The arenas of plans replace the estimates. As long as no split needs less RAM than a single device, every second
-    arrangement has only whole layers and is chosen by its arena, even if its weights are uneven. best: least cost of
-    any other split.
+    The arenas of plans replace the estimates. As long as no split needs less RAM than a single device, every second try
+    takes the stages with the smallest arena, and splits no layer by channels. best: least cost of any other split.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)
@@ -153,14 +152,14 @@ def arranged(
 
 @dataclass(frozen=True, slots=True)
 class _Arranging:
-    """Searches for the ends of stages, device by device."""
+    """Searches for the operators at which the stages end, one device after the other."""
 
     cuts: tuple[Cut, ...]
     devices: int
     alone: int
     """Arena of a single device that runs the whole network."""
     shared: float
-    """Weights of the layers that are split by channels, as a fraction of an even part of all weights."""
+    """Weights per device in layers that are split by channels, divided by the mean weights of a device."""
     known: dict[tuple[int, int], int] = field(default_factory=dict)
     """Planned arenas of stages other than the first, by the stage's first and last cut."""
 

@@ -29,7 +29,7 @@ def activations(graph: Graph, op: Op) -> list[TensorId]:
 def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[Range]:
     """Return each device's range of `size` elements.
 
-    portions: sizes of the ranges as multiples of an even part. By default, all ranges are even.
+    portions: sizes of the ranges as multiples of an even part. By default, all devices get about equally many elements.
 
     >>> bounds(10, 4), bounds(10, 3, (Fraction(3, 5), Fraction(6, 5), Fraction(6, 5)))
     ([(0, 2), (2, 5), (5, 7), (7, 10)], [(0, 2), (2, 6), (6, 10)])
@@ -59,8 +59,8 @@ def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
 def overlapping_stripes(graph: Graph, stack: Collection[int], devices: int) -> dict[int, list[Stripe]]:
     """Return the stripes of a stack of operators between which devices exchange no rows, by Op.index.
 
-    Each device computes an even part of the stack's results, and all rows inside the stack on which its part depends.
-    stack: Op.index of the operators.
+    Each device computes an equal part of the last outputs of the stack, and all earlier rows on which this part
+    depends. stack: Op.index of the operators.
     """
     found: dict[int, list[Stripe]] = {}
     wanted: dict[TensorId, dict[int, Range]] = {}

@@ -208,7 +208,7 @@ def _in_order(record: type) -> list[CField]:
 
 
 def _c_fields(record: type) -> Iterator[CField]:
-    """Yield the stored fields without offsets."""
+    """Yield the C fields of a record, whose offsets are not known yet."""
     flags = set()
     for f in stored(record):
         make = partial(CField, offset=0, over=f.over, source=f, record=record)

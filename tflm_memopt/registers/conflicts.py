@@ -1,8 +1,9 @@
 """Finds the accesses of a function that must not be combined.
 
 The bit field access conflict graph (6.4.2) has an edge between two accesses that must not be combined, and C's rules
-forbid further combinations. Edges for control flow lead only to writes and to reads with effects. A read without
-effects may be executed even if a branch would have skipped it, as in Figure 6.5 (a) of the dissertation.
+forbid further combinations. If a read decides a branch, it has an edge only to writes and to reads with effects in the
+branch. A read without effects may be executed even if a branch would have skipped it, as in Figure 6.5 (a) of the
+dissertation.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Edge = tuple[int, int]
 """Two accesses of a function by their number, with the earlier one first."""
 Edges = Mapping[Edge, frozenset[Reason]]
 Regions = list[list[FieldAccess]]
-"""Sets of accesses that can be combined. Each set is in source order."""
+"""Sets of accesses that can be combined. The accesses of a set are in source order."""
 
 
 def conflicts(function: Function) -> Edges:
@@ -152,7 +153,7 @@ class Combining:
     def _disturbs(
         self, event: Event, order: int, first: int, loops: Sequence[int], access: FieldAccess, ends: Mapping[int, int]
     ) -> bool:
-        """Return whether an event prevents that a read moves to event number `first` and out of these loops."""
+        """Return whether an event forbids to move a read forward to event number `first` and out of the given loops."""
         end = ends.get(order, order)
         between = (order < access.order and end >= first) or any(loop in event.context for loop in loops)
         if not between:

@@ -10,7 +10,7 @@ from tflm_memopt.registers.description import Field, SubGroup
 Span = tuple[int, int]
 """Position of the first byte of a piece of source, and the position after its last byte."""
 Context = tuple[int, ...]
-"""Branches and loops around code, outermost first. Code of equal contexts is executed equally often and in order."""
+"""Branches and loops around code, outermost first. Code with equal contexts runs equally often and in source order."""
 
 
 class Happening(Enum):

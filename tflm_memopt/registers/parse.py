@@ -61,7 +61,7 @@ _WORDS = f"""\
 
 
 def words(annotation: str = "") -> str:
-    """Return register_words.h, which makes drivers valid C (6.3.4). annotation: C that each word leaves."""
+    """Return register_words.h, which makes drivers valid C (6.3.4). annotation: text that replaces each [[...]]."""
     return re.sub(r"\[\[(.*)\]\]", annotation, _WORDS)
 
 

@@ -83,7 +83,7 @@ class _FunctionReader:
         self.host = Host((0, 0), ())
         self.count = 0
         self.needs = NOTHING
-        """Dependencies of the expression that the reader is at."""
+        """Dependencies of the expression that is being read."""
 
     def function(self, cursor: Cursor) -> Function:
         before_name = self.unit.text_of((self.unit.span(cursor)[0], cursor.location.offset))

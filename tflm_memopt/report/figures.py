@@ -57,7 +57,7 @@ class Series:
     name: str
     points: Sequence[tuple[int, float]]
     joined: bool = True
-    """Whether the points are a frontier, drawn in steps: a RAM limit between two points admits the smaller one."""
+    """Whether the points are joined by steps: a RAM limit between two points admits only the smaller point."""
 
 
 # --- Memory over time

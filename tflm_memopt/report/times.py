@@ -36,7 +36,7 @@ def milliseconds(inference: Inference | None) -> str:
 
 
 def change(time: Time, *, changed: bool) -> str:
-    """Return the milliseconds before and after the rewrite as text. An unchanged model has only the first figure."""
+    """Return the milliseconds before and after the rewrite as text. An unchanged model has only one time."""
     before, after = milliseconds(time.original), milliseconds(time.rewritten)
     less = percent(time.change) if time.rewritten and time.rewritten.milliseconds else ""
     return f"{before} -> {after}{f' ({less})' if less else ''}" if changed else before

@@ -86,7 +86,7 @@ def _slow_cycles(given: Any) -> SlowCycles | None:
 
 
 def _timing(core: str | None, given: Any) -> FlashTiming | None:
-    """Return the timing of the flash. Raises UsageError if it is invalid or if its cycles are not modelled."""
+    """Return the timing of the flash. Raises UsageError for invalid timing or a flash without modelled cycles."""
     if given is None:
         return None
     types = get_type_hints(FlashTiming)
