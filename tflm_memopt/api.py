@@ -160,9 +160,9 @@ def optimize_devices(
     cuts, every operator runs on one device as a whole.
 
     name, progress, options: as for optimize(), for each device. memory: RAM and flash of each device for arena and
-    model, such as "20kB,128kB", or RAM alone. With `memory`, the result is the fastest split that fits or, without a
-    link, the one that sends the fewest bytes. Without it, the result has the least memory of the largest device. board:
-    the board of every device, with the clock and the core for the estimates.
+    model, such as "20kB,128kB", or RAM alone. With `memory` and a link, the result is the fastest split that fits. With
+    `memory` alone, it is the fitting split that sends the fewest bytes. Without `memory`, the largest device of the
+    result needs the least memory. board: the board of every device, with the clock and the core for the estimates.
 
     Raises the errors of optimize(), UsageError for a network or options that several devices do not support, and
     DoesNotFit if `memory` is too small or a device's model does not fit on the board.
@@ -195,8 +195,8 @@ def explore_devices(
 ) -> DevicesExploration:
     """Compute the frontier of a network on up to `devices` devices: memory of the largest device against time.
 
-    Each point is planned and checked, and one of them is the network on a single device. The arguments are those of
-    optimize_devices(), and a clock is required.
+    Each point of the frontier is planned and checked. One point is the network on a single device. The arguments are
+    those of optimize_devices(), and a clock is required.
     """
     progress("reading", 0, 0)
     network = _network(model, name, link, nothing, options)
@@ -250,7 +250,7 @@ def combine_registers(
 
 
 def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, started: float) -> None:
-    """Report the remaining time, unless computing tensors again makes the number of searches unknown."""
+    """Report the remaining time if the number of plan searches is known in advance."""
     once = limits.overhead is None or limits.overhead <= 1
     if once and limits == Limits(limits.overhead):
         searches = 2 if limits == Limits() and conversion.is_packed else 1
@@ -283,11 +283,11 @@ def explore(
 ) -> Exploration | AppExploration:
     """Compute the frontier of a model: the smallest arena at every cost. Each point is planned, checked and lowered.
 
-    model: as for optimize(). For an App, the frontier of all models together is computed from the points of each model.
-    cost: "macs", or estimated "instructions" or "time" on the core; for these, several tile widths are tried. The
-    default cost is time for a board whose cycles are modelled, instructions for another board, a target or a core, and
-    macs otherwise. options: those of ExploreOptions in options.py. With a board, each point reports the board's free
-    RAM and flash.
+    model: as for optimize(). For an App, the function combines the points of all models into one frontier. cost:
+    "macs", or estimated "instructions" or "time" on the core. For "instructions" and "time", several tile widths are
+    tried. The default is "time" for a board whose cycles are modelled. For any other board, a target or a core, the
+    default is "instructions", and without them "macs". options: see ExploreOptions in options.py. With a board, each
+    point reports the board's free RAM and flash.
     """
     if cost is not None and cost not in COSTS:
         raise UsageError(f"unknown cost '{cost}'", hint=one_of(cost, COSTS))

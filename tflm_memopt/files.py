@@ -211,7 +211,7 @@ def for_reports(path: Path) -> Path:
 
 
 def write_files(contents: Mapping[Path, bytes]) -> None:
-    """Write several files, all or none. All of them are complete as temporary files before the first one is renamed.
+    """Write several files, all or none. The function renames temporary files only when all of them are complete.
 
     Missing folders are created. A failure leaves neither files nor folders, and an interrupt waits until all files are
     written. Raises UsageError if a path is not writable.
@@ -266,7 +266,7 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _umask() -> int:
-    """Return the process's file mode mask, which mkstemp does not apply. Python can read it only by setting it."""
+    """Return the process's file mode mask, which mkstemp does not apply. Python reads the mask only by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
@@ -284,7 +284,7 @@ def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
 
 
 def toml(data: bytes, hint: str) -> Mapping[str, Any]:
-    """Return the document of a TOML file, also with a byte order mark. Raises UsageError with `hint` if invalid."""
+    """Return the document of a TOML file, also with a byte order mark. Raises UsageError for invalid TOML."""
     try:
         document: Mapping[str, Any] = tomllib.loads(data.decode("utf-8-sig"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

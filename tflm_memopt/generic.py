@@ -1,5 +1,5 @@
 """Writes a result by the function for the type of the result, which convert/saved.py and apps/saved.py register.
-Modules that define results therefore import no code that writes files.
+Modules that define result types need not import code that writes files.
 """
 
 from __future__ import annotations

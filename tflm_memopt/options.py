@@ -1,6 +1,6 @@
 """Describes each option of optimize() and explore() once, for the functions, the command line and app.toml.
 
-Annotations are not postponed in this module, because it evaluates them at once, and parsing them again is slow.
+The module does not postpone its annotations, because it evaluates all of them, and parsing annotations as text is slow.
 """
 
 import math
@@ -211,7 +211,7 @@ def _members(wanted: Any) -> tuple[Any, ...]:
 
 
 def _is(value: Any, wanted: Any) -> bool:
-    """Return whether a value has a type. Texts and tables do not count as lists, and numbers must be finite."""
+    """Return whether a value has a type. A text or a table is not a list, and a number must be finite."""
     match get_origin(wanted) or wanted:
         case origin if origin is Literal:
             return isinstance(value, str)

@@ -73,7 +73,7 @@ def module_arena(model: Model, abi: Abi) -> Arena:
 
 
 def modules_arena(together: Sequence[Module], abi: Abi) -> Arena:
-    """Return the static RAM of C modules that share an arena. Each streamed input adds the state of its run."""
+    """Return the static RAM of C modules that share an arena. A streamed input adds the bytes of a tmo_stream."""
     streams = sum(any(region.input == InputPlace.STREAM for region in one.regions) for one in together)
     head, tail = together[0].arena, STREAM * streams
     return Arena(abi, head=head, tail=tail, total=head + tail, min=head + tail)

@@ -17,14 +17,14 @@ GIVEN_UP = 2
 def harness(
     header: str, prefix: str, ports: Ports, source: SourceReport | None, *, stateful: bool, slow: bool = False
 ) -> str:
-    """Return main.c, which prints the result of the self-test and then performs N runs. The program's arguments are N,
-    an input file and an output file. For each run, the input file holds the bytes of each input, with all rows of a
-    streamed input, or bytes, pitch, x, y and format of an external input's frame (uint32 each) and the frame's data.
-    The output file holds the bytes of each output for each run.
+    """Return main.c, which prints the result of the self-test and then performs N runs. The program takes three
+    arguments: N, the input file and the output file. For each run, the input file holds the bytes of each input. A
+    streamed input has all its rows. An external input is a frame: its number of bytes, pitch, x, y and format as
+    uint32, and then its data. The output file holds the bytes of each output for each run.
 
-    ports, source: inputs and outputs that the module must have to compile. stateful: whether the module has a state.
-    If it has one, the data of each run begin with three uint32: whether to reset, whether the window is still filling
-    before the last inference, and the number of inferences. slow: whether the module needs slow memory.
+    ports, source: inputs and outputs that the module must have to compile. stateful: whether the module has a state. If
+    the module has a state, each run's data begin with three uint32: whether to reset the module, whether the window is
+    incomplete before the last inference, and the number of inferences. slow: whether the module needs slow memory.
     """
     return rendered(
         "harness.c.jinja",

@@ -16,11 +16,11 @@ class Needs:
     """The library parts that some programs need. Bit n of each mask stands for value n of an enumeration."""
 
     kinds: int = 0
-    """Mask of TMO_OP_* for operators that are not packed."""
+    """Bit mask of the operator types TMO_OP_* whose weights are not packed."""
     packings: int = 0
-    """Mask of TMO_PACKING_* for packed operators."""
+    """Bit mask of the orders of packed weights, TMO_PACKING_*."""
     parts: int = 0
-    """Mask of TMO_PART_*."""
+    """Bit mask of the executor parts TMO_PART_*."""
 
 
 def needs(programs: Iterable[bytes]) -> Needs:

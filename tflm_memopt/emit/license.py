@@ -18,8 +18,8 @@ def license_text() -> str:
 
 
 def marked(texts: Mapping[str, str]) -> dict[str, str]:
-    r"""Add an SPDX line to each C and C++ file without one, and NAME_library.LICENSE beside each NAME_library.c.
-    Projects have the licence text in the library's folder instead.
+    r"""Add an SPDX line to each C and C++ file without one, and NAME_library.LICENSE beside each NAME_library.c. In
+    projects, the licence text is in the folder of the C library.
 
     >>> marked({"net.c": "int x;", "net.json": "{}"})
     {'net.c': '// SPDX-License-Identifier: Apache-2.0\nint x;', 'net.json': '{}'}

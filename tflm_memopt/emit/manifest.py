@@ -8,7 +8,7 @@ from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError
 
 MICRO = "micro"
-"""Value of the manifest's key "type", and also the name of its section with the arena's size."""
+"""Value of the key "type" in the manifest, and name of the manifest's section with the arena size."""
 HINT = "the .json file that is published beside the model, version 2"
 
 

@@ -14,7 +14,7 @@ from tflm_memopt.runtime.regions import CustomOperator
 
 
 def own_kernels(regions: Iterable[CustomOperator]) -> Mapping[int, OwnKernel]:
-    """Return the custom kernels of a model's regions by identity. Raises UsageError if one is not registered."""
+    """Return the custom kernels of a model's regions by identity. Raises UsageError if a kernel is not registered."""
     found: dict[int, OwnKernel] = {}
     for region in regions:
         header = np.frombuffer(region.program, HEADER, 1)[0]

@@ -43,7 +43,7 @@ def _port(name: str, tensor: Tensor, function: str, side: str) -> str:
 
 
 def readme(told: About | None, kind: str, steps: str, main: str, *, library: bool) -> Texts:
-    """Return README.md by name, or nothing if `told` is None. kind: the project's build system. steps: text that says
+    """Return README.md by name, or no file if `told` is None. kind: the project's build system. steps: text that says
     how to build and run the project. main: the program's file. library: whether the project contains the C library.
     """
     if told is None:

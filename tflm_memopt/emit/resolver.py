@@ -70,7 +70,7 @@ def builds(model: Model, report: Report) -> Mapping[str, int]:
     """Return the bytes of arena that each build of TFLM needs, by a description of the build.
 
     Arduino libraries and toolchains for RISC-V and Xtensa have larger structs than the Cortex-M build of the report.
-    Libraries of early 2023 have other kernels.
+    TFLM libraries of early 2023 have other kernels than today's TFLM.
     """
     full: Abi = "ilp32-full" if report.arena.abi.startswith("ilp32") else "lp64-full"
     kernels = library(report.arena.kernels, mve=family(report.target) is Family.MVE)

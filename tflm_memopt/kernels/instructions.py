@@ -33,7 +33,7 @@ class VectorUnit:
 
     registers: int
     group: int
-    """Number of registers for a vector of a loop's widest elements. Vectors of narrower elements need fewer."""
+    """Number of registers that hold a vector of the loop's widest elements. Narrower elements need fewer registers."""
     widest: Type = Type.INT32
 
     def size(self, kind: Type) -> int:

@@ -3,8 +3,8 @@
 A kernel works on scalars in registers. `rewrites.py` vectorises loops: as many iterations of a loop then run at once as
 the core has lanes, and registers that depend on the loop's variable become vectors.
 
-The vocabulary is vMCU's (Zheng et al., section 6): RegAlloc, RAMLoad, FlashLoad, Dot, Broadcast, RAMStore, RAMFree. A
-tensor states whether it is in RAM or flash; a scalar is broadcast where a vector is needed.
+The vocabulary is vMCU's (Zheng et al., section 6): RegAlloc, RAMLoad, FlashLoad, Dot, Broadcast, RAMStore, RAMFree.
+Each tensor records whether it is in RAM or in flash. A scalar is broadcast where a vector is needed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Type(enum.Enum):
     INT16 = "int16", 16
     INT32 = "int32", 32
     INT64 = "int64", 64
-    """Type of sums, which only C uses."""
+    """Type of wide sums, which only kernels in C use."""
     FLOAT32 = "float32", 32
     """Type of scalars, never of vectors."""
 
@@ -67,7 +67,7 @@ class Index:
     """
 
     terms: tuple[tuple[int, tuple[str, ...]], ...]
-    """Factor and sorted names of each product."""
+    """For each product of the sum, the constant factor, and the sorted names that are multiplied."""
 
     @staticmethod
     def name(name: str) -> Index:
@@ -225,7 +225,7 @@ class Free:
     first: Index
     count: Index
     along: str = ""
-    """Variable of the vectorised loop, each lane of which frees `count` elements, one lane after the other."""
+    """Variable of the vectorised loop. Lane n of the loop frees the n-th run of `count` elements."""
 
     def elements(self, values: Extents, lanes: int) -> range:
         """Return the numbers of the freed elements."""
@@ -247,7 +247,7 @@ class For:
     group: int = 0
     """Number of registers per vector of the widest elements, or 0 for as many as the core allows."""
     step: int = 1
-    """Number of iterations that the body executes at once; `rest` executes the remaining ones one by one."""
+    """Number of iterations that the body executes at once. `rest` executes the remaining iterations singly."""
     rest: tuple[Statement, ...] = ()
     """Statements of one iteration, or a loop over the same variable for the remaining iterations."""
 

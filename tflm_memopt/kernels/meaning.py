@@ -98,7 +98,7 @@ def nearest(x: NDArray[np.float32]) -> Ints:
 
 
 def floor_modulo(x: NDArray[np.float32], y: NDArray[np.float32]) -> Values:
-    """Return the remainder of a division whose quotient is rounded down, with the sign of y, or of x if it is 0."""
+    """Return the remainder of x / y for a quotient rounded down, with the sign of y. A remainder of 0 has that of x."""
     rest = np.fmod(x, y)
     return select((rest != 0) & ((y < 0) != (rest < 0)), rest + y, rest)
 

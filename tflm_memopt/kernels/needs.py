@@ -1,8 +1,8 @@
 """Determines which elements of each input an element of an output depends on, as index ranges per axis.
 
-The planner's facts come from this analysis (ops/kinds.py, ops/rowop.py). The analysis goes through a description once,
-with unknown extents and parameters, and follows values from loads through registers to stores. If a value outlives a
-loop, the loop's variable stands for all iterations.
+From the analysis, the planner knows which input rows an output row needs (ops/kinds.py, ops/rowop.py). The analysis
+reads a kernel's description once, without numbers for extents and parameters. It follows values from loads through
+registers to stores. If a value outlives a loop, the loop's variable stands for all iterations.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ AT = "at"
 ALL = "'"
 """Suffix of the name of a loop variable that stands for all iterations of the loop."""
 ACCUMULATING = frozenset({"dot"})
-"""Ops that add to their own register (meaning.OWN)."""
+"""Operations that add to the register of the result (meaning.OWN)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AxisRange:
-    """The indices of an input along one axis that an output element needs. The product of each index with `per` is in
-    [first, first + extent).
+    """The indices of an input along one axis that an output element needs. An index times `per` is at least `first` and
+    less than `first + extent`.
     """
 
     axis: int | None
@@ -53,7 +53,7 @@ class AxisRange:
     per: Index = field(default=Index.of(1))
 
     def steps(self, values: Mapping[str, int]) -> AxisSteps:
-        """Return the axis range for given parameters."""
+        """Return the range of input indices for given values of the parameters."""
         numbers = self.first.slope(AT), self.first.put(AT, 0), self.extent, self.per
         return AxisSteps(*(index.at(values) for index in numbers))
 
@@ -113,7 +113,7 @@ class InputNeed:
 
 @dataclass(frozen=True, slots=True)
 class OutputNeeds:
-    """An output of a kernel, and the elements of each input that it needs, by the name of the input."""
+    """An output of a kernel and, by the name of each input, the input's elements that an output element needs."""
 
     output: Array
     inputs: Mapping[str, InputNeed]
@@ -149,7 +149,7 @@ _NONE: Sources = frozenset()
 
 
 def needs(kernel: KernelProgram) -> OutputNeeds:
-    """Return what the single output of a description depends on. Raises KernelError for several stores to RAM."""
+    """Return what a kernel's single output depends on. Raises KernelError for several stores to RAM."""
     places = [*_places(kernel.body)]
     stores = [(k, place.one) for k, place in enumerate(places) if isinstance(place.one, Store)]
     if len(stores) != 1:
@@ -194,7 +194,7 @@ def _same(a: Sequence[For], b: Sequence[For]) -> bool:
 def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sources:
     held: dict[str, Sources] = {}
     home: dict[str, tuple[For, ...]] = {}
-    """For each register, the loops that enclose all writes to it. Its value belongs to their current iterations."""
+    """For each register, the loops that enclose all writes to the register."""
     for one, loops, _ in places:
         if not isinstance(one, Store):
             home[one.to.name] = _common(home.get(one.to.name, loops), loops)
@@ -225,7 +225,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
 
 
 def _reversed(sources: Sources, loops: Sequence[For], kept: Sequence[For]) -> Sources:
-    """Return the loads with a variable for all iterations in their indices instead of the variable of an ended loop."""
+    """Return the loads. In each index, replace the variable of an ended loop by a variable for all iterations."""
     left = [loop.var for loop in loops[len(_common(loops, kept)) :]]
     if not left:
         return sources
@@ -278,7 +278,7 @@ def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, In
 
 
 def _joined(kernel: str, tensor: Array, axis: int, ranges: Sequence[AxisRange]) -> AxisRange:
-    """Join ranges, which must all be equal unless one of them is the whole axis."""
+    """Return the range that all `ranges` equal, or the whole axis if one of the ranges is the whole axis."""
     different, whole = set(ranges), _all(tensor, axis)
     if len(different) > 1 and whole not in different:
         raise _unclear(kernel, tensor, axis)

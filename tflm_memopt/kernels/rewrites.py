@@ -90,8 +90,8 @@ def unroll(var: str, *turns: int) -> Rewrite:
     """Run several iterations of a loop one after the other, without a test in between, while enough iterations are
     left.
 
-    If jam() has made several loops over the variable, unroll() changes each of them. unroll() is legal for all but
-    vector loops. turns: number of iterations, with further numbers for the remaining ones.
+    jam() may have made several loops over the variable, and unroll() changes all of these loops. unroll() is legal for
+    all but vector loops. turns: number of iterations, with further numbers for the remaining iterations.
     """
 
     def unrolled(loop: For) -> For:
@@ -106,9 +106,9 @@ def unroll(var: str, *turns: int) -> Rewrite:
 
 
 def inward(var: str) -> Rewrite:
-    """Move a loop into its inner loops, so that common loads happen once and each sum is updated in memory. This
-    rewrite is legal where jam() is, for a loop that loads sums from a workspace, adds to them in one loop, and stores
-    them back.
+    """Move a loop into its inner loops. Common loads then happen once, and each sum is updated in memory. A loop can
+    move where jam() is legal. The loop must load sums from a workspace, add to the sums in one inner loop, and store
+    the sums.
     """
 
     def moved(loop: For) -> For:
@@ -204,7 +204,7 @@ def _alone(loop: For) -> For:
 
 
 def _one_value(loop: For, wide: set[str], body: Sequence[Plain]) -> None:
-    """Raise KernelError if the statements set a register twice that all iterations share."""
+    """Raise KernelError if the statements twice set a register that all iterations share."""
     shared = [one.to.name for one in body if isinstance(one, (Load, Compute)) and not _varies(one, wide)]
     if twice := next((name for name in shared if shared.count(name) > 1), None):
         raise KernelError(
@@ -223,7 +223,7 @@ def _varies(one: Plain, wide: set[str]) -> bool:
 
 
 def _turn(one: Statement, own: set[str], var: str, k: int) -> Statement:
-    """Return a statement of the k-th iteration, which has its own copies of the registers `own`."""
+    """Return the statement for iteration k, with copies of the registers `own` for this iteration alone."""
 
     def put(index: Index) -> Index:
         return index.put(var, Index.name(var) + k)
@@ -236,7 +236,7 @@ def _turn(one: Statement, own: set[str], var: str, k: int) -> Statement:
 
 
 def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
-    """Replace extents and parameters by numbers. Replacing them is always legal.
+    """Replace extents and parameters by numbers, which is always legal.
 
     aligned: whether all callers pass tensors that are aligned as C requires, so that loads need no copies.
     """
@@ -273,7 +273,7 @@ def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
     """Expand ops without an instruction into supported ops. into: a function that returns the statements for one op.
-    The names of all temporaries start with a prefix. Expansion is always legal, and a test compares the results.
+    The names of all temporaries start with a prefix. Expansion is always legal. A test compares it with the op.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -347,7 +347,7 @@ def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
 def _depending(loop: For) -> set[str]:
     wide: set[str] = set()
     before = -1
-    while before != len(wide):  # a sum differs between iterations once a value that differs is added to it
+    while before != len(wide):  # adding a value that differs between iterations makes the sum differ, too
         before = len(wide)
         for one in _everything(loop.body):
             if isinstance(one, Store):

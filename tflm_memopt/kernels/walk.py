@@ -35,7 +35,7 @@ def walk(kernel: KernelProgram, values: Extents, lanes: int = 1, held: RegisterV
     """Yield all statements except loops and conditions, in execution order.
 
     lanes: lanes of the core. held: function that returns the register values on which conditions depend. Without
-    `held`, all conditions on registers are taken as true. The yielded values of names change between statements.
+    `held`, all conditions on registers are taken as true. The yielded dictionary of values changes between statements.
     """
     yield from _walk(kernel.body, dict(values), 1, lanes, held)
 
@@ -78,7 +78,7 @@ class Addresses:
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Index, Index | None]] = {}
-        """For each load or store by id(), its first element, and the distance between the elements of two lanes."""
+        """By id() of a load or store: the first element, and the distance between two lanes in elements."""
 
     def of(self, one: Load | Store, values: Extents, count: int) -> Ints:
         """Return the number of the element that the statement accesses or, for a vector, one number per lane."""

@@ -122,7 +122,7 @@ def element_function(
 ) -> str:
     """Return the definition of a function by a macro of tmo/elements.h, which loops over adjacent elements.
 
-    kernel: one loop, perhaps in loops with one iteration, that computes an element of y from x, or from x and other.
+    kernel: one loop that computes an element of y from x, or from x and other. Any loop around it has one iteration.
     """
     kernel, writer = for_target(kernel, table), Writer(table, depth=0)
     loop = [one for one in statements(kernel.body) if isinstance(one, For)][-1]
@@ -196,7 +196,7 @@ class Writer:
     last: bool = False
     """Whether the current iteration may have masked lanes."""
     each: LaneUnit | None = None
-    """Lane unit of the enclosing vectorised loop with independent iterations, or None outside such a loop."""
+    """Vector type and instructions inside a vectorised loop with independent iterations, or None outside."""
     moving: dict[str, str] = field(default_factory=dict)
     """Names of the pointers that a loop moves, by the C expression of their start."""
     moved_by: str = ""
@@ -204,11 +204,11 @@ class Writer:
     inner: frozenset[str] = frozenset()
     """Variables of all loops inside a loop that moves pointers."""
     parts: int = 1
-    """Number of registers per vector of the enclosing loop with independent iterations."""
+    """Number of registers that hold one vector, inside a loop with independent iterations."""
     pointers: int = 0
     """Number of shared pointers that are declared in the enclosing blocks."""
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
-    """For each C expression of a base address, the name of a pointer near it, and the index that the pointer has."""
+    """By the C expression of an array's start: the name of a shared pointer, and the index at which it points."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)

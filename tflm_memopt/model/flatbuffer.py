@@ -1,8 +1,8 @@
 """Checks the structure of a .tflite file before any code relies on its offsets.
 
 FlatBuffers' Python package has no verifier. This module checks that every table, vector and string that the reader
-follows is inside the file, and that their number is bounded. Options of operators are only checked as tables, since the
-reader catches the object API's exceptions for wrong vectors in them.
+follows is inside the file, and that their number is bounded. For options of operators, only the table is checked. The
+reader catches the exceptions that wrong vectors in options raise.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ SCHEMA: Schema = {
     "TensorMap": {0: STRING},
     TABLE: {},
 }
-"""For each table of schema.fbs, its fields with offsets, by slot. A value is a table, "[item bytes]" or "[table]"."""
+"""For each table of schema.fbs, by a field's number, what the field refers to: a table, "[item bytes]" or "[table]"."""
 
 
 def check(data: bytes) -> None:
-    """Raise ModelError unless `data` is a well-formed .tflite flatbuffer as far as the reader follows it."""
+    """Raise ModelError if a part of `data` that the reader uses is not a well-formed .tflite flatbuffer."""
     check_start(data)
     _Walk(data).table("Model", 0, "model")
 

@@ -17,11 +17,11 @@ ABSENT: TensorId = -1
 VIEW = "VIEW"
 """Op.type of an operator that only changes a tensor's shape."""
 KEEP = "KEEP"
-"""Op.type of an operator that keeps its operand for the next inference. Its output has no bytes."""
+"""Op.type of an operator that keeps its operand for the next inference, and whose output has no bytes."""
 STATE = "state"
-"""Option of a KEEP: the tensor through which the state is read."""
+"""Option of a KEEP operator: the tensor that holds the kept value in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""Op.type of the two parts of an SVDF, its dense layer and its sums along time. Each part has the SVDF's operands."""
+"""Op.type of the two parts of an SVDF, its dense layer and its sums along time. Each part has all SVDF operands."""
 OPERANDS = "operands"
 """Option of a VIEW: the constants with the new shape, which are needed if the operator stays builtin."""
 VIEW_OF = "view_of"
@@ -64,7 +64,7 @@ class Quantization:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor. Its `id` is its index in the model's tensor list, or a higher number if a rewrite added it."""
+    """One tensor. `id` is its index in the model's list of tensors, or a higher number after a rewrite."""
 
     id: TensorId
     name: str
@@ -97,7 +97,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One operator as in the model. `options` uses the schema's field names (strideH, padding, ...)."""
+    """One operator of a model. `options` uses the schema's field names (strideH, padding, ...)."""
 
     index: int
     """Position in the model's operator list, which error messages and reports use."""
@@ -106,7 +106,7 @@ class Op:
     outputs: tuple[TensorId, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[int, ...] = ()
-    """Indices of the model's operators that this operator replaces. If empty, it is the model's operator `index`."""
+    """Indices of the model's operators that this operator replaces. () stands for the model's operator `index`."""
 
     @property
     def kind(self) -> str:
@@ -143,7 +143,7 @@ class Graph:
     states: tuple[StateTensor, ...] = ()
     """Resource variables that became tensors (rewrite/states.py)."""
     subgraphs: tuple[Graph, ...] = ()
-    """All subgraphs in the file's order, if this is the model's first subgraph. Otherwise, it is empty."""
+    """All subgraphs in the file's order for the model's first subgraph, and empty for other subgraphs."""
 
     def producer(self, tensor: TensorId) -> Op | None:
         return self._producers.get(tensor)

@@ -1,7 +1,7 @@
 """Describes and compares the inputs and outputs of models.
 
-A rewrite that changes them deliberately (`--int8-io`) records the changes in the rewritten model's metadata, so that a
-caller can convert values and `verify` can compare.
+A rewrite that changes inputs or outputs, such as `--int8-io`, records the changes in the rewritten model's metadata. A
+caller can then convert values, and `verify` can compare the models.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Changes:
     inputs: tuple[Change, ...] = ()
     outputs: tuple[Change, ...] = ()
     input: str = ""
-    """Place of the only input unless it is the arena: "stream:ROWS", "sliding:ROWS" or "external", as in `--input`."""
+    """Place of the only input: "stream:ROWS", "sliding:ROWS" or "external" as in `--input`, or "" for the arena."""
     kernels: str = ""
     """Kernels with which tensors of a model of builtin operators may share bytes: a value of `--kernels`, or ANY."""
 

@@ -8,8 +8,8 @@ OURS = frozenset((REGION, CONV, DENSE, GROUP))
 """Custom operators that custom_ops/tflm implements."""
 
 OFFLINE_PLAN = "OfflineMemoryAllocation"
-"""Name of the metadata entry with TFLM's memory plan (micro_allocation_info.cc). It has the int32 numbers version,
-subgraphs and tensors, followed by the offset of each tensor.
+"""Name of the metadata entry with TFLM's memory plan (micro_allocation_info.cc). The entry has int32 numbers: the
+version, the number of subgraphs, the number of tensors, and each tensor's offset.
 """
 OFFLINE_PLAN_VERSION = 1
 ONLINE = -1

@@ -47,7 +47,7 @@ _ENUM_OPTIONS = {"padding": _names(schema.Padding), "fusedActivationFunction": _
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model as read from a file. Its `tree` is a schema ModelT; edit only a copy of it (writer.edit())."""
+    """A model that was read from a file. `tree` is a schema ModelT. To edit the tree, copy it with writer.edit()."""
 
     tree: Any
     graph: Graph
@@ -237,7 +237,7 @@ def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefi
 def _options(table: Any, kind: str) -> dict[str, Any]:
     """Return all fields of an options table by schema name, with padding and fused activation as names.
 
-    The result is empty for a table of another operator, which TFLM's parsers ignore.
+    The result is empty if the table belongs to another type of operator, since TFLM ignores the table as well.
     """
     owner = type(table).__name__.removesuffix("OptionsT").lower()
     foreign = owner != kind.replace("_", "").lower() and owner in _NAMES

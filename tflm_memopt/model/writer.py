@@ -38,8 +38,8 @@ def check_alignment(data: bytes) -> None:
     """Raise ModelError unless every buffer of a .tflite file is at a multiple of 16 bytes, as kernels may assume."""
     model = schema.Model.GetRootAs(data, 0)
     for index in range(model.BuffersLength()):
-        table = model.Buffers(index)._tab  # the accessors return only the data, not where they are
-        field = table.Offset(4)  # Buffer.data is the first slot
+        table = model.Buffers(index)._tab  # the public accessors return the data without its offset
+        field = table.Offset(4)  # 4 is the place of Buffer.data in a vtable
         if field and table.VectorLen(field) and table.Vector(field) % ALIGNMENT:
             offset = table.Vector(field)
             raise ModelError(

@@ -20,7 +20,7 @@ CONVERTIBLE = ("FLOAT32", "UINT8")
 
 @dataclass(frozen=True, slots=True)
 class Int8Interface:
-    """The graph with int8 inputs and outputs, the changes, and why the remaining inputs and outputs did not change."""
+    """A graph with int8 inputs and outputs, the list of changes, and a reason for each port that stays unchanged."""
 
     graph: Graph
     changes: Changes
@@ -69,7 +69,7 @@ _Find = Callable[[Graph, int, Tensor], "_Border | str"]
 def _borders(
     graph: Graph, tensors: Sequence[TensorId], find: _Find, others: Sequence[_Border]
 ) -> tuple[list[_Border], list[LeftAlone]]:
-    """Return the removable conversions at these inputs or outputs. others: conversions that were already found."""
+    """Return the conversions that can be removed at the given inputs or outputs. others: conversions found earlier."""
     found: list[_Border] = []
     refusals = []
     for index, tensor in enumerate(tensors):

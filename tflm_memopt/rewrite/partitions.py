@@ -13,13 +13,13 @@ from tflm_memopt.model.reader import Model
 from tflm_memopt.model.writer import drop_unused, edit, write
 
 NEAREST = 3
-"""Number of possible cuts that an error message suggests if a cut is impossible."""
+"""Number of alternatives that an error message suggests for an impossible cut."""
 
 
 def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
     """Return the models of a pipeline. starts: index of the first operator of each model after the first model.
 
-    Raises UsageError if the models would feed each other in a cycle, if several tensors cross a cut, and for a model of
+    Raises UsageError for models that feed each other in a cycle, a cut that several tensors cross, or a model of
     several subgraphs.
     """
     graph = model.graph

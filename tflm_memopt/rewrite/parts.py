@@ -1,4 +1,4 @@
-"""Builder of a graph in which some operators are replaced by others that compute parts of their outputs."""
+"""Builder of a graph in which several operators, each for a part of the output, replace one operator."""
 
 from __future__ import annotations
 

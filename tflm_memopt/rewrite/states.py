@@ -1,8 +1,8 @@
 """Turns resource variables into tensors that persist between inferences.
 
-A variable that each inference reads before assigning it once is a state: READ_VARIABLE's output becomes a tensor
-without producer, and ASSIGN_VARIABLE's operand is kept for the next inference. The variable's handles are removed, and
-so is a CALL_ONCE that only fills states with their initial values. Variables that are not states stay builtin.
+A variable is a state if each inference first reads the variable and then assigns it once. READ_VARIABLE's output
+becomes a tensor without producer, and ASSIGN_VARIABLE's operand is kept for the next inference. A state's handles are
+removed, and so is a CALL_ONCE that only fills states with initial values. Variables that are not states stay builtin.
 
 Before the first assignment and after a reset, TFLM fills a variable bytewise with the zero point of the tensor that the
 first subgraph assigns to it (micro_resource_variable.cc).
@@ -22,7 +22,7 @@ from tflm_memopt.model.variables import ASSIGN, HANDLE, ONCE, READ, Variable, ha
 
 @dataclass(slots=True)
 class _Uses:
-    """The uses of a variable. `ops` are the operators of the first subgraph that use it, in order."""
+    """The uses of a variable. `ops` are the operators of the first subgraph that use the variable, in order."""
 
     ops: list[Op] = field(default_factory=list)
     assigned: list[Tensor] = field(default_factory=list)
@@ -32,7 +32,7 @@ class _Uses:
 
 
 def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """Return the first subgraph with its variables as states, except variables that operators `left_alone` use."""
+    """Return the first subgraph with variables as tensors, except variables that operators `left_alone` use."""
     uses = _uses(graph)
     states = {key: op for key, use in uses.items() if isinstance(op := _state(graph, use, left_alone), Op)}
     setup = _setup(graph)
@@ -45,8 +45,8 @@ def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping[int, str]:
-    """Return, by operator index, why operators that use variables stay builtin. A variable that could be a state stays
-    builtin if the subgraph that fills it does anything else.
+    """Return the reason why each operator that uses variables stays builtin, by operator index. A variable also stays
+    builtin if the subgraph that fills the variable does anything else.
     """
     names, uses = handles(graph), _uses(graph)
     why = {key: _state(graph, use, left_alone) for key, use in uses.items()}
@@ -60,7 +60,7 @@ def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping
 
 
 def reads_unassigned(graph: Graph) -> bool:
-    """Return whether the graph reads a variable that no subgraph assigns. TFLM copies no bytes from such a variable."""
+    """Return whether the graph reads a variable that no subgraph assigns, and from which TFLM copies no bytes."""
     return any(
         any(op.type == READ for op in use.ops) and not (use.assigned or any(op.type == ASSIGN for op in use.ops))
         for use in _uses(graph).values()
@@ -135,7 +135,7 @@ def _fill(value: Tensor) -> int:
 
 
 def _setup(graph: Graph) -> dict[int, set[Variable]]:
-    """Return the variables that each CALL_ONCE fills, by operator index. A CALL_ONCE that does more is left out."""
+    """Return the variables that each CALL_ONCE fills, by operator index. A CALL_ONCE with other effects is left out."""
     run_by = {op.index: [graph.subgraphs[k] for k in called(op)] for op in graph.ops if op.type == ONCE}
     return {
         once: {key for other in run for key in handles(other).values()}

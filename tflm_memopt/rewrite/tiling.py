@@ -35,7 +35,7 @@ class Tiling:
     """A chain of operators that runs once for each tile or channel group of its last output."""
 
     ops: tuple[int, ...]
-    """Indices of the chain's operators. Each of them is the only reader of the previous one's output."""
+    """Indices of the chain's operators. Each operator is the only reader of the previous operator's output."""
     rows: int = 1
     """Number of tiles along the height."""
     columns: int = 1
@@ -111,7 +111,7 @@ def _can_group(graph: Graph, op: Op) -> bool:
 
 
 def tiled(graph: Graph, tilings: Sequence[Tiling]) -> Graph:
-    """Return the graph with these chains tiled."""
+    """Return a graph that computes the given chains of operators in tiles."""
     for tiling in tilings:
         graph = _Tiler(graph, tiling).graph_in_parts()
     return graph
@@ -246,7 +246,7 @@ class _Tiler(Tiles):
         return x
 
     def _padded_source(self) -> _ChainInput:
-        """Return the chain's input. If tiling.padded, PAD adds the first operator's padding to it."""
+        """Return the chain's input. If tiling.padded is true, PAD adds the first operator's padding."""
         first = self.chain[0]
         down, across = along(self.graph, first)
         margins = (down.before, down.after), (across.before, across.after)

@@ -1,4 +1,4 @@
-"""Reads the user's arrays from .npy files. For other files, the error says how to make a .npy file."""
+"""Reads the user's arrays from .npy files. The error for another file format says how to make a .npy file."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Toolchain:
 
 
 def find(place: Path) -> Sources:
-    """Return the only C module in `place`, a folder or NAME.c. Raises UsageError for none or several."""
+    """Return the only C module in `place`, a folder or NAME.c. Raises UsageError for no module or several."""
     wanted = [place] if place.is_file() else sorted(place.glob("*.c"))
     found = [module for path in wanted if (module := _module(path))]
     if not found:
@@ -185,7 +185,7 @@ def _fed(model: Model, where: str, runs: Sequence[Run]) -> Iterator[bytes]:
 
 
 def _steps(runs: Sequence[Run], new: int) -> Iterator[bytes]:
-    """Yield the parts of the input file for a model that has a state. new: elements of a sliding window's new rows."""
+    """Yield the parts of the input file for a model that has a state. new: number of new elements per window."""
     slide = Slide(new)
     for run in runs:
         if run.reset:

@@ -40,7 +40,7 @@ class Difference:
     elements: int
     """Number of elements that differ in this output of this run."""
     ulps: int | None = None
-    """Largest difference of float32 in this output and run, in units of the last place; None for other types."""
+    """Largest difference of float32 values in the output, in units of the last place, or None for other types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Job:
     graph: Graph
     fed: Sequence[Run]
     input: str = ""
-    """Value of Changes.input for the model."""
+    """Place of the model's input, as in Changes.input."""
     cores: int = 1
     """Number of threads that run a model made for two cores."""
 
@@ -104,7 +104,7 @@ def cases_of(
     steps: Steps = NO_STEPS,
     new: int = 0,
 ) -> list[Case]:
-    """Return random, extreme and the user's cases, and a sequence. new: elements of a window's new rows, or 0."""
+    """Return random, extreme and the user's cases, and a sequence. new: number of new elements per window, or 0."""
     inputs = inputs_of(before, after, changes)
     usual = of_rewritten(changes, stimuli(before, inputs, runs, seed)) + _of_files(before, after, changes, files)
     if not new:
@@ -117,8 +117,8 @@ def cases_of(
 def further_cases(
     before: Graph, after: Graph, changes: Changes, *, done: int, count: int, seed: int
 ) -> tuple[list[Case], int]:
-    """Return `count` more inferences after `done` random ones, and how many of them are from every_value.py. Inferences
-    from every_value.py come first, in full rounds, and random inferences follow.
+    """Return `count` more inferences, and how many of them every_value.py made. `done` random inferences came before.
+    Complete rounds from every_value.py come first, and random inferences follow.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
     if count >= every_value.RUNS:
@@ -158,7 +158,7 @@ def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
 
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
-    """Return the cases for runs of the rewritten model. The original's inputs are those of the removed operators."""
+    """Return the cases for runs of the rewritten model. The original gets the inputs converted back."""
     to_old = each(changes.inputs, convert.preimage)
     return [Case(_mapped(to_old, run), run) for run in runs]
 

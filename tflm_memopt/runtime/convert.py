@@ -1,7 +1,7 @@
 """Repeats TFLM's arithmetic of QUANTIZE and DEQUANTIZE between float32, uint8 and int8.
 
-`verify` needs the functions to compare models from which `--int8-io` removed these operators. Tests compare the
-functions with the wheel's own operators.
+`--int8-io` removes QUANTIZE and DEQUANTIZE from models, so `verify` needs the functions to compare the models. Tests
+compare the functions with the operators of TFLM's wheel.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ SIDES = 3
 def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
     """Return inferences in which each byte of each integer input takes every value.
 
-    Integers of 32 and 64 bits take 256 values of their range. Floats that a QUANTIZE reads take the real value of each
-    int8 result, and other floats 256 values of their range. Models with float inputs get as many further inferences,
-    with floats at or next to the borders between these values. graph: the original, whose operators limit the values.
+    Integers of 32 and 64 bits take 256 values of their range. A float input of a QUANTIZE takes the real value of each
+    int8 result. Other float inputs take 256 values of their range. For float inputs, 256 more inferences test values at
+    or next to the border between two values. graph: the original, whose operators limit the values.
     """
     values = [_levels(graph, tensor, seed, k) for k, tensor in enumerate(inputs)]
     runs = [Run(f"every value {r}", tuple(value(r, 0) for value in values)) for r in range(RUNS)]
@@ -36,8 +36,9 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
 
 def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
-    """Return a function of a run r and a kind, which gives one of 256 values (kind 0) or a float at the border between
-    two of them (kind 1). Each element has its own random start and a random odd step, and so reaches all 256 values.
+    """Return a function that makes a tensor from a run's number and a kind. With kind 0, an element has one of 256
+    values. With kind 1, it is at or next to a border between values. Each element has its own random start and a random
+    odd step, and so reaches all 256 values.
     """
     random = np.random.default_rng([seed, number])
     low, high = limits(graph, tensor)
@@ -58,7 +59,7 @@ def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[i
         return (int(low) + spread).astype(dtype_of(tensor)).reshape(tensor.shape)
 
     def real(r: int, border: int) -> Array:
-        unit = (high - low) / (RUNS + 1)  # `limits` extend one quantized value beyond the range
+        unit = (high - low) / (RUNS + 1)  # the range has one more quantized value at either end
         values = (low + unit * (index(r) + 1.0 - border / 2)).astype(np.float32)
         if border:
             neighbours = np.stack(

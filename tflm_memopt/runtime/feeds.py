@@ -22,7 +22,7 @@ Feed = Callable[[Sequence[Array], int], int]
 ABORT = 15
 """Value of kTfLiteAbort in TFLM's wheel, which our operator returns when it waits for more rows."""
 RESET_BEFORE = 2
-"""Number of the inference before which half of an input is pushed and dropped by a reset of the interpreter."""
+"""Before the inference with this number, half of an input is pushed, and then the interpreter is reset."""
 BORDER = 3
 """Number of pixels around the input in frames that are larger than the input."""
 

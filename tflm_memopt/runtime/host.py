@@ -68,8 +68,8 @@ class DeviceArena:
 
 
 class ExecutedUnit(NamedTuple):
-    """An operator of a program, and the part of its output that an iteration computes (tmo_unit). In a group without
-    tiles, `stripe` is the number of the row.
+    """An operator of a program, and the part of its output that an iteration computes (tmo_unit). For operators that
+    are not tiled, `stripe` is the row's number.
     """
 
     op: int
@@ -220,7 +220,7 @@ def run_guarded(
     seed: int = 0,
     state: NDArray[np.uint8] | None = None,
 ) -> list[Bytes]:
-    """Run one inference with buffers at device addresses in an arena of noise, and check the writes of each iteration.
+    """Run one inference in an arena of noise with buffers at device addresses, and check the writes of each iteration.
 
     state: as in run(). Raises ModelError if the executor refuses the program, and PlanError if an iteration writes
     outside its pixels, its sums or its group's counters.
@@ -272,7 +272,7 @@ def _with_slow(arena: DeviceArena, slow: int) -> tuple[DeviceArena, int]:
 def _filled(
     arena: DeviceArena, inputs: Sequence[NDArray[Any]], mode: int, state: NDArray[np.uint8], seed: int
 ) -> NDArray[np.uint8]:
-    """Return an arena with the inputs and the state. All other bytes are noise."""
+    """Return an arena with the inputs and the state. All other bytes of the arena are random."""
     noise = np.random.default_rng(seed).integers(0, 256, arena.nbytes, dtype=np.uint8)
     memory = _aligned(noise.tobytes())
     for k, (offset, values) in enumerate(zip(arena.inputs, inputs, strict=True)):

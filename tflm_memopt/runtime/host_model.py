@@ -1,7 +1,8 @@
 """Runs a whole model on this machine without TFLM, operator by operator, with every tensor in its own buffer.
 
 Operators that run row by row use the library's reference kernels, regions run as programs, and convert.py computes
-QUANTIZE and DEQUANTIZE. A model with any other operator needs TFLM's wheel. Tests compare the results with the wheel's.
+QUANTIZE and DEQUANTIZE. A model with other types of operators needs TFLM's wheel. Tests compare the results with the
+wheel's.
 """
 
 from __future__ import annotations

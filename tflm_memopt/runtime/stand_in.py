@@ -50,7 +50,7 @@ def runnable(data: bytes) -> bytes:
 
 
 def _steps(graph: Graph, op: Op) -> list[tuple[Shape, Shape]] | None:
-    """Return the shapes before and after the BROADCAST_TO of each repeated dimension, which is 1 before it."""
+    """For each dimension that a TILE repeats, return the shapes before and after the BROADCAST_TO that repeats it."""
     if (len(op.inputs), len(op.outputs)) != (2, 1) or ABSENT in op.inputs:
         return None
     source, multiples, output = (graph.tensors[t] for t in (*op.inputs, *op.outputs))
@@ -85,7 +85,7 @@ def _tile(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
 
 
 def _select(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
-    """Return SELECT_V2 in place of SELECT, and a * c + b * (1 - c) with c = 0 or 1 in place of int32 SELECT_V2."""
+    """Replace SELECT by SELECT_V2, or an int32 selection by a * c + b * (1 - c) with a condition c of 0 or 1."""
     if len(op.inputs) != OPERANDS or not (op.type == "SELECT_V2" or is_plain_select(graph, op)):
         return None
     if any(graph.tensors[t].dtype != "INT32" for t in (*op.inputs[1:], *op.outputs)):

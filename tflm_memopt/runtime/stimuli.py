@@ -23,7 +23,7 @@ TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
 """For each operator, the operand numbers of its table and of its indices."""
 
 EXTREME_EVERY = 7
-"""Number of steps from one extreme input to the next in a sequence."""
+"""In a sequence of inferences, one inference in this many has extreme inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Run:
 def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
     """Return `runs` random inferences, then three with all lowest, all highest and alternating values.
 
-    graph: the original model, whose operators limit the values. With the same seed, more runs begin with the same runs.
+    graph: the original model, whose operators limit the values. For one seed, the first runs do not depend on `runs`.
     """
     ranges = [(tensor, *limits(graph, tensor)) for tensor in inputs]
     random = np.random.default_rng(seed)
@@ -66,7 +66,7 @@ class Steps:
     count: int = 0
     reset_every: int = 0
     cores: int | None = None
-    """Number of threads that run the rewritten model. By default, a model made for two cores runs on 1 and on 2."""
+    """Number of threads that run the rewritten model. By default, a model made for two cores runs with 1 and with 2."""
 
 
 NO_STEPS = Steps()
@@ -86,10 +86,10 @@ def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) ->
 
 
 def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
-    """Return the inferences in the user's arrays. All inputs of the model need equally many arrays.
+    """Return the inferences in the user's arrays. Each input must have the same number of arrays.
 
     An array has its input's type and shape. An array for several runs has the number of runs as an additional first
-    dimension, or in place of a leading 1.
+    dimension, or instead of a first dimension of 1.
     """
     if not files:
         return []
@@ -133,7 +133,7 @@ def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
 
 
 def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | None:
-    """Return the range of a float input that a QUANTIZE reads, plus one step to test clamping, or None without one."""
+    """Return the range that a QUANTIZE reads, plus one quantized value at each end to test clamping, or None."""
     quantization = (
         graph.tensors[reader.outputs[0]].quantization if reader is not None and reader.type == "QUANTIZE" else None
     )

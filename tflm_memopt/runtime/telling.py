@@ -16,11 +16,11 @@ from tflm_memopt.runtime.stimuli import Run, parts_of_range, stimuli
 CANDIDATES = 12
 """Number of candidate inferences for a model with several inputs or outputs."""
 Swaps = Mapping[int, Sequence[int]]
-"""For each candidate inference, the runs that equal it with two inputs exchanged."""
+"""For each candidate inference, the runs in which two of the candidate's inputs are exchanged."""
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:
-    """Return candidate inferences, and after them those with two inputs exchanged. graph: the original model."""
+    """Return candidate inferences, followed by copies with two inputs exchanged. graph: the original model."""
     if len(inputs) < 2 and len(outputs) < 2:
         return stimuli(graph, inputs, 1, seed)[:1], {0: ()}
     half = CANDIDATES // 2

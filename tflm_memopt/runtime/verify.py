@@ -170,7 +170,7 @@ class Pair:
         return Outcomes(len(cases), expected, tuple(got), next(filter(None, differences), None), nbytes)
 
     def go_on(self, first: Outcomes, drawn: int, seed: int) -> More:
-        """Run as many more cases as time allows. drawn: number of random cases in `first`."""
+        """Run as many more cases as time allows. drawn: number of random cases so far."""
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         if not cases:
             return NO_MORE
@@ -181,7 +181,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class More:
-    """The result of further cases."""
+    """The result of the cases that ran in the remaining time."""
 
     random: int = 0
     every_value: int = 0
@@ -204,7 +204,7 @@ def message(model: Model) -> list[ProgramOp]:
 
 
 def _programs(model: Model) -> list[Program]:
-    """Return the model's programs, or none if one is damaged. TFLM then refuses the model with a message of its own."""
+    """Return the model's programs, or none if one is damaged. TFLM refuses a model with a damaged program."""
     try:
         return [unpack(region.program) for region in regions(model)]
     except ModelError:
@@ -224,7 +224,7 @@ def _is_for_two_cores(model: Model) -> bool:
 
 
 def interfaces(before: Model, after: Model, cores: int | None = None) -> tuple[Graph, Changes]:
-    """Return the rewritten model with its whole input, and the changes of its interface.
+    """Return the rewritten graph as if its whole input were in the arena, and the changes of inputs and outputs.
 
     Raises InterfaceError, and UsageError if two cores were requested for a model that is made for one.
     """

@@ -27,7 +27,7 @@ VERSION = "0.dev20261023182759"
 """The only build of TFLM's wheel whose binary layout custom_ops/host/wheel_shim.cpp supports."""
 
 REGISTERER = "TmoRegisterOps"
-"""Name of the function that adds our operators. The wheel finds it among the process's global symbols."""
+"""Name of the function that adds our operators, which the wheel finds among the process's global symbols."""
 
 INSTALL = f"pip install --pre '{DISTRIBUTION}=={VERSION}' (64-bit Linux on x86, CPython 3.10 to 3.13)"
 

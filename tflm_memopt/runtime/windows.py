@@ -22,15 +22,15 @@ def step_elements(graph: Graph, where: str) -> int:
 
 
 def whole(window: Array, elements: int) -> Array:
-    """Return the new rows of all steps that fill a window. elements: number of elements of a step. Zeros precede the
-    first rows if they do not fill a step.
+    """Split a window into the new rows of each inference. elements: number of new elements per inference. If the first
+    inference gets too few rows, zeros precede the rows.
     """
     values = np.ascontiguousarray(window).ravel()
     return np.concatenate([np.zeros(-len(values) % elements, values.dtype), values]).reshape(-1, elements)
 
 
 class Slide:
-    """Splits the windows that a model gets one after another into steps. elements: number of elements of a step."""
+    """Finds the new rows of each sliding window. elements: number of new elements per inference."""
 
     def __init__(self, elements: int) -> None:
         self._elements = elements
@@ -41,10 +41,7 @@ class Slide:
         self._before = None
 
     def steps_to(self, window: Array) -> tuple[Array, bool]:
-        """Return the new rows of each step, and whether the last step fills the window for the first time.
-
-        If the window continues the previous one, there is only one step.
-        """
+        """Return the new rows for each inference, and whether the last inference fills the window a first time."""
         new, values = self._elements * window.itemsize, np.ascontiguousarray(window).tobytes()
         before, self._before = self._before, values
         rows = whole(window, self._elements)

@@ -1,9 +1,9 @@
 """Runs models under the official TFLM wheel, each in a separate process: `python -m tflm_memopt.runtime.worker`.
 
 A crash in native code (of the operator or of TFLM) ends only the process of one model. The worker imports modules only
-once. Each line of standard input, [DIR, RUNS, OUTPUTS, INPUT, RESETS, CORES] as JSON, starts a fork, whose exit code is
-written as a line of standard output. DIR contains MODEL and INPUTS. The fork writes OUTPUTS into DIR after all runs,
-and LOG with TFLM's output, because only print_allocations() gives the arena figures.
+once. Each line of standard input is a JSON list, [DIR, RUNS, OUTPUTS, INPUT, RESETS, CORES], and starts a fork. The
+fork's exit code becomes a line of standard output. DIR contains MODEL and INPUTS. The fork writes OUTPUTS into DIR
+after all runs, and LOG with TFLM's output, because only print_allocations() gives the arena figures.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from tflm_memopt.runtime import feeds, own, wheel
 
 MODEL = "model.tflite"
 INPUTS = "inputs.npz"
-"""All runs of inputs 0, 1, ..., each stacked along a new first axis."""
+"""File with an array for each input, whose first axis is the number of the run."""
 OUTPUTS = "outputs.npz"
-"""Outputs 0, 1, ... of all runs, each stacked along a new first axis."""
+"""File with an array for each output, whose first axis is the number of the run."""
 LOG = "log.txt"
 
 ATTEMPT = "tflm-memopt: trying an arena of"
@@ -139,7 +139,7 @@ def serve() -> None:
         answer = fork(Path(directory), *rest)
         with contextlib.suppress(BrokenPipeError):  # the parent of the fork was interrupted
             print(answer, flush=True)
-    os._exit(0)  # no stream must be flushed
+    os._exit(0)  # all streams are flushed already
 
 
 if __name__ == "__main__":

@@ -143,7 +143,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A row of the table, with the inputs and outputs that a kernel accepts together."""
+    """A row of the table: input and output types that a kernel accepts together."""
 
     operator: str
     text: str

@@ -4,8 +4,8 @@ Each kernel library has one row per kernel. The rows of the reference kernels ar
 with every load and store logged (tests/tflm/test_access_order.py). The order of kernels of CMSIS-NN and ESP-NN is
 unknown, so their outputs never overlap their inputs.
 
-A compiler may move a store above a load of another type, unless one of the types is a byte. So kernels that read and
-write different types have a row only if one of the types is a byte.
+A compiler may move a store above a load of another type, unless one of the types is a byte. Therefore, a kernel with
+different input and output types has a row only if one of the types is a byte.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class KernelOrder:
     types: tuple[tuple[str, str], ...] = ALIKE
     """Pairs of input and output types for which the order is verified."""
     operands: int = 1
-    """Number of inputs, counted from input 0, that the kernel reads in this order."""
+    """Number of the kernel's first inputs for which the order holds."""
 
 
 def elementwise(node: Node, k: int) -> tuple[Ints, Ints]:

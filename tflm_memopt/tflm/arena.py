@@ -5,9 +5,9 @@ the same allocations in the same order with the same alignment, so that gaps are
 (libraries.py) list what each operator allocates. The arena is assumed to start at a 16-byte boundary, as TFLM requires.
 
 The two ends of the arena, head and tail, grow towards each other. The tail holds persistent data: structs and
-per-channel arrays. The head holds, one after the other, scratch requests, temporary tensors of Prepare, the planner's
-own arrays, and finally the activations. The figure `total` is the size after AllocateTensors. The figure `min` covers
-the peak during AllocateTensors, which the planner often causes.
+per-channel arrays. At different times, the start (head) holds scratch requests, temporary tensors, the planner's
+arrays, and at last the activations. The figure `total` is the size after AllocateTensors. The figure `min` covers the
+peak during AllocateTensors, which the planner often causes.
 """
 
 from __future__ import annotations
@@ -115,9 +115,9 @@ def predict(
 def predict_together(
     models: Sequence[bytes | Model], abi: Abi = "ilp32", *, libraries: Sequence[Library], recording: bool = False
 ) -> Arena:
-    """Predict the arena of several interpreters that are created one after the other with one MicroAllocator. The head
-    is the largest of all heads, and the tail is the sum of all tails, in which the allocator counts once. libraries:
-    the kernel library of each model. Raises the errors of predict().
+    """Predict the arena of several interpreters that are created one after the other with one MicroAllocator. The
+    common head is as large as the largest head. The common tail is the sum of all tails, but includes only one
+    allocator. libraries: the kernel library of each model. Raises the errors of predict().
     """
     events: list[_Event] = []
     unknown: set[str] = set()
@@ -127,7 +127,7 @@ def predict_together(
         replay = _replay(source, abi, recording, library, floor=floor, first=number == 0)
         events, unknown, floor = events + replay.events, unknown | replay.unknown, replay.floor
         variables, variable_bytes = variables + replay.variables, variable_bytes + replay.variable_bytes
-    ample = aligned(sum(size + align for _, size, align in events))  # all events fit side by side
+    ample = aligned(sum(size + align for _, size, align in events))  # room for all allocations at once
     ends = _ends(events, ample)
     if ends.missing:
         raise AssertionError("the arena is full, though it has room for everything side by side")
@@ -147,7 +147,7 @@ class Head:
 
 
 def head_plan(model: Model, abi: Abi = "ilp32", library: Library = REFERENCE) -> Head:
-    """Return the head of `predict()` as separate buffers."""
+    """Return the buffers at the start of the arena (head), as `predict()` plans them."""
     replay = _replay(model, abi, recording=False, library=library)
     wanted = _wanted(replay)
     return Head(wanted, greedy_planner.place(wanted.requests))
@@ -189,7 +189,7 @@ class _Replay:
     """Variables whose values have been allocated."""
     variable_bytes: int = 0
     floor: int = 0
-    """Size of the head of the previous interpreters, which the allocator never frees."""
+    """Bytes of the arena's start (head) that previous interpreters have reserved for good."""
 
     def add(self, where: _Where, size: int = 0, align: int = 1) -> None:
         self.events.append((where, size, align))
@@ -220,7 +220,7 @@ class _Replay:
 def _replay(
     source: Model, abi: Abi, recording: bool, library: Library, *, floor: int = 0, first: bool = True
 ) -> _Replay:
-    """Replay the allocations of one interpreter. first: whether to include those of the allocator itself."""
+    """Replay the allocations of one interpreter. first: whether to include the allocator's own allocations."""
     replay = _Replay(source.tree, source.graphs, abi, recording, library, floor=floor)
     for step in (_create,) * first + (_create_variables, _start, _parse_and_init, _prepare, _plan, _expose):
         step(replay)
@@ -346,8 +346,8 @@ class _Ends(NamedTuple):
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Return the ends of head and tail in an arena of `size` bytes after all events, or after the first that does not
-    fit. TFLM itself may overwrite a temporary tensor that Prepare still reads; an event that would do so does not fit.
-    Therefore, events that fit into an arena fit into any larger arena, as a bisection requires.
+    fit. An event does not fit if it overwrites a temporary tensor that Prepare still reads, although TFLM allows that.
+    Therefore, events that fit into an arena fit into any larger arena, and the caller can bisect.
     """
     head = temp = 0
     tail = size
@@ -370,7 +370,7 @@ def _ends(events: Iterable[_Event], size: int) -> _Ends:
 
 
 def _smallest(events: Sequence[_Event], total: int) -> int:
-    """Return the smallest arena in which all events fit. total: head and tail in an ample arena.
+    """Return the smallest arena in which all events fit. total: used bytes in an arena with ample room.
 
     Free space grows with the arena, except for alignment gaps. An arena that lacks `missing` bytes must grow by at
     least `missing` minus the alignment.

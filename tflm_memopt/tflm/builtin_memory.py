@@ -1,8 +1,8 @@
 """The allocations of each TFLM operator besides its tensors, for the reference kernels, with one row per operator.
 
 A row names the struct that the flatbuffer parser allocates (`params`), the struct that Init allocates (`state`), and
-what Prepare does (`prepare`). The steps of a row have the order of TFLM's sources, which determines alignment gaps.
-Sources: tensorflow/lite/micro/kernels/*.cc, micro_mutable_op_resolver.h,
+what Prepare does (`prepare`). The allocations are in the order of TFLM's sources, because the order determines
+alignment gaps. Sources: tensorflow/lite/micro/kernels/*.cc, micro_mutable_op_resolver.h,
 tensorflow/lite/core/api/flatbuffer_conversions.cc.
 """
 
@@ -42,8 +42,8 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class ResourceBuffer:
-    """MicroResourceVariables::Allocate: the bytes of a variable in the tail. TFLM allocates them when a variable first
-    gets a value, and only in the subgraph that creates the variable's handle.
+    """MicroResourceVariables::Allocate: the bytes of a variable in the tail. TFLM allocates the bytes when the variable
+    first gets a value, in the subgraph that creates the variable's handle.
     """
 
     handle: Tensor
@@ -195,7 +195,7 @@ def _convolution(channel_axis: int, node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _unpacked_filter(node: Node) -> Iterator[Step]:
-    """Request scratch for int4 weights, which each run first unpacks to one byte each."""
+    """Request scratch for int4 weights, because each run unpacks every weight to one byte."""
     if node.dtype("i1") == "INT4":
         yield Scratch(node.elements("i1"))
 
@@ -352,7 +352,7 @@ class Kernel:
     """Struct that Init allocates for the operator, or "" if there is none."""
     prepare: Prepare = _NOTHING
     init: Prepare = _NOTHING
-    """Allocations of Init that follow `state`."""
+    """Allocations that Init makes after the struct `state`."""
 
 
 _IO = reads("i0 o0")
@@ -467,7 +467,7 @@ KERNELS: Mapping[str, Kernel] = {
     "TMO_CONV_2D": Kernel(),
     "TMO_FULLY_CONNECTED": Kernel(),
 }
-"""Rows by the operator's name in the schema, or by the custom code of our operators and of TFLM's CIRCULAR_BUFFER."""
+"""The table's rows by schema name, or by custom code for our operators and TFLM's CIRCULAR_BUFFER."""
 
 UNKNOWN = Kernel()
-"""Row for operators whose allocations are unknown. The arena figures of models that have them are lower bounds."""
+"""Row for operators whose allocations are unknown, so that all arena figures are lower bounds."""

@@ -78,7 +78,7 @@ def _fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
 
 
 def _inverse_fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
-    """Allocate the inverse FFT's state, which for floats has its length and a pointer (signal/src/irfft_float.cc)."""
+    """Allocate the inverse FFT's state. For floats, TFLM adds a length and a pointer (signal/src/irfft_float.cc)."""
     own = 2 * size_of("pointer", abi) if int(options["T"]) == FLOAT32 else 0
     yield Persistent(_fft_state(options, abi) + own)
 
@@ -95,7 +95,7 @@ def _rfft(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
 
 
 def _channels(nbytes: int, more: int = 0) -> Prepare:
-    """Return an Init that allocates an array of `nbytes` bytes for each channel, and `more` further arrays."""
+    """Return an Init that allocates `nbytes` bytes for each channel and for each of `more` further channels."""
 
     def steps(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
         yield Persistent((int(options["num_channels"]) + more) * nbytes)
@@ -104,8 +104,8 @@ def _channels(nbytes: int, more: int = 0) -> Prepare:
 
 
 def _decode(node: Node, abi: Abi) -> Iterator[Step]:
-    """Allocate the states of DECODE. It has two inputs for each output: coded data, and ancillary data whose first byte
-    identifies the coding.
+    """Allocate the states of DECODE. DECODE has two inputs for each output: coded data, and ancillary data whose first
+    byte identifies the coding.
     """
     yield Persistent(len(node.outputs) * size_of("pointer", abi))
     for k, output in enumerate(node.outputs):

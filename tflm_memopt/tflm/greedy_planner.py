@@ -52,14 +52,14 @@ def high_water(requests: Sequence[Need], offsets: Sequence[int]) -> int:
 
 
 def _order(requests: Sequence[Need]) -> list[int]:
-    """Return buffers with offline offsets in order, then all others by decreasing size, the last of equals first."""
+    """Return buffers with offline offsets in order, then others by decreasing size, equal sizes in reverse order."""
     offline = [i for i, r in enumerate(requests) if r.offline is not None]
     online = [i for i, r in enumerate(requests) if r.offline is None]
     return offline + sorted(online, key=lambda i: (requests[i].nbytes, i), reverse=True)
 
 
 def _first_gap(request: Need, placed: NDArray[np.int64]) -> int:
-    """Return the start of the lowest gap between buffers that are live with `request`, or the last one's end."""
+    """Return the lowest offset at which `request` fits between or after the placed buffers that are live with it."""
     starts, ends, first, last = placed
     together = (first <= request.last) & (request.first <= last)
     candidates = np.maximum.accumulate(np.append(0, ends[together]))

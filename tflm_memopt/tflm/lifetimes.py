@@ -43,8 +43,8 @@ class Wanted:
     whom: tuple[tuple[int, TensorId] | ScratchRequest, ...]
     """Owner of each request: subgraph and tensor, or the scratch request."""
     scopes: tuple[tuple[int, int], ...]
-    """Subgraph and position of the operator that opens each allocation scope. Scope 0, which precedes all operators,
-    counts for the operator after it. Scopes of called subgraphs count for the operator that calls them.
+    """Subgraph and position of the operator that opens each allocation scope. Scope 0 precedes all operators, and is
+    listed under the first operator. Scopes of a called subgraph are listed under the calling operator.
     """
 
 
@@ -128,7 +128,7 @@ def _needs_allocating(tensor: Tensor, offset: int) -> bool:
 
 
 class _Lifetimes:
-    """Traversal of the subgraphs in execution order (MarkAllocationLifetimes), with the current scope as state."""
+    """Visits the subgraphs in execution order, and counts the allocation scopes (MarkAllocationLifetimes)."""
 
     def __init__(self, graphs: Sequence[Graph], scratch: Sequence[ScratchRequest]) -> None:
         self.graphs, self.requests = graphs, scratch

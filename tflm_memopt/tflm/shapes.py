@@ -1,9 +1,9 @@
 """Finds models whose results in TFLM are undefined because they depend on previous contents of memory.
 
-Most of TFLM's kernels trust the shapes in the file. If a shape does not follow from an operator's inputs, a kernel may
-access memory outside its tensors, leave a part of the output unwritten, or change the output's shape
-(CreateWritableTensorDimsWithCopy, micro/kernels/kernel_util.cc). SPACE_TO_BATCH_ND also pads with a value that its
-Prepare never sets (micro/kernels/space_to_batch_nd.cc: SpaceToBatchParams::output_offset).
+Most of TFLM's kernels trust the shapes in the file. If an output shape contradicts the input shapes, a kernel may
+access memory outside its tensors. The kernel may also leave a part of the output unwritten, or change the output's
+shape (CreateWritableTensorDimsWithCopy, micro/kernels/kernel_util.cc). SPACE_TO_BATCH_ND also pads with a value that
+its Prepare never sets (micro/kernels/space_to_batch_nd.cc: SpaceToBatchParams::output_offset).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def exactly(stated: Shape, computed: Shape) -> bool:
 
 
 def same_elements(stated: Shape, computed: Shape) -> bool:
-    """Compare shapes for kernels that process all elements alike, or use only the input's shape."""
+    """Compare shapes by their number of elements, for kernels that otherwise use only the input's shape."""
     return math.prod(stated) == math.prod(computed)
 
 

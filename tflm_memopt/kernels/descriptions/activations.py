@@ -142,7 +142,7 @@ def _log_of(b: Builder, total: Reg) -> Reg:
         return b.compute("sub", INT32, b.compute("zeros_above", INT32, value), 1)
 
     def power(highest: int, left: Reg, further: int) -> Reg:
-        """Return highest - left, the number of integer bits above 1, plus an offset, in Q6.25."""
+        """Return `highest` - `left` in Q6.25, plus `further`, which is in Q6.25 as well."""
         whole = b.compute("sub", INT32, highest, left)
         return _sum(b, b.compute("mul", INT32, whole, 1 << 25), further)
 
@@ -172,7 +172,7 @@ def log_softmax(b: Builder) -> None:
         with b.loop("i", row.channels) as i:
             row.add(total, row.power(m, i, greatest))
         log = _log_of(b, total)
-        least = b.rescale(_sum(b, log, -MOST - 1), *back)  # the difference of a larger number and `log` fits an int32
+        least = b.rescale(_sum(b, log, -MOST - 1), *back)  # for every number above `least`, number - log fits an int32
         with b.loop("j", row.channels) as j:
             below = b.compute("sub", INT32, b.ram_load(row.x, m, j), greatest)
             far = b.compute("sub", INT32, b.rescale(below, *row.scale), log)

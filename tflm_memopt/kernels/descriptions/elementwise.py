@@ -43,8 +43,8 @@ def add(b: Builder) -> None:
 
 
 def _packed_add(*, limited: bool) -> Callable[[Builder], None]:
-    """Describe an ADD with one operand scale of 1/2 that is at least the other operand's. limited: clamp to a range
-    instead of saturating to int8.
+    """Describe an ADD whose operand `half` has the larger scale, so that TFLM multiplies this operand by 1/2. limited:
+    clamp to a range instead of saturating to int8.
     """
 
     def describe(b: Builder) -> None:
@@ -90,8 +90,8 @@ def binary(
 ) -> KernelProgram:
     """Describe an operation on two operands, either of which may be broadcast.
 
-    For each operand, parameters give the distance in elements from pixel to pixel and from channel to channel, where 0
-    means broadcast. to: type of the output, by default that of the operands. finish: makes a function of the result.
+    For each operand, parameters give the distances in elements from pixel to pixel and from channel to channel, or 0 to
+    broadcast. to: type of the output, by default that of the operands. finish: returns a function of the result.
     """
 
     def describe(b: Builder) -> None:
@@ -115,7 +115,7 @@ def mapped(
     of: Type = Type.FLOAT32,
     to: Type = Type.FLOAT32,
 ) -> KernelProgram:
-    """Describe a function of one operand. `make` also declares values that do not depend on the operand."""
+    """Describe a function of one operand. make: returns the function, and declares what it needs before the loop."""
 
     def describe(b: Builder) -> None:
         (n,) = b.extents("n")

@@ -26,7 +26,7 @@ def number(b: Builder, value: float) -> Reg:
 
 
 class Clamp:
-    """Limits a float32 output to a range, whose ends are parameters with the bits of float32. A NaN is not clamped."""
+    """Limits a float32 output to a range, whose ends are float32 bits in parameters. A NaN is not clamped."""
 
     def __init__(self, b: Builder, *, upper: bool = True) -> None:
         self.b = b
@@ -91,7 +91,7 @@ def _different(b: Builder, x: Reg, other: Reg) -> Reg:
 
 
 def _comparisons(of: Type) -> tuple[KernelProgram, ...]:
-    """Return the comparisons of a type, whose outputs are bytes. With NaN, only the comparison "not equal" is true."""
+    """Return the comparison kernels of a type, which write bytes. With NaN, only the comparison "not equal" is true."""
 
     def compared(name: str, sign: str, compare: Callable[[Builder, Reg, Reg], Reg]) -> KernelProgram:
         return binary(f"{name}_{'f32' if of is FLOAT else 's32'}", f"y = x {sign} other", compare, of, Type.INT8)

@@ -28,7 +28,7 @@ ALONE = frozenset(
         "SQUARED_DIFFERENCE", "SUB", "TANH", "TRANSPOSE_CONV", *COMPARISONS,
     }
 ) | REDUCTIONS  # fmt: skip
-"""Operators that compute each image from the same image of their operands."""
+"""Operators that compute image n of a batch only from image n of each operand."""
 
 
 def match(graph: Graph, op: Op) -> Ops | None:

@@ -1,4 +1,4 @@
-"""Exchanges rows and columns if a network reduces columns and combines the results with the columns, as BC-ResNet does.
+"""Exchanges rows and columns if a network reduces each column and combines the results with the map, as BC-ResNet does.
 
 A reduction of columns needs all rows of a map before its result can be used, so whole maps must be kept. If columns
 become rows, only a single row must be kept. Sums of integers do not depend on their order, so the bytes stay the same.
@@ -45,7 +45,7 @@ MOVES = frozenset({"RESHAPE", "TRANSPOSE"})
 """Operators that can take part in the exchange of rows and columns."""
 EXCHANGED = (0, 2, 1, 3)
 WORTH = 2
-"""Number of waiting bytes that the exchange must save for each byte of a map that it transposes as a whole."""
+"""Least number of buffered bytes that the exchange must save for each byte that it transposes."""
 Constants = dict[int, NDArray[Any]]
 Maps = Callable[[Graph, Op], list[TensorId]]
 
@@ -62,7 +62,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
-    """Yield the bytes of each map that an operator combines with a map that was reduced along the axis."""
+    """Yield the bytes of each map that an operator combines with a map that is reduced along the axis."""
     for op in part:
         maps = [graph.tensors[t] for t in _maps(graph, op)]
         if op.type in ELEMENTWISE and len({t.shape[axis] for t in maps}) > 1:
@@ -94,7 +94,7 @@ def _part(graph: Graph, anchor: Op) -> Ops:
 
 
 def connected(graph: Graph, start: Op, maps: Maps, order: Sequence[int]) -> list[Op]:
-    """Return an operator, and all operators that are connected with it by maps and can be rearranged."""
+    """Return `start`, and each operator that can be rearranged and shares a map with a returned operator."""
     found, seen = [start], {start.index}
     for op in found:
         for near in neighbours(graph, maps(graph, op)):
@@ -125,8 +125,8 @@ def _maps(graph: Graph, op: Op) -> list[TensorId]:
 
 
 def rearranged(graph: Graph, op: Op, order: Sequence[int]) -> tuple[Constants, dict[str, Any]] | None:
-    """Return what an operator needs for maps whose axes are in another order: its changed constants, by operand number,
-    and its options. Return None if the operator cannot have that order.
+    """Return the constants, by operand number, and the options of an operator whose maps have axes in another order.
+    Return None if the operator cannot use the new order.
     """
     operands = [None if t == ABSENT else graph.tensors[t] for t in op.inputs]
     computed = [t for t in operands if t is not None and not t.constant]
@@ -222,4 +222,4 @@ def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, dict[int, Ops]]:
 
 
 RULE, WITHIN = Rule("columns", match, rewrite), Rule("columns", match, partial(rewrite, worth=math.inf))
-"""The rule WITHIN, for sliding windows, transposes no map at the model's border, so that new rows stay rows."""
+"""The rule WITHIN for sliding windows never transposes a whole map, so that the window's new rows stay rows."""

@@ -1,7 +1,7 @@
 """Removes transpositions from models of PyTorch, whose channels come first.
 
-A TRANSPOSE reads a whole map before it writes a row. Operators that compute each pixel alone, or that pad, join, cut or
-reduce, can also run in the layout of the convolutions, where they need no transpositions around them.
+A TRANSPOSE reads a whole map before it writes a row. In the layout of the convolutions, many operators need no
+transpositions around them: those that compute each pixel alone, pad, join, cut or reduce.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Order = tuple[int, ...]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match two transpositions that undo each other. Otherwise, match a TRANSPOSE, the operators on one side of it that
-    can have the layout of its other side, and the transpositions around these operators.
+    """Match two transpositions that undo each other. Otherwise, match a TRANSPOSE, the operators next to it that can
+    run in the other layout, and all transpositions around the operators.
     """
     order, before = _order(graph, op), graph.producer(op.inputs[0])
     if order is None or graph.producer(op.outputs[0]) is not op:
@@ -59,7 +59,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 @dataclass
 class _Turned:
-    """Operators in another layout, with the transpositions that this layout needs and saves."""
+    """Operators in a new layout, and the number of bytes whose transposition the layout adds or saves."""
 
     graph: Graph
     order: Order
@@ -68,7 +68,7 @@ class _Turned:
     new: dict[int, Ops] = field(default_factory=dict)
     """New operators, by the index of the replaced operator."""
     there: dict[TensorId, TensorId] = field(default_factory=dict)
-    """Tensors in the new layout, by the tensor in the old layout."""
+    """For each tensor in the old layout, the tensor with the same values in the new layout."""
     spared: int = 0
     """Number of bytes that no longer need to be transposed."""
     added: int = 0
@@ -101,7 +101,7 @@ class _Turned:
         self.new[op.index] = tuple(made.ops)
 
     def _read(self, t: TensorId) -> Sequence[int]:
-        """Find the operand in the new layout, or add it. Return the transpositions that only made the old operand."""
+        """Find or add the operand in the new layout. Return the model's TRANSPOSE that becomes superfluous."""
         graph, writer = self.graph, self.graph.producer(t)
         if writer is None or _order(graph, writer) != _inverse(self.order):
             self.added += graph.tensors[t].nbytes
@@ -121,7 +121,7 @@ class _Turned:
 
 
 def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
-    """Replace two transpositions that undo each other by a view. The first one stays if it has other readers."""
+    """Replace two transpositions that undo each other by a view. The first transposition stays for other readers."""
     made, t = NewOps(graph, last), before.outputs[0]
     made.add("RESHAPE", before.inputs[:1], last.outputs[0])
     needed = t in graph.outputs or graph.consumers(t) != (last,)
@@ -129,7 +129,7 @@ def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
 
 
 def _order(graph: Graph, op: Op) -> Order | None:
-    """Return the order of axes of a TRANSPOSE of four dimensions, of which the first is 1 and stays."""
+    """Return the order of axes of a four-dimensional TRANSPOSE that keeps a first dimension of 1 in place."""
     order = integers_of(graph, op, 1) if op.type == "TRANSPOSE" and op.outputs else None
     if order is None:
         return None

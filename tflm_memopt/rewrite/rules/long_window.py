@@ -1,14 +1,14 @@
 """Converts windows of many samples, as on raw audio, to windows of few rows that hold several samples each.
 
 A window along one axis reads `kernel` samples for each output, and its next output reads `stride` samples further on.
-The rewrite stores `outputs * stride` samples in a row. In the rewritten form, a window has fewer rows and a stride of
-one, and yields `outputs` outputs. Each output of a window has its own filter, which is shifted by `stride` samples from
-the previous filter. Samples that a filter does not reach have a weight of zero. The samples of a row are channels for
-CONV_2D, and pixels for DEPTHWISE_CONV_2D.
+The rewrite puts `outputs` times `stride` samples into each row. A window of the new operator has few rows, moves on by
+one row, and yields `outputs` outputs. Each output of a window has its own filter, which is shifted by `stride` samples
+from the previous filter. Samples that a filter does not reach have a weight of zero. The samples of a row are channels
+for CONV_2D, and pixels for DEPTHWISE_CONV_2D.
 
-A pool has no weights, and a weight of zero does not remove an infinite float32 sample. So the rows of a pool are chosen
-such that windows consist of whole rows. If that is impossible, GATHER copies all samples of a few windows to one row,
-along which the new operator slides.
+A pool has no weights, and a weight of zero does not remove an infinite float32 sample. Therefore, a pool's windows
+consist of whole rows. If whole rows are impossible, GATHER copies all samples of a few windows to one row, and the new
+operator slides along the row.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from tflm_memopt.ops.opset import Unsupported, row_op
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, without_padding
 
 MOST_OUTPUTS = 64
-"""Maximum number of outputs per row, by which the bytes of the filters are multiplied."""
+"""Maximum number of outputs per row, which is also the factor by which the filters grow."""
 
 
 class _Form(NamedTuple):
     outputs: int
-    """Number of outputs that a row makes."""
+    """Number of the original operator's outputs that one window of rows yields."""
     samples: int
     """Number of samples in a row."""
     window: int
@@ -53,7 +53,7 @@ class LongWindow:
     along: Span
 
     def rows(self, outputs: int) -> int:
-        """Return the number of rows in a window if a row makes this many outputs."""
+        """Return the number of rows of a window that yields `outputs` outputs."""
         return -(-((outputs - 1) * self.stride + self.kernel) // (outputs * self.stride))
 
     def outputs(self) -> int | None:
@@ -62,7 +62,7 @@ class LongWindow:
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a window along one axis that is too long for rows, except a pool over the whole axis."""
+    """Match an operator with more than MAX_KERNEL_H samples per window, except a pool over the whole axis."""
     long = long_window(graph, op)
     if long is None or long.kernel <= MAX_KERNEL_H or (op.type in POOLS and long.kernel == long.samples):
         return None
@@ -111,7 +111,7 @@ def _rewritten(graph: Graph, op: Op) -> NewOps | None:
 
 
 def form_of(graph: Graph, op: Op, long: LongWindow) -> _Form | None:
-    """Return the form with the fewest outputs per row whose window fits the height limit, or None if there is none."""
+    """Return the form with the fewest outputs per row that keeps to the maximum window height, or None."""
     if op.type in POOLS or graph.tensors[op.inputs[0]].dtype == "FLOAT32":
         most, least = gcd(long.kernel, long.stride), -(-long.kernel // MAX_KERNEL_H)
         samples = next((n for n in range(least, most + 1) if most % n == 0), None)
@@ -126,7 +126,7 @@ def _ignores_zeros(graph: Graph, op: Op) -> bool:
 
 
 def _in_one_row(graph: Graph, op: Op, long: LongWindow, outputs: int) -> NewOps:
-    """Return operators whose rows have all samples of `outputs` windows."""
+    """Return operators on rows that each hold all samples of `outputs` windows."""
     made, rows = NewOps(graph, op), -(-long.along.output // outputs)
     step, window, before, c = outputs * long.stride, long.rows(outputs), long.along.before, long.channels
     count = max(rows - 1 + window, -(-(before + long.samples) // step))

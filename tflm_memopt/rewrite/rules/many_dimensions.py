@@ -1,7 +1,7 @@
 """Joins dimensions of element-wise operators on tensors of more than four dimensions, as in a group norm.
 
-Adjacent dimensions become one dimension if each operand has either all of them or none. A value for each group of
-channels is first repeated for all channels of the group.
+Adjacent dimensions become one dimension if each operand has all of them or is broadcast along all. A value for each
+group of channels is first repeated for all channels of the group.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ def _shapes(graph: Graph, op: Op) -> tuple[list[tuple[int, ...]], list[tuple[int
 
 
 def _repeated(shape: Sequence[int], out: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape to which an operand is first broadcast: dimensions after the first that is neither repeated nor
-    1 get the output's size.
+    """Return the shape to which an operand is first broadcast. From the first dimension above 1 that the operand shares
+    with the output, all dimensions get the output's size.
 
     >>> _repeated((1, 1, 1, 4, 1), (1, 15, 15, 4, 2)), _repeated((1, 15, 15, 1, 1), (1, 15, 15, 4, 2))
     ((1, 1, 1, 4, 2), (1, 15, 15, 1, 1))

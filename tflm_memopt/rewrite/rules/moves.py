@@ -1,5 +1,5 @@
-"""Combines a chain of TILE, TRANSPOSE, slices and similar operators, with the views between and after these, into one
-operator. A PAD is only combined with the views after it.
+"""Combines a chain of TILE, TRANSPOSE, slices, similar operators and changes of shape into one operator. A PAD is only
+combined with changes of shape that follow the PAD.
 """
 
 from __future__ import annotations

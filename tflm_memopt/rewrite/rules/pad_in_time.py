@@ -27,7 +27,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Change the shape before the PAD, and let the operators after its readers read the padded row."""
+    """Move the change of shape before the PAD, so that the next operators read the padded row directly."""
     pad, *readers = ops
     if any(r.outputs[0] in graph.outputs for r in readers):
         return "the padded steps are an output of the model"

@@ -1,7 +1,7 @@
 """Splits long pools with padding.
 
-A pool along one axis counts only the samples inside its input. So each window that the padding clips becomes a global
-pool over fewer samples. All other windows become a pool without padding, which long_window.py converts to rows.
+A pool along one axis counts only the samples inside its input. Each window that reaches into the padding becomes a
+global pool over fewer samples. The windows without padding become one pool, which long_window.py converts to rows.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _parts(long: LongWindow) -> Iterator[_Part]:
-    """Yield the parts in order, of which one consists of all windows that are not clipped."""
+    """Yield each clipped window, and all unclipped windows together as one part, in order along the axis."""
     starts = [i * long.stride - long.along.before for i in range(long.along.output)]
     whole = [start for start in starts if start >= 0 and start + long.kernel <= long.samples]
     for start in starts:

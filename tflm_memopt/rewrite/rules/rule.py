@@ -43,8 +43,8 @@ class NewOps:
         return replace(self.graph, tensors=self.tensors)
 
     def in_place(self, kinds: Collection[str] | None = None, who: str = "it") -> Graph | str:
-        """Return the graph with the new operators in place of the old one, whose index the last new operator gets.
-        Return the reason if an operator of one of the `kinds`, or of any kind for None, would stay builtin.
+        """Return the graph with the new operators in place of the old operator. The last new operator gets the old
+        index. If a new operator of `kinds` (None: of any type) would stay builtin, return the reason instead.
         """
         ops = (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))
         checked = (op for op in ops if kinds is None or op.type in kinds)
@@ -75,7 +75,7 @@ class NewOps:
 
 
 def without_padding(op: Op, **changes: Any) -> dict[str, Any]:
-    """Return the options of a window operator without padding, and with these changes."""
+    """Return a window operator's options without padding, and with `changes` applied."""
     kept = {name: value for name, value in op.options.items() if name != EXPLICIT_PADDING}
     return kept | {"padding": "VALID"} | changes
 
