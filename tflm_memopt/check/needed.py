@@ -63,7 +63,7 @@ class _Slide(NamedTuple):
 
 
 def _padding(size: int, made: int, kernel: int, stride: int, dilation: int = 1) -> int:
-    """Repeat ComputePadding (kernels/padding.h)."""
+    """Compute the padding like TFLM's ComputePadding (kernels/padding.h)."""
     return max(0, (made - 1) * stride + (kernel - 1) * dilation + 1 - size) // 2
 
 
@@ -76,7 +76,7 @@ def _made(graph: Graph, op: Op) -> tuple[int, ...]:
 
 
 def _window(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Repeat CONV_2D, DEPTHWISE_CONV_2D and the pools, with the padding of a PAD before them."""
+    """Find what CONV_2D, DEPTHWISE_CONV_2D and pools read, with the padding of a PAD before them."""
     pools = op.type.endswith("POOL_2D")
     kernel = (op.options["filterHeight"], op.options["filterWidth"]) if pools else _shape(graph, op, 1)[1:3]
     sizes, made = _shape(graph, op)[1:3], _made(graph, op)[1:3]

@@ -31,7 +31,7 @@ def check_outliving(graph: RowGraph) -> None:
             wrong = _kept(op, of)
         elif op.older is not None:
             writer = writers.get(op.older)
-            if writer is None or writer.inputs[0] != op.inputs[0]:  # the older rows belong to another tensor
+            if writer is None or writer.inputs[0] != op.inputs[0]:  # the older rows are rows of another tensor
                 wrong = f"state {op.older} keeps rows of another tensor"
             wrong = "" if graph.window else wrong or _window(op, of, graph.model)
         elif op.updates and not op.traits.runs_along:

@@ -27,7 +27,7 @@ from tflm_memopt.ops.rowop import Move, RowOp, Rows
 from tflm_memopt.rowgraph.graph import RowGraph
 
 JOINS = ("CONCATENATION", "PACK")
-"""Operators that copy all their operands. In a RowOp, the constant operands are joined to one last operand."""
+"""Operators that copy all their operands. A RowOp has one constant operand, which joins all constants."""
 CHUNK = 1 << 18
 """Number of bytes of a movement that are compared at once."""
 

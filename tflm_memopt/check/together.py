@@ -99,7 +99,7 @@ def _said(messages: Sequence[tuple[int, ...]], at: int) -> str:
 
 
 def _least_room(devices: Sequence[Sequence[RowCrosses]], least: int, most: int) -> int:
-    """Return the smallest link capacity without deadlock. Every larger capacity is free of deadlock, too."""
+    """Return the smallest link capacity without deadlock. A larger capacity never causes a deadlock."""
     while least < most:
         middle = (least + most) // 2
         if _stuck(devices, middle) is None:

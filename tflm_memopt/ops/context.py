@@ -13,7 +13,7 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows
 
 EXPLICIT_PADDING = "explicit_padding"
-"""Key that this package adds to Op.options: the padding (top, bottom, left, right) of a PAD that was merged."""
+"""Key that this package adds to Op.options: the padding (top, bottom, left, right) of a merged PAD."""
 
 PIECE = "piece"
 """Key that this package adds to the options of SPLIT, SPLIT_V and UNPACK: (axis, begin, end) in the input."""

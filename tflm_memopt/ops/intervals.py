@@ -75,7 +75,7 @@ def _anything(channels: int) -> Range:
 
 @dataclass(frozen=True, slots=True)
 class _Int32:
-    """Bounds of int32 values. If `exact` is False, the value may have wrapped, and both bounds are set to 0."""
+    """Bounds of int32 values. If `exact` is False, a value may have wrapped, and both bounds are 0."""
 
     low: Ints
     high: Ints

@@ -200,7 +200,7 @@ def _by_tap(
                 raise Irregular(UNLIKE)
             first = sources[0] - sources[0, 0] + origin
             ends = first.min(), first.max(), first.min() + step * (period - 1), first.max() + step * (period - 1)
-            # if the row is missing in a phase, the byte would lie outside
+            # a phase would have a byte outside the row
             if min(ends) < 0 or max(ends) >= rows.row_bytes:
                 raise Irregular(UNLIKE)
             yield np.flatnonzero(targets), first, step, period, shift
@@ -233,7 +233,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
 
 
 def _fewest_runs(slot: _Slot, writes: Rows) -> Sequence[Move]:
-    """Return the moves of the whole row. If fewer moves of one or several pixels can be repeated, return these."""
+    """Return the moves that copy the whole row. Prefer fewer moves of one or more pixels, to be repeated."""
     fewest = list(_runs(slot))
     for pixels in range(1, writes.w):
         if len(fewest) > 1 and writes.w % pixels == 0:

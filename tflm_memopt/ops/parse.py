@@ -304,7 +304,7 @@ def curve(context: OperatorContext) -> RowOp:
 
 
 def _last_dimension(context: OperatorContext, size: int | None = None) -> Rows:
-    """Return the input as rows of pixels. A pixel is the last dimension, or `size` elements before dimensions of 1."""
+    """Return the input as rows of pixels. A pixel has the last dimension, or `size` elements."""
     channels = context.input().shape[-1] if size is None else size
     rows = _channels(context, context.producer_rows())
     return rows if rows.c == channels else Rows(context.input().elements // channels, 1, channels)

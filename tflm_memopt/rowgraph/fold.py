@@ -70,7 +70,7 @@ class _Link:
 
 
 def _inner(graph: RowGraph, ops: Iterable[RowOp]) -> dict[TensorId, int]:
-    """Return the number of channels of each tensor that may lose channels. All readers see the same channels."""
+    """Return the number of channels of each tensor that may lose channels. All readers have the same channels."""
     channels = {op.output: op.writes.c for op in ops}
     whole = {t for node in graph.nodes for t in (*node.inputs, *node.outputs)}
     for op in ops:
@@ -112,7 +112,7 @@ def _mask(masks: ChannelMasks, tensor: TensorId, channels: int) -> Bools:
 
 
 def _cut(link: _Link, masks: ChannelMasks) -> RowOp:
-    """Return the operator without dead channels. Its bias includes the effect of these channels."""
+    """Return the operator without dead channels, whose effect is moved to the bias."""
     op = link.op
     read = [_mask(masks, t, rows.c) for t, rows in zip(op.inputs, op.reads, strict=True)]
     written = _mask(masks, op.output, op.writes.c)

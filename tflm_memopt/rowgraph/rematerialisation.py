@@ -50,7 +50,7 @@ class _Choice:
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return sets of operators that may run twice, by rising compute. The first set is empty. sizes: tensors' bytes."""
+    """Return sets of operators that may run twice, by rising compute, from the empty set on. sizes: tensors' bytes."""
     seen = _Seen(graph, sizes)
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
     once = sum(op.macs for op in graph.ops.values())
@@ -134,7 +134,7 @@ class _Seen:
 
     @cached_property
     def late_readers(self) -> tuple[tuple[int, int], ...]:
-        """Operators that can read one input only when another input is complete, each with the number of the latter."""
+        """Operators that can read one input only when another input is complete, each with that input's number."""
         return tuple(
             (self.keys[op.output], k)
             for op in self.steps
