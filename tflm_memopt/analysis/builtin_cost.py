@@ -39,7 +39,7 @@ class Builtins:
     operator: float
     """Instructions of the interpreter around each operator."""
     kernels: Mapping[str, Mapping[str, float]]
-    """Instructions per unit of each kind of work, by kernel."""
+    """Instructions per unit of work, by kernel and by kind of work."""
     high: float
     low: float
     """Largest overestimate and underestimate of a whole model, as fractions of the counted instructions."""
@@ -102,7 +102,7 @@ def _values(graph: Graph, op: Op) -> int:
 
 @cache
 def builtins(core: str) -> Builtins | None:
-    """Return the costs on a core, or None if nothing was counted there."""
+    """Return the costs on a core, or None if nothing was counted on the core."""
     found = measured("builtin_costs.json")["cores"].get(LIKE.get(core, core))
     if not found:
         return None

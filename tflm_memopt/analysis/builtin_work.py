@@ -1,8 +1,8 @@
 """Finds the TFLM kernel that runs an operator, and how often its loops run.
 
 If TFLM has a wrapper for a kernel of CMSIS-NN (tensorflow/lite/micro/kernels/cmsis_nn), the operator runs this kernel
-(Source/*/arm_*.c), with or without the DSP extension. Any other operator runs TFLM's reference kernel.
-benchmarks/builtin_costs.py fits the instructions per unit of each amount (builtin_costs.json).
+(Source/*/arm_*.c), with or without the DSP extension. All operators without a wrapper run TFLM's reference kernels.
+benchmarks/builtin_costs.py fits the instructions per unit of work (builtin_costs.json).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class KernelWork(NamedTuple):
     kernel: str
     """Type of the operator, type of its values, and variant of its kernel."""
     amounts: Amounts
-    """Number of units for each kind of work."""
+    """Amounts by kind of work, such as rows, bytes or multiply-accumulates."""
 
 
 def kernel_work(graph: Graph, op: Op, *, dsp: bool = True) -> KernelWork:
@@ -63,7 +63,7 @@ def _elements(node: Node) -> Found:
 
 
 def _binary(node: Node) -> Found:
-    """Count values in groups of four for operands of equal shapes. Other operands run in the reference kernel."""
+    """Count values in groups of four for operands of equal shapes. Other operands run in a reference kernel."""
     n = node.elements("o0")
     if node.elements("i0") != node.elements("i1"):
         return "broadcast", {"written": n}
@@ -98,7 +98,7 @@ def _pad(node: Node) -> Found:
 
 
 def _slice(node: Node) -> Found:
-    """Count the values that an operator writes, and their runs along the last axis."""
+    """Count the values that an operator writes, and the rows along the last axis of its output."""
     out = node.outputs[0]
     rows = out.elements // max(1, out.shape[-1] if out.shape else 1)
     return "", {"rows": rows, "written": out.elements}
@@ -158,7 +158,7 @@ def _blocks(node: Node) -> Found:
 
 
 def _lstm(node: Node) -> Found:
-    """Count the work of arm_nn_lstm_step_s8.c, which computes two products for each of four gates, then the cells."""
+    """Count the work of arm_nn_lstm_step_s8.c, which computes eight matrix products for the gates, then the cells."""
     shape, units = (node.inputs[0].shape if node.inputs[0] is not None else (1, 1, 1)), node.dim("o0", 2)
     steps = math.prod(shape[:-1])
     products = steps * 4 * units
@@ -219,7 +219,7 @@ OWN: Mapping[str, Callable[[Node], Found]] = {
     **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), windows.pool),
     "TRANSPOSE_CONV": windows.transpose_conv,
 }
-"""Functions that count the work of an operator, by its type. All other types work element by element."""
+"""Functions that count the work of an operator, by its type. Operators of all other types work element by element."""
 WITHOUT_DSP: Mapping[str, Callable[[Node], Found]] = {
     "DEPTHWISE_CONV_2D": partial(windows.depthwise, dsp=False),
     "FULLY_CONNECTED": partial(windows.dense, dsp=False),

@@ -1,8 +1,8 @@
 """Estimate the instructions of a plan on a core from the work of its operators.
 
-Multiply-accumulates alone mislead (msf-CNN, section 8.3). A plan also pays for bytes that it reads and writes, for
-weights that it fetches again, and for each pixel and each iteration. costs.json has these costs for each kernel,
-fitted to counted instructions (benchmarks/costs.py).
+The number of multiply-accumulates alone misleads (msf-CNN, section 8.3). Further instructions read and write bytes,
+fetch weights again, and begin each pixel and each iteration. costs.json has these costs for each kernel, fitted to
+counted instructions (benchmarks/costs.py).
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class Work:
     read: float = 0
     """Bytes under the operator's windows. A byte under several windows counts for each window."""
     written: float = 0
-    """Bytes of the output, or number of sums that change."""
+    """Bytes of the output or, if the operator adds up its input, number of sums that change."""
     pixels: float = 0
-    """Number of output pixels or, if the operator adds up its input, of input pixels."""
+    """Number of output pixels, or of input pixels if the operator adds up its input."""
     taps: float = 0
     """Number of pixels under the operator's windows."""
     iterations: float = 0
     calls: float = 0
-    """Number of calls in which the executor runs consecutive iterations, along one row of tiles or from row to row."""
+    """Number of calls of a kernel. One call runs consecutive iterations along a row of tiles, or from row to row."""
     rows: float = 0
     """Number of rows that are looked up, in all windows or, if the operator adds up its input, of outputs."""
     loops: float = 0
@@ -59,21 +59,21 @@ class Work:
     singles: float = 0
     """Number of values that a kernel processes or gathers singly."""
     runs: float = 0
-    """Number of runs of bytes, shared by windows or channels or moved by COPY, plus the number of lists of taps."""
+    """Number of contiguous runs of bytes for windows, channels or COPY, plus the number of lists of taps."""
     swept: float = 0
-    """Number of pieces into which the runs are cut, plus the number of taps in the lists."""
+    """Number of words or values into which the runs are cut, plus the number of taps in the lists of taps."""
     gathers: float = 0
-    """Number of window rows that are gathered singly or, for a pool, of taps of channels that are processed singly."""
+    """Number of window rows that a kernel gathers one by one. A pool counts taps of channels that run alone."""
     batches: float = 0
-    """Number of times that a kernel runs through its weights."""
+    """Number of times that a kernel reads all of its weights."""
     listed: float = 0
-    """Number of pixels under the windows that are looked up singly in column windows."""
+    """Number of pixels under the windows that a kernel looks up one by one in a table."""
     vectors: float = 0
     """Number of values or taps that are multiplied by up to 32 channels at once, as vectors of a RISC-V core do."""
     older: float = 0
-    """Number of rows that are looked up in a state."""
+    """Number of times that a kernel looks up a row of an earlier inference."""
     kept: float = 0
-    """Number of iterations whose row is stored in a state."""
+    """Number of iterations whose row is stored for the next inference."""
     copied: float = 0
     """Bytes of weights that are copied to the arena before the first iteration, which cost no instructions."""
     spared: float = 0
@@ -121,11 +121,11 @@ class Table:
         return max(self.high, self.low)
 
     def instructions(self, work: Iterable[Work]) -> int:
-        """Estimate one inference without TFLM's own work and builtin operators."""
+        """Estimate one inference of our own operators, without builtin operators and TFLM's interpreter."""
         return round(sum(estimate(self.kernels, one) for one in work))
 
     def known(self, work: Collection[Work]) -> int | None:
-        """Return instructions(), or None if a kernel was never counted on this core, as may be with float32 kernels."""
+        """Return instructions(), or None if a kernel, for example a float32 kernel, was never counted on this core."""
         return self.instructions(work) if counted(self.kernels, work) else None
 
 
@@ -133,7 +133,7 @@ def estimate(kernels: Costs, work: Work) -> float:
     """Return the instructions of one operator. A kernel that was never measured costs as much as the slowest kernel."""
     name, *ways = work.kernel.split()
     alike = [work.kernel] if work.kernel in kernels else [k for k in sorted(kernels) if k.split()[0] == name]
-    if len(alike) > 1:  # an unmeasured way of computing costs as much as the measured way with the most words in common
+    if len(alike) > 1:  # take the measured way of computing whose name has the most words in common
         alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
     return max(float(sum(cost * getattr(work, n) for n, cost in kernels[each].items())) for each in alike or kernels)
 
@@ -165,12 +165,12 @@ T = TypeVar("T")
 
 
 def by_kernel(nested: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
-    """Return values by kernel, such as "CONV tiles", from values by kind and way, such as "CONV" and "tiles"."""
+    """Replace nested keys, such as "CONV" and in it "tiles", by names of kernels, such as "CONV tiles"."""
     return {f"{kind} {way}".strip(): each for kind, ways in nested.items() for way, each in ways.items()}
 
 
 def _own(measured: Costs) -> Costs:
-    """Return costs for the user's own kernels, which are those of SOFTMAX, because it also works pixel by pixel."""
+    """Return the costs of SOFTMAX for the user's own kernels, because SOFTMAX also works pixel by pixel."""
     softmax = {kernel: each for kernel, each in measured.items() if kernel.split()[0] == "SOFTMAX"}
     return {kernel.replace("SOFTMAX", "OWN"): each for kernel, each in softmax.items()}
 
@@ -209,4 +209,4 @@ def runs(core: str | None, target: str) -> bool:
 
 
 DEFAULT = "cortex-m0"
-"""Core for estimates of programs for any core."""
+"""Core for which generic programs are estimated."""

@@ -40,7 +40,7 @@ class Diagnosis:
 
 
 def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False) -> Diagnosis:
-    """Return the diagnosis. whole: whether nothing can be converted. int8_interface: whether `--int8-io` is given."""
+    """Return the diagnosis. whole: no operator can be converted. int8_interface: whether `--int8-io` is given."""
     graphs = model.graphs
     custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}
     if ETHOS_U in custom:

@@ -55,7 +55,7 @@ class Firmware:
     """Whether TFLM runs the model instead of a C module."""
 
     def on(self, core: str) -> Footprint:
-        """Return the footprint on a core. An unmeasured core counts as the core OTHERS."""
+        """Return the parts of flash that inference needs on a core. An unmeasured core counts as the core OTHERS."""
         return Footprint(core, self.model, self._library(core), tflm(self.operators) if self.interpreter else 0)
 
     def _library(self, core: str) -> int:

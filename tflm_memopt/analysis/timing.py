@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tflm_memopt.analysis.esp import EspChip
 
 Span = tuple[float, float]
-"""Lower and upper bound."""
+"""A lower and an upper bound of a quantity."""
 UNIFIED = "for both"
 """Suffix of a key in cycles.json for a flash whose cache holds both code and constants."""
 
@@ -51,7 +51,7 @@ class FlashTiming:
 
 
 COPY_CYCLES = 1.0
-"""Cycles to copy a byte of weights from flash, without waits. A Cortex-M4 takes 0.5 instructions for a byte."""
+"""Cycles to copy a byte of weights from flash without wait states. A Cortex-M4 takes 0.5 instructions for a byte."""
 NO_WAIT = FlashTiming(0)
 """Timing of code and constants without wait states, as in tightly coupled memory."""
 
@@ -75,11 +75,11 @@ class SlowCycles:
 
     @staticmethod
     def of(read: Sequence[float], write: Sequence[float]) -> SlowCycles:
-        """Return the costs for pairs of a lower and an upper bound."""
+        """Return the costs, given a lower and an upper bound for reads and for writes."""
         return SlowCycles((read[0], read[1]), (write[0], write[1]))
 
     def times(self, factor: float) -> SlowCycles:
-        """Return the costs in cycles of a core with another clock. The clock of the memory stays the same."""
+        """Return the costs in cycles of a core with another clock, for memory whose clock is unchanged."""
         return SlowCycles.of([n * factor for n in self.read], [n * factor for n in self.write])
 
     def moved(self, read: int, written: int) -> Span:
@@ -115,8 +115,8 @@ class Rates:
 def rates(core: str, flash: FlashTiming | None) -> Rates | None:
     """Return the cycles per instruction of a core, or None if they are unknown.
 
-    If `flash` is None, the range covers all modelled internal flashes of the core. The range of a cache for both code
-    and constants begins with the cycles without waits, because small models stay in the cache.
+    If `flash` is None, the range covers all modelled internal flashes of the core. If code and constants share a cache,
+    the lower bound has no waits, because small models stay in the cache.
     """
     whole = measured("cycles.json")
     found = whole["cores"].get(core)
@@ -248,7 +248,7 @@ class Clock:
         return _widened(self.rates.builtin(counts), *((costs.high, costs.low) if costs else (0, 0)))
 
     def milliseconds(self, cycles: Span | None) -> Span | None:
-        """Convert the lower and upper bound of cycles to milliseconds, or None to None."""
+        """Convert the lower and upper bound of cycles to milliseconds, and None to None."""
         return (round(cycles[0] / self.mhz / 1000, 3), round(cycles[1] / self.mhz / 1000, 3)) if cycles else None
 
     def within(self, milliseconds: float) -> float:
@@ -288,7 +288,7 @@ class TimeLimit:
         return span[1] if span else math.inf
 
     def least(self, cycles: float) -> float:
-        """Return the smallest limit, in milliseconds, that a plan with a number of cycles keeps."""
+        """Return the smallest time limit, in milliseconds, that allows this number of cycles."""
         return math.ceil((cycles + self.builtin) / self.clock.mhz / 100) / 10
 
 
@@ -324,8 +324,8 @@ class Time:
     def change(self) -> Span | None:
         """Minimum and maximum of the relative change of the time or, if times are unknown, of the instructions.
 
-        The result is None if both are unknown. The lower bounds of both times are compared, and the upper bounds,
-        because the cycle model is assumed to have the same error before and after the rewrite.
+        The result is None if neither times nor instructions are known. Lower bounds are compared with lower bounds, and
+        upper with upper bounds: the cycle model is assumed to have equal errors before and after the rewrite.
         """
         before, after = self.original, self.rewritten
         if not (before and after):

@@ -75,7 +75,7 @@ class DevicesReport:
     original_weights: int
     alone: OneDevice
     rows: tuple[int, ...]
-    """Operators whose rows are split among the devices (FFMT). Each device has all weights of these operators."""
+    """Operators whose rows are split among the devices (FFMT). Each device has all weights of such operators."""
     overlap: tuple[int, ...]
     """Operators that are split by rows so that devices exchange no rows, but compute some rows several times (FTP)."""
     channels: tuple[int, ...]
@@ -121,7 +121,7 @@ class DevicesReport:
 
     @property
     def flash_part(self) -> float:
-        """Size of the largest model relative to an even part of a single device's model."""
+        """Size of the largest model times the number of devices, divided by the size of a single device's model."""
         return self.flash * len(self.devices) / self.alone.flash
 
     @property

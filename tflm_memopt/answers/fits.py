@@ -33,7 +33,7 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """Ratio of the board's memory to the model's needs, for the scarcer of RAM and flash, inverted if below 1."""
+        """The board's RAM or flash, whichever is scarcer, divided by the model's needs. Ratios below 1 are inverted."""
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
         room = min((need + left) / max(1, need) for need, left in needs)

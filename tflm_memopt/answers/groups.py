@@ -18,7 +18,7 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """A rolling buffer of `depth` of a tensor's `rows` rows or, in a tiled group, of pixels (`depth` is 0)."""
+    """A rolling buffer. It holds `depth` of a tensor's `rows` rows or, if `depth` is 0, pixels of a tiled group."""
 
     tensor: str
     rows: int
@@ -50,7 +50,7 @@ class StageReport:
     cached: bool
     """Whether rows that two neighbouring stripes need are kept for the second stripe."""
     sums: bool
-    """Whether the operator adds int32 sums, one input row or one channel group at a time."""
+    """Whether the operator adds up int32 sums from one input row or one channel group after the other."""
     packed: bool
     """Whether a packed kernel of the target runs the operator instead of a generic kernel."""
     rematerialised: bool = False

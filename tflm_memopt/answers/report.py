@@ -75,12 +75,12 @@ class PackedEstimate:
     """Instructions of the original under TFLM with CMSIS-NN, or None if they are unknown."""
     generic: int
     packed: int
-    """Instructions of the same plan with packed kernels. With `--target` or `--board`, a faster plan may exist."""
+    """Instructions of the same plan with packed kernels. The flags `--target` or `--board` may give a faster plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """An input outside the arena: `rows` rows of `row_bytes` bytes. `pushed` rows arrive at a time, 0 if external."""
+    """An input outside the arena: `rows` rows of `row_bytes` bytes. `pushed` rows arrive at once, or 0 if external."""
 
     rows: int
     row_bytes: int
@@ -110,7 +110,7 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class CoreReport:
-    """Work of one of two cores in an inference. Waits of the core are not included."""
+    """Work of one of two cores in an inference, without the time for which the core waits."""
 
     instructions: int
     """Estimated instructions."""

@@ -50,7 +50,7 @@ class App:
     """Several models that share an arena. Two models exclude each other unless `concurrent` lets them overlap."""
 
     models: Mapping[str, AppModel]
-    """Models by name. Files and C identifiers contain the name."""
+    """Models by name. Names of files and C identifiers contain the name of the model."""
     concurrent: Sequence[Collection[str]] = ()
     """Groups of models. All models of a group may run at the same time."""
     yields: float | None = None

@@ -127,7 +127,7 @@ def _points(member: AppMember, progress: Progress) -> list[Costed]:
 
 
 def _in_less_memory(member: AppMember, conversion: Conversion) -> Iterator[Costed]:
-    """Yield plans with tensors in slow memory, if requested. Raises UsageError if the time of such plans is unknown."""
+    """Yield plans with tensors in slow memory if the user requested that. Raises UsageError for unknown times."""
     slow = member.asked.limits.slow
     if slow is None or not slow.asked:
         return

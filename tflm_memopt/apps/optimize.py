@@ -41,7 +41,7 @@ from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 SLOW_TRIES = 8
 """Number of layouts to try in which single models have less and less fast memory."""
 HASTE = 2.0
-"""Effort (plan/effort.py) for each time between pauses whose head the report states."""
+"""Effort of the search (plan/effort.py) per time between pauses for which the report states the head."""
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
 
 
@@ -91,7 +91,7 @@ class LaidOut:
     alone: Mapping[str, Arena] = field(default_factory=dict)
     """The arena that each model would need alone."""
     busy: Sequence[int] = ()
-    """Use of a core's time by each model in millionths, or empty without rates."""
+    """Millionths of a core's time that each model uses, or empty if the models have no rates."""
 
     @property
     def slow_bytes(self) -> int:
@@ -233,7 +233,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
 
 
 def _low(member: AppMember) -> AppMember:
-    """Return the model with a plan of as many multiply-accumulates that has few live bytes at every moment."""
+    """Return the model with a plan that has few live bytes at every moment and no more multiply-accumulates."""
     if member.chosen is None:
         return member
     chosen = member.conversion.low().at(member.chosen.planned.plan.macs)

@@ -31,7 +31,7 @@ class Yielding:
 
 
 def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
-    """Return the models that pause for shorter models. Raises UsageError if such a model cannot pause."""
+    """Return the models that pause for shorter models. Raises UsageError if one of these models cannot pause."""
     if app.yields is None:
         return []
     involved = {i for pair in pairs(app) for i in pair}

@@ -45,7 +45,7 @@ class Timer:
 
 
 def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
-    """Return the timer of a model. Raises UsageError if its time is unknown. plan: work of the plan that was timed."""
+    """Return the timer of a model. Raises UsageError for an unknown time. plan: work of the measured plan."""
     table, clock = member.asked.table, member.asked.clock
     instructions = table.instructions(plan)
     if entry.ms_measured is not None and instructions:

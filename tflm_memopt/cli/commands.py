@@ -47,7 +47,7 @@ from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.own_board import board
 
 PACKED = "cortex-m4"
-"""Target for which `fit` packs models. Cortex-M7 and Cortex-M33 run the same programs."""
+"""Target whose packed kernels `fit` uses. Cortex-M7 and Cortex-M33 run the same programs."""
 
 
 def optimize(args: argparse.Namespace) -> int:

@@ -39,7 +39,7 @@ def answer(args: argparse.Namespace, document: Callable[[], dict[str, Any]], rea
 
 
 def say(error: MemoptError) -> int:
-    """Print an error to standard error and return its exit code. Message, place and hint have a line each."""
+    """Print an error to standard error and return its exit code. Message, place and hint are on separate lines."""
     lines = [f"error: {error.what}" + (f" ({error.file})" if error.file else "")]
     parts = ("at", error.where), ("try:", error.hint), ("code", error.code)
     lines += [f"  {word} {value}" for word, value in parts if value]

@@ -1,10 +1,9 @@
 """Compare the constants of a rewritten model with those of the original, without running a model.
 
 A program does not name the original operators that it replaces. Each operator of a program must have the weights,
-biases and scales of an operator of the original. The writers of the inputs of both operators must be equal, too. Each
+biases and scales of an operator of the original. The inputs of both operators must also come from equal operators. Each
 operator of the original must be found. Constants of builtin operators must have the original's bytes. Programs store
-constants
-in several forms: without dead channels, in parts on several devices, or with rows in reverse order.
+constants in several forms: without dead channels, in parts on several devices, or with rows in reverse order.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from tflm_memopt.runtime.verification import ComparedConstants
 
 
 def compare_constants(original: Model, rewritten: Model, changes: Changes) -> ComparedConstants:
-    """Compare all operators of a rewritten model that have constants. changes: the changes of its interface."""
+    """Compare all operators of a rewritten model that have constants. changes: changes of the inputs and outputs."""
     known = {region.program for region in regions(original)}
     programs = [unpack(region.program) for region in regions(rewritten) if region.program not in known]
     found = compare_programs(programs, nearest_form(programs, original, changes)) if programs else ComparedConstants()
@@ -50,7 +49,7 @@ def compare_devices(original: Model, devices: Sequence[Model], changes: Changes)
 
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes) -> Originals:
-    """Return the form of the original in which most of its operators equal operators of the programs."""
+    """Return that form of the original which has the most operators in common with the programs."""
     best, most = Originals(()), -1
     for ops in _originals(original, changes):
         tried = Originals(ops)
@@ -64,7 +63,7 @@ def nearest_form(programs: Sequence[Program], original: Model, changes: Changes)
 
 
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
-    """Yield the original's operators with dead channels and without. Programs may have either form."""
+    """Yield the operators of the original, once with and once without dead channels. Programs may have both kinds."""
     graph = int8_io(model.graph).graph if changes.inputs or changes.outputs else model.graph
     mode = input_mode(changes.input or "arena")
     annotated = annotation.annotate(graph, annotation.left_whole(model), sliding=mode.where == SLIDING)
@@ -85,9 +84,9 @@ class Originals:
 
     ops: Sequence[RowOp]
     known: dict[tuple[numbers.ConstantForm, int], Mapping[bytes, set[int]]] = field(default_factory=dict, compare=False)
-    """Sets of operators with equal constants, by the digest of the constants, for each form and target."""
+    """Operators of the original by the hash of their constants, for each form of the constants and each target."""
     ends: dict[int, set[int]] = field(default_factory=dict, compare=False)
-    """Channels at which known parts of each operator end, where the part of the next device may begin."""
+    """Channels of each operator at which the part of one device ends and the part of the next device may begin."""
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
@@ -119,7 +118,7 @@ class Originals:
     def _numbers(
         self, form: numbers.ConstantForm, target: int, channels: int = 0, begins: Mapping[int, set[int]] | None = None
     ) -> Iterator[tuple[int, int, Numbers]]:
-        """Yield the number, the end and the constants of each operator, or of its parts with `channels` channels."""
+        """Yield number, end channel and constants of each operator, or of each part with `channels` channels."""
         for number, op in self.forms:
             if op.kind is not form.kind:
                 continue
@@ -129,7 +128,7 @@ class Originals:
                     yield number, end, expected
 
     def nearest(self, op: ProgramOp, program: Program, channels: int) -> tuple[RowOp, Mapping[str, int]] | None:
-        """Return the original's operator that differs least, whole or in part, and how many constants differ."""
+        """Return the original's operator or part whose constants differ least, and the number of differences."""
         form, found = numbers.form_of(op, program), numbers.of_program(op, program)
         compared = (
             (self.ops[number], numbers.differences(found, expected))

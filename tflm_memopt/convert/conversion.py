@@ -43,7 +43,7 @@ LEAST_TRIES = 5
 SPILL_TRIES = 4
 """Number of plans with tensors in slow memory to try. The tail of the arena is known only after a plan is lowered."""
 LARGEST = 4
-"""A plan's buffers have at most this multiple of the bytes of all tensors."""
+"""The buffers of a plan have at most this multiple of the bytes of all tensors."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """Errors that a damaged plan, or a plan of another model, can raise while it is read."""
 
@@ -99,7 +99,7 @@ class Conversion:
     """Plans with other limits of tiled groups, whose operator orders and row-wise groups are reused."""
 
     def placed(self) -> Conversion:
-        """Return the conversion with its row graph. Raises UsageError if the input cannot be where it is wanted."""
+        """Return the conversion with its row graph. Raises UsageError if the input cannot have the requested place."""
         rows = None
         if not annotation.left_whole(self.source, self.options.ops):
             if self.options.ops != BUILTIN:
@@ -118,7 +118,7 @@ class Conversion:
 
     @cached_property
     def original(self) -> AnnotatedGraph:
-        """The annotated original model with its own inputs and outputs."""
+        """The original model with notes on each operator, and with its own inputs and outputs."""
         if self.border.graph is self.source.graph and self.options.ops != BUILTIN:
             return self.whole
         return annotation.annotate(self.source.graph, annotation.left_whole(self.source))
@@ -157,15 +157,15 @@ class Conversion:
         return replace(self, rows=graph, options=replace(self.options, wide=True), known=None)
 
     def in_two_rows(self) -> Conversion:
-        """Return this conversion with kernels that compute two rows at once, except in reversed groups."""
+        """Return this conversion with kernels for two rows at once, and without groups in reverse row order."""
         return replace(self, options=replace(self.options, two_rows=True, reverse=False), known=None)
 
     def low(self) -> Conversion:
-        """Return this conversion with a preference for few live bytes at every moment, not only at the peak."""
+        """Return this conversion, but prefer plans with few live bytes at every moment, not only at the peak."""
         return replace(self, options=replace(self.options, low=True), known=None)
 
     def of(self, plan: Plan) -> Converted:
-        """Check and lower a plan. Raises PlanError if it is wrong, UsageError for two cores with variables."""
+        """Check and lower a plan. Raises PlanError for a wrong plan, and UsageError for variables on two cores."""
         plan = replace(plan, wide=plan.wide or self.options.wide)
         graph = self._planned_from(plan)
         if self.options.speeds and any(op.stateful for op in graph.ops.values()):
@@ -216,7 +216,7 @@ class Conversion:
         return self.overhead(left) if left else 1.0
 
     def macs(self, overhead: float) -> int:
-        """Return the maximum number of multiply-accumulates for a factor F."""
+        """Return the multiply-accumulates of the original times the factor F, `overhead`."""
         return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
@@ -306,7 +306,7 @@ class Conversion:
         return [found[macs] for macs in sorted(found)]
 
     def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
-        """Return the bytes of the arena with the whole streamed or sliding input in it, or None if that is no less."""
+        """Return the bytes of an arena that contains the whole input, or None if the arena would not be smaller."""
         graph = chosen.planned.graph
         pushed = graph.source and graph.source.pushed and graph.source.height * graph.source.row_bytes
         if not graph.window and not (pushed and pushed < chosen.planned.plan.head):
@@ -320,8 +320,8 @@ class Conversion:
     # Saved plans
 
     def saved(self, document: Mapping[str, Any], others: int = 0) -> Converted:
-        """Return the conversion with a saved plan. Raises UsageError for a foreign one. others: bytes of other
-        models.
+        """Return the conversion with a saved plan. Raises UsageError for a plan of another model. others: bytes of
+        other models in the arena.
         """
         try:
             plan = self._read(document)
@@ -346,7 +346,7 @@ class Conversion:
         return _largest(self.rows) if self.rows else 0
 
     def _matches(self, plan: Plan, others: int) -> None:
-        """Raise PlanError if sizes or regions are those of another model, which the checker does not compare."""
+        """Raise PlanError if sizes or regions, which the checker does not compare, are those of another model."""
         if plan.target != self.options.target:
             raise PlanError(f"the plan is for target {plan.target}, not for {self.options.target}")
         largest = _largest(self._planned_from(plan)) + TFLM_ALIGN * len(plan.buffers) + others

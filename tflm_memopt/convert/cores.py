@@ -15,20 +15,20 @@ from tflm_memopt.results import BarriersReport, CoreReport
 from tflm_memopt.rowgraph.inputs import ARENA
 
 NEST, SET_UP, BARRIER = 220, 250, 20
-"""Additional instructions on two cores, counted on Cortex-M33. NEST: a core steps to an iteration. SET_UP: a core
-begins its part of an iteration. BARRIER: a core waits at a barrier; benchmarks/two_cores.py counted it with the
-counters of tmo/spin.h.
+"""Additional instructions on two cores, counted on Cortex-M33. A core takes NEST instructions to step to an iteration
+and SET_UP instructions to begin its part of an iteration. BARRIER is the number for a barrier, counted by
+benchmarks/two_cores.py with the counters of tmo/spin.h.
 """
 STACKS = 1856, 1760
 """Bytes of stack of each core inside Invoke(): the maximum on Cortex-M33 in docs/two-cores.md."""
 LEAST_SHARE = 0.2
-"""Smallest useful share of a core's time on two cores; below it, one core alone runs the model faster."""
+"""If a core gives less than this part of its time, one core alone runs the model faster than two cores."""
 
 
 def speeds(
     cores: int, share: str | Collection[float] | None, target: str, where: str, ops: Ops
 ) -> tuple[float, float] | None:
-    """Return the part of each core's time for the model, or None for one core. Raises UsageError for conflicts."""
+    """Return the part of each core's time for the model, or None for one core. Raises UsageError if options clash."""
     if cores == 1:
         if share is not None:
             raise UsageError("--share needs two cores", hint="--cores 2")

@@ -1,7 +1,7 @@
 """Explain why a model does not fit: the bytes that it needs, and the nearest alternatives, each of which was tried.
 
-An int8 interface, a streamed input, and both together are tried without recompute. Only the alternative with the least
-RAM is also tried with recompute.
+An int8 interface, a streamed input, and both together are tried without recompute. Recompute is only tried in the
+alternative with the least RAM.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class TooLarge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Alternative:
-    """Additional flags, the conversion with these flags, and its plan without recompute."""
+    """Flags that the user may add, the conversion with the added flags, and its plan without recompute."""
 
     flags: str
     conversion: Conversion
@@ -149,7 +149,7 @@ def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> It
 
 
 def _others(conversion: Conversion, limits: Limits) -> Iterator[_Alternative]:
-    """Yield an int8 interface, a streamed input, and both together, if they are possible and not yet in use."""
+    """Yield alternatives with an int8 interface, a streamed input, and both, where possible and not yet in use."""
     here = conversion.options.input
     for place in (here, InputMode(STREAM, 1)) if here == IN_ARENA else (here,):
         for narrow in (False,) if conversion.border.replaced else (True, False):

@@ -1,7 +1,7 @@
 """Makes plans of one model for every compute budget, and finds the lowest budget that keeps a RAM limit.
 
-msf-CNN (section 5) poses two problems. Problem P1 asks for the least RAM within a compute budget, and P2 for the least
-compute within a RAM limit.
+The paper on msf-CNN (section 5) poses two problems. Problem P1 asks for the least RAM within a compute budget, and P2
+for the least compute within a RAM limit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.rematerialisation import Choice, choices, with_passes
 
 FULL_WIDTH = 0xFFFF
-"""Number of columns that no feature map exceeds, since a tile of the C library is a uint16_t."""
+"""No feature map has more columns than this number, because the C library stores the width of a tile as a uint16_t."""
 ROUNDING = 1e-9
 """Tolerance of F, so that rounding does not exclude a plan whose F is exactly the budget."""
 _WITHOUT: Mapping[str, Mapping[str, Any]] = {
@@ -37,7 +37,7 @@ _WITHOUT: Mapping[str, Mapping[str, Any]] = {
 }
 """Settings that switch off a technique of tiled groups."""
 VAIN = 2
-"""A search ends after this number of consecutive sets of rematerialisations without a gain."""
+"""A search ends after this number of consecutive sets of operators that run twice without a gain."""
 
 
 def settings(without: Collection[str] = (), max_overhead: float | None = None) -> Settings | None:
@@ -86,7 +86,7 @@ class Plans:
         self.at = cache(self._at)
         self._with = cache(self._planners_with)
         self._known: list[Plan] = []
-        """Plans that have a layout. A plan that cannot be better than one of these plans gets no layout."""
+        """Plans that have a layout. Plans that cannot be better get no layout."""
 
     @cached_property
     def inputs(self) -> int:
@@ -101,7 +101,7 @@ class Plans:
 
     @cached_property
     def _once(self) -> Sequence[Planner]:
-        """Planners without recompute."""
+        """Planners whose plans compute no value twice."""
         tiles = self._options.tiles and self._options.tiles.once
         if self._like and self._like.searched:
             found = [planner.within(tiles) for planner in self._like._once]
@@ -115,7 +115,7 @@ class Plans:
 
     @cached_property
     def choices(self) -> Sequence[Choice]:
-        """Sets of operators that may run twice. The first set is empty."""
+        """Sets of operators that may run twice, beginning with the empty set."""
         options, tiles, sizes = self._options, self._options.tiles, tensor_sizes(self._graph)
         if not (options.rematerialisation and tiles and tiles.recompute):
             return (Choice((), self.macs, 0),)
@@ -123,7 +123,7 @@ class Plans:
         return tuple(choice for choice in found if choice.macs <= tiles.max_overhead * self.macs)
 
     def _planners_with(self, choice: Choice) -> Sequence[Planner]:
-        """Return the planners with recompute for a set of rematerialisations."""
+        """Return the planners whose plans may recompute values, for a set of operators that run twice."""
         tiles = self._options.tiles
         if not (tiles and tiles.recompute):
             return ()
@@ -138,7 +138,7 @@ class Plans:
         """Return the plan of least head with at most `macs` multiply-accumulates, or with `least_macs` if that is more.
 
         Large sets of rematerialisations are tried first, since they promise the most gain. After two sets without a
-        gain, only the empty set is tried.
+        gain, only plans without rematerialisation are tried.
         """
         found: list[Plan] = []
         vain = 0
@@ -155,7 +155,7 @@ class Plans:
         return self._better(macs, best) if self._better else best
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan:
-        """Return the plan with other tiled groups, which cost as little as this head allows."""
+        """Return the plan with those other tiled groups that cost least within this head."""
         with_passes = (p for choice in self.choices if choice.passes == plan.passes for p in self._with(choice))
         found = (planner.roomier(plan, head, price) for planner in (*self._once, *with_passes))
         return next((other for other in found if other is not None), plan)
@@ -174,7 +174,7 @@ class Plans:
 
     @cached_property
     def budgets(self) -> list[int]:
-        """Multiply-accumulates at which the least head is expected to change, in ascending order."""
+        """Budgets of multiply-accumulates at which the least head is expected to change, in ascending order."""
         points, vain = _points(self._once), 0
         for choice in self.choices:
             least = min(nbytes for _, nbytes in points)
@@ -187,7 +187,7 @@ class Plans:
         return _rising(points)
 
     def budgets_with(self, choice: Choice) -> list[int]:
-        """Return the budgets at which the least head is expected to change with a set of rematerialisations."""
+        """Return the budgets at which the least head is expected to change if a set of operators runs twice."""
         if self._better:
             return self.budgets
         return _rising(_points(self._with(choice)))

@@ -17,7 +17,7 @@ from tflm_memopt.targets.boards import Board, boards, fit
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
-    """Return the least arena that keeps `limits.time`. Raises DoesNotFit if no plan keeps it within the RAM limit."""
+    """Return the plan with the least arena in the time limit. Raises DoesNotFit if no plan keeps all limits."""
     if (limit := limits.time) is None:
         raise TypeError("no limit of time")
     found = within_macs(conversion, limits, table, by_time(limit.clock), planning)

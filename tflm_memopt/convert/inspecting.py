@@ -30,7 +30,7 @@ def inspect(
     """Return the operators and tensors of a model, which operators can run row by row, and the RAM and flash that it
     needs under TFLM today.
 
-    kernels: kernel library whose scratch counts. CMSIS-NN's scratch depends on the core `target`.
+    kernels: kernel library whose scratch buffers count as RAM. CMSIS-NN's scratch depends on the core `target`.
     """
     data, name, _ = loaded(model, name)
     source = read(data)

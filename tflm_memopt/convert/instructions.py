@@ -1,8 +1,8 @@
 """Chooses plans by estimated instructions or time: the frontier, and the least RAM within a limit of instructions.
 
 The search for plans counts multiply-accumulates. A plan that computes more pixels at once takes fewer instructions and
-more bytes than a plan with equally many multiply-accumulates. Plans with several tile widths are therefore made and
-compared by their estimated instructions.
+more bytes than a plan with equally many multiply-accumulates. The search makes plans with several tile widths, and
+compares the plans by their estimated instructions.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ MOST_SLOW = 8
 CLIFF = 1.2
 """If a plan's price exceeds that of the next faster plan by this factor, plans between both are tried."""
 TILED_COST = 1.5
-"""Value of Settings.tiled_cost if time counts. Four pixels take 1.4 times as long in a tile as in a whole row."""
+"""Value of Settings.tiled_cost for fast plans. Four pixels take 1.4 times as long in a tile as in a whole row."""
 STEP = 1 / 32
-"""Step between the heads of plans that compute more and more pixels at once, as a fraction of the first head."""
+"""From plan to plan with more pixels at once, the head may grow by this fraction of the first head."""
 LESS = 0.9
 """Fast memory of each plan with slow tensors, as a fraction of the previous plan's."""
 Planning = Callable[[int, int], None]
@@ -56,7 +56,7 @@ class Costed:
 
 
 Price = Callable[[Costed], float]
-"""Function that returns the cost of a plan besides its bytes."""
+"""Function that returns the cost of a plan, such as its instructions or its time."""
 
 
 def costed(converted: Converted, table: Table) -> Costed:
@@ -69,7 +69,7 @@ def costed(converted: Converted, table: Table) -> Costed:
 def forms(conversion: Conversion) -> tuple[Conversion, ...]:
     """Return a conversion for each tile width to try: single pixels, the width of a packed kernel, and whole rows.
 
-    Whole rows are also tried with wide tiles, without tiled groups, and with two rows at once.
+    Further conversions have whole rows with wide tiles, without tiled groups, or with two rows at once.
     """
     tiles, target = conversion.options.tiles, conversion.options.target
     if tiles is None:
@@ -114,7 +114,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
     """
 
     def neighbours() -> list[tuple[Costed, Costed]]:
-        """Return the pairs of neighbouring undominated plans. The second plan of a pair is slower and smaller."""
+        """Return pairs of neighbouring undominated plans. The second plan of a pair is slower, but takes less RAM."""
         return list(itertools.pairwise(undominated(found, lambda c: (price(c), c.total))))
 
     each, more = forms(conversion), narrow(conversion)
@@ -143,7 +143,7 @@ def _roomier(each: Sequence[Conversion], start: Costed, room: int, table: Table,
 def _of_forms(
     each: Sequence[Conversion], known: Sequence[Costed], table: Table, price: Price, planning: Planning
 ) -> list[Costed]:
-    """Return the known plans and the plans of each conversion for its budgets of multiply-accumulates.
+    """Return the known plans, and one plan for each conversion and each of its budgets of multiply-accumulates.
 
     The budgets of a conversion are tried until a plan with recompute is slower and larger than another plan, since more
     recompute takes even longer. If no plans are known, all budgets of the first conversion are tried.
@@ -169,7 +169,7 @@ def _of_forms(
 
 
 def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | None, planning: Planning) -> list[Costed]:
-    """Return the plans of least arena for every price, lowest price first, with any number of layers keeping rows."""
+    """Return the plans with the least arena for their price, lowest price first. Any number of layers may keep rows."""
     how = price(cost, clock)
     found = []
     if cost != "macs" and not (cost == "time" and clock and clock.esp):
@@ -270,13 +270,13 @@ def _most_cycles(plan: Converted, clock: Clock | None) -> float:
 
 
 def _forms_for(conversion: Conversion, slow: SlowMemory) -> tuple[Conversion, ...]:
-    """Return a conversion for each tile width to try with slow memory. If times are unknown, one width is tried."""
+    """Return a conversion for each tile width to try with slow memory. With unknown times, only one width is tried."""
     return forms(conversion) if slow.clock else (conversion,)
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
-    """Return the plan of least arena within a limit of instructions. With a RAM limit, return the plan with the fewest
-    instructions within both limits.
+    """Return the plan of least arena within a limit of instructions. If RAM is limited, too, return the plan with the
+    fewest instructions that keeps the limits of RAM and instructions.
 
     Raises DoesNotFit if no plan keeps the limits.
     """

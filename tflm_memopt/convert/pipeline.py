@@ -57,7 +57,7 @@ class ConversionOptions(planner.Options):
 
 
 def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph | None:
-    """Return the graph to plan, or None if there is none. Raises UsageError if the input cannot be where wanted."""
+    """Return the graph to plan, or None if there is none. Raises UsageError for an impossible place of the input."""
     annotated, window = slide(annotated, options.input)
     graph = find_regions(annotated, fold=options.fold)
     if graph is None:
@@ -70,7 +70,7 @@ def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph
 
 
 def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None, mode: InputMode = IN_ARENA) -> AnnotatedGraph:
-    """Return the annotated graph for a kind of operators. whole: reason why all operators stay builtin, or None."""
+    """Return the graph with notes on each operator for `ops`. whole: reason why all operators stay builtin, or None."""
     return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole, sliding=mode.where == SLIDING)
 
 
@@ -103,7 +103,7 @@ def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Libr
 
 
 def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
-    """Return the graph with the best proved packing of each operator. Readers of inputs outside the arena get none."""
+    """Return the graph with the best possible packed kernels. Readers of an input outside the arena get none."""
     wanted = family(target)
     source = graph.source.tensor if graph.source else None
 
@@ -123,9 +123,9 @@ def for_two_cores(graph: RowGraph) -> RowGraph:
 
 
 def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, SlidingWindow | None]:
-    """Return the graph for a sliding input, and its window, which is None if no operator slides.
+    """Return the graph for a sliding input, and the sliding window, or None if no operator uses the window.
 
-    Raises UsageError if the model cannot have a sliding input. For any other input, the graph stays unchanged.
+    Raises UsageError if the model cannot have a sliding input. The graph stays unchanged if the input does not slide.
     """
     if mode.where != SLIDING:
         return annotated, None
@@ -133,7 +133,7 @@ def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, S
 
 
 def place_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with its input streamed, external or in the arena. Raises UsageError if that is impossible."""
+    """Return the graph with its input streamed, external or in the arena. Raises UsageError for an impossible place."""
     graph = with_input(graph, mode)
     verify(graph, "placing the input")
     return graph

@@ -110,7 +110,7 @@ def _known(limits: Limits, arena: Arena) -> None:
 def _plan(
     asked: Request, conversion: Conversion, limits: Limits, original: int, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
-    """Return the plan that the user gets and, if it is slower than the original, a faster plan. original: its arena."""
+    """Return the user's plan and, if it is slower than the original, a faster plan. original: the original's arena."""
     if asked.saved is not None:
         plan = conversion.saved(asked.saved)
         if not limits.fit(plan.arena, plan.firmware):
@@ -179,8 +179,8 @@ def _on_board(
     """Return the plan without recompute that has the smallest product of arena and time, and a faster plan or None.
 
     The chosen plan must not be slower than the original, and must save at least half as much RAM as the plan `least`.
-    The plan `least` and the plan of whole rows are tried before all plans of explore(). If all plans are slower than
-    the original, the chosen plan may take at most SLOWER times the least arena of a generic program.
+    The search first tries the plan `least` and the plan of whole rows, and then all plans of explore(). If all plans
+    are slower than the original, the chosen plan may take at most SLOWER times the least arena of a generic program.
     """
 
     def timed(plan: Costed) -> _Timed:
@@ -257,14 +257,14 @@ def _in_time(costed: by_instructions.Costed, limits: Limits) -> bool:
 def _within(conversion: Conversion, asked: Request) -> Conversion:
     """Return the conversion with suitable limits of tiled groups.
 
-    Packed kernels are slow on single pixels. A packed model without recompute gets whole rows and all channels if that
-    takes at most ROOM bytes more. For ESP-NN, single pixels are also allowed, and the arena may take SHARE times the
-    bytes.
+    Packed kernels are slow on single pixels. Without recompute, a packed model gets whole rows and all channels if the
+    arena grows by at most ROOM bytes. For ESP-NN, single pixels are also allowed, and the arena may grow by the factor
+    SHARE.
     """
     limits = asked.limits
     if limits.timed and limits.overhead is None:
         return conversion.within(asked.tiles())
-    if limits.overhead is not None:  # F refers to the original, but the search to the model without dead channels
+    if limits.overhead is not None:  # F is relative to the original model, not to the model without dead channels
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))
     conversion = conversion.within(asked.tiles(1.0 if limits.ram is None or limits.spills else None))
     if conversion.is_packed and asked.saved is None:

@@ -63,7 +63,7 @@ class Request:
     if_worthwhile: bool = False
     """Whether a model is left unchanged if its rewrite adds more flash than it saves RAM."""
     weights: Weights = "auto"
-    """Memory from which weights are read."""
+    """Memory from which kernels read weights."""
 
     def tiles(self, overhead: float | None = None) -> Settings | None:
         """Return the limits of tiled groups for a recompute factor."""
@@ -155,7 +155,7 @@ def _limits(
         )
     sizes = [size for size in (said["ram_limit"], pools.get("fast")) if size is not None]
     if board and pools:
-        board = replace(board, external_ram=pools["slow"])  # such as memory that the user has soldered on
+        board = replace(board, external_ram=pools["slow"])  # the user may have added memory to the board
     limits = Limits(
         said["max_macs"],
         min(sizes, default=None),
@@ -171,7 +171,7 @@ def _limits(
 
 
 def _slow(limits: Limits, nbytes: int, ops: Ops, clock: Clock | None, *, exploring: bool) -> SlowMemory:
-    """Return the slow memory of --memory. Raises UsageError for options that cannot be combined with it."""
+    """Return the slow memory of --memory. Raises UsageError for options that exclude --memory."""
     if limits.ram is None and not exploring:
         hint = f"--memory fast=SIZE,slow={nbytes}, or --board"
         raise UsageError("the size of fast memory is unknown", hint=hint)
@@ -190,14 +190,14 @@ def _slow_memory(nbytes: int, clock: Clock | None, *, asked: bool) -> SlowMemory
 
 
 def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:
-    """Return time for a core with modelled cycles, instructions for any other known core, and else macs."""
+    """Return "time" if the core's cycles are modelled, else "instructions" if the core is known, else "macs"."""
     if clock and clock.prices(table.core):
         return "time"
     return "instructions" if core_known else "macs"
 
 
 def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
-    """Return the operators that tiling may add to builtin ones. Raises UsageError if tiling cannot add a kind."""
+    """Return the types of operators that tiling may add to builtin operators. Raises UsageError for any other type."""
     wanted = tuple(dict.fromkeys(kind.upper() for kind in kinds))
     for kind in wanted:
         if kind not in MOVES:

@@ -21,7 +21,7 @@ from tflm_memopt.results import Optimized, PackedEstimate
 from tflm_memopt.targets.boards import Board
 
 PACKED_CORE = "cortex-m4"
-"""A core with packed kernels. Reports of generic programs state how fast the same plan would be on this core."""
+"""A core with packed kernels. Reports on generic programs state the speed of the plan on this core."""
 
 
 def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -> Clock | None:
@@ -47,7 +47,7 @@ def limit(milliseconds: float | None, clock: Clock | None) -> TimeLimit | None:
 
 
 def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
-    """Return the limits without the time that builtin operators take. Raises UsageError if it is unknown."""
+    """Return the limits without the time that builtin operators take. Raises UsageError for an unknown time."""
     if limits.time is None:
         return limits
     builtins, graph = _builtin_ops(conversion), conversion.rows.model if conversion.rows else conversion.source.graph
@@ -142,7 +142,7 @@ def _time(
 
 
 def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
-    """Estimate the instructions of a generic plan with packed kernels, or return None if there are none or unknown."""
+    """Estimate the instructions of a generic plan if it ran in packed kernels, or return None without an estimate."""
     planned = chosen.planned
     there = pipeline.pack_for(planned.graph, PACKED_CORE)
     if not any(op.packing for op in there.ops.values()):

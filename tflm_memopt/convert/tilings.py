@@ -1,8 +1,9 @@
 """Chooses the chains of builtin operators that run in parts for the least arena.
 
-The search is greedy. As long as the arena shrinks, it takes one more chain. The search ranks all chains through the
-operator with the most live bytes, in any number of stripes or channel groups, by the bytes of live tensors. The best
-chains are planned, and the chain with the least arena is taken. The arena includes the tail bytes of new operators.
+The search is greedy. The search takes one more chain as long as the arena shrinks. The search considers all chains that
+contain the operator with the most live bytes. It splits each chain into several numbers of stripes or channel groups,
+and ranks each split by the bytes of live tensors. The best chains are planned, and the chain with the least arena is
+taken. The arena includes the tail bytes of new operators.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ JOIN = "CONCATENATION"
 LONGEST = 12
 """Maximum number of operators of a tiled chain."""
 PLANNED = 8
-"""Number of best-ranked chains that are planned."""
+"""Number of chains with the best ranks, for which plans are made."""
 COUNTS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 25)
 """Numbers of stripes, and of channel groups, to try."""
 GRIDS = (2, 3, 4, 5)
@@ -46,7 +47,7 @@ class Tilings:
         self.whole, self.library, self.abi, self.options = whole, library, abi, options
         little = replace(options, seconds=0.0, reorder=False)
         self._planned = cache(lambda tilings: self._plan(tilings, little))
-        """Function that returns a plan for a set of tilings, made with little effort."""
+        """Function that makes a plan for a set of tilings with little effort."""
         self._weight: Callable[[tuple[Tiling, ...]], _Weight] = cache(self._weigh)
 
     def least(self, macs: int, start: Plan) -> Plan:
@@ -76,7 +77,7 @@ class Tilings:
         return replace(plan(self._parts(tilings), options), tilings=tilings)
 
     def _ranked(self, macs: int, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> list[tuple[Tiling, ...]]:
-        """Return sets of tilings with one more chain than `before`, the best-ranked sets first."""
+        """Add one more chain to the tilings `before` in every possible way, and return the sets, best ranks first."""
         known = {op.type for op in self.whole.graph.ops}.union(self.options.allow_ops)
         found: list[tuple[int, int, tuple[Tiling, ...]]] = []
         for tiling in self._candidates(before, kinds) if JOIN in known else ():
@@ -92,7 +93,7 @@ class Tilings:
         return _Weight(max(live_bytes(graph)), after, graph.macs, frozenset(op.type for op in graph.model.ops))
 
     def _candidates(self, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> Iterator[Tiling]:
-        """Yield the tilings of chains that contain an operator with the most live bytes and none of `before`."""
+        """Yield tilings of chains with an operator that has the most live bytes, but without operators of `before`."""
         graph = self._parts(before)
         live = live_bytes(graph)
         needy = {node.op for node, nbytes in zip(graph.builtins, live, strict=True) if nbytes >= 0.95 * max(live)}

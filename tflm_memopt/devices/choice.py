@@ -99,8 +99,8 @@ def shared_layers(
 ) -> OptimizedDevices:
     """Return the network with layers that all devices share, by rows before the operator `switch` and then by channels.
 
-    switch: position of an operator, by default the best one by estimate. front: ROWS, or OVERLAP for rows without
-    exchange. Layers use partial sums if they then send fewer bytes, unless these are switched off.
+    switch: position of the first operator that is split by channels, by default the estimated best. front: ROWS, or
+    OVERLAP to exchange no rows. Layers use partial sums if this saves sent bytes and fan-in is not switched off.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)

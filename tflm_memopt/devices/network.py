@@ -104,7 +104,7 @@ class Network:
     name: str
     asked: Request
     optimize: Callable[[bytes, str, bool], tuple[results.Optimized, Planned | None]]
-    """Function that converts the model of a device with this name. The last argument states whether the limit of
+    """Function that converts the model of a device with this name. The Boolean argument states whether the limit of
     instructions applies. The plan that the function returns is None if the model is not rewritten.
     """
     line: LinkSpeed | None = None
@@ -162,8 +162,8 @@ class Network:
     ) -> results.OptimizedDevices:
         """Return the models of the devices, which were checked together.
 
-        shardings, at: split and device of each operator, by Op.index. portions: channels of each device, as multiples
-        of an even part. Raises the errors of optimize(), and UsageError if the network cannot be split.
+        shardings, at: split of each operator and its device, by Op.index. portions: as in share(). Raises the errors
+        of optimize(), and UsageError if the network cannot be split.
         """
         started = time.monotonic()
         shared = self.shared(shardings, devices, portions, at)
@@ -307,7 +307,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Return the split of each operator: `front` up to position `switch`, channels up to `end`, then whole."""
+    """Return the split of each operator: `front` before position `switch`, channels before `end`, then whole."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE
@@ -342,7 +342,7 @@ def _demand_whole(one: results.Optimized, planned: Planned | None) -> Planned:
 
 
 def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
-    """Return the cost before each exchanged row and after the last one. cost: cost of an operator, by its key."""
+    """Return the cost of operators before each exchanged row and after the last. cost: cost of operators by key."""
     found = [0.0]
     for group in planned.groups.values():
         executed = group.trace.executed.tolist()

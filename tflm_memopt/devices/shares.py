@@ -1,8 +1,8 @@
 """Splits a graph over devices. Each device computes parts of operators' outputs.
 
 DeviceSharding lists the ways to split an operator. If a device reads elements that another device has computed, the
-other device sends these elements when they are first read. Rows around stripes, channels, inputs and outputs are all
-sent in this way. All devices follow one global order of operators, so that no two devices can wait for each other.
+other device sends these elements when they are first read. One mechanism sends rows around stripes, channels, inputs
+and outputs. All devices follow one global order of operators, so that no two devices can wait for each other.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class DeviceSharding(enum.Enum):
     """The split of an operator over devices."""
 
     WHOLE = "whole"
-    """One device runs the whole operator. By default, this is the first device."""
+    """One device, by default the first device, runs the whole operator."""
     ROWS = "rows"
     """Each device computes some rows of the output, and gets missing input rows from its neighbours (FFMT)."""
     OVERLAP = "overlap"
@@ -125,8 +125,8 @@ def share(
 ) -> DeviceGraphs:
     """Return the graphs of the devices. Raises UsageError for an operator that cannot be split in the given way.
 
-    shardings: split of each operator by Op.index. identity: Message.identity. portions: channels of each device, as
-    multiples of an even part. at: device of each WHOLE operator that does not run on the first device, by Op.index.
+    shardings: split of each operator by Op.index. identity: Message.identity. portions: number of channels of each
+    device, divided by the mean number. at: device of each unsplit operator outside the first device, by Op.index.
     """
     return _Sharer(graph, shardings, devices, identity, portions, at).shared()
 
@@ -207,11 +207,11 @@ class _Sharer(Tiles):
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
     """Tensors that were assembled from pieces, by original tensor, axis, first element, end and device."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors that consist of the first rows of another tensor, by that tensor and the number of rows."""
+    """Tensors that hold only the first rows of another tensor, by the other tensor and the number of rows."""
     crossed: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """The received tensor, by sent tensor and receiving device."""
+    """Tensors on receiving devices, by the sent tensor and the device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
-    """Messages by link tensor. SEND writes a link tensor, and RECEIVE reads it."""
+    """Sent tensors by the tensor that the operator SEND writes and the operator RECEIVE reads."""
 
     def shared(self) -> DeviceGraphs:
         for t in self.graph.inputs:

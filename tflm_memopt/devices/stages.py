@@ -28,9 +28,9 @@ CUTS = 8
 TRIED = 10
 """Maximum number of arrangements of stages that are converted."""
 KEPT = 6
-"""Number of arrangements that are kept for each end of a stage."""
+"""Number of solutions that the search keeps for each cut at which a stage may end."""
 FAIR_PART = 1.5
-"""A device with at most this multiple of an even part of the weights counts as having an even part."""
+"""The weights count as evenly divided if no device has more than this multiple of the mean weights of a device."""
 
 
 class SplitCost(NamedTuple):
@@ -39,7 +39,8 @@ class SplitCost(NamedTuple):
     exceeds_alone: int
     """0 if no device needs a larger arena than a device alone, 1 if the arena grows by at most LINK_STATE, else 2."""
     weights: float
-    """Flash of the largest device, relative to an even part of a single device's flash, and at least FAIR_PART."""
+    """Largest flash of a device times the device count, divided by the flash of one device alone, at least FAIR_PART.
+    """
     ram: int
     """Arena of the largest device."""
     sent: float
@@ -69,11 +70,11 @@ class PlannedCut(NamedTuple):
 
 
 class Partial(NamedTuple):
-    """An arrangement of the stages of the first few devices."""
+    """The beginning of a solution: stages for the first few devices."""
 
     cost: SplitCost
     ends: tuple[int, ...]
-    """End of each stage, as an index into the cuts."""
+    """Index of the cut at which each stage ends."""
 
 
 def cost_of(report: DevicesReport, alone: int) -> SplitCost:
@@ -112,8 +113,9 @@ def arranged(
 ) -> Iterator[OptimizedDevices]:
     """Yield converted arrangements of stages, until no other arrangement is estimated to cost less than the best one.
 
-    The arenas of plans replace the estimates. As long as no split needs less RAM than a single device, every second try
-    takes the stages with the smallest arena, and splits no layer by channels. best: least cost of any other split.
+    The arena of a planned stage replaces the estimated arena. As long as no split needs less RAM than a single device,
+    every second try takes the stages with the smallest arena, and splits no layer by channels. best: least cost of any
+    other split.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)
@@ -161,7 +163,7 @@ class _Arranging:
     shared: float
     """Weights per device in layers that are split by channels, divided by the mean weights of a device."""
     known: dict[tuple[int, int], int] = field(default_factory=dict)
-    """Planned arenas of stages other than the first, by the stage's first and last cut."""
+    """Arenas of planned stages, by the cuts before and after the stage. The first stage has no entry."""
 
     def with_first(self, first: int) -> Iterator[Partial]:
         """Yield the best stages if the first one ends at cut `first`. Device 0 also runs the last operators."""
@@ -181,7 +183,7 @@ class _Arranging:
                 yield self._longer(one, end, count - 1, weights)._replace(ends=one.ends)
 
     def _longer(self, one: Partial, first: int, end: int, weights: float) -> Partial:
-        """Return an arrangement with one more stage. weights: weights of its device, as a multiple of an even part."""
+        """Return the stages with one more stage. weights: weights of its device, divided by the mean of all devices."""
         before, behind = self.cuts[first], self.cuts[end]
         estimate = 0 if first == end else min(behind.before, before.behind)
         ram = self.known.get((first, end), estimate)
@@ -215,7 +217,7 @@ def _positions(graph: Graph, most: int) -> list[int]:
 
 
 def _sent_at(graph: Graph) -> list[float]:
-    """Return the bytes that are sent if another device runs all operators from a position on, for each position."""
+    """For each position, return the bytes that are sent if another device runs all operators from that position on."""
     made = dict.fromkeys(graph.inputs, 0)
     made |= {t: position + 1 for position, op in enumerate(graph.ops) for t in op.outputs}
     last = {t: position for position, op in enumerate(graph.ops) for t in op.inputs if t in made}

@@ -1,5 +1,5 @@
-"""This module names the values of a program's fields. C has the same names as TMO_* in
-custom_ops/include/tmo/program.h.
+"""This module names the values of a program's fields. The C header custom_ops/include/tmo/program.h has these names
+with the prefix TMO_.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import enum
 
 
 class InputPlace(enum.IntEnum):
-    """These codes say where input 0 of a program is. If it is streamed or external, tensors with base 1 read it."""
+    """These codes say where input 0 of a program is. Tensors with base 1 read a streamed or external input 0."""
 
     ARENA = 0
     """Input 0 is whole in its buffer, like the other inputs."""
@@ -17,8 +17,8 @@ class InputPlace(enum.IntEnum):
     EXTERNAL = 2
     """Input 0 is external: io[0] is a tmo_source that points to the pixels."""
     LINK = 3
-    """The program exchanges rows with other devices through a tmo_crosser. Input 0 is whole in its buffer, if it has
-    one.
+    """The program exchanges rows with other devices through a tmo_crosser. If input 0 has a buffer, the buffer holds
+    the whole input.
     """
 
 
@@ -32,7 +32,9 @@ class RowLayout(enum.IntEnum):
     ROWS_REVERSED = 1
     """Row y is stored as row height - 1 - y."""
     PIXELS_REVERSED = 2
-    """Row y is stored as row height - 1 - y, and pixel x as pixel width - 1 - x. Only tiled groups use this layout."""
+    """Row y is stored as row height - 1 - y, and pixel x as pixel width - 1 - x. Only tiled groups store pixels in
+    reverse order.
+    """
     STATE = 16
     """With the layout TMO_LAYOUT_STATE + i, rows are stored in rolling buffer i of the state."""
 
@@ -154,8 +156,8 @@ class LoopCode(enum.IntEnum):
     stripes follow as two uint16_t.
     """
     REPEAT = 0xFE
-    """This loop code repeats all codes up to the matching END. The number of repetitions, at least 1, follows as a
-    uint16_t.
+    """This loop code repeats all codes up to the matching END. A uint16_t follows with the number of repetitions, which
+    is at least 1.
     """
     END = 0xFF
     """This loop code ends a loop, or the group."""
@@ -205,7 +207,7 @@ class Part(enum.IntEnum):
     """This part of the library computes single pixels faster than the general code."""
     CONV_SUMS = 11
     """On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor
-    gathered. Other cores always have this code.
+    gathered. On all other cores, the library always contains this code.
     """
     CONV_STEPS = 12
     """On the DSP extension, this part of the library runs CONV with windows of scattered bytes that are neither read in

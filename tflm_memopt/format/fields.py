@@ -99,7 +99,7 @@ class Also:
 
 @dataclass(frozen=True, slots=True)
 class Cases(Also):
-    """These are all names of the field in C, each with its meaning."""
+    """The field has only these names in C, each with a meaning of its own."""
 
 
 U8: TypeAlias = Annotated[int, Number("u1")]

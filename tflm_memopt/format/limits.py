@@ -1,4 +1,6 @@
-"""This module has the limits of programs. C has the same limits as TMO_* in custom_ops/include/tmo/program.h."""
+"""This module has the limits of programs. The C header custom_ops/include/tmo/program.h has these limits with the
+prefix TMO_.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ MAX_ADD_SHIFT = 22
 MAX_SHIFT = 30
 """An int32 sum is shifted left by at most this many bits."""
 MAX_S16_SHIFT = 7
-"""An int64 sum is shifted left by at most this many bits. Rescaling it drops the lowest 15 - shift bits."""
+"""An int64 sum is shifted left by at most this many bits. Rescaling drops the lowest 15 - shift bits of an int64 sum.
+"""
 MAX_SUM_BYTES = 4
 """A sum of SUMS or ADD_SUMS has at most this many bytes."""
 INDEX_BYTES = 4
@@ -48,8 +51,8 @@ PACKED_PIXELS = 4
 FIVE_PIXELS = 5
 """A convolution with TMO_PACKING_DSP_CONV may compute this many last output pixels of a row at once."""
 FIVE_VALUES = 96
-"""TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. Caches
-then hold the weights of a pair of channels.
+"""TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. With so
+few values, caches hold the weights of a pair of channels.
 """
 PACKED_TILE = 2304
 """The pixels that a packed convolution computes at once have at most this many int16 inputs together."""

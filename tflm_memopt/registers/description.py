@@ -44,7 +44,7 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class BitPlace:
-    """Place of a member, or of an array's first element: byte of its register in the group, and lowest bit."""
+    """Place of a field or of an array's first element: byte offset of the register, and number of the lowest bit."""
 
     byte: int
     bit: int = 0
@@ -177,7 +177,7 @@ class Description:
 
 _COMMANDS = AccessType.ONE_CLEARS, AccessType.ZERO_CLEARS, AccessType.WRITE_ONLY
 _MAY_OVERLAP = {AccessType.READ_ONLY, AccessType.WRITE_ONLY}
-"""Accesses of two fields that may share bits, because reads and writes at one address may reach different things."""
+"""Two fields with these accesses may share bits: a read and a write of one address may reach different registers."""
 
 
 def check(description: Description) -> None:

@@ -19,7 +19,7 @@ from tflm_memopt.registers.parse import ParsedFile
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A driver in plain C with its accessors. `loads` and `stores` count those of each accessor call in the text."""
+    """A driver in plain C with its accessors. `loads` and `stores` are the loads and stores of all accessor calls."""
 
     driver: str
     header: str
@@ -47,7 +47,9 @@ class Generated:
     """For each function, the sets of accesses that were combined."""
 
     def save(self, folder: str | PathLike[str], sources: Collection[Path] = ()) -> list[Path]:
-        """Write all files into a folder, or none if one cannot be written or is in `sources`. Return their paths."""
+        """Write all files into a folder and return the paths. Write no file if one cannot be written or is in
+        `sources`.
+        """
         files = paths_below(Path(folder), {name: text.encode() for name, text in self.files.items()})
         for path in sources:
             keep(path, files)
@@ -71,7 +73,7 @@ def generate(
 ) -> Generated:  # fmt: skip
     """Return the files of a driver and its report. Raises RegisterError.
 
-    place: whether to choose the places of fields even if the description has them. folders: those of other headers.
+    place: whether to choose the places of fields even if the description has them. folders: folders of other headers.
     """
     is_svd = description_path.suffix.lower() in (".svd", ".xml")
     description = (svd if is_svd else header).read(description_path, description_text)

@@ -36,7 +36,7 @@ HOW: Mapping[str, str] = {
     "host-reference": "in this package's reference kernels: no official TFLM wheel exists for this platform",
 }
 LEFT = ("RAM left", "flash left")
-"""Columns of left_over()."""
+"""Headings of the columns for the RAM and flash that a board has left."""
 
 
 def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableType:

@@ -151,7 +151,7 @@ def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
 
 
 def packed(report: Report) -> str:
-    """Return a generic program's instructions on a core with packed kernels, and those with packed kernels, or ""."""
+    """Return how many instructions a generic program takes on a core, and how many in packed kernels, or ""."""
     if (there := report.packed) is None or (report.time and report.time.mhz):
         return ""
     today = f", TFLM {millions(there.original)}" if there.original else ""

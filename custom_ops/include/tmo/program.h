@@ -23,7 +23,7 @@
 #define TMO_MAX_SOFTMAX_CHANNELS 4095 /* SOFTMAX has at most this many channels, so that the sum of the exponentials is below 2^31. */
 #define TMO_MAX_ADD_SHIFT 22 /* ADD shifts its operands left by at most this many bits, so that shifted values of 9 bits fit int32. */
 #define TMO_MAX_SHIFT 30 /* An int32 sum is shifted left by at most this many bits. */
-#define TMO_MAX_S16_SHIFT 7 /* An int64 sum is shifted left by at most this many bits. Rescaling it drops the lowest 15 - shift bits. */
+#define TMO_MAX_S16_SHIFT 7 /* An int64 sum is shifted left by at most this many bits. Rescaling drops the lowest 15 - shift bits of an int64 sum. */
 #define TMO_MAX_SUM_BYTES 4 /* A sum of SUMS or ADD_SUMS has at most this many bytes. */
 #define TMO_INDEX_BYTES 4 /* An int32 index has this many bytes. An int32 index is stored as a pixel with this many one-byte channels. */
 #define TMO_TABLE_BYTES 256 /* The table of LOOKUP has this many bytes: one for each int8 value. */
@@ -34,8 +34,8 @@
 #define TMO_LOOP_DEPTH 4 /* Loops are nested at most this deep. */
 #define TMO_PACKED_PIXELS 4 /* A packed convolution computes at most this many output pixels at once. */
 #define TMO_FIVE_PIXELS 5 /* A convolution with TMO_PACKING_DSP_CONV may compute this many last output pixels of a row at once. */
-/* TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. Caches then hold the weights of a pair
- * of channels. */
+/* TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. With so few values, caches hold the
+ * weights of a pair of channels. */
 #define TMO_FIVE_VALUES 96
 #define TMO_PACKED_TILE 2304 /* The pixels that a packed convolution computes at once have at most this many int16 inputs together. */
 #define TMO_MVE_PIXELS 2 /* A packed convolution for Helium computes at most this many output pixels at once. */
@@ -82,16 +82,18 @@ enum {
 enum {
   TMO_LAYOUT_HWC = 0, /* Row y is stored as row y. */
   TMO_LAYOUT_ROWS_REVERSED = 1, /* Row y is stored as row height - 1 - y. */
-  TMO_LAYOUT_PIXELS_REVERSED = 2, /* Row y is stored as row height - 1 - y, and pixel x as pixel width - 1 - x. Only tiled groups use this layout. */
+  /* Row y is stored as row height - 1 - y, and pixel x as pixel width - 1 - x. Only tiled groups store pixels in reverse order. */
+  TMO_LAYOUT_PIXELS_REVERSED = 2,
   TMO_LAYOUT_STATE = 16, /* With the layout TMO_LAYOUT_STATE + i, rows are stored in rolling buffer i of the state. */
 };
 
-/* These codes say where input 0 of a program is. If it is streamed or external, tensors with base 1 read it. */
+/* These codes say where input 0 of a program is. Tensors with base 1 read a streamed or external input 0. */
 enum {
   TMO_INPUT_ARENA = 0, /* Input 0 is whole in its buffer, like the other inputs. */
   TMO_INPUT_STREAM = 1, /* Input 0 is streamed a few rows at a time with tmo_push(). */
   TMO_INPUT_EXTERNAL = 2, /* Input 0 is external: io[0] is a tmo_source that points to the pixels. */
-  TMO_INPUT_LINK = 3, /* The program exchanges rows with other devices through a tmo_crosser. Input 0 is whole in its buffer, if it has one. */
+  /* The program exchanges rows with other devices through a tmo_crosser. If input 0 has a buffer, the buffer holds the whole input. */
+  TMO_INPUT_LINK = 3,
 };
 
 /* Each flag is a property of an operator. */
@@ -111,7 +113,8 @@ enum {
   TMO_LOOP_FAR = 0xfc, /* This loop code runs an operator, whose number follows as a uint16_t. */
   /* This loop code skips some stripes of an operator, and then runs it. The operator's number and the number of stripes follow as two uint16_t. */
   TMO_LOOP_SKIP = 0xfd,
-  TMO_LOOP_REPEAT = 0xfe, /* This loop code repeats all codes up to the matching END. The number of repetitions, at least 1, follows as a uint16_t. */
+  /* This loop code repeats all codes up to the matching END. A uint16_t follows with the number of repetitions, which is at least 1. */
+  TMO_LOOP_REPEAT = 0xfe,
   TMO_LOOP_END = 0xff, /* This loop code ends a loop, or the group. */
 };
 
@@ -209,8 +212,8 @@ enum {
   TMO_PART_LINK = 8, /* TMO_INPUT_LINK. */
   TMO_PART_NIBBLES = 9, /* TMO_FLAG_NIBBLES. */
   TMO_PART_PIXELS = 10, /* This part of the library computes single pixels faster than the general code. */
-  /* On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor gathered. Other cores always have this
-   * code. */
+  /* On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor gathered. On all other cores, the
+   * library always contains this code. */
   TMO_PART_CONV_SUMS = 11,
   /* On the DSP extension, this part of the library runs CONV with windows of scattered bytes that are neither read in place nor gathered. */
   TMO_PART_CONV_STEPS = 12,

@@ -18,7 +18,7 @@ typedef enum { CAMERA_OK = 0, CAMERA_TIMEOUT = -1, CAMERA_OVERRUN = -2 } camera_
 
 void camera_configure(const camera_config *config);
 
-/* Begins a frame. Its rows are stored alternately in two buffers of config->width bytes each. */
+/* Begins a frame, whose rows are stored alternately in two buffers of config->width bytes each. */
 void camera_start(uint32_t rows0, uint32_t rows1);
 
 /* Waits until a row is complete, and sets *row to 0 or 1, the number of the buffer that holds the row. */
