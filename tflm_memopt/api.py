@@ -161,8 +161,8 @@ def optimize_devices(
 
     name, progress, options: as for optimize(), for each device. memory: RAM and flash of each device for arena and
     model, such as "20kB,128kB", or RAM alone. With `memory` and a link, the result is the fastest split that fits. With
-    `memory` alone, it is the fitting split that sends the fewest bytes. Without `memory`, the largest device of the
-    result needs the least memory. board: the board of every device, with the clock and the core for the estimates.
+    `memory` alone, the result is the fitting split that sends the fewest bytes. Without `memory`, the result needs the
+    least memory on its largest device. board: the board of every device, with the clock and the core for the estimates.
 
     Raises the errors of optimize(), UsageError for a network or options that several devices do not support, and
     DoesNotFit if `memory` is too small or a device's model does not fit on the board.
@@ -286,8 +286,8 @@ def explore(
     model: as for optimize(). For an App, the function combines the points of all models into one frontier. cost:
     "macs", or estimated "instructions" or "time" on the core. For "instructions" and "time", several tile widths are
     tried. The default is "time" for a board whose cycles are modelled. For any other board, a target or a core, the
-    default is "instructions", and without them "macs". options: see ExploreOptions in options.py. With a board, each
-    point reports the board's free RAM and flash.
+    default is "instructions", and otherwise "macs". options: see ExploreOptions in options.py. With a board, each point
+    reports the board's free RAM and flash.
     """
     if cost is not None and cost not in COSTS:
         raise UsageError(f"unknown cost '{cost}'", hint=one_of(cost, COSTS))

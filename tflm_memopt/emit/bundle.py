@@ -163,7 +163,7 @@ def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
 
 
 def plans(result: Exploration, name: str) -> Files:
-    """Return the plans of a frontier by file name, numbered as in its table."""
+    """Return the plans of a frontier by file name, with the numbers of the frontier's table."""
     digits = len(str(max(0, len(result.points) - 1)))
     return {
         f"{file_stem(name)}.{number:0{digits}}.plan.json": to_json(point.plan.to_json()).encode()

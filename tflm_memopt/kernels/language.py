@@ -311,7 +311,7 @@ def within(one: For | When, change: Callable[[Sequence[Statement]], Sequence[Sta
 def changed(
     one: Statement, reg: Callable[[Reg], Reg] = lambda reg: reg, index: Callable[[Index], Index] = lambda index: index
 ) -> Statement:
-    """Return a statement with each register and each index changed, except those inside a loop or condition."""
+    """Return a statement with each register and index changed, but keep the contents of a loop or condition."""
 
     def operand(operand: Operand) -> Operand:
         return reg(operand) if isinstance(operand, Reg) else index(operand)

@@ -98,7 +98,7 @@ def nearest(x: NDArray[np.float32]) -> Ints:
 
 
 def floor_modulo(x: NDArray[np.float32], y: NDArray[np.float32]) -> Values:
-    """Return the remainder of x / y for a quotient rounded down, with the sign of y. A remainder of 0 has that of x."""
+    """Return the remainder of x / y for a quotient rounded down, with the sign of y. A zero has the sign of x."""
     rest = np.fmod(x, y)
     return select((rest != 0) & ((y < 0) != (rest < 0)), rest + y, rest)
 
@@ -158,7 +158,7 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "dot": lambda total, a, b: total + a * b,
     "dot_wide": lambda total, a, b: total + a * b,
 }
-"""Functions that compute the ops, before results are reduced to 32 bits. Ops in OWN also get the old value of `to`."""
+"""Functions that compute the ops, before results are reduced to 32 bits. An op in OWN also gets its old result."""
 OWN = ("dot", "dot_wide")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
 LONGEST_SHIFT = 31

@@ -41,9 +41,9 @@ def scheduled(kernel: KernelProgram, steps: Sequence[Rewrite]) -> KernelProgram:
 def vectorise(var: str, group: int = 0) -> Rewrite:
     """Run as many iterations of a loop at once as a core has lanes.
 
-    group: registers per vector, For.group. Vectorisation is legal if iterations are independent. Each iteration must
-    write only its own registers, store to its own elements, and free the elements that follow those of the previous
-    iteration. All addresses in the loop must be linear in its variable.
+    group: number of registers that hold one vector. Vectorisation is legal if iterations are independent. Each
+    iteration must write only its own registers, store to its own elements, and free the elements that follow those of
+    the previous iteration. All addresses in the loop must be linear in its variable.
     """
     said = f"vectorise {var}" + (f", m{group}" if group else "")
 
@@ -273,7 +273,7 @@ def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
     """Expand ops without an instruction into supported ops. into: a function that returns the statements for one op.
-    The names of all temporaries start with a prefix. Expansion is always legal. A test compares it with the op.
+    The names of all temporaries start with a prefix. Expansion is always legal. A test runs each expansion.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:

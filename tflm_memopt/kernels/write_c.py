@@ -122,7 +122,7 @@ def element_function(
 ) -> str:
     """Return the definition of a function by a macro of tmo/elements.h, which loops over adjacent elements.
 
-    kernel: one loop that computes an element of y from x, or from x and other. Any loop around it has one iteration.
+    kernel: one loop that computes an element of y from x, or from x and other. Outer loops have one iteration.
     """
     kernel, writer = for_target(kernel, table), Writer(table, depth=0)
     loop = [one for one in statements(kernel.body) if isinstance(one, For)][-1]
@@ -379,7 +379,7 @@ class Writer:
         return "".join(f", {name} += {step}" for name in self.moving.values())
 
     def _moves(self, tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
-        """Return the C expression of a moving pointer's start, and an element's offset from the pointer."""
+        """Return the C expression of the start of an element's pointer, and the element's offset from the pointer."""
         first = tensor.offset(at).put(self.moved_by, 0)
         further = Index(tuple(term for term in first.terms if not term[1] or self.inner & {*term[1]}))
         return f"{tensor.name}[{first - further}]", further

@@ -26,7 +26,7 @@ MAX_TABLES = 1_000_000
 
 STRING = "string"
 TABLE = "table"
-"""A table without checked fields, as of a union."""
+"""A table whose fields are not checked, such as a union's table."""
 
 Schema = Mapping[str, Mapping[int, str]]
 SCHEMA: Schema = {

@@ -23,9 +23,9 @@ STATE = "state"
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
 """Op.type of the two parts of an SVDF, its dense layer and its sums along time. Each part has all SVDF operands."""
 OPERANDS = "operands"
-"""Option of a VIEW: the constants with the new shape, which are needed if the operator stays builtin."""
+"""Option of a VIEW operator: the operands with the new shape, which a builtin operator would need."""
 VIEW_OF = "view_of"
-"""Option of a VIEW: the type of the model's operator."""
+"""Option of a VIEW operator: the operator's type in the model."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", KEEP: "state", FEATURES: "SVDF", TIME: "SVDF"}
 """Names of operator types that no model has, for messages and reports."""
 

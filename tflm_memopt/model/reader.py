@@ -23,7 +23,7 @@ CUSTOM = "CUSTOM"
 """Op.type of a custom operator; its options are `custom_code` (str) and `custom_options` (bytes)."""
 
 SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
-"""Bits of the types that have several values per byte in the file. Only constants of INT4 are unpacked, to int8."""
+"""Bits of the types that have several values per byte in the file. Only INT4 constants are unpacked to int8."""
 
 MAX_TENSOR_BYTES = 1 << 26
 """Maximum size of a tensor in bytes. A larger tensor is damaged or not meant for a microcontroller."""

@@ -89,7 +89,7 @@ class _AlignedBuffer:
 
 
 def edit(model: Model) -> Any:
-    """Return a deep copy of the model's tree, for the functions below."""
+    """Return a deep copy of the model's tree, which the functions of this module may change."""
     return copy.deepcopy(model.tree)
 
 

@@ -1,4 +1,4 @@
-"""Splits operators that have their own variables into computation, and states that persist between inferences.
+"""Splits operators with variables into operators that compute, and tensors that persist between inferences.
 
 Before the first inference and after a reset, TFLM sets an int8 variable to its zero point and variables of other types
 to 0 (ResetVariableTensors, micro/micro_interpreter_graph.cc). An SVDF becomes three operators: a dense layer, a KEEP of
@@ -17,7 +17,7 @@ from tflm_memopt.ops.opset import refusal
 
 
 def with_cells(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """Return the graph with the variables of these operators as states, except operators `left_alone`."""
+    """Return the graph with the operators' variables as tensors, except for the operators `left_alone`."""
     for op in [op for op in graph.ops if op.type in VARIABLES and op.index not in left_alone]:
         found = replace(graph, states=(*graph.states, *_states(graph, op)))
         if refusal(OperatorContext(found, op)) is None:

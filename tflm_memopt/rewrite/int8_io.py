@@ -20,12 +20,12 @@ CONVERTIBLE = ("FLOAT32", "UINT8")
 
 @dataclass(frozen=True, slots=True)
 class Int8Interface:
-    """A graph with int8 inputs and outputs, the list of changes, and a reason for each port that stays unchanged."""
+    """A graph with int8 inputs and outputs, the changes, and a reason for each input or output that stays."""
 
     graph: Graph
     changes: Changes
     replaced: Mapping[TensorId, TensorId]
-    """New tensor for each tensor of the old interface."""
+    """For each replaced input or output, the new tensor."""
     refusals: tuple[LeftAlone, ...]
 
 

@@ -44,7 +44,7 @@ class Parts:
         return self.cut_of(x, {axis: (first, end)})
 
     def cut_of(self, x: TensorId, ranges: Mapping[int, Range]) -> TensorId:
-        """Return the elements of a tensor in ranges along some axes, or the tensor itself for all elements."""
+        """Return the part of a tensor that is in the given ranges along axes, or the tensor itself for all elements."""
         whole = self.tensors[x]
         bounds = [ranges.get(axis, (0, size)) for axis, size in enumerate(whole.shape)]
         shape = tuple(end - first for first, end in bounds)

@@ -151,7 +151,7 @@ def _only_fills(graph: Graph) -> bool:
 def _with_tensors(
     graph: Graph, uses: Mapping[Variable, _Uses], states: Mapping[Variable, Op], setup: Collection[int]
 ) -> Graph:
-    """Return the graph with these variables as states. setup: indices of CALL_ONCE operators to remove."""
+    """Return the graph with the given variables as tensors. setup: indices of CALL_ONCE operators to remove."""
     tensors, same = dict(graph.tensors), dict[TensorId, TensorId]()
     kept: dict[int, Op] = {}
     names = handles(graph)

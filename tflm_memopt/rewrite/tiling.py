@@ -27,7 +27,7 @@ FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONN
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""For operators whose output channels read one input channel, the channels' axis in each constant operand."""
+"""For operators whose output channels each need one input channel, the channels' axis in each constant."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,7 @@ def _quantized(tensor: Tensor, array: Array) -> Array:
 
 
 def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
-    """Return the original model's inputs, with the rewritten model's format where it differs."""
+    """Return the original model's inputs, with the rewritten model's format for each changed input."""
     changed = {change.index for change in changes.inputs}
     return [after.tensors[t] if k in changed else before.tensors[before.inputs[k]] for k, t in enumerate(after.inputs)]
 

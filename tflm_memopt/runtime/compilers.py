@@ -12,7 +12,7 @@ COMPILERS = ("cc", "gcc", "clang")
 
 
 def compiler() -> tuple[str, ...]:
-    """Return the command $CC, or a compiler that is installed. Raises RuntimeUnavailable without one."""
+    """Return the command $CC, or a compiler that is installed. Raises RuntimeUnavailable without a compiler."""
     command = tuple(shlex.split(os.environ.get("CC", ""))) or next(((c,) for c in COMPILERS if shutil.which(c)), ())
     if not command or not shutil.which(command[0]):
         raise RuntimeUnavailable(

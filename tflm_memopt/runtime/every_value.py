@@ -37,8 +37,8 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
 def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
     """Return a function that makes a tensor from a run's number and a kind. With kind 0, an element has one of 256
-    values. With kind 1, it is at or next to a border between values. Each element has its own random start and a random
-    odd step, and so reaches all 256 values.
+    values. With kind 1, an element is at or next to a border between two values. Each element has its own random start
+    and a random odd step, and so reaches all 256 values.
     """
     random = np.random.default_rng([seed, number])
     low, high = limits(graph, tensor)

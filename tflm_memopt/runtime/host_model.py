@@ -37,7 +37,7 @@ Step = Callable[[Values], None]
 def run_model(
     graph: Graph, inputs: Sequence[Array], runs: int, resets: Sequence[int] = (), step: int = 0
 ) -> tuple[Array, ...]:
-    """Run inferences as process.run_model() does. step: elements of the new rows of a sliding window, or 0 without one.
+    """Run inferences as process.run_model() does. step: number of new elements per window, or 0.
 
     Raises RuntimeUnavailable, naming the operator, for a model that needs TFLM's own kernels.
     """

@@ -45,7 +45,7 @@ class CustomOperator:
 
 
 def region_of(graph: Graph, op: Op) -> CustomOperator:
-    """Return the parts of one of our operators. Raises ModelError if the operator lacks its program."""
+    """Return the program, inputs and state of our operator. Raises ModelError if the operator lacks its program."""
     constant = graph.tensors[op.inputs[-1]].data if op.inputs else None
     if constant is None:
         raise ModelError(

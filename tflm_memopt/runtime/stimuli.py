@@ -66,7 +66,7 @@ class Steps:
     count: int = 0
     reset_every: int = 0
     cores: int | None = None
-    """Number of threads that run the rewritten model. By default, a model made for two cores runs with 1 and with 2."""
+    """Number of threads that run the rewritten model. By default, a model for two cores runs twice: with 1 and 2."""
 
 
 NO_STEPS = Steps()
@@ -145,8 +145,8 @@ def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | N
 
 
 def _last_index(graph: Graph, tensor: Tensor) -> int:
-    """Return the largest index that is valid in all tables that this tensor, or integers computed from it, index. TFLM
-    does not check the indices of all operators.
+    """Return the largest valid index for all tables into which the tensor, or integers computed from the tensor, point.
+    TFLM does not check the indices of all operators.
     """
     found, waiting, seen = list[int](), [tensor.id], {tensor.id}
     for t in waiting:

@@ -151,7 +151,7 @@ class Form:
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
     types: tuple[str, ...]
-    """Types for which T may stand, or ("",) for a form without T."""
+    """Types for which T may stand, or ("",) if the row has no T."""
 
     @property
     def readable(self) -> str:
@@ -209,7 +209,7 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
     operator: tuple(forms)
     for operator, forms in groupby(map(_form, _ROWS.strip().splitlines()), attrgetter("operator"))
 }
-"""Forms by operator."""
+"""Rows of the table by the operator's name."""
 CUSTOM_OPERATORS = frozenset({
     "CIRCULAR_BUFFER", "SignalDelay", "SignalEnergy", "SignalFftAutoScale", "SignalFilterBank", "SignalFilterBankLog",
     "SignalFilterBankSpectralSubtraction", "SignalFilterBankSquareRoot", "SignalFramer", "SignalIrfft",

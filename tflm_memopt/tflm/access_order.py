@@ -29,7 +29,7 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""Function of a node and the number of an input that describes when the kernel accesses its tensors. The function
+"""Function that describes when a kernel accesses its tensors, from a node and the number of an input. The function
 returns the step of the last read of each input element, and the step of the first write of each output element.
 """
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"

@@ -14,7 +14,7 @@ from tflm_memopt.tflm.structs import Abi, size_of
 
 
 def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi: Abi) -> RowGraph:
-    """Return the graph with all operators builtin, and with the access orders of their kernels. macs:
+    """Return the graph with builtin operators only, and with the access orders of the kernels. macs:
     multiply-accumulates by Op.index.
     """
     ops = {op.index: op for op in graph.model.ops}

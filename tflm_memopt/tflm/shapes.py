@@ -32,7 +32,7 @@ def exactly(stated: Shape, computed: Shape) -> bool:
 
 
 def same_elements(stated: Shape, computed: Shape) -> bool:
-    """Compare shapes by their number of elements, for kernels that otherwise use only the input's shape."""
+    """Compare shapes by their number of elements, for kernels that do not use the output's shape otherwise."""
     return math.prod(stated) == math.prod(computed)
 
 

@@ -22,7 +22,7 @@ def add(b: Builder) -> None:
     (n,) = b.extents("n")
     zero_a, zero_b, zero_out, low, high = b.parameters("zero_a", "zero_b", "zero_out", "low", "high")
     scale_a, scale_b, scale_out = b.parameters("scale_a", "scale_b", "scale_out")
-    right_a, right_b, right_out = b.parameters("right_a", "right_b", "right_out")  # all three shifts are right shifts
+    right_a, right_b, right_out = b.parameters("right_a", "right_b", "right_out")
 
     def scaled(value: Reg, multiplier: Index, right: Index) -> Reg:
         product = b.compute("high_mul", Type.INT32, value, multiplier)

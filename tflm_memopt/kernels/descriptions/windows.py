@@ -17,7 +17,7 @@ Taps = AbstractContextManager[tuple[Index, Index, Index, Index]]
 
 @contextmanager
 def taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[Index, Index, Index, Index]]:
-    """Yield each tap (r, s) of output pixel `at` whose input row and column exist, with this row and column."""
+    """Yield each tap (r, s) of output pixel `at` that is inside the input, with the tap's input row and column."""
     kernel_h, kernel_w = b.extents("kernel_h", "kernel_w")
     stride_h, stride_w, pad_top, pad_left = b.parameters("stride_h", "stride_w", "pad_top", "pad_left")
     dilation_h, dilation_w = b.parameters("dilation_h", "dilation_w")

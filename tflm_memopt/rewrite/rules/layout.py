@@ -145,7 +145,7 @@ def _inverse(order: Order) -> Order:
 
 
 def _maps(graph: Graph, op: Op) -> list[TensorId]:
-    """Return the operands and outputs of four dimensions with several elements that are not constant."""
+    """Return the operands and outputs that have four dimensions and several elements, and are not constant."""
     tensors = {t: graph.tensors[t] for t in (*op.inputs, *op.outputs) if t != ABSENT}
     return [t for t, x in tensors.items() if x.elements > 1 and len(x.shape) == 4 and not x.constant]
 

@@ -121,7 +121,7 @@ def form_of(graph: Graph, op: Op, long: LongWindow) -> _Form | None:
 
 
 def _ignores_zeros(graph: Graph, op: Op) -> bool:
-    """Return whether samples with the value of the padding do not change the result."""
+    """Return whether added samples that have the padding's value leave the result as it is."""
     return op.type in CONVOLUTIONS and bool(np.isfinite(np.asarray(graph.tensors[op.inputs[1]].data)).all())
 
 
@@ -206,7 +206,7 @@ def _constants(
 
 
 def _filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[Any]:
-    """Return the filters for the outputs of a row, `stride` samples apart: [outputs * O, window, 1, C]."""
+    """Return one filter per output of a row, each shifted by `stride` samples: [outputs * O, window, 1, C]."""
     samples = np.asarray(filter_.data).reshape(filter_.shape[0], long.kernel, long.channels)
     made = np.zeros((form.outputs, len(samples), form.window * form.samples, long.channels), samples.dtype)
     for n, one in enumerate(made):
@@ -215,7 +215,7 @@ def _filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[Any]:
 
 
 def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[Any]:
-    """Return the filters for the outputs of a row of DEPTHWISE_CONV_2D: [1, window, samples, O * outputs]."""
+    """Return one filter per output of a row for DEPTHWISE_CONV_2D: [1, window, samples, O * outputs]."""
     samples = np.asarray(filter_.data).reshape(long.kernel, -1)
     made = np.zeros((form.window * form.samples, samples.shape[1], form.outputs), samples.dtype)
     for n in range(form.outputs):
@@ -224,7 +224,7 @@ def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArra
 
 
 def _repeated(tensor: Tensor, times: int, *, each: bool) -> Quantization | None:
-    """Return the scales of a tensor whose channels are repeated `times` times: each in turn, or all together."""
+    """Return the scales of a tensor whose channels are repeated. each: repeat channel by channel, not all in turn."""
     q = tensor.quantization
     if q is None or len(q.scale) <= 1:
         return q

@@ -39,12 +39,12 @@ class NewOps:
 
     @property
     def extended(self) -> Graph:
-        """The graph with the new tensors."""
+        """The old graph, extended by the new tensors."""
         return replace(self.graph, tensors=self.tensors)
 
     def in_place(self, kinds: Collection[str] | None = None, who: str = "it") -> Graph | str:
         """Return the graph with the new operators in place of the old operator. The last new operator gets the old
-        index. If a new operator of `kinds` (None: of any type) would stay builtin, return the reason instead.
+        index. If a new operator would stay builtin, return the reason instead. kinds: types to check, or None for all.
         """
         ops = (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))
         checked = (op for op in ops if kinds is None or op.type in kinds)
@@ -109,7 +109,7 @@ def replace_ops(graph: Graph, new: Mapping[int, Ops]) -> Graph:
 
 
 def sole_readers(graph: Graph, op: Op, types: Collection[str], most: int) -> Iterator[Op]:
-    """Yield the chain of operators of these types after `op`, each the only reader of the output before it."""
+    """Yield operators of these types after `op`, each of which is the only reader of the previous operator's output."""
     for _ in range(most):
         readers = graph.consumers(op.outputs[0])
         if (
