@@ -31,12 +31,12 @@ def accumulators(op: RowOp) -> int:
 
 
 def reads_first(op: RowOp) -> bool:
-    """Return whether the kernel reads each byte before it writes there. The output must be no larger than the input."""
+    """Return whether the kernel reads each byte before overwriting it, if the output is no larger than an input."""
     return op.kind.name in ELEMENT_BY_ELEMENT and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)
 
 
 def ends_last(op: RowOp) -> bool:
-    """Return whether the kernel writes its last byte after all reads. Packed kernels and pairs of cores do not."""
+    """Return whether the kernel writes its last byte after all reads. Kernels on packed weights or two cores do not."""
     return op.kind.name in PIXEL_BY_PIXEL and op.packing is Packing.NONE and not op.second
 
 

@@ -29,7 +29,7 @@ class Origin(NamedTuple):
     operand: Ints
     """Position of the source among the operator's inputs, or PADDING."""
     point: Point
-    """Coordinates of the elements in the source. They have no meaning for PADDING."""
+    """Coordinates of the elements in the source. The coordinates of PADDING have no meaning."""
 
 
 def origins(graph: Graph, op: Op, elements: Ints) -> tuple[Ints, Ints]:

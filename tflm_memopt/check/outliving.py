@@ -21,7 +21,7 @@ WEIGHED = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
 
 def check_outliving(graph: RowGraph) -> None:
-    """Raise PlanError if an operator reads or keeps rows of a state or message, but its original does not."""
+    """Raise PlanError if an operator reads or keeps rows of states or messages unlike its original."""
     stated = {op.index: op for op in graph.model.ops}
     writers = {op.state_write.tensor: op for op in graph.ops.values() if op.state_write}
     for key, op in graph.ops.items():

@@ -1,7 +1,7 @@
 """Replays rolling buffers of rows that outlive an inference. Every inference accesses a rolling buffer in the same
 order. From one inference to the next, only the position of the oldest row changes. Each rolling buffer is replayed on
 its own, since no buffer affects another one. The replay starts after a reset and lasts until the buffer was filled
-twice. By then, every position has held the oldest row twice, and the accesses repeat.
+twice. By the end, every position has held the oldest row twice, and the accesses repeat.
 """
 
 from __future__ import annotations

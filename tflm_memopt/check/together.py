@@ -42,7 +42,7 @@ class Traffic:
     room: int
     """Smallest capacity of each link in bytes with which no device waits forever."""
     room_for_all: int
-    """Bytes of all messages on the busiest link. A link with room for this number of bytes never blocks its sender."""
+    """Bytes of all messages on the busiest link. A link with room for these messages never blocks its sender."""
 
 
 def check_devices(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:

@@ -1,6 +1,6 @@
 """Parses QUANTIZE, DEQUANTIZE and CAST, which convert each element to another type.
 
-A table of 256 bytes converts between int8 and uint8. Each other pair of types has its own kind of operator.
+A table of 256 bytes converts between int8 and uint8. Each of the remaining conversions has its own kind of operator.
 """
 
 from __future__ import annotations

@@ -211,4 +211,4 @@ _TRANSFER: Mapping[Kind, Callable[[RowOp, Sequence[Range]], Range]] = {
     Kind.LOOKUP: _lookup,
     Kind.GATHER: _gather,
 }
-"""Functions that return the output range of each kind of operator. Other kinds can have any output."""
+"""Functions that return the output range of each kind of operator. All other kinds of operators can have any output."""

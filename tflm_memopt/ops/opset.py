@@ -1,7 +1,7 @@
 """Lists the operators that run row by row. Each row of the table has an operator's constraints and its parse function,
 which returns a RowOp.
 
-To add an operator, add a row here, and a kernel in custom_ops.
+To add an operator, add a row to this module, and a kernel in custom_ops.
 """
 
 from __future__ import annotations

@@ -28,9 +28,7 @@ POWER_TOLERANCE = 1e-3
 
 
 class Multiplier(NamedTuple):
-    """The multiplier stands for the factor value * 2^(shift - 31). Its value is 0 or in [2^30, 2^31), except in MEAN's
-    division.
-    """
+    """Stands for the factor value * 2^(shift - 31). The value is 0 or in [2^30, 2^31), except in MEAN's division."""
 
     value: int
     shift: int
@@ -122,7 +120,7 @@ def rescale(scale_in: float, scale_out: float) -> Multiplier:
     """Return the multiplier of QUANTIZE int8 -> int8 (micro/kernels/quantize_common.cc) and RELU
     (activations_common.cc), computed in double.
 
-    For RELU, TFLM of August 2026 (90b983c2b) divides in float32. The pinned wheel does not.
+    For RELU, TFLM of August 2026 (90b983c2b) divides in float32. The pinned wheel divides in double.
     """
     return quantize_multiplier(scale_in / scale_out)
 

@@ -5,8 +5,8 @@ rows: its first and last rows depend on padding. Edge rows also depend on edge r
 number grows from layer to layer. The last rows of a layer are recomputed from the previous layer's last rows, its new
 rows, and its rolling buffer. The first rows are recomputed from the first rows of the input, which are kept, and from
 padding. If an operator reads all rows, its input joins the first rows, the kept rows, the new rows and the last rows.
-Two branches with different numbers of edge rows may meet, as in a residual connection. Then the branch with fewer edge
-rows gets more of them. As a result, the new rows of both branches are at the same position. A rolling buffer keeps
+Two branches with different numbers of edge rows may meet, as in a residual connection. The branch with fewer edge rows
+then gets more edge rows. As a result, the new rows of both branches are at the same position. A rolling buffer keeps
 these additional edge rows from the inference that computed them.
 """
 

@@ -119,7 +119,7 @@ class BuiltinNode:
 
     op: int
     inputs: tuple[TensorId, ...]
-    """Inputs and outputs at run time. They include no constants and variables, which no plan places."""
+    """Inputs and outputs at run time. Constants and variables are not included."""
     outputs: tuple[TensorId, ...]
     macs: int = 0
     """Number of multiply-accumulates, which counts only if all operators are builtin."""
