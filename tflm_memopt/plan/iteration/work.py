@@ -142,7 +142,22 @@ def _by_access(m: Member, executed: Ints) -> Work:
         _name(m, *words), macs, macs, read, pixels * op.writes.c, pixels, n * at_once, n, rows=looked_up, loops=loops,
         pieces=pieces, quads=quads, singles=singles, runs=runs, swept=swept,
     )  # fmt: skip
+    if op.is_product:
+        return _product_on_dsp(done, op, n)
     return in_fours(done, op.writes.c) if op.traits.biased else done
+
+
+def _product_on_dsp(done: Work, op: RowOp, rows: int) -> Work:
+    """Add the work of tmo_matmul_dsp.c, which multiplies four values by four columns at once, or by two columns of a
+    transposed matrix. It processes remaining values singly.
+    """
+    values, columns, transposed = op.reads[0].c, op.writes.c, op.param == 1
+    at_once = 2 if transposed else 4
+    blocks, rest = divmod(columns, at_once)
+    in_words = columns if transposed else columns - rest
+    singles = in_words * (values % 4) + (columns - in_words) * values
+    sums = rows * (blocks + rest * transposed) * (values // 4)
+    return replace(done, odd=rows * (blocks + rest), batches=sums, gathers=rows * singles)
 
 
 def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool, elsewhere: bool, calls: int) -> Work:
