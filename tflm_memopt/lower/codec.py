@@ -96,7 +96,7 @@ def _limits(kind: np.dtype[Any]) -> tuple[int, int]:
 
 
 Shapes = Mapping[str, tuple[Any, ...]]
-"""By field, the sizes that a decoder must know from elsewhere. A missing field is not stored."""
+"""The array sizes that a decoder must know from elsewhere, by field. A field that is missing is not stored."""
 Shaper = Callable[[np.void, Any], Shapes]
 
 
@@ -106,7 +106,7 @@ class RecordReader:
 
     data: bytes
     shapers: Mapping[type, Shaper]
-    """By record type, a function from (numbers, context) to the sizes of the record's arrays."""
+    """For each record type, a function that computes the sizes of the record's arrays from (numbers, context)."""
 
     def record(self, kind: type[Record], at: int, context: Any = None) -> Record:
         return self.table(kind, 1, at, context)[0]

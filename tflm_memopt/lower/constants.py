@@ -17,13 +17,13 @@ class ConstantPool:
     """Aligned constants. Equal constants are stored once, and so is a constant that is a part of another one."""
 
     def __init__(self, start: int, expected: Iterable[bytes] = (), *, alignment: int = ALIGN) -> None:
-        """start: offset of the first constant. expected: constants that will be added later."""
+        """start: the offset of the first constant. expected: the constants that the caller will add later."""
         self.alignment = alignment
         self.start = start
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
         self._longest = {raw[:SHARED]: raw for raw in sorted(expected, key=len) if len(raw) >= SHARED}
-        """The longest expected constant by its first bytes. A constant that begins alike may be stored inside it."""
+        """By its first bytes, the longest constant that begins with them. Other constants may lie inside."""
 
     @property
     def end(self) -> int:

@@ -65,7 +65,7 @@ class Workspace:
 
 
 def workspace(custom: CustomOp) -> Workspace:
-    """Return the byte range of the operator's own buffers. Other buffers may lie in this range, as planned."""
+    """Return the byte range of the operator's own buffers. The plan may also place other buffers in this range."""
     plan = custom.plan
     own = {op.output for op in custom.ops if not op.leaves} - {*custom.inputs, *custom.outputs}
     placed = [found for t in own if (found := plan.find(Role.TENSOR, t))]
@@ -178,7 +178,7 @@ class _Lowering:
         place = self._offset(Role.ACCUMULATOR, op.output) if sums else 0
         if packed and scratch:
             place = scratch[1] - self.workspace.offset
-        # the loops of an operator that adds up its input count input rows, also if its input has whole rows
+        # an operator that adds up its input has loops over input rows, even if the input is a whole tensor
         counts = stage.iterative and group.stripes and nests.get(op.inputs[0], BY_ROWS) == BY_ROWS
         seen = {**nests, op.inputs[0]: stage.nest} if counts else nests
         constant = operands.constant(op)
@@ -281,7 +281,7 @@ class _Lowering:
         return self.source is not None and tensor == self.source.tensor
 
     def _from_outside(self, source: InputSource, rows: Rows) -> int:
-        """Return the record of an input outside the arena, with its rolling buffer or the place for int8 pixels."""
+        """Return the record of an input outside the arena, with its rolling buffer or the memory for int8 pixels."""
         streamed = Role.ROLLING_BUFFER, source.tensor
         kept = self.plan.find(*(streamed if source.pushed else (Role.SCRATCH, self.step)))
         depth, offset = (kept[0].depth, kept[1] - self.workspace.offset) if kept else (0, 0)

@@ -25,7 +25,7 @@ from tflm_memopt.ops.select import without_rows
 
 Array = NDArray[Any]
 Numbers = Mapping[str, Array]
-"""Numbers of an operator by name. Names without numbers, or with zeros only, are missing."""
+"""The numbers of an operator: one array for each name. A name is missing if it has no numbers, or only zeros."""
 CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
 """Names of the numbers that a program stores for a single operator."""
 SUMMED = Kind.SUMS
@@ -98,7 +98,7 @@ def digest(numbers: Numbers) -> bytes:
 
 
 def differences(found: Numbers, expected: Numbers) -> Mapping[str, int] | None:
-    """Return how many numbers of each name differ, or None if the shapes of the operators differ."""
+    """Return how many numbers differ under each name, or None if two arrays have different shapes."""
     counts = {}
     for name in found.keys() | expected.keys():
         a, b = found.get(name), expected.get(name)
@@ -123,7 +123,7 @@ def _ranges(op: RowOp | ProgramOp) -> dict[str, Any]:
 
 
 def _parameter(op: RowOp | ProgramOp) -> int:
-    """Return the parameter without the bits that depend on the order of operands or on the packing."""
+    """Return the operator's parameter without the bits that depend on the order of operands or on the packing."""
     if op.kind is Kind.SELECT:
         return without_rows(op.param)
     return 0 if op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE) else op.param

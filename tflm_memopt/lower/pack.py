@@ -25,7 +25,7 @@ class Packed:
     packing: Packing
     weights: NDArray[np.int8] | None
     scales: NDArray[np.int32] | None
-    """Scales that are stored separately from the weights."""
+    """Scales, if they are not stored together with the weights."""
 
 
 def pack(op: RowOp) -> Packed:
@@ -100,7 +100,9 @@ def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Return dsp_weights() with the words of three pairs at a time interleaved. Two or four pairs may remain."""
+    """Return dsp_weights() with the words of three pairs at a time interleaved. At the end, two or four pairs are
+    interleaved.
+    """
     pairs = dsp_weights(filters).view("<u4").reshape(len(filters) // 2, -1)
     done = (len(pairs) // 3 - (len(pairs) % 3 == 1)) * 3
     threes = pairs[:done].reshape(-1, 3, pairs.shape[1]).transpose(0, 2, 1)
@@ -108,7 +110,7 @@ def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return the scales of channel pairs A, B modulo 2**32: bias A, 256 * bias B + bias A, m2, c, e of A and of B."""
+    """For each pair of channels A and B, return bias A, 256 * bias B + bias A modulo 2^32, and m2, c, e of both."""
     channels = _scales(op)
     if len(channels) % 2:
         channels = np.vstack((channels, [[0, 0, 0, 1]]))
@@ -120,7 +122,8 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
     """Convert weights [channel][kernel_h][kernel_w][1] and _scales() to bytes.
 
     Each group of four channels has its biases, its taps and its scales m2, c, e. Three taps at a time are stored as
-    int16: two taps of channels 0 to 3, then one tap of channels 0, 2, 1, 3. The last group may overlap the one before.
+    int16: two taps of channels 0 to 3, then one tap of channels 0, 2, 1, 3. The last group may repeat channels of the
+    group before it.
     """
     n, taps = len(filters), filters[0].size
     padded = np.zeros((n, -(-taps // TURN) * TURN), np.int16)
@@ -135,7 +138,7 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
 
 
 def add_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return the left shift, m2, c and e of both operands, and m2, c and e of the output."""
+    """Return the left shift and the scales m2, c and e of both operands, and the scales m2, c and e of the output."""
     multipliers, shifts = (values.astype(np.int64) for values in op.own_scales)
     shifts = -shifts
     halves = (shifts == 0).astype(np.int64)
@@ -166,8 +169,8 @@ def mve_scales(op: RowOp) -> NDArray[np.int32]:
 def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
     """Convert weights [channel][kernel_h][kernel_w][1] and _mve_scales() to bytes.
 
-    Each group of sixteen channels has its biases, its taps, its multipliers and its shifts. The last group may overlap
-    the one before. Fewer than sixteen channels are repeated to fill one group.
+    Each group of sixteen channels has its biases, its taps, its multipliers and its shifts. The last group may repeat
+    channels of the group before it. If there are fewer than sixteen channels, they are repeated to fill one group.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
     filters, scales = filters[again], scales[again]
@@ -216,7 +219,7 @@ def _mve_scales(op: RowOp) -> NDArray[np.int64]:
 
 
 def _scales(op: RowOp) -> NDArray[np.int64]:
-    """Return [bias, m2, c, e] of each channel. The sum of a channel with multiplier 0 counts as 0."""
+    """Return bias, m2, c and e of each channel. The sum of a channel with multiplier 0 counts as 0."""
     multipliers, lefts = (np.broadcast_to(values, op.writes.c).astype(np.int64) for values in op.own_scales)
     shifts = np.where(_dead(op), 1, -lefts)
     rounding = (2 * op.output_zero_point + 1) * 2**shifts // 2

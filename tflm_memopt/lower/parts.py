@@ -1,7 +1,7 @@
-"""Determines which optional parts of the C library a program needs (TMO_PART_*).
+"""Determines which optional parts of the C library a program needs.
 
-The header of a program lists these parts. A library that lacks one of them rejects the program, and emitted builds of
-the library contain only what their programs list.
+The header of a program lists the parts of the library that the program needs. A library that lacks one of a program's
+parts rejects the program. Emitted builds of the library contain only the parts that their programs list.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tflm_memopt.ops.packing import QUAD, Packing, is_direct, packed_pixels, pac
 
 PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4, Part.DSP_PAIRS_5)
 KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
-"""Parts that depend on the sizes of operators, which change when two cores share an operator."""
+"""Parts that a program needs or not depending on operator sizes, which change when two cores share an operator."""
 
 
 def parts(program: Program) -> int:
@@ -86,7 +86,7 @@ def _two_rows(op: ProgramOp) -> bool:
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return whether tmo_iterate_pixel() runs the operator. A packed operator of one iteration does not need it."""
+    """Return whether tmo_iterate_pixel() runs the operator. A packed operator with one iteration runs directly."""
     whole = not op.access and not op.iterative and op.channel_groups <= 1
     single = kernel_choice.makes_single_pixels(op.kind, op.packing, op.tile, made.width, whole=whole)
     return single and (op.packing is Packing.NONE or op.tile == 1 or made.height > 1)

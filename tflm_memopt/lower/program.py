@@ -50,7 +50,7 @@ class Header:
     magic: U32
     version: U16
     target: U16
-    """The field `target` names the family of cores that the program is for, as TMO_TARGET_*."""
+    """The field `target` is a TMO_TARGET_* constant: the family of cores that can run the program."""
     size: U32
     """The whole program has `size` bytes."""
     iterations: U32
@@ -63,7 +63,7 @@ class Header:
     n_ops: U16
     n_groups: U16
     input: U8
-    """The field `input` says where input 0 is, as TMO_INPUT_*."""
+    """The field `input` is a TMO_INPUT_* constant, which says where input 0 is."""
     pools: U8
     """The header is followed by this number of tmo_pool records, which is 0 or 1."""
     tensors: U32
@@ -86,8 +86,8 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class PoolRecord:
-    """A program with slow memory has this record. Slow memory holds whole tensors and has at least `bytes` bytes. Its
-    address follows the state in io.
+    """A program with slow memory has this record. Slow memory holds whole tensors and has at least `bytes` bytes. The
+    address of slow memory follows the state's address in io.
     """
 
     bytes: U32
@@ -114,9 +114,9 @@ class NestRecord:
     advance: U16
     """In a tiled group, each stripe begins this number of rows after the stripe before it."""
     end: I16
-    """In a tiled group, this number of rows exists after the first stripe, before clamping."""
+    """In a tiled group, the first stripe ends before this row, unless the tensor ends earlier."""
     rows: U16
-    """In a tiled group, a stripe has this number of rows. If it is above `advance`, stripes compute some rows again."""
+    """Number of rows of a stripe in a tiled group. If `rows` > `advance`, stripes recompute rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,26 +133,26 @@ class ProgramTensor:
     channels: U32
     """A pixel has this many bytes, including all channel groups."""
     depth: Annotated[int, Number("<u2"), Also({"phase": "For a tensor in column windows, this is -end mod advance."})]
-    """The rolling buffer has this number of rows. The number equals `height` for a whole tensor."""
+    """The rolling buffer has this number of rows. For a whole tensor, `depth` equals `height`."""
     base: U8 = 0
     """The base is 0 for the workspace and 1 to n_inputs for inputs. Outputs, state and slow memory have the next
-    numbers. Other values are TMO_PROGRAM_BASE and TMO_LINK_BASE.
+    numbers. The base may also be TMO_PROGRAM_BASE or TMO_LINK_BASE.
     """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
     """The field is the offset of tmo_column_window[n_column_windows], whose first element has the first rows of a
     stripe, or 0 without column windows.
     """
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
-    """Outputs in a tiled group, and inputs of its iterative operators, have stripes. Other tensors have None."""
+    """A tensor has stripes if a tiled group writes it or adds up its rows. Otherwise the field is None."""
     pushed: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """A push of a streamed input has this number of rows. The workspace has `depth` older rows at `offset`."""
+    """A push of a streamed input has this number of rows. At `offset`, the workspace has `depth` older rows."""
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
     """For a tensor in a rolling buffer of the state, this number of rows precedes row 0."""
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
     """A tensor with TMO_PROGRAM_BASE begins at this offset in the program."""
     layout: U8 = RowLayout.HWC
-    """The field `layout` gives the order of the tensor's rows in memory, as TMO_LAYOUT_*. Rolling buffers and column
-    windows always have HWC.
+    """The field `layout` is a TMO_LAYOUT_* constant: the order of the axes of a row in memory. Rolling buffers and
+    column windows always have HWC.
     """
 
     C_ORDER: ClassVar[str] = "offset channels width height depth base layout column_windows n_column_windows"
@@ -166,14 +166,14 @@ class ProgramTensor:
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
     """This record moves `count` runs of `bytes` bytes for a COPY. Run i goes to byte target + i * target_step of output
-    row y. Run i comes from byte source + (y + shift) % period * phase_step + i * source_step of an input row. In an
-    iterative operator, y is the input row, and the output has one row. The term with phase_step is then added to the
+    row y. The source of run i is byte source + (y + shift) % period * phase_step + i * source_step of an input row. In
+    an iterative operator, y is the input row, and the output has one row. The term with phase_step is then added to the
     target instead of the source.
     """
 
     row: U16
-    """The move reads this one of all rows that the iteration reads, counted from the rows of operand 0. A missing row
-    moves nothing.
+    """The move reads row number `row` among all rows that the iteration reads, counted from the first row of operand 0.
+    If the row does not exist, the move copies nothing.
     """
     count: U16
     bytes: U32
@@ -192,7 +192,7 @@ class CopyRecord:
 
     moves: Annotated[tuple[MoveRecord, ...], Follows(MoveRecord)]
     fills: Annotated[bool, Number("u1")]
-    """If this is 1, the output row is filled with `fill` before the moves."""
+    """If `fills` is 1, the output row is filled with `fill` before the moves."""
     fill: I8
 
     C_ORDER: ClassVar[str] = "n_moves"
@@ -224,7 +224,7 @@ PARAMETERS: Mapping[str, str] = {
     "identity": "OWN has the identity of the application's kernel.",
     "at_once": "TMO_PACKING_DSP_* computes this number of pixels or rows at once. 1: the scratch holds wide tiles.",
 }
-"""The field `param` has these names and meanings in some kinds."""
+"""Names and meanings of the field `param` in some kinds of operators."""
 TABLE = {"table": "LOOKUP has the offset of an int8_t[TMO_TABLE_BYTES], and GATHER of an int8_t[table_rows][channels]."}
 CURVE = {"curve": "LSTM has the offset of a uint16_t[256], which the biases follow as int32_t[channels][8]."}
 SCRATCH = {"scratch": "The scratch of a packed operator has this offset in the workspace, a multiple of 4."}
@@ -232,7 +232,7 @@ SCRATCH = {"scratch": "The scratch of a packed operator has this offset in the w
 
 @dataclass(frozen=True, slots=True)
 class CopiedWeights:
-    """These weights are copied into the workspace when their group begins. On two cores, core 0 copies them."""
+    """A program with this record copies weights into the workspace when a group begins. Core 0 makes the copy."""
 
     weights: Annotated[NDArray[np.int8], ArrayOffset("i1")] = field(compare=False)
     """The weights have this offset in the program."""
@@ -275,7 +275,7 @@ class ProgramOp:
     packing: Annotated[Packing, Number("<u2")] = Packing.NONE
     """TMO_PACKING_*"""
     param: Annotated[int, Number("<i4"), Cases(PARAMETERS)] = 0
-    """The meaning of this parameter depends on the kind."""
+    """The meaning of the parameter depends on the operator's kind."""
     weights: Annotated[NDArray[np.int8] | None, ArrayOffset("i1"), Also(TABLE)] = field(default=None, compare=False)
     """The weights begin at this offset. Weights are int8_t[], or float[] for float32 kinds."""
     message: Annotated[Message | None, TableOffset(Message), Over("weights")] = None
@@ -303,7 +303,8 @@ class ProgramOp:
     operator that sums channel groups has an int32_t[width * channels] for each row of the highest stripe.
     """
     channel_groups: U16 = 0
-    """The operator has this number of channel groups in a tiled group. 0 and 1 mean that it has none."""
+    """The operator has this number of channel groups in a tiled group. 0 and 1 mean that the channels are not divided.
+    """
     group_channels: U16 = 0
     """Each channel group has this number of channels, except the last one, which may have fewer."""
     access: Annotated[tuple[Access, ...], TableOffset(Access)] = ()
@@ -351,29 +352,29 @@ class ProgramRollingBuffer:
     """This record describes a rolling buffer of the state, which outlives a run.
 
     The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0
-    resets it. The state begins with a uint16_t for each rolling buffer, which is 0 or the buffer's key + the slot of
-    the oldest row. Row y, counted from the oldest row, is in slot (oldest + y) % depth. A run that finds 0 in a
-    buffer's uint16_t sets all rows of the buffer to `fill`. A successful run advances the slot of the oldest row by
+    resets it. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the
+    oldest row. Row y, counted from the oldest row, is at position (oldest + y) % depth. A run that finds 0 in a
+    buffer's uint16_t sets all rows of the buffer to `fill`. A successful run moves the position of the oldest row on by
     `advance`.
     """
 
     offset: U32
-    """The buffer's first slot begins this many bytes after the start of the state."""
+    """The buffer begins this many bytes after the start of the state."""
     row: U32
-    """A slot of the rolling buffer has this many bytes."""
+    """A row of the rolling buffer has this many bytes."""
     depth: Annotated[int, Number("<u2"), Also({"runs": "A sliding window is full after this number of runs."})]
-    """The rolling buffer has this number of slots."""
+    """The rolling buffer has room for this number of rows."""
     advance: U16
-    """Each run moves the slot of the oldest row on by this number of rows."""
+    """Each run moves the position of the oldest row on by this number of rows."""
     fill: U8
     """All bytes of the rolling buffer have this value after a reset."""
     window: U8 = 0
-    """If this is 1, the record counts runs of a sliding window and has no rows. A run that ends before the sliding
+    """A record with `window` 1 counts runs of a sliding window and has no rows. A run that ends before the sliding
     window is full returns TMO_WAIT.
     """
     key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
-    """The key is a number of at least 1 that is derived from the program. The key lets a run reject the state of
-    another program.
+    """The field `key` is a number of at least 1 that is computed from the program. A run rejects a state with another
+    key, which another program has written.
     """
 
 
@@ -384,11 +385,11 @@ class ProgramGroup:
     first_op: U16
     n_ops: U16
     counters: U32
-    """The counters are at this offset in the workspace, a multiple of 2. The counters are a uint16_t[n_ops] with the
-    next row of each operator, or in a tiled group a tmo_unit[n_ops].
+    """The counters are at this offset in the workspace, a multiple of 2. A uint16_t[n_ops] holds the next row of each
+    operator. A tiled group has a tmo_unit[n_ops] instead.
     """
     loops: Annotated[Loops, ArrayOffset("u1", loop_codes, loops_at)]
-    """The field is the offset of the codes of the loops, as TMO_LOOP_*."""
+    """The field is the offset of the loop codes, which are TMO_LOOP_* constants."""
     stripes: U16 = 0
     """The group has this number of stripes, or 0 if it runs row by row."""
 
@@ -434,11 +435,11 @@ class ProgramShare:
     """This record says how two cores share the iterations of an operator."""
 
     how: U16
-    """The field `how` says how the cores share iterations, as TMO_SHARDING_*."""
+    """The field `how` is a TMO_SHARDING_* constant, which says how the cores share iterations."""
     cut: U16
     """Core 0 computes this number of columns or channels."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH_OF_CORE_1)]
-    """Core 1 uses this offset in place of tmo_op.accumulator."""
+    """The scratch or sums of core 1 begin at this offset. Core 0 uses tmo_op.accumulator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,8 +455,8 @@ class ProgramCores:
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run."""
     alone: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """The field is the offset of a bit for each iteration, which is set if core 0 computes the whole iteration. It is 0
-    if no bit is set.
+    """The field is the offset of one bit per iteration, or 0 if no bit is set. A set bit says that core 0 computes the
+    whole iteration.
     """
     counters: U32
     """The counters of core 1 begin this many bytes after those of core 0."""

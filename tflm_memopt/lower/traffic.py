@@ -1,6 +1,6 @@
 """Counts the bytes per inference that a plan moves from and to slow memory, and the constants that it reads. The module
-plan/iteration/traffic.py defines what an iteration reads and writes. In addition, an iteration reads the constants of
-its operator, or of its channel group, once. Weights that a program copies to the arena count once. The test
+plan/iteration/traffic.py defines what an iteration reads and writes. Each iteration also reads the constants of its
+operator, or of its channel group, once. Weights that a program copies to the arena count once. The test
 tests/counted_traffic.py counts the same bytes while a program runs.
 """
 
@@ -24,7 +24,7 @@ from tflm_memopt.plan.plan import Role
 
 @dataclass(frozen=True, slots=True)
 class BytesMoved:
-    """Bytes per inference that groups move. Builtin operators do not count."""
+    """Bytes per inference that groups move. Bytes that builtin operators move are not counted."""
 
     slow_read: int = 0
     slow_written: int = 0
@@ -69,7 +69,7 @@ def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:
     """Return the bytes of constants that iterations of these channel groups read.
 
     nbytes: bytes of all constants. split: number of all channels. each: number of channels of a group. The last group
-    may have fewer channels, and the pass after it reads no constants.
+    may have fewer channels. The pass after the last group reads no constants.
     """
     channels = np.clip(split - channel_groups * each, 0, each)
     return int((nbytes * channels // split).sum())

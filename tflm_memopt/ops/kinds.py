@@ -51,7 +51,7 @@ class Kind(enum.IntEnum):
     SLIDING_SUM = 25
     """Mean over a sliding input from sums in a state: new rows are added, and leaving rows subtracted."""
     CONV_S16 = 30
-    """Has int16 activations and int8 weights. An int16 channel takes two bytes, and Rows.c counts bytes."""
+    """This kind has int16 activations and int8 weights. An int16 channel takes two bytes, and Rows.c counts bytes."""
     DEPTHWISE_S16 = 31
     ADD_S16 = 32
     SUB_S16 = 33
@@ -66,7 +66,7 @@ class Kind(enum.IntEnum):
     CURVE_S16 = 45
     """Computes LOGISTIC or TANH."""
     CONV_F32 = 17
-    """Has float32 activations and weights. A float32 channel takes four bytes, and Rows.c counts bytes."""
+    """This kind has float32 activations and weights. A float32 channel takes four bytes, and Rows.c counts bytes."""
     DEPTHWISE_F32 = 18
     TRANSPOSE_CONV_F32 = 19
     AVERAGE_POOL_F32 = 26
@@ -88,10 +88,10 @@ class Kind(enum.IntEnum):
     ARG_MAX_ALONG = 61
     """Returns, for each channel, the int32 index of the largest or smallest pixel under a window."""
     ARG_MAX_F32 = 62
-    """Is ARG_MAX_ALONG for float32."""
+    """Does the same as ARG_MAX_ALONG, for float32."""
     GATHER_ND = 63
-    """Copies the pixel of operand 0 that each pixel of operand 1 selects by a few int32 indices. For each index, `bias`
-    has the number of pixels that a step skips.
+    """Copies the pixel of operand 0 that each pixel of operand 1 selects by a few int32 indices. `bias` has one number
+    for each index: the pixels that an index step of 1 skips.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65
@@ -156,7 +156,7 @@ class Channels(enum.Enum):
     SUMMED = enum.auto()
     """Each channel is a weighted sum of all channels."""
     ANY = enum.auto()
-    """By any other rule, on which no code depends."""
+    """The order of accesses follows a rule that no code relies on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class Traits:
     accumulators: int = 1
     """Number of 32-bit sums for each output element, if the operator processes one input row at a time."""
     scales: int | None = 1
-    """Number of multipliers and of shifts. None stands for one, or one per output channel."""
+    """Number of multipliers and of shifts. None stands for one multiplier, or one per output channel."""
     named: bool = False
     """Whether the application defines the kernel, which `param` identifies."""
     biased: bool = False
@@ -224,7 +224,7 @@ def _channels(window: InputNeed) -> Channels:
 
 
 def _wide(narrow: _Derived) -> _Derived:
-    """Derive the traits of an int16 kind from those of its int8 kind. Descriptions have no 64-bit sums."""
+    """Derive the traits of an int16 kind from those of its int8 kind. Kernel descriptions cannot have 64-bit sums."""
     return lambda: replace(narrow(), reads=2, writes=2)
 
 
@@ -330,7 +330,7 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.OWN: Traits(operands=None, scales=0, named=True),
 }
 KINDS: Mapping[Kind, Traits] = _Lazy(_ROWS)
-"""Traits by kind. A kernel description, if there is one, determines element sizes, operands and accesses."""
+"""Properties by kind. A kernel description, if there is one, determines element sizes, operands and accesses."""
 _BOTH = ("CONV", "DEPTHWISE", "TRANSPOSE_CONV", "AVERAGE_POOL", "MAX_POOL", "BATCH_MATMUL", "SOFTMAX")
 WIDE: Mapping[Kind, Kind] = {Kind[name]: Kind[f"{name}_S16"] for name in (*_BOTH, "MEAN", "MUL")}
 """The int16 kind for each int8 kind that has one."""

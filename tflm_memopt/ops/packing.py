@@ -1,7 +1,7 @@
 """Lists the layouts of constants for the fast kernels of some cores, which are called packings.
 
-The header custom_ops/include/tmo/program.h defines them, ops/packings.py selects operators, and lower/pack.py packs
-them.
+The header custom_ops/include/tmo/program.h defines the layouts, ops/packings.py selects operators, and lower/pack.py
+packs them.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tflm_memopt.format.limits import (
 
 
 class Packing(enum.IntEnum):
-    """A packing is a layout of an operator's constants. The C name of a packing is TMO_PACKING_*."""
+    """A packing is a layout of an operator's constants. In C, the name of a packing has the prefix TMO_PACKING."""
 
     NONE = 0
     DSP_CONV = 1
-    """An int16 256 * B + A holds the weights of two output channels A and B, for the instruction SMLAD."""
+    """An int16 holds two weights, A of one output channel and B of the next, as 256 * B + A for SMLAD."""
     DSP_DEPTHWISE = 2
     """All constants of four channels are adjacent, in the order in which the kernel reads them."""
     MVE_CONV = 3
@@ -41,13 +41,13 @@ class Packing(enum.IntEnum):
     RVV_DEPTHWISE = 8
     """For each tap, the weights of all channels are adjacent."""
     ESP_CONV = 9
-    """The weights of an output channel, padded to a multiple of 16, for a dot product of ESP-NN."""
+    """The weights of an output channel are padded to a multiple of 16, for a dot product of ESP-NN."""
     ESP_DEPTHWISE = 10
     """For each tap, the weights of all channels are adjacent, in the form that ESP-NN reads."""
 
 
 class Family(enum.IntEnum):
-    """All cores of a family run the same packed programs. The C name of a family is TMO_TARGET_*."""
+    """All cores of a family run the same packed programs. In C, the name of a family has the prefix TMO_TARGET."""
 
     GENERIC = 0
     """Programs of this family run on any core, because no operator is packed."""
@@ -62,7 +62,7 @@ class Family(enum.IntEnum):
 
     @property
     def runs(self) -> tuple[Family, ...]:
-        """The families whose programs these cores can run. The last one is the cores' own."""
+        """The families whose programs these cores can run. The last family is the one of the cores themselves."""
         return {Family.MVE: (Family.GENERIC, Family.DSP, Family.MVE)}.get(self, tuple(sorted({Family.GENERIC, self})))
 
 
@@ -90,16 +90,16 @@ LAYOUT = "hwc"
 """Order of a tensor's axes in memory, as reports name it."""
 
 QUAD, OCTET, VECTOR = 4, 8, 16
-"""Kernel rows are padded to multiples of QUAD, all values to OCTET, and for Helium all values to VECTOR."""
+"""Each row of a kernel is padded to a multiple of QUAD, and the kernel to a multiple of OCTET (Helium: VECTOR)."""
 OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV, Packing.ESP_CONV)
 """Packings of convolutions that multiply bytes directly."""
 OF_CHANNELS = (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE, Packing.ESP_DEPTHWISE)
 ON_CORE_0 = (Packing.ESP_DEPTHWISE,)
 """Packings whose kernels only one core may run, since ESP-NN keeps their scratch in a static variable."""
 OF_VECTORS = (Packing.ESP_CONV, Packing.ESP_DEPTHWISE)
-"""Packings whose kernels copy rows that do not begin at a multiple of VECTOR."""
+"""Packings whose kernels copy a row if its address is not a multiple of VECTOR."""
 LEAST_DEPTH = 4
-"""Minimum number of channels to pack with the DSP extension. On Helium it is VECTOR, apart from 3x3 taps."""
+"""Minimum number of channels to pack with the DSP extension. Helium needs VECTOR channels if a window is not 3x3."""
 
 
 def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> int:
@@ -122,7 +122,7 @@ def tile_limit(packing: Packing) -> int:
 
 
 def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int, columns: int) -> bool:
-    """Return whether a packed convolution reads the bytes of its only pixel in place, without scratch or limit."""
+    """Return whether a packed convolution of single pixels reads its input in place, without scratch or size limit."""
     if kernel != (1, 1) or columns != 1 or packing is Packing.ESP_CONV:
         return False
     if packing in OF_BYTES:

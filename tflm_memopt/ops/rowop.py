@@ -1,8 +1,8 @@
 """Defines the row operator: an operator as planner and executor see it.
 
-Iteration y of an operator makes output row y. It reads the rows [first(y), first(y) + extent) of each input, within the
-tensor. The accesses of windows follow from the kernel descriptions. Other operators define them by Access. The planner
-uses sizes only, and lowering also uses weights and multipliers.
+Iteration y of an operator makes output row y. The iteration reads the rows [first(y), first(y) + extent) of each input,
+as far as they exist. The accesses of windows follow from the kernel descriptions. The accesses of all other operators
+are stored as Access. The planner uses sizes only, and lowering also uses weights and multipliers.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ STRIDE_W = {
     "scale_w": "RESIZE_BILINEAR has TFLM's width_scale_10, in 1/1024 of a pixel.",
     "rows_out": "The output of RESIZE_BILINEAR_F32 has this number of rows.",
 }
-"""Meanings of the stride fields in kinds of operators without strides."""
+"""Names that the stride fields have in kinds of operators without strides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Window:
         return self.rows.reach(rows)
 
     def reach_w(self, columns: int) -> int:
-        """Return the number of input columns under `columns` windows, with padding."""
+        """Return the number of input columns under `columns` adjacent windows, with the columns of padding."""
         return self.columns.reach(columns)
 
 
@@ -124,8 +124,9 @@ NO_ROW = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """This record says which rows of an operand an operator without a window reads. Iteration y reads rows [first,
-    first + extent), clipped to the operand. first is floor((y * mul + add) / div), or table[y] if there is a table.
+    """This record says which rows of an operand an operator without a window reads. Iteration y reads `extent` rows
+    from row floor((y * mul + add) / div) on, or from row table[y] if there is a table. Rows outside the operand are
+    left out.
     """
 
     add: I32 = 0
@@ -165,7 +166,7 @@ class Move:
 
     operand: int
     tap: int
-    """Number of the input row relative to first(y). A row outside the input moves nothing."""
+    """Number of the input row relative to first(y). If the row is outside the input, the move copies nothing."""
     source: int
     """Byte of the input row where the first run starts."""
     target: int
@@ -191,7 +192,7 @@ class Moves:
     fill: int | None = None
     """Value of bytes that no move writes, or None if moves write all bytes."""
     scattered: bool = False
-    """Whether each iteration moves one input row into the only output row. `phase_step` is then added to `target`."""
+    """Whether each iteration moves one input row into the only output row. `phase_step` counts bytes of the output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +210,7 @@ class StateRollingBuffer:
     """A buffer of the newest rows of a tensor, which outlives an inference."""
 
     tensor: TensorId
-    """The state as operators read it, oldest row first."""
+    """The state as a tensor for operators that read it, with the oldest row first."""
     rows: Rows
     fill: int
     """Value of every byte before the first inference and after a reset."""
@@ -230,8 +231,8 @@ class Message:
 @dataclass(frozen=True, slots=True)
 class RowOp:
     """One operator, ready to plan and to lower. `inputs` are the activations that the operator reads row by row.
-    `reads[k]` is the size of input k as the operator divides it. If the producer divides it otherwise, the whole tensor
-    must be in memory.
+    `reads[k]` has the rows, columns and channels of input k. If the operator that makes the tensor divides it into
+    other rows, the whole tensor must be in memory.
     """
 
     kind: Kind
@@ -244,7 +245,7 @@ class RowOp:
     reads: tuple[Rows, ...]
     writes: Rows
     input_zero_points: tuple[int, ...]
-    """Zero points of all operands, also of a constant one."""
+    """Zero points of all operands, with that of a constant operand."""
     output_zero_point: int
     window: Window = UNIT
     activation: tuple[int, int] = (-128, 127)
@@ -255,14 +256,15 @@ class RowOp:
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
     """Biases: for int16 activations, 64 bits each, lower half first. For float32, biases are the bits of floats."""
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Q31 multipliers: a single one, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have one for operand 0,
-    operand 1 and the output. PRELU and LEAKY_RELU have one for positive and one for negative values.
+    """Q31 multipliers: a single one, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have one multiplier
+    each for operand 0, operand 1 and the output. PRELU and LEAKY_RELU have one multiplier for positive and one for
+    negative values.
     """
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
     """Exponent of two for each multiplier. A positive exponent shifts to the left."""
     param: int = 0
     """ADD, SUB and SQUARED_DIFFERENCE: the left shift. int16: the activation range. SOFTMAX: diff_min. GATHER: the
-    number of rows of the table. ARG_MAX: 1 to find the smallest value. DSP_CONV: 1 if the tile is wide. QUANTIZE and
+    number of rows of the table. ARG_MAX: 1 finds the smallest value. DSP_CONV: 1 if the tile is wide. QUANTIZE and
     DEQUANTIZE: the bits of the float32 scale. float32: limits and function (quant.float_form), or the bits of SOFTMAX's
     beta.
     """
@@ -272,9 +274,9 @@ class RowOp:
     """The rows of each operand that an iteration reads, for operators without a window."""
     moves: Moves | None = field(default=None, compare=False)
     nibbles: bool = False
-    """Whether the model's weights are int4. Weights without a packing are int4 in the program, too."""
+    """Whether the model's weights are int4. Without a packing, the program has int4 weights, too."""
     packing: Packing = Packing.NONE
-    """Order of the constants for a fast kernel. Operators that add up their input, or channel groups, ignore it."""
+    """Order of the constants for a fast kernel. Sums of input rows and channel groups do not use it."""
     macs: int = 0
     """Number of multiply-accumulates, with those in the padding, as the original model executes them."""
     older: TensorId | None = None
@@ -282,7 +284,7 @@ class RowOp:
     recalls: bool = False
     """Whether an input is a state."""
     state_write: StateRollingBuffer | None = None
-    """The state whose oldest rows the output rows replace. The output then has no bytes in the arena."""
+    """The state whose oldest rows the output rows replace. Such an output has no bytes in the arena."""
     updates: tuple[StateRollingBuffer, ...] = ()
     """States of one row that the operator updates in place."""
     second: int = 0
@@ -298,14 +300,14 @@ class RowOp:
 
     @property
     def own_weights(self) -> NDArray[np.int8]:
-        """The weights. Raises ValueError if there are none."""
+        """The operator's weights. Raises ValueError if there are no weights."""
         if self.weights is None:
             raise ValueError(f"{self.name} has no weights")
         return self.weights
 
     @property
     def own_scales(self) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Multipliers and shifts. Raises ValueError if there are none."""
+        """The operator's multipliers and shifts. Raises ValueError if the operator has no multipliers or shifts."""
         if self.multipliers is None or self.shifts is None:
             raise ValueError(f"{self.name} has no scales")
         return self.multipliers, self.shifts
@@ -372,9 +374,9 @@ class RowOp:
 
     @property
     def reducible(self) -> bool:
-        """Whether the operator makes one output row from all input rows and can process one input row at a time. It
-        adds to 32-bit sums (msf-CNN, section 7), or writes into the output. float32 sums keep the order of a whole
-        window.
+        """Whether the operator makes one output row from all input rows and can process one input row at a time. The
+        operator adds to 32-bit sums (msf-CNN, section 7), or writes into the output. float32 sums keep the order of a
+        whole window.
         """
         if self.scatters:
             return True
@@ -432,7 +434,7 @@ class RowOp:
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """The inputs that may be overwritten: not broadcast, with elements at least as large as the output's."""
+        """The inputs that the output may overwrite: they are not broadcast, and their elements are not smaller."""
         if not self.traits.elementwise or self.traits.reads < self.traits.writes:
             return frozenset()
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))
@@ -448,7 +450,7 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """Whether the last byte of an output is written after all reads. With two cores this is never certain."""
+        """Whether the last byte of an output is written after all reads. Two cores may write it earlier."""
         return self.is_convolution and self.packing is Packing.NONE and not self.second
 
     @property

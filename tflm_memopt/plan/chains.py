@@ -14,7 +14,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 
 
 def stored(graph: RowGraph) -> RowGraph:
-    """Return the graph in which the tensor that contains its bytes replaces each view."""
+    """Return the graph in which each view is replaced by the tensor that holds its bytes."""
     parts = graph.parts
 
     def storages(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 Ops = Literal["region", "group", "builtin"]
-"""What becomes one operator of the rewritten model: a whole region, or a group, or only builtin operators exist."""
+"""What becomes one custom operator: a whole region or one group. With "builtin", all operators stay builtin."""
 OPS: tuple[Ops, ...] = get_args(Ops)
 PER_REGION, PER_GROUP, BUILTIN = OPS
 

@@ -1,10 +1,10 @@
 """Splits the work of each operator between two cores, and decides where the cores wait for each other.
 
 Both cores run through the iterations of a group in the same order. Each row is split by columns or by channels, so that
-buffers do not grow. Only scratch and counters exist twice. The cores must wait at a barrier before one of them accesses
-bytes that the other has written since the last barrier, or writes bytes that the other has read. A barrier is placed
-just before such an iteration, which gives the fewest barriers for a given split. The split follows Stahl's thesis,
-chapter 5, whose devices correspond to cores that share their memory.
+buffers do not grow. Each core has its own scratch and counters, and all other buffers exist once. The cores must wait
+at a barrier before one of them accesses bytes that the other has written since the last barrier, or writes bytes that
+the other has read. A barrier is placed just before such an iteration, which gives the fewest barriers for a given
+split. The split follows Stahl's thesis, chapter 5, whose devices correspond to cores that share their memory.
 
 Core 0 copies the weights of a group before the group's first iteration.
 """
@@ -29,28 +29,28 @@ from tflm_memopt.plan.plan import Plan, Role, Share, Sharing
 
 CORES = 2
 EVEN = (1.0, 1.0)
-"""Speeds of two cores that both spend all their time on the model."""
+"""Fractions of two cores' time: both cores spend all their time on the model."""
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
-"""Number of channels at whose multiples the cores may split an operator, by the order of its weights."""
+"""The cores split an operator's channels at multiples of this number, which depends on its packing."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""Number of pixels that a kernel with packed weights computes at once. A call for fewer pixels takes equally long."""
+"""Number of pixels that a kernel with packed weights computes at once. Computing fewer pixels takes the same time."""
 LEAST_PACKED = 4
 """Minimum number of channels for a kernel with packed weights."""
 AWKWARD = 4
-"""A core never gets exactly this number of columns of a wider row, since their scratch would not fit."""
+"""No core gets exactly this number of columns of a wider row, since the scratch for them would not fit."""
 MOST_ALONE = 0.2
 """Maximum fraction of an operator's iterations that core 0 makes alone to avoid conflicts with core 1."""
 LABELS = 1000
 """Number of steps to which core 0's time is rounded when splits are chosen."""
 TOGETHER = 64
-"""Number of operators whose splits are chosen together. Longer groups are processed in parts."""
+"""Number of operators whose splits are chosen together. A group with more operators is processed in parts."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
 """Number of multiply-accumulates that take about as long as writing one output byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Bytes [first, end) of each of `pixels` pixels. The pixels start `pitch` bytes apart."""
+    """In each of `pixels` pixels, the bytes [first, end). The pixels start `pitch` bytes apart."""
 
     start: int
     pixels: int
@@ -59,7 +59,7 @@ class Patch:
     end: int
 
     def of(self, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the elements of `marks`, one per byte, that stand for these bytes."""
+        """Return the elements of `marks` for the bytes of this object. Each byte has one element."""
         whole = marks[self.start : self.start + self.pixels * self.pitch]
         view: NDArray[np.bool_] = whole.reshape(self.pixels, self.pitch)[:, self.first : self.end]
         return view
@@ -191,11 +191,11 @@ class _Possible:
     alone: tuple[int, ...]
     """Iterations of the group that core 0 must make alone."""
     times: tuple[float, float]
-    """Time that each core spends. The unit is the work of a core that has all its time."""
+    """Time that each core spends. The unit is the work of a core that spends all its time on the model."""
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
-    """Yield splits with about the fraction `first` of the work for core 0, each after the fraction done twice."""
+    """Yield splits that give core 0 about the fraction `first` of the work, each with the fraction done twice."""
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
         return
@@ -249,7 +249,7 @@ def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
 
 
 def _candidates(group: _Group, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
-    """Return the possible splits of an operator. If all need too much work of core 0 alone, one core gets it all."""
+    """Return the possible splits of an operator. If no split gives core 1 enough work, one core gets it all."""
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
@@ -277,9 +277,9 @@ def _balanced(
 ) -> tuple[list[_Possible], tuple[float, float]]:
     """Choose a split for each operator so that both cores finish early. Return the splits and both end times.
 
-    before: start time of each core. Rows of a group's operators alternate, so one operator can compensate for another's
-    imbalance. Of several choices with similar times of core 0, only the best is kept. If several choices end at the
-    same time, the one with the least work of core 1 wins.
+    before: start time of each core. The operators of a group alternate row by row, so one operator can balance the
+    uneven split of another one. Of several choices with similar times of core 0, only the best is kept. If several
+    choices end at the same time, the one with the least work of core 1 wins.
     """
     if len(candidates) > TOGETHER:
         chosen, times = _balanced(candidates[:TOGETHER], before)
@@ -325,7 +325,7 @@ def _collisions(group: _Group, share: Share, marks: _Marks) -> Iterator[int]:
 def _barriers(
     group: _Group, shares: Mapping[int, Share], alone: frozenset[int], marks: _Marks, *, enters: bool
 ) -> Iterator[int]:
-    """Yield the iterations before which the cores wait. enters: whether the operator has run other groups before."""
+    """Yield the iterations before which the cores wait. enters: whether the custom operator ran other groups before."""
     for number, (key, _) in enumerate(group.iterations):
         share = Share(key, Sharding.CORE_0) if number in alone else shares[key]
         touched = [group.touched(share, core, number) for core in range(CORES)]

@@ -1,7 +1,7 @@
 """Limits how long planning takes, in counted work instead of time, so that every machine makes the same plan.
 
 The unit of work is the second on a core of about 2.6 GHz. Work is counted in compared buffers, in simulated iterations,
-and in CP-SAT's deterministic time. Only the magnitude of the measured constants matters. A search without budget left
+and in CP-SAT's deterministic time. The measured constants need only the right magnitude. A search without budget left
 returns the best result so far.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from tflm_memopt.errors import UsageError, one_of
 
 MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
-"""Seconds at normal effort: budget of a conversion, minimum for its search, and other work per operator."""
+"""Three times in seconds at normal effort: budget of a conversion, minimum for its search, other work per operator."""
 ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
 """Fractions of the search budget for ordering operators, finding groups, and placing single groups."""
 FIRST = 0.75
@@ -32,7 +32,7 @@ EXACT = 0.5
 
 
 def factor(effort: float | str) -> float:
-    """Return the factor of the budget, given by name or as a number. Raises UsageError for other values.
+    """Return the factor of the budget, given by name or as a number. Raises UsageError for an unknown name.
 
     >>> factor("high"), factor("2.5"), factor(0.1)
     (10.0, 2.5, 0.1)
@@ -57,7 +57,7 @@ def allowance(operators: int, effort: float = 1.0) -> float:
 
 
 def work_left(spent: float, operators: int, layouts: float, found: int, searches: int) -> float:
-    """Return the estimated remaining seconds of a conversion, after `found` of its searches have found their groups.
+    """Return the estimated remaining seconds of a conversion when `found` of its `searches` searches are complete.
 
     spent: seconds so far. layouts: maximum seconds of exact layouts per plan.
 
@@ -90,7 +90,7 @@ class Log:
 
 
 class Budget:
-    """A limit of work. Work that is charged to a part of a budget also counts for the whole budget."""
+    """A budget limits counted work. Charging a part of the budget also charges the whole budget."""
 
     def __init__(self, seconds: float = math.inf, log: Log | None = None, parent: Budget | None = None) -> None:
         self._left, self._parent, self.log = seconds, parent, log or Log()
@@ -108,7 +108,7 @@ class Budget:
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
     def next(self, waiting: int) -> Budget:
-        """Return the fraction FIRST of the budget for the next of `waiting` users, or all of it for the last."""
+        """Return the budget for the next of `waiting` users: the fraction FIRST of the rest, or all for the last."""
         return self.share(self.left * (FIRST if waiting > 1 else 1.0))
 
     def spend(self, seconds: float) -> None:
@@ -119,7 +119,7 @@ class Budget:
             self.log.seconds += seconds
 
     def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
-        """Return whether `seconds` more may be spent. Otherwise the log notes that the budget cut this part short."""
+        """Return whether `seconds` more may be spent. If they may not, the log names the part."""
         if self.left > seconds:
             return True
         self.log.cut[part] = None

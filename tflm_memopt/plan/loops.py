@@ -1,8 +1,8 @@
 """Turns the order of a group's iterations into nested loops, which the executor runs.
 
-The converter simulates every iteration of a group. The order repeats from stripe to stripe, and within a stripe from
-column to column. The function loops_of() replaces repetitions by loops, the shortest ones first. A few hundred bytes of
-loops describe a hundred thousand iterations.
+The converter simulates every iteration of a group. The order of the iterations repeats from stripe to stripe, and
+within a stripe from column to column. The function loops_of() replaces repetitions by loops, the shortest ones first. A
+few hundred bytes of loops describe a hundred thousand iterations.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LONGEST_PERIOD = 1024
 REPEAT_BYTES = 4
 """Bytes of a loop in the program, without its body."""
 SKIP_BYTES = 5
-"""Bytes of an iteration that skips stripes. Any other iteration takes one byte."""
+"""Bytes that an iteration takes in a program if it skips stripes. All other iterations take one byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Iteration:
     stage: int
     """Position of the operator in the group."""
     skips: int = 0
-    """Number of stripes in which the operator has no rows, and which it skips before the iteration."""
+    """Number of stripes without rows that the operator skips before the iteration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class _Finder:
         return len(self.items) - 1
 
     def shortened(self, left: Ints) -> Ints:
-        """Return a shorter sequence of numbers that stands for the same iterations."""
+        """Return the sequence in which loops replace all repetitions that are worth it."""
         period = 1
         while period <= min(LONGEST_PERIOD, len(left) // 2):
             shorter = self._folded(left, period)
@@ -123,7 +123,7 @@ class _Finder:
         return left
 
     def _folded(self, left: Ints, period: int) -> Ints:
-        """Return the sequence in which loops replace repetitions of `period` items, where this saves bytes."""
+        """Replace repetitions of `period` items by loops where this saves bytes, and return the result."""
         same = left[period:] == left[:-period]
         edges = np.flatnonzero(np.diff(same, prepend=False, append=False))
         starts, ends = edges[::2], edges[1::2]

@@ -1,6 +1,6 @@
-"""Describes the memory map in the report: when each buffer occupies which bytes of the arena's head. Time is counted in
-moments. A builtin operator takes one moment, and a group of operators several, since their rows alternate. Addresses
-are bytes from the start of the arena.
+"""Describes the memory map in the report: when each buffer occupies which bytes of the arena's head. Time is divided
+into numbered moments. A builtin operator takes one moment, and a group of operators several, since their rows
+alternate. Addresses are bytes from the start of the arena.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tflm_memopt.tflm.lifetimes import ScratchRequest
 from tflm_memopt.tflm.structs import Abi
 
 INPUT, OUTPUT, TENSOR, SCRATCH = "input", "output", "tensor", "scratch"
-"""Roles of buffers in the original model. Plans use the roles of the enum Role."""
+"""Roles of buffers in the original model. Buffers of plans have the roles of the enum Role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Phase:
 
     name: str
     ops: tuple[int, ...]
-    """Numbers of the original operators that run then."""
+    """Numbers of the original operators that run in these moments."""
     operators: tuple[str, ...]
     moments: int
     group: bool = False
@@ -62,7 +62,7 @@ class MappedBuffer:
 
 @dataclass(frozen=True, slots=True)
 class MemoryMap:
-    """The arena's head over time, and the bytes of the tail above it."""
+    """How the bytes of the arena's head are used over time, and the size of the tail above the head."""
 
     title: str
     phases: tuple[Phase, ...]

@@ -19,9 +19,9 @@ Ints = NDArray[np.int64]
 class LoopNest:
     """The stripes of an operator's rows.
 
-    Stripe m makes the output rows below hi_m = m * advance + end, clipped to the tensor's height. If rows == advance,
-    every row is made once, and the stripe begins at hi_(m-1) ("cache"). If rows > advance, the stripe begins at hi_m -
-    rows, and rows in two stripes are made twice ("recompute").
+    Stripe m ends before row hi_m = m * advance + end, or at the end of the tensor. If `rows` equals `advance`, it
+    begins where the stripe before it ends, and every row is made once ("cache"). If `rows` is larger, the stripe begins
+    at hi_m - rows, and rows that two stripes have are made twice ("recompute").
     """
 
     advance: int = 1
@@ -30,7 +30,7 @@ class LoopNest:
     tile: int = 0
     """Number of columns of a tile, or 0 for all."""
     channel_groups: int = 1
-    """Number of channel groups. Each group passes through the stripe once and makes its own channels of every pixel."""
+    """Number of channel groups. Each channel group passes through a stripe once and makes its own channels."""
     sums: bool = False
     """Whether channel groups add to int32 sums (the projection of FDT). A last pass turns the sums into pixels."""
 
@@ -49,7 +49,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """Row at which the first stripe would begin if every row is made once, 0 or negative."""
+        """First row of stripe 0 if every row is made once. The number is 0 or negative."""
         return -(-self.end % self.advance)
 
 

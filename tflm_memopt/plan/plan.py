@@ -51,8 +51,7 @@ class Buffer:
 
     role: Role
     key: int
-    """The number of a tensor for TENSOR, ROLLING_BUFFER and ACCUMULATOR, of the output for WEIGHTS, or of a plan step.
-    """
+    """Number of a tensor (TENSOR, ROLLING_BUFFER, ACCUMULATOR), an output (WEIGHTS), or a plan step (other roles)."""
     nbytes: int
     first: int = 0
     last: int = 0
@@ -119,7 +118,7 @@ class Stage:
     """Maximum number of pixels or rows that a kernel with packed weights computes in one call."""
 
     def stripes(self, of_group: int) -> int:
-        """Return the operator's number of stripes in a group of `of_group` stripes, or 0 if it runs row by row."""
+        """Return the operator's number of stripes, or 0 if it runs row by row. of_group: stripes of the group."""
         return 0 if self.nest.by_rows and not self.iterative else of_group
 
     def runs_packed(self, op: RowOp) -> bool:
@@ -139,11 +138,11 @@ class Group:
     iterations: int
     macs: int
     stripes: int = 0
-    """Number of stripes of rows that tiles are computed in, or 0 if the group runs row by row."""
+    """Number of stripes in a group that computes tiles, or 0 if the group runs row by row."""
     is_reversed: bool = False
     """Whether the group computes its rows from last to first (plan/search/reverse.py)."""
     in_turn: bool = False
-    """Whether the outputs are made in turn, a part of each, instead of one after another."""
+    """Whether parts of the outputs are made in turn, instead of one whole output after the other."""
     loops: Loops = ()
     """The order of all iterations as loops, which are empty until the plan is finished."""
 
@@ -166,8 +165,7 @@ class Sharing:
     shares: tuple[Share, ...]
     """How the cores share each operator of the group, in order."""
     barriers: tuple[int, ...]
-    """Iterations before which the cores wait for each other. The cores also wait before and after each custom operator.
-    """
+    """Iterations before which the cores wait for each other. The cores also wait around each custom operator."""
     alone: tuple[int, ...] = ()
     """Iterations that core 0 makes alone, however the cores share the operator."""
 
@@ -178,7 +176,7 @@ class Builtin:
 
     op: int
     macs: int = 0
-    """Number of multiply-accumulates, which counts only in a plan of builtin operators only."""
+    """Number of multiply-accumulates. Only plans without custom operators have this number."""
 
 
 Step = Group | Builtin
@@ -213,9 +211,9 @@ class Plan:
     target: str = GENERIC
     """The core family for which the weights are packed."""
     passes: tuple[Rematerialisation, ...] = ()
-    """Operators that run twice. Each copy gets the next number that is free."""
+    """Operators that run twice. In its second run, an operator has the next free number."""
     tilings: tuple[Tiling, ...] = ()
-    """Builtin operators that run in parts, which are numbered in this order."""
+    """Builtin operators that run in parts, with the numbers of the parts in ascending order."""
     states: tuple[PlacedState, ...] = ()
     """Buffers that outlive the inference, in the order of their row indices."""
     pauses: tuple[int, ...] = ()

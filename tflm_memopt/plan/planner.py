@@ -42,23 +42,24 @@ ORDER_SECONDS = 1e-3
 PLANNING = 1 - ORDERING - SEARCH
 """Fraction of the planner's time budget that remains for layouts after the operators are divided into groups."""
 SPILL_TRIES = 4
-"""Number of layouts to try with tensors in slow memory. Each try allows a group of operators fewer bytes."""
+"""Number of layouts to try with tensors in slow memory. Each further try gives groups fewer bytes."""
 REVERSED_GAIN = 1 / 256
-"""Fraction of the head that reversed groups must be able to save, at most TFLM's alignment, before they are placed."""
+"""Reversed groups are placed if they may save this fraction of the arena's head, or at least TFLM's alignment."""
 KEPT_DRAFTS = 256
-"""Number of cached plan steps whose kernels compute several pixels at once. Larger plans try them again."""
+"""Number of cached plan steps in which kernels compute several pixels at once. Plans with larger limits try them again.
+"""
 TAIL_BYTES = 64
 """Approximate bytes that TFLM allocates for one more custom operator and its tensors (32-bit pointers)."""
 
 
 Pricing = Callable[[Sequence[Work]], float]
-"""Function that returns the cost of the work of some operators."""
+"""Function that returns the total cost of several operators' work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     ops: Ops = PER_REGION
-    """Whether a region or a group becomes one operator. TFLM allocates every tensor between groups itself."""
+    """Whether a region or a group becomes one operator. TFLM allocates tensors between operators."""
     seconds: float = EXACT
     """Limit in CP-SAT's deterministic seconds for the exact layouts of all operator orders together."""
     overlap: bool = True
@@ -74,15 +75,15 @@ class Options:
     effort: float = 1.0
     """Factor of the planner's time budget (plan/effort.py). All operator orders together share the budget."""
     tiles: Settings | None = NO_RECOMPUTE
-    """Techniques that groups may use to compute a few pixels at a time. With None, all groups compute whole rows."""
+    """Techniques that groups may use to compute a few pixels at a time. With None, groups compute whole rows only."""
     two_rows: bool = False
     """Whether kernels with packed weights compute two rows at once where they can."""
     low: bool = False
-    """Whether to prefer few bytes in every group to few groups, which suits models that pause."""
+    """Whether few bytes in every group are better than few groups. Models that pause need few bytes in each group."""
 
 
 class Planner:
-    """Plans a model in one operator order for any limit of multiply-accumulates. Later plans reuse earlier groups."""
+    """Plans a model in one operator order for any limit of multiply-accumulates. Groups are found only once."""
 
     def __init__(
         self,
@@ -114,7 +115,7 @@ class Planner:
         self.log = self._searching.log
         self._placing = self._searching.share(PLACING * self._searching.left)
         self._plans: dict[tuple[tuple[Candidate, ...], ...], Plan] = {}
-        """Cache of finished plans. The key is the groups of operators in each region."""
+        """Cache of finished plans. A plan's key lists the groups of operators in each region."""
         self._rows: Mapping[int, RowGroups] = (
             like._rows if like else {n: RowGroups(chain, self._fair(n)) for n, chain in self._chains.items()}
         )
@@ -142,13 +143,13 @@ class Planner:
         return self._searching.fair(len(numbers) - numbers.index(number))
 
     def _binding(self, least: int) -> list[tuple[Cuts, int]]:
-        """Return the regions that determine the peak RAM, with their largest group's bytes, if these reach `least`."""
+        """Return the regions that determine the peak RAM, and their largest group's bytes, if these reach `least`."""
         needs = [(cut, cut.front()[0].nbytes) for cut in self._cuts.values()]
         most = max((nbytes for _, nbytes in needs), default=0)
         return [(cut, nbytes) for cut, nbytes in needs if nbytes >= max(most, least)]
 
     def within(self, tiles: Settings | None) -> Planner:
-        """Return a planner of the same graph with other settings for groups that compute a few pixels at a time."""
+        """Return a planner of the same graph with these settings for groups that compute a few pixels at a time."""
         budget = Budget(SEARCH * self.allowance, self.log)
         return Planner(self._graph, replace(self._options, tiles=tiles), self, budget)
 
@@ -193,7 +194,7 @@ class Planner:
             if plan.head <= limit:
                 return plan
             worst = max(spilling.worst(spill) for spilling, spill in zip(each, found, strict=True) if spill)
-            room = min(room - (plan.head - limit), worst - 1)  # the next try uses groups that need fewer bytes
+            room = min(room - (plan.head - limit), worst - 1)  # each group of the next try needs fewer bytes
         return None
 
     def _plan_without(
@@ -218,7 +219,7 @@ class Planner:
         return replace(found, steps=steps, slow=slow_tensors(self._placer, settled, slow))
 
     def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
-        """Return all plan steps without addresses. Also return each group with its region's number, by step number."""
+        """Return all plan steps without addresses. The second result has, by step number, each group and its region."""
         of_chain = dict(zip(self._chains, cuts, strict=True))
         drafts: list[Draft] = []
         groups: dict[int, tuple[int, Candidate]] = {}
@@ -285,7 +286,7 @@ class Planner:
         return (draft, found) if found.head <= head else None
 
     def _ways(self, name: int, group: Candidate, step: Group, price: Pricing) -> Ways:
-        """Return the known forms of a group that computes a few pixels at a time. All forms give the same results."""
+        """Return the known forms of a group that computes a few pixels at a time. All forms have the same results."""
         start = replace(group.geometry, stages=step.stages, stripes=step.stripes, in_turn=step.in_turn)
         wide = TARGETS[self._options.target] is Family.DSP
         key = name, start, step.is_reversed
@@ -336,10 +337,11 @@ class Planner:
         return plan
 
     def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *likes: Plan | None) -> Plan:
-        """Return a plan of these steps with a quick buffer layout. Any layout of up to `enough` bytes will do.
+        """Return a plan of these steps with a quick buffer layout. The search may stop at a layout of at most `enough`
+        bytes.
 
-        likes: plans with similar layouts, from which the search starts one after the other. None starts with the
-        largest buffers.
+        likes: plans with similar layouts, from which the search starts one after the other. For None, the search starts
+        with the largest buffers.
         """
         buffers, problem = self._placer.problem(drafts)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
@@ -371,7 +373,7 @@ class Planner:
         return replace(step, loops=self._loops[step])
 
     def _may_be_lower(self, top: int, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
-        """Return whether reversed row orders might save bytes: each step must fit below `top` in at least one order."""
+        """Return whether reversed row orders might save bytes. If so, each step fits below `top` in one order."""
         for i, draft in enumerate(drafts):
             if self._placer.bound(draft) >= top:
                 backward = self._reversed(groups[i][0], groups[i][1].geometry) if i in groups else None
@@ -424,7 +426,7 @@ class Planner:
         return tuple(dict.fromkeys((*self._whole[number], *node.inputs, *node.outputs)))
 
     def _new_builtin_draft(self, number: int) -> Draft:
-        """Return the plan step of a builtin operator. Its output may reuse bytes of an input that is not read later."""
+        """Return the plan step of a builtin operator. The output may reuse bytes of an input that is not read later."""
         node, sizes = self._graph.nodes[number], self._placer.sizes
         if not isinstance(node, BuiltinNode):
             raise TypeError(f"node {number} is not a builtin operator")
@@ -500,13 +502,13 @@ def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> It
 
 
 def plan(graph: RowGraph, options: Options = Options()) -> Plan:
-    """Return the plan with the smallest arena head that recomputes nothing. The checker has not seen it."""
+    """Return the plan with the smallest arena head that recomputes nothing. The plan is not checked yet."""
     tried = planners(graph, options)
     return min(plans(tried, tried[0].macs), key=cost)
 
 
 def states(graph: RowGraph) -> tuple[PlacedState, ...]:
-    """Return the buffers that outlive an inference. Indices of the oldest rows come before the rows."""
+    """Return the buffers that outlive an inference. In memory, the indices of the oldest rows precede all rows."""
     found: list[PlacedState] = []
     last = [region.number for region in graph.regions if any(graph.ops[i].rolling_buffers for i in region.ops)][-1:]
     for region in graph.regions:

@@ -1,6 +1,6 @@
 """Estimates the remaining time of a conversion from the remaining work and the speed so far.
 
-Work is counted in the same way on every machine (plan/effort.py). Only the speed differs.
+Work is counted in the same way on every machine (plan/effort.py). Machines differ only in their speed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def tell(progress: Progress, log: Log, operators: int, layouts: float, searches:
         nonlocal found
         found += 1
         left = work_left(log.seconds, operators, layouts, found, searches)
-        # half of the work outside searches is done
+        # half of the work outside searches is already done
         pace = (time.monotonic() - started) / (log.seconds + PER_OPERATOR * operators / 2)
         if log.seconds + left >= LEAST:
             progress(f"placing buffers, about {max(1, round(pace * left))} s left", 0, 0)

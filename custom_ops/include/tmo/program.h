@@ -53,7 +53,7 @@
 #define TMO_MANY_CHANNELS 16 /* CONV gathers larger windows of whole rows only if it has at least this many output channels. */
 #define TMO_ALIGNMENT 16 /* The address of a program is a multiple of this number. */
 
-/* All cores of a family run the same packed programs. The C name of a family is TMO_TARGET_*. */
+/* All cores of a family run the same packed programs. In C, the name of a family has the prefix TMO_TARGET. */
 enum {
   TMO_TARGET_GENERIC = 0, /* Programs of this family run on any core, because no operator is packed. */
   TMO_TARGET_DSP = 1, /* This family has the cores with Armv7E-M, and those with Armv8-M and the DSP extension. */
@@ -62,10 +62,10 @@ enum {
   TMO_TARGET_ESP = 4, /* This family has Espressif's chips, of which ESP32-S3 and P4 run ESP-NN's vector kernels. */
 };
 
-/* A packing is a layout of an operator's constants. The C name of a packing is TMO_PACKING_*. */
+/* A packing is a layout of an operator's constants. In C, the name of a packing has the prefix TMO_PACKING. */
 enum {
   TMO_PACKING_NONE = 0,
-  TMO_PACKING_DSP_CONV = 1, /* An int16 256 * B + A holds the weights of two output channels A and B, for the instruction SMLAD. */
+  TMO_PACKING_DSP_CONV = 1, /* An int16 holds two weights, A of one output channel and B of the next, as 256 * B + A for SMLAD. */
   TMO_PACKING_DSP_DEPTHWISE = 2, /* All constants of four channels are adjacent, in the order in which the kernel reads them. */
   TMO_PACKING_MVE_CONV = 3, /* Blocks of 16 weights alternate between four output channels, for the instruction VMLADAVA. */
   TMO_PACKING_MVE_DEPTHWISE = 4, /* All constants of sixteen channels are adjacent, in the order in which the kernel reads them. */
@@ -73,7 +73,7 @@ enum {
   TMO_PACKING_DSP_DENSE = 6, /* The weights of three pairs of output channels alternate, for a layer with a single pixel. */
   TMO_PACKING_RVV_CONV = 7, /* For each input value, the weights of all output channels are adjacent. */
   TMO_PACKING_RVV_DEPTHWISE = 8, /* For each tap, the weights of all channels are adjacent. */
-  TMO_PACKING_ESP_CONV = 9, /* The weights of an output channel, padded to a multiple of 16, for a dot product of ESP-NN. */
+  TMO_PACKING_ESP_CONV = 9, /* The weights of an output channel are padded to a multiple of 16, for a dot product of ESP-NN. */
   TMO_PACKING_ESP_DEPTHWISE = 10, /* For each tap, the weights of all channels are adjacent, in the form that ESP-NN reads. */
 };
 
@@ -248,12 +248,12 @@ typedef enum {
 typedef struct {
   uint32_t magic;
   uint16_t version;
-  uint16_t target; /* The field target names the family of cores that the program is for, as TMO_TARGET_*. */
+  uint16_t target; /* The field target is a TMO_TARGET_* constant: the family of cores that can run the program. */
   uint32_t size; /* The whole program has size bytes. */
   uint32_t iterations; /* A run of the program has exactly this number of iterations. */
   uint32_t workspace; /* The workspace has this many bytes. */
   uint16_t n_inputs, n_outputs, n_tensors, n_ops, n_groups;
-  uint8_t input; /* The field input says where input 0 is, as TMO_INPUT_*. */
+  uint8_t input; /* The field input is a TMO_INPUT_* constant, which says where input 0 is. */
   uint8_t pools; /* The header is followed by this number of tmo_pool records, which is 0 or 1. */
   uint32_t tensors; /* tmo_tensor[n_tensors] */
   uint32_t ops; /* tmo_op[n_ops] */
@@ -265,7 +265,8 @@ typedef struct {
   uint32_t parts; /* A bit is set for each TMO_PART_* that the program needs. */
 } tmo_header;
 
-/* A program with slow memory has this record. Slow memory holds whole tensors and has at least bytes bytes. Its address follows the state in io. */
+/* A program with slow memory has this record. Slow memory holds whole tensors and has at least bytes bytes. The address of slow memory follows the
+ * state's address in io. */
 typedef struct {
   uint32_t bytes;
 } tmo_pool;
@@ -273,21 +274,23 @@ typedef struct {
 /* This record describes a rolling buffer of the state, which outlives a run.
  *
  * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0 resets it. The state begins with a
- * uint16_t for each rolling buffer, which is 0 or the buffer's key + the slot of the oldest row. Row y, counted from the oldest row, is in slot
- * (oldest + y) % depth. A run that finds 0 in a buffer's uint16_t sets all rows of the buffer to fill. A successful run advances the slot of the
- * oldest row by advance. */
+ * uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Row y, counted from the oldest row, is at position
+ * (oldest + y) % depth. A run that finds 0 in a buffer's uint16_t sets all rows of the buffer to fill. A successful run moves the position of the
+ * oldest row on by advance. */
 typedef struct {
-  uint32_t offset; /* The buffer's first slot begins this many bytes after the start of the state. */
-  uint32_t row; /* A slot of the rolling buffer has this many bytes. */
+  uint32_t offset; /* The buffer begins this many bytes after the start of the state. */
+  uint32_t row; /* A row of the rolling buffer has this many bytes. */
   union {
-    uint16_t depth; /* The rolling buffer has this number of slots. */
+    uint16_t depth; /* The rolling buffer has room for this number of rows. */
     uint16_t runs; /* A sliding window is full after this number of runs. */
   };
-  uint16_t advance; /* Each run moves the slot of the oldest row on by this number of rows. */
+  uint16_t advance; /* Each run moves the position of the oldest row on by this number of rows. */
   uint8_t fill; /* All bytes of the rolling buffer have this value after a reset. */
-  /* If this is 1, the record counts runs of a sliding window and has no rows. A run that ends before the sliding window is full returns TMO_WAIT. */
+  /* A record with window 1 counts runs of a sliding window and has no rows. A run that ends before the sliding window is full returns TMO_WAIT. */
   uint8_t window;
-  uint16_t key; /* The key is a number of at least 1 that is derived from the program. The key lets a run reject the state of another program. */
+  /* The field key is a number of at least 1 that is computed from the program. A run rejects a state with another key, which another program has
+   * written. */
+  uint16_t key;
 } tmo_rolling_buffer;
 
 /* This record describes the place of a tensor. Row y is at base + offset + (y % depth) * width * channels, or in column windows. */
@@ -300,23 +303,23 @@ typedef struct {
   uint16_t width;
   uint16_t height; /* The whole tensor has this number of rows. */
   union {
-    uint16_t depth; /* The rolling buffer has this number of rows. The number equals height for a whole tensor. */
+    uint16_t depth; /* The rolling buffer has this number of rows. For a whole tensor, depth equals height. */
     uint16_t phase; /* For a tensor in column windows, this is -end mod advance. */
   };
-  /* The base is 0 for the workspace and 1 to n_inputs for inputs. Outputs, state and slow memory have the next numbers. Other values are
-   * TMO_PROGRAM_BASE and TMO_LINK_BASE. */
+  /* The base is 0 for the workspace and 1 to n_inputs for inputs. Outputs, state and slow memory have the next numbers. The base may also be
+   * TMO_PROGRAM_BASE or TMO_LINK_BASE. */
   uint8_t base;
-  /* The field layout gives the order of the tensor's rows in memory, as TMO_LAYOUT_*. Rolling buffers and column windows always have HWC. */
+  /* The field layout is a TMO_LAYOUT_* constant: the order of the axes of a row in memory. Rolling buffers and column windows always have HWC. */
   uint8_t layout;
   /* The field is the offset of tmo_column_window[n_column_windows], whose first element has the first rows of a stripe, or 0 without column windows.
    * */
   uint32_t column_windows;
   uint16_t n_column_windows;
   uint16_t advance; /* In a tiled group, each stripe begins this number of rows after the stripe before it. */
-  int16_t end; /* In a tiled group, this number of rows exists after the first stripe, before clamping. */
+  int16_t end; /* In a tiled group, the first stripe ends before this row, unless the tensor ends earlier. */
   union {
-    uint16_t rows; /* In a tiled group, a stripe has this number of rows. If it is above advance, stripes compute some rows again. */
-    uint16_t pushed; /* A push of a streamed input has this number of rows. The workspace has depth older rows at offset. */
+    uint16_t rows; /* Number of rows of a stripe in a tiled group. If rows > advance, stripes recompute rows. */
+    uint16_t pushed; /* A push of a streamed input has this number of rows. At offset, the workspace has depth older rows. */
     uint16_t older; /* For a tensor in a rolling buffer of the state, this number of rows precedes row 0. */
   };
 } tmo_tensor;
@@ -329,8 +332,8 @@ typedef struct {
   uint8_t reserved_10[2];
 } tmo_column_window;
 
-/* This record says which rows of an operand an operator without a window reads. Iteration y reads rows [first, first + extent), clipped to the
- * operand. first is floor((y * mul + add) / div), or table[y] if there is a table. */
+/* This record says which rows of an operand an operator without a window reads. Iteration y reads extent rows from row floor((y * mul + add) / div)
+ * on, or from row table[y] if there is a table. Rows outside the operand are left out. */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
@@ -349,15 +352,17 @@ typedef struct {
 /* This record describes how a COPY makes an output row. A tmo_copy is followed by n_moves records of tmo_move. */
 typedef struct {
   uint16_t n_moves;
-  uint8_t fills; /* If this is 1, the output row is filled with fill before the moves. */
+  uint8_t fills; /* If fills is 1, the output row is filled with fill before the moves. */
   int8_t fill;
 } tmo_copy;
 
-/* This record moves count runs of bytes bytes for a COPY. Run i goes to byte target + i * target_step of output row y. Run i comes from byte source +
- * (y + shift) % period * phase_step + i * source_step of an input row. In an iterative operator, y is the input row, and the output has one row. The
- * term with phase_step is then added to the target instead of the source. */
+/* This record moves count runs of bytes bytes for a COPY. Run i goes to byte target + i * target_step of output row y. The source of run i is byte
+ * source + (y + shift) % period * phase_step + i * source_step of an input row. In an iterative operator, y is the input row, and the output has one
+ * row. The term with phase_step is then added to the target instead of the source. */
 typedef struct {
-  uint16_t row; /* The move reads this one of all rows that the iteration reads, counted from the rows of operand 0. A missing row moves nothing. */
+  /* The move reads row number row among all rows that the iteration reads, counted from the first row of operand 0. If the row does not exist, the
+   * move copies nothing. */
+  uint16_t row;
   uint16_t count;
   uint32_t bytes, source;
   int32_t source_step, phase_step;
@@ -365,7 +370,7 @@ typedef struct {
   uint16_t period, shift;
 } tmo_move;
 
-/* These weights are copied into the workspace when their group begins. On two cores, core 0 copies them. */
+/* A program with this record copies weights into the workspace when a group begins. Core 0 makes the copy. */
 typedef struct {
   uint32_t weights; /* The weights have this offset in the program. */
   uint32_t bytes; /* The weights have this many bytes. */
@@ -442,7 +447,7 @@ typedef struct {
     uint32_t accumulator;
     uint32_t scratch; /* The scratch of a packed operator has this offset in the workspace, a multiple of 4. */
   };
-  uint16_t channel_groups; /* The operator has this number of channel groups in a tiled group. 0 and 1 mean that it has none. */
+  uint16_t channel_groups; /* The operator has this number of channel groups in a tiled group. 0 and 1 mean that the channels are not divided. */
   uint16_t group_channels; /* Each channel group has this number of channels, except the last one, which may have fewer. */
   uint32_t access; /* The field is the offset of a tmo_access[n_inputs], or 0 if a window determines the rows that are read. */
 } tmo_op;
@@ -450,12 +455,12 @@ typedef struct {
 /* The loops of a group interleave the iterations of operators [first_op, first_op + n_ops). */
 typedef struct {
   uint16_t first_op, n_ops;
-  /* The counters are at this offset in the workspace, a multiple of 2. The counters are a uint16_t[n_ops] with the next row of each operator, or in a
-   * tiled group a tmo_unit[n_ops]. */
+  /* The counters are at this offset in the workspace, a multiple of 2. A uint16_t[n_ops] holds the next row of each operator. A tiled group has a
+   * tmo_unit[n_ops] instead. */
   uint32_t counters;
   uint16_t stripes; /* The group has this number of stripes, or 0 if it runs row by row. */
   uint8_t reserved_10[2];
-  uint32_t loops; /* The field is the offset of the codes of the loops, as TMO_LOOP_*. */
+  uint32_t loops; /* The field is the offset of the loop codes, which are TMO_LOOP_* constants. */
 } tmo_group;
 
 /* This record says which part of the output an operator in a tiled group computes next. */
@@ -465,10 +470,10 @@ typedef struct {
 
 /* This record says how two cores share the iterations of an operator. */
 typedef struct {
-  uint16_t how; /* The field how says how the cores share iterations, as TMO_SHARDING_*. */
+  uint16_t how; /* The field how is a TMO_SHARDING_* constant, which says how the cores share iterations. */
   uint16_t cut; /* Core 0 computes this number of columns or channels. */
   union {
-    uint32_t accumulator; /* Core 1 uses this offset in place of tmo_op.accumulator. */
+    uint32_t accumulator; /* The scratch or sums of core 1 begin at this offset. Core 0 uses tmo_op.accumulator. */
     uint32_t scratch; /* Core 1 uses this offset in place of tmo_op.scratch. */
   };
 } tmo_share;
@@ -480,7 +485,7 @@ typedef struct {
   uint32_t shares; /* tmo_share[n_ops] */
   uint32_t barriers; /* Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run. */
   uint32_t n_barriers; /* The run has this number of barriers. */
-  /* The field is the offset of a bit for each iteration, which is set if core 0 computes the whole iteration. It is 0 if no bit is set. */
+  /* The field is the offset of one bit per iteration, or 0 if no bit is set. A set bit says that core 0 computes the whole iteration. */
   uint32_t alone;
   uint32_t counters; /* The counters of core 1 begin this many bytes after those of core 0. */
 } tmo_cores;

@@ -1,10 +1,10 @@
 """Decides where the pixels of an inner tensor live in a group that runs in tiles, and for how long.
 
 The rows of a stripe are divided into column windows: consecutive rows that later stripes need for equally long. A
-column window is a rolling buffer of pixels, column by column, as a stripe makes them. A column window holds a few
-columns of rows that no later stripe needs, or whole lines of other rows (vMCU's and msf-CNN's line buffers, exact to
-the pixel). The sizes are exact, since the simulation gives the write and the last read of every pixel. Two live pixels
-never share a place.
+column window is a rolling buffer that holds a stripe's pixels column by column, in the order in which they are made. A
+column window holds a few columns of rows that no later stripe needs, or whole lines of other rows (vMCU's and msf-CNN's
+line buffers, exact to the pixel). The sizes are exact, since the simulation gives the write and the last read of every
+pixel. Two live pixels never share a place.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def column_windows_of(trace: Trace, producer: Member) -> tuple[ColumnWindow, ...
 
 
 def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow]) -> Ints:
-    """Return the place of the first pixel of each iteration, counted in pixels through all column windows."""
+    """Return the place of each iteration's first pixel. Places are counted in pixels through all column windows."""
     lap, residue, _ = _laps(producer, life)
     result, first, start = np.zeros(len(life.unit), dtype=np.int64), 0, 0
     for column_window in column_windows:
@@ -100,7 +100,7 @@ def _runs(values: Ints) -> list[tuple[int, int]]:
 
 
 def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return number, write and last read of a column window's pixels. base: number of column 0 of each row."""
+    """Return number, write and last read of each pixel in a column window. base: number of column 0 in each row."""
     u = producer.units
     x0, x1 = u.x0[life.unit[mine]], u.x1[life.unit[mine]]
     length = x1 - x0

@@ -1,7 +1,8 @@
 """Traces of groups that have their last operators in common.
 
 The operators at the front of a group change neither the order in which the later operators run nor the bytes that these
-keep. So the iterations and rolling buffers of the last operators are computed once for all groups that end alike.
+keep. Groups with the same last operators therefore share the computed iterations and rolling buffers of these
+operators.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Ending:
 
     trace: Trace
     buffers: Mapping[TensorId, Buffer]
-    """Rolling buffers, last operator first."""
+    """Rolling buffers in order from the last operator to the first."""
     lives: Mapping[int, Lives]
     """Lifetimes of the pixels of each operator, counted in iterations of this operator and the later ones."""
 
@@ -38,7 +39,7 @@ Key = tuple[tuple[tuple[TensorId, int], ...], bool, int, tuple[int, ...]]
 
 
 class Endings:
-    """The known endings of one chain's groups."""
+    """Last parts of groups for which the iterations are already known."""
 
     def __init__(self, source: InputSource | None) -> None:
         self._source = source
@@ -77,7 +78,7 @@ class Endings:
 
 
 def _longer(ending: Ending, member: Member, *, is_inner: bool) -> Ending:
-    """Return the ending with an operator added at its front. is_inner: whether its output stays in the group."""
+    """Add an operator before the end of a group. is_inner: whether the operator's output stays in the group."""
     trace = prepend(ending.trace, member)
     if not is_inner:
         return Ending(trace, ending.buffers, ending.lives)

@@ -16,7 +16,7 @@ from tflm_memopt.rowgraph.graph import AccessOrder
 def kernel_ranges(
     dying: Mapping[TensorId, AccessOrder], born: TensorId, scratch: int, sizes: Mapping[TensorId, int]
 ) -> Iterator[LiveRange]:
-    """Yield the live bytes of buffers. At first whole inputs are live, since TFLM's scratch must not overlap them."""
+    """Yield the live bytes of buffers. Whole inputs are live at first, since TFLM's scratch must not overlap them."""
     steps = 0
     for tensor, order in dying.items():
         steps = int(order.written.max(initial=-1)) + 1
@@ -37,7 +37,7 @@ def _still_read(last: Ints, steps: int) -> tuple[Ints, Ints]:
     lowest, highest = np.full(steps + 1, len(last)), np.zeros(steps + 1, np.int64)
     np.minimum.at(lowest, last, np.where(last < 0, len(last), at))
     np.maximum.at(highest, last, np.where(last < 0, 0, at + 1))
-    bottom = np.minimum.accumulate(lowest[::-1])[::-1]  # the range includes what the step itself reads
+    bottom = np.minimum.accumulate(lowest[::-1])[::-1]  # a step's range includes the bytes that the step reads
     top = np.maximum.accumulate(highest[::-1])[::-1]
     return bottom, top
 

@@ -63,9 +63,9 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
 
 
 def _alive(live: LiveRange, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
-    """Return the bytes that are written before these iterations and read later. A rolling buffer counts as a whole."""
+    """Return the bytes that are written before these iterations and read later. Rolling buffers count as a whole."""
     bottom, top = live.bottom[waits], live.top[before]
-    if live.buffer.role is not Role.TENSOR:  # a buffer counts if it is in use before and after the iteration
+    if live.buffer.role is not Role.TENSOR:  # a buffer must be in use before and after the iteration
         some = (live.top[before] > live.bottom[before]) & (live.top[waits] > live.bottom[waits])
         return np.zeros_like(waits), some * live.buffer.nbytes
     return np.maximum(bottom, 0), top

@@ -1,10 +1,10 @@
 """Finds which bytes of each buffer are live at every iteration of a group, and how far apart buffers must be.
 
 The live bytes of a buffer are one range: an input shrinks from its bottom, an output grows at its top, and any other
-buffer is empty or live as a whole. These ranges give the bytes that are live at once, which no layout can undercut, and
-the minimum distance of any two buffers. For one input and one output, this distance is vMCU's min(b_In - b_Out)
-(section 4). An iteration's output bytes become live before its input bytes are freed, unless the operator works in
-place.
+buffer is empty or live as a whole. The ranges of all buffers give the number of live bytes, which no layout can
+undercut, and the minimum distance of any two buffers. With one input and one output, the minimum distance is min(b_In -
+b_Out) of vMCU (section 4). An iteration's output bytes become live before its input bytes are freed, unless the
+operator works in place.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class LiveRange:
     bottom: Ints
     top: Ints
     before: Ints
-    """The value of `top` at the iteration's last read, when writes may still be missing."""
+    """The end `top` of the live bytes at the iteration's last read, when some of its writes may still be missing."""
     replaces: frozenset[TensorId] = frozenset()
-    """Tensors that the writer of this buffer may overwrite in place."""
+    """Tensors that may be overwritten in place when the buffer is written."""
     ends_on: frozenset[TensorId] = frozenset()
     """Tensors that an iteration reads, but that may share bytes with the last byte that it writes."""
     kept: Ints | None = None
-    """For a rolling buffer, the value of `top` before the iteration's writes."""
+    """For a rolling buffer, the end `top` of the live bytes before the iteration writes."""
 
     def from_the_end(self) -> LiveRange:
         """Return the live bytes counted from the buffer's end."""
@@ -48,7 +48,7 @@ class LiveRange:
         return replace(self, bottom=nbytes - self.top, top=nbytes - self.bottom, before=nbytes - self.bottom)
 
     def in_full(self) -> LiveRange:
-        """Return a tensor as live with all its bytes, so that nothing may overlap it. Other buffers are unchanged."""
+        """Return a tensor as live with all its bytes, so that nothing overlaps it. Other buffers stay as they are."""
         if self.buffer.role is not Role.TENSOR:
             return self
         full = np.full_like(self.top, self.buffer.nbytes)
@@ -68,7 +68,7 @@ class GroupBorder:
 
 
 def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
-    """Return the buffer for an output that is used only inside the group: rows or, in tiles, pixels."""
+    """Return the rolling buffer of an output that only the group uses. It holds pixels in tiles, or else rows."""
     tensor = member.op.output
     if not member.stripes:
         depth = rolling_buffer_depth(trace, member)
@@ -168,11 +168,11 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
 
 
 def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
-    """Return whether a rolling buffer is in use at each moment, after and before the writes of that moment."""
+    """Return whether a rolling buffer is in use at each moment: first after its writes, then before them."""
     if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)
-        in_use = (top > dead) | (top > before)  # even if nothing reads the data
+        in_use = (top > dead) | (top > before)  # written data count even if nothing reads them
         return in_use.astype(np.int64), (before > dead).astype(np.int64)
     life, length = lives(trace, writer), len(trace) + 2
     counts = [
@@ -184,7 +184,7 @@ def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
 
 
 def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments: Ints) -> Ints:
-    """Return the bytes below each in-place output pixel. They count as live, so that no input pixel overlaps partly."""
+    """Return how many bytes below each in-place output pixel count as live. No input pixel is overlapped partly."""
     result = np.zeros(len(moments), dtype=np.int64)
     if writer.stripes and writer.op.in_place:
         life = lives(trace, writer)
@@ -207,8 +207,9 @@ def ends_late(writer: Member) -> bool:
 
 
 def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
-    """Return the tensors that an operator may overwrite in place. A streamed input cannot be one, because it moves. In
-    a wider tile, pixels may wrap around in a rolling buffer, which rules this out.
+    """Return the tensors that an operator may overwrite in place. The rows of a streamed input move, so they cannot be
+    overwritten. If a tile has several columns, pixels may wrap around in a rolling buffer, so no rolling buffer may be
+    overwritten.
     """
     if not writer.op.in_place:
         return frozenset()

@@ -15,7 +15,7 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 MOST_MOMENTS = 64
-"""Maximum number of moments of one group. A screen could not show more."""
+"""Maximum number of moments of one group. A screen cannot show more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def _groups(count: int) -> list[slice]:
 
 
 def _append(stretches: list[Stretch], new: Stretch) -> None:
-    """Append a moment, or extend the previous one if its bytes are the same."""
+    """Append a moment. If its bytes are the same as in the previous moment, extend that one."""
     old = stretches[-1] if stretches else None
     if old and (old.last, old.bottom, old.top) == (new.first, new.bottom, new.top):
         stretches[-1] = Stretch(old.first, new.last, new.bottom, new.top)

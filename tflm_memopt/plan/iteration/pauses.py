@@ -13,7 +13,7 @@ from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.nest import Ints
 
 LEVELS = 3
-"""Number of limits of live bytes to try."""
+"""Number of different limits of live bytes that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Moments:
         return float(np.diff(self.time[self.alive <= alive], prepend=0.0, append=self.total).max())
 
     def chosen(self, apart: float, alive: int) -> Ints:
-        """Return the fewest pauses that are at most `apart` apart, each with at most `alive` live bytes."""
+        """Return the fewest pauses with at most `apart` time between them, each with at most `alive` live bytes."""
         may = np.flatnonzero(self.alive <= alive)
         found: list[int] = []
         now = 0.0

@@ -74,7 +74,7 @@ class PlannedGroup:
 
     @cached_property
     def placed(self) -> Mapping[int, LiveRange]:
-        """By buffer number, the live bytes for layouts. A reversed group frees whole rows or pixels at once."""
+        """Live bytes for layouts, by buffer number. A reversed group frees whole rows or pixels at once."""
         if not self.step.is_reversed:
             return self.live_ranges
         sizes = unit_bytes((m.op for m in self.trace.members), pixels=self.step.stripes > 0)

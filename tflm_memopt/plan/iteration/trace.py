@@ -1,7 +1,7 @@
 """Simulates the order of a group's iterations, and finds when rows and pixels are written and last read.
 
-A group runs on demand: its last operators request rows or pixels, and each iteration first requests the pixels that it
-reads, input by input. With this order, the sizes of rolling buffers are exact for any graph (the CSDF view of Jung et
+The last operators of a group request rows or pixels, and each iteration first requests the pixels that it reads, one
+input after the other. This order gives exact sizes of rolling buffers for any graph (as in the CSDF view of Jung et
 al., joint memory of several CNNs). The order is built from the group's end, since adding an earlier operator never
 changes the order of the later ones. Longer groups therefore reuse the work for shorter ones.
 """
@@ -27,7 +27,7 @@ SCRATCH_ALIGN = 4
 OUTSIDE = -1
 """Operator number in Trace.entry for a request from outside the group."""
 EXECUTE = -1
-"""Second number in Trace.entry for an iteration. Requests have the number of an input or a tensor there, from 0 on."""
+"""Number in Trace.entry that marks an iteration. A request has the number of an input or tensor in this place."""
 _SLOTS = 32
 """Number of bits of Trace.entry below the operator's number."""
 
@@ -97,7 +97,7 @@ class Member:
         return start[iteration], end[iteration]
 
     def pixels(self, iteration: Ints) -> int:
-        """Return the number of pixels that these iterations compute. A pass that only writes sums does not count."""
+        """Return the number of pixels that these iterations compute. Passes that only write sums compute none."""
         u = self.units
         if self.nest.by_rows:
             return len(iteration) * (self.op.reads[0].w if self.iterative else self.op.writes.w)
@@ -136,7 +136,7 @@ class Member:
         u, found = self.units, []
         for k in range(len(self.op.inputs)):
             start, end = (u.row, u.row + 1) if self.iterative else self.op.rows(k, u.row)
-            if self.nest.sums and not self.iterative:  # the last pass reads sums only
+            if self.nest.sums and not self.iterative:  # the last channel group reads only sums
                 end = np.where(u.channel_group == self.nest.channel_groups - 1, start, end)
             found.append((start, end))
         return found
@@ -200,7 +200,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """When each iteration writes its pixels, when they are last read, and the number of stripes in between."""
+    """For each iteration, when its pixels are written, when they are last read, and how many stripes later."""
 
     unit: Ints
     written: Ints
@@ -215,9 +215,9 @@ class Trace:
     members: tuple[Member, ...]
     """The group's operators in order."""
     entry: Ints
-    """What happens: an operator's number or OUTSIDE, and an input's number or EXECUTE, as packed by _entry()."""
+    """One event per entry: _entry() combines an operator's number or OUTSIDE with an input's number or EXECUTE."""
     iteration: Ints
-    """Number of the operator's iteration, or of the requested iteration for a request from outside."""
+    """Number of the iteration that runs. For outside requests, the number of the requested iteration."""
     wanted: frozenset[TensorId]
     """Tensors that are requested from outside the group."""
     readers_of: Mapping[TensorId, tuple[tuple[Member, int], ...]]
@@ -237,7 +237,7 @@ class Trace:
 
     @cached_property
     def end(self) -> Ints:
-        """Positions of all iterations among the entries, followed by the number of entries."""
+        """The position of each iteration among the entries. The last element is the number of entries."""
         (at,) = ((self.entry & ((1 << _SLOTS) - 1)) == 0).nonzero()
         end = np.empty(len(at) + 1, dtype=np.int64)
         end[:-1], end[-1] = at, len(self.entry)
@@ -266,7 +266,7 @@ class Trace:
         return self._order[key]
 
     def entries(self, op: int, slot: int) -> Ints:
-        """Return the positions of an operator's requests for an input or, for EXECUTE, of its iterations."""
+        """Return the positions of an operator's requests for an input. With EXECUTE, return those of its iterations."""
         found: Ints = (self.entry == _entry(op, slot)).nonzero()[0]
         return found
 
@@ -308,9 +308,9 @@ def _entry(op: int, slot: int) -> int:
 
 
 def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None, *, in_turn: bool = False) -> Trace:
-    """Return the state of the simulation for a group without operators that must make these tensors. sinks: tensors,
-    each with the number of its producer's iterations. in_turn: whether to request a part of each tensor in turn, so
-    that rows that several branches read are freed early.
+    """Start a simulation that requests these tensors, and return it before any operator is added. sinks: tensors, each
+    with the number of its producer's iterations. in_turn: whether to request a part of each tensor in turn, so that
+    rows that several branches read are freed early.
     """
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
     entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])
@@ -344,7 +344,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
     first, end = _rows_at_once(member, demands, need) if several else member.batches
     produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)
-    if member.nest.recomputes:  # the operator skips to the requested stripe
+    if member.nest.recomputes:  # each request moves the operator to the requested stripe
         u = member.units
         before = np.where(produced > before, np.maximum(before, u.start[u.stripe[produced - 1]]), before)
     counts = produced - before
@@ -352,7 +352,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
     if member.nest.recomputes:
         iteration = (produced - counts.cumsum()).repeat(counts) + number
 
-    # A request is replaced by the requests of the iterations that satisfy it, and by these iterations.
+    # Replace each request by the iterations that satisfy it, each after its own requests.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
     where = _together(trace, member, demands.repeat(counts))
     inserted = np.bincount(where, minlength=len(trace)) * len(pattern)
@@ -374,7 +374,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """Return Member.batches for whole rows. A call ends where most readers stop reading, so no row is early."""
+    """Return Member.batches if an operator makes whole rows. Calls end where most readers stop, so no row is early."""
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)
     shift = int(np.bincount(need[last] % most).argmax())
@@ -383,7 +383,7 @@ def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints
 
 
 def _together(trace: Trace, member: Member, at: Ints) -> Ints:
-    """Return where the producer's iterations are inserted. at: positions of the requests that they satisfy.
+    """Return the positions at which a producer's iterations are inserted. at: positions of the requests for its rows.
 
     Operators that add up the same rows run together, so that the rows need not be kept.
     """
@@ -442,7 +442,7 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
 
 
 def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
-    """Return the end of the output's written bytes before and after each iteration, and at the end."""
+    """Return the end of the output's written bytes before and after each iteration. The last entry is for the end."""
     _, iteration = trace.iterations_of(member.key)
     written = np.zeros(len(iteration) + 1, dtype=np.int64)
     np.maximum.accumulate(member.bytes_written[iteration], out=written[1:])
@@ -457,7 +457,7 @@ def _shifted(values: Ints) -> Ints:
 
 
 def _changing(values: Ints, at: Ints, length: int) -> Ints:
-    """Return an array of this length: the first value before position at[0], the second before at[1], and so on."""
+    """Return an array of this length: values[0] before position at[0], values[1] from there to at[1], and so on."""
     edges = np.empty(len(values) + 1, dtype=np.int64)
     edges[0], edges[1:-1], edges[-1] = 0, at, length
     return values.repeat(edges[1:] - edges[:-1])

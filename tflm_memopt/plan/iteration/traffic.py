@@ -25,7 +25,7 @@ def bytes_written(member: Member, iterations: Ints) -> int:
     writes, units, nest = member.op.writes, member.units, member.nest
     if member.iterative:
         return writes.nbytes
-    if nest.sums:  # only the last pass over the channels writes
+    if nest.sums:  # only the last channel group writes output
         iterations = iterations[units.channel_group[iterations] == nest.channel_groups - 1]
     pixels = units.x1[iterations] - units.x0[iterations]
     if not nest.splits:

@@ -1,4 +1,4 @@
-"""Counts the work of a plan's operators from their iterations. Repeated work counts, and taps in the padding do not."""
+"""Counts the work of operators from their iterations. Repeated work counts each time. Padding does not count."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
-"""Orders of weights whose kernels process all taps of a window. Other kernels skip taps in the padding."""
+"""Orders of weights whose kernels process all taps of a window. Other kernels skip taps that lie in the padding."""
 
 
 def work(planned: Planned) -> Iterator[Work]:
@@ -30,7 +30,7 @@ def work(planned: Planned) -> Iterator[Work]:
         for member, done in zip(group.trace.members, of_members, strict=True):
             found = planned.plan.find(Role.WEIGHTS, member.op.output)
             copied = found[0].nbytes if found else 0
-            passes = max(1, done.iterations // max(1, member.nest.channel_groups))  # each reads all weights
+            passes = max(1, done.iterations // max(1, member.nest.channel_groups))  # each pass reads all weights
             yield replace(done, copied=copied, spared=copied * (passes - 1))
 
 
@@ -90,7 +90,7 @@ def _name(m: Member, *words: str) -> str:
 
 
 def _there(op: RowOp, move: Move, row: Ints) -> int:
-    """Return in how many of these iterations the input row that a move reads exists."""
+    """Return the number of these iterations in which the move's input row exists."""
     height = op.operands[move.operand].h
     first = op.access[move.operand].first(row, height) + move.tap
     return int(((first >= 0) & (first < height)).sum())
@@ -126,7 +126,7 @@ def _by_access(m: Member, executed: Ints) -> Work:
         singles, runs, at_once = (op.moves.fill is not None) * n * op.writes.row_bytes, n * len(moved), 0
     elif op.traits.runs_along:
         loops = n * op.rows_at_once * op.writes.row_bytes
-    elif op.is_product:  # computes four output columns at once
+    elif op.is_product:  # a matrix product computes four output columns at once
         fours, alone = n * (op.writes.c // 4), n * (op.writes.c % 4)
         loops, quads, singles = fours + alone, fours * op.reads[0].c, alone * op.reads[0].c
     elif op.updates:  # LSTM
@@ -167,8 +167,8 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool,
     # a state holds the rows above the input
     high = _clipped(m.units.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)
     if m.nest.sums:
-        high = np.where(m.units.channel_group[executed] == channel_groups, 0, high)  # the last pass writes only
-    # each channel group has some of the channels only
+        high = np.where(m.units.channel_group[executed] == channel_groups, 0, high)  # the last group writes only
+    # each channel group has only some of the channels
     read_groups = 1 if m.nest.splits and op.traits.channels is Channels.SUMMED else channel_groups
     written_groups = channel_groups if m.nest.splits else 1
     windows = Windows(

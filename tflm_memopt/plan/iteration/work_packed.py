@@ -31,7 +31,7 @@ def _values(w: Windows, packed: Packing) -> int:
 
 
 def _dsp_conv(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_dsp.c, which computes pairs of channels for up to four pixels."""
+    """Add the work of tmo_conv_dsp.c, which computes pairs of channels for up to four pixels."""
     values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     batches = w.calls or _batches(w, Packing.DSP_CONV, values)[0]
     if w.calls and w.rows:  # two rows of five pixels take three passes, and one row takes two
@@ -61,7 +61,7 @@ def _is_short(w: Windows) -> bool:
 
 
 def _from_pixels(w: Windows, done: Work) -> Work:
-    """Return the work of tmo_conv_dsp_gather(), which gets a list of pixels."""
+    """Return the work of tmo_conv_dsp_gather(), which receives the pixels in a list."""
     c, window = w.in_channels, w.op.window
     each = np.array([_gathered_row(w, x, [c] * int(n)) for x, n in enumerate(w.wide)], dtype=np.int64)
     missing = int(((window.kernel_h - w.high) * (w.x1 - w.x0)).sum())
@@ -130,7 +130,7 @@ def _gathered_row(w: Windows, x: int, runs: Sequence[int]) -> tuple[int, int]:
 
 
 def _dsp_dense(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_dsp_dense(), which computes three pairs of channels at once, and the rest as in tmo_conv_dsp.c."""
+    """Add the work of tmo_conv_dsp_dense(): three pairs of channels at once, and the rest as in tmo_conv_dsp.c."""
     pairs = w.out_channels // 2
     triples = pairs // 3 - (pairs % 3 == 1)
     left = pairs - 3 * triples
@@ -140,7 +140,9 @@ def _dsp_dense(w: Windows, done: Work) -> Work:
 
 
 def _mve_conv(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_mve.c: four channels for two pixels, or eight for one. A rest takes as long for one as for two."""
+    """Add the work of tmo_conv_mve.c: four channels for two pixels, or eight for one. A single pixel may cost as much
+    as two.
+    """
     op, channels, values = w.op, w.out_channels, _values(w, Packing.MVE_CONV)
     batches, twos = _batches(w, Packing.MVE_CONV, values)
     pairs, singles = w.pixels - batches, 2 * batches - w.pixels
@@ -162,7 +164,7 @@ def _mve_conv(w: Windows, done: Work) -> Work:
 
 
 def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
-    """Return the number of passes over the weights and, for each column, whether a full pass computes it unpadded."""
+    """Return the number of passes over the weights, and for each column, whether a full pass needs no padding."""
     window, total = w.op.window, 0
     at_once = np.zeros(len(w.wide), dtype=np.int64)
     most = 2 if packed is Packing.MVE_CONV else PACKED_PIXELS
@@ -179,7 +181,7 @@ def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
 
 
 def _rvv_conv(w: Windows, done: Work) -> Work:
-    """Model tmo_vectors.c: vectors of output channels for two pixels at once, or four for few channels."""
+    """Add the work of tmo_vectors.c: vectors of output channels for two pixels at once, or four for few channels."""
     values, kernel = _values(w, Packing.RVV_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     few = w.out_channels <= VECTOR
     direct = kernel == (1, 1) and (w.rows or w.columns == 1)
@@ -201,20 +203,20 @@ def _rvv_conv(w: Windows, done: Work) -> Work:
 
 
 def _rvv_depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_depthwise_packed.c, which computes vectors of channels tap by tap."""
+    """Add the work of tmo_depthwise_packed.c, which computes vectors of channels tap by tap."""
     taps, loops = w.op.window.kernel_h * w.op.window.kernel_w, w.pixels * stripes(w.out_channels)
-    # taps of windows that differ from the previous window
+    # number of taps in windows that differ from the window before
     listed = (w.pixels - w.unclipped + len(w.x0) * w.rows) * taps
     return replace(done, macs=loops * taps, loops=loops, pieces=listed)
 
 
 def _esp(w: Windows, done: Work) -> Work:
-    """Model tmo_esp.c, whose only work is the multiply-accumulates that `done` already contains."""
+    """Add the work of tmo_esp.c: only the multiply-accumulates that `done` already contains."""
     return done
 
 
 def _dsp_depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_dsp_depthwise.S for four channels and three taps at once, and the files _3x3.S, _four.S and _nine.S."""
+    """Add the work of tmo_dsp_depthwise.S, with four channels and three taps at once, and of _3x3, _four and _nine."""
     window = w.op.window
     taps = window.kernel_h * window.kernel_w
     if w.calls and not w.rows:
@@ -231,14 +233,14 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
         return named(_dsp_nine(w, done), "four" if four else "nine")
     done = _packed_depthwise(w, done, 4, -(-taps // 3))
     lists = w.pixels - w.unclipped + len(w.x0) * w.rows
-    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # constants are copied for several pixels only
+    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # the kernel copies constants only for several pixels
         copies = int((w.high == window.kernel_h).sum()) * -(-w.out_channels // 4)
         done = replace(done, quads=copies, batches=copies * (-(-taps // 3) + 2))
     return replace(done, runs=lists, swept=lists * taps)
 
 
 def _dsp_nine(w: Windows, done: Work) -> Work:
-    """Model dsp_nine_row(), convolve_nine() and, in tiles, convolve_four(): runs of pixels share constants."""
+    """Add the work of dsp_nine_row(), convolve_nine() and, in tiles, convolve_four(). Pixel runs share constants."""
     fours = -(-w.out_channels // 4)
     inside = int((w.wide == w.op.window.kernel_w).sum()) if w.rows else 1
     whole = (w.high == w.op.window.kernel_h) & (inside > 0)
@@ -250,7 +252,7 @@ def _dsp_nine(w: Windows, done: Work) -> Work:
 
 
 def _dsp_3x3(w: Windows, done: Work) -> Work:
-    """Model dsp_3x3_row(): a call computes BLOCK_RUNS runs of blocks of six outputs inside the input."""
+    """Add the work of dsp_3x3_row(). A call computes BLOCK_RUNS runs of blocks of six outputs inside the input."""
     fours, width, inside = -(-w.out_channels // 4), len(w.wide), w.op.reads[0].w
     blocks = -(-width // BLOCK_PIXELS)
     whole, x = 0, 0
@@ -269,7 +271,7 @@ def _dsp_3x3(w: Windows, done: Work) -> Work:
 
 
 def _mve_depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_mve_depthwise.S: 16 channels and two or nine taps at once, or several pixels of few channels."""
+    """Add the work of tmo_mve_depthwise.S: 16 channels and two or nine taps at once, or many pixels of few channels."""
     window, c = w.op.window, w.out_channels
     relu = (w.op.output_zero_point, *w.op.activation) == (-128, *FULL_RANGE)
     if not relu or (window.kernel_h, window.kernel_w, window.dilation_w) != _NINE:

@@ -17,11 +17,11 @@ from tflm_memopt.plan.iteration.work_windows import Kernel, Windows, named, stri
 from tflm_memopt.plan.nest import Ints
 
 SUMS_AT_ONCE = 32
-"""Number of channels whose sums tmo_conv_sums() computes while it reads the bytes once."""
+"""Number of channels that tmo_conv_sums() adds up in one pass over the input bytes."""
 
 
 def _conv(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_ref.c: runs of bytes for each channel. The DSP extension computes four channels at once."""
+    """Add the work of tmo_conv_ref.c: byte runs for each channel. The DSP extension computes four channels at once."""
     if not w.makes_fours:
         return in_fours(_runs(w, done), w.out_channels)
     window, c = w.op.window, w.in_channels
@@ -42,7 +42,7 @@ def _conv(w: Windows, done: Work) -> Work:
 
 
 def in_fours(done: Work, channels: int) -> Work:
-    """Add the work of tmo_dsp_sums(): four channels at once, then single ones. `loops` and `quads` are for all."""
+    """Add the work of tmo_dsp_sums(): four channels at once, then single ones. The counts are for all channels."""
     runs, words = done.loops / channels, done.quads / channels
     alone = channels % 4
     return replace(
@@ -69,7 +69,7 @@ def _runs(w: Windows, done: Work, *, gathered: bool = False) -> Work:
 
 
 def _sums(w: Windows, done: Work) -> Work:
-    """Model a convolution whose sums take several bytes each."""
+    """Add the work of a convolution whose sums take several bytes each."""
     channels = w.out_channels // w.op.param
     return in_fours(_runs(replace(w, out_channels=channels), done), channels)
 
@@ -80,9 +80,9 @@ def _pieces(values: Ints) -> Ints:
 
 
 def _depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_depthwise_ref.c, which computes four channels at once and the rest singly. With several outputs per
-    channel, it computes two of them at once. The DSP extension computes the last four channels together, which may
-    overlap the four before.
+    """Add the work of tmo_depthwise_ref.c, which computes four channels at once and the remaining channels singly. If a
+    channel has several outputs, the kernel computes two of them at once. The DSP extension computes the last four
+    channels together, even if some of them are already computed.
     """
     c = w.out_channels
     if w.in_channels != c:
@@ -104,13 +104,13 @@ def _depthwise(w: Windows, done: Work) -> Work:
 
 
 def _filter16(w: Windows, done: Work) -> Work:
-    """Model tmo_generated_conv16.c, which computes each two-byte channel tap by tap."""
+    """Add the work of tmo_generated_conv16.c, which computes each two-byte channel tap by tap."""
     channels = w.out_channels // 2
     return replace(done, loops=w.row_windows * channels, pieces=w.taps * channels)
 
 
 def _pool(w: Windows, done: Work) -> Work:
-    """Model tmo_generated_pool.c: four channels at once. The DSP extension compares words of four channels."""
+    """Add the work of tmo_generated_pool.c: four channels at once. The DSP extension compares words of four bytes."""
     c, rows = w.out_channels, w.row_windows if w.rows else w.taps
     done = replace(
         done, loops=rows * c, quads=w.pixels * (c // 4), singles=w.pixels * (c % 4), runs=rows * (c // 4 + c % 4),
@@ -123,12 +123,12 @@ def _pool(w: Windows, done: Work) -> Work:
 
 
 def _softmax(w: Windows, done: Work) -> Work:
-    """Model tmo_generated_softmax.c for random values. Values far below the maximum need no exponential."""
+    """Add the work of tmo_generated_softmax.c for random values. Values far below the maximum cost no exponential."""
     return replace(done, pieces=(done.written - w.pixels) * min(1.0, -w.op.param / 256))
 
 
 def _two_operands(w: Windows, done: Work) -> Work:
-    """Model tmo_generated_binary.c, which reads two operands pixel by pixel."""
+    """Add the work of tmo_generated_binary.c, which reads two operands pixel by pixel."""
     share = 2 / len(w.op.inputs)
     at_once = w.op.writes.c * (w.columns if w.rows else 1)
     vectors = len(w.x0) * stripes(at_once) if w.rows else w.pixels * stripes(at_once)

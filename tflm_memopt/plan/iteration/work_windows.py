@@ -86,7 +86,7 @@ class Windows:
         return int(self._at_height(self.wide == self.op.window.kernel_w).sum())
 
     def over(self, each: Ints) -> int:
-        """Return the sum of a figure per column over the rows of all windows."""
+        """Add up `each`, a number per column, over the rows of all windows, and return the sum."""
         return int((self.high * _between(each, self.x0, self.x1)).sum())
 
     def _at_height(self, columns: Ints) -> Ints:
@@ -94,7 +94,9 @@ class Windows:
         return full
 
     def gathered_alone(self, at_once: Ints) -> int:
-        """Return how many windows are gathered alone. at_once: whether unclipped windows of a column are not."""
+        """Return how many windows are gathered one by one. at_once: whether a column's full windows are gathered at
+        once.
+        """
         return self.pixels - int(self._at_height(at_once).sum())
 
 
@@ -103,7 +105,7 @@ Kernel = Callable[[Windows, Work], Work]
 
 
 def named(done: Work, *words: str) -> Work:
-    """Return the work with these words in the name of its kernel."""
+    """Return the work with these words added to the name of its kernel."""
     *name, way = done.kernel.split()
     return replace(done, kernel=" ".join((*name, *words, way)))
 

@@ -1,8 +1,8 @@
-"""Computes a lower bound of the arena size from buffers that are all live together. Such buffers must be stacked in
-some order.
+"""Computes a lower bound of the arena size from buffers that are all live together. Buffers that are live together must
+be stacked in some order.
 
-The cheapest order of these buffers is a shortest path through all of them (Held and Karp's dynamic program). The bound
-is higher than the maximum of the live bytes, since it includes alignment and minimum distances of pairs.
+The cheapest order of these buffers is a shortest path through all of them (Held and Karp's dynamic program). The lower
+bound exceeds the maximum number of live bytes, since it includes alignment and minimum distances of pairs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 MOST_BUFFERS = 12
-"""Maximum number of buffers in one stack, of which the largest are used. The program takes time 2^n * n^2."""
+"""Maximum number n of buffers in a stack, largest first. The search takes about 2^n * n^2 operations."""
 MOST_CLIQUES = 4
 MOST_LISTED = 1000
 SECONDS, PAIR_SECONDS = 0.01, 5e-6
@@ -26,7 +26,7 @@ Constraints = Mapping[tuple[int, int], int]
 
 def clique_bound(nbytes: Sequence[int], align: Sequence[int], constraints: Constraints, known: int) -> int:
     """Return a lower bound of the bytes of any layout. known: a lower bound from another method."""
-    import networkx as nx  # noqa: PLC0415 (slow to import, and not all commands plan)
+    import networkx as nx  # noqa: PLC0415 (the import is slow, and not every command plans)
 
     graph: nx.Graph[int] = nx.Graph()
     graph.add_edges_from(constraints)  # networkx would import pandas if the constructor got the edges

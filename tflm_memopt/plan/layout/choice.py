@@ -1,7 +1,7 @@
 """Chooses one plan for each of several models so that all fit an arena and run as often as required.
 
-Minakova's chapter 6 searches for these plans with a genetic algorithm. Here each model has few plans, so the CP-SAT
-solver finds the optimum.
+Minakova's thesis (chapter 6) chooses the plans with a genetic algorithm. This module considers few plans per model, so
+the CP-SAT solver finds the optimum.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Cores:
 
     count: int = 1
     sets: Sequence[Collection[int]] = ()
-    """Sets of model numbers. The models of a set run on the same core. With no sets, all models run on one core."""
+    """Sets of model numbers. All models of a set run on the same core. Without sets, all models run on one core."""
 
     def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
         """Return the core of each model with the least load of the busiest core. busy: each model's share of time."""
@@ -102,8 +102,8 @@ class Choices:
     align: int = 16
 
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
-        """Return the choice of least RAM within the limits and, among equals, of least load, or None. least_ram: False
-        minimises the load first and then the RAM.
+        """Return the choice with the least RAM within the limits, or None. Among equals, the least load decides.
+        least_ram: False minimises the load first and then the RAM.
         """
         first = self._solved(ram, load, least_ram=least_ram)
         if first is None:
@@ -113,7 +113,7 @@ class Choices:
         return replace(found, proven=first.proven and found.proven)
 
     def frontier(self, load: int | None = None) -> Iterator[Selection]:
-        """Yield every choice that no other choice beats in both RAM and load. The least load comes first."""
+        """Yield every choice that no other beats in both RAM and load. The one with the least load comes first."""
         ram: int | None = None
         while (found := self.choose(ram=ram, load=load, least_ram=False)) is not None:
             yield found
@@ -128,7 +128,7 @@ class Choices:
             model.add_exactly_one(row)
 
         def taken(of: Callable[[Point], int]) -> list[Any]:
-            """Return for each model a solver expression that equals `of(point)` for the chosen plan."""
+            """Return a solver expression for each model, whose value is `of(point)` for the chosen plan."""
             both = zip(takes, self.models, strict=True)
             return [sum(of(p) * took for took, p in zip(row, each, strict=True)) for row, each in both]
 

@@ -1,4 +1,4 @@
-"""Finds the buffers whose sizes determine the height of a layout, which are called critical."""
+"""Finds the critical buffers, whose sizes determine the height of a layout."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def critical(placed: Placed) -> list[Buffer]:
     """Return the buffers that determine the height of a layout, largest first (Stahl, fused tiling, section 4.3.3,
     Figure 4.10).
 
-    These buffers form stacks from the layout's top to its bottom. In a stack, each buffer lies directly on another
-    buffer that is live at the same time. Two buffers that share bytes may overlap in the stack.
+    The critical buffers form stacks from the layout's top to its bottom. In a stack, each buffer lies directly on
+    another buffer that is live at the same time. Two buffers that share bytes may overlap in the stack.
     """
     top = max((offset + buffer.nbytes for buffer, offset in placed), default=0)
     below = {i: [j for j in range(len(placed)) if _rests(placed[i], placed[j])] for i in range(len(placed))}

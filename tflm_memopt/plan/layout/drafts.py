@@ -26,7 +26,7 @@ class Draft:
     whole: tuple[TensorId, ...]
     """Tensors that are live with all their bytes during the step."""
     buffers: tuple[Buffer, ...] = ()
-    """The step's other buffers, without offsets."""
+    """All other buffers of the plan step, without offsets."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """Minimum distances between the step's buffers in bytes, as in LayoutProblem."""
     most_alive: int = 0
@@ -56,7 +56,7 @@ def without(draft: Draft, slow: Collection[TensorId]) -> Draft:
 
 
 def slow_tensors(placer: Placer, drafts: Sequence[Draft], slow: Collection[TensorId]) -> tuple[SlowTensor, ...]:
-    """Assign offsets in slow memory. An output may grow into bytes that the inputs of its step no longer need."""
+    """Assign offsets in slow memory. An output may reuse bytes that the inputs of the same plan step no longer need."""
     only = [_selected(draft, lambda buffer: buffer.role is Role.TENSOR and buffer.key in slow) for draft in drafts]
     buffers, problem = placer.problem(only)
     problem = replace(problem, align=(TFLM_ALIGN,) * len(buffers))
@@ -88,7 +88,7 @@ class Placer:
     inputs: Collection[TensorId]
     outputs: Collection[TensorId]
     known: Collection[TensorId] | None
-    """Tensors that TFLM places and aligns, or None for all. The other tensors lie inside a workspace."""
+    """Tensors that TFLM places and aligns, or None for all. All others lie in a workspace."""
     vectors: int = 1
     """Alignment in bytes of rows that kernels read and write as whole vectors."""
 
@@ -110,7 +110,7 @@ class Placer:
             local = [self._index(h, number, lives, buffers, tensors, by_tflm) for h in draft.buffers]
             whole = [self._tensor(t, lives, buffers, tensors) for t in draft.whole]
             filled = [i for i, buffer in zip(local, draft.buffers, strict=True) if self._is_filled(buffer)]
-            # a tensor that was live during the previous step has its constraints already
+            # two tensors that were live in the previous step have their constraints already
             fresh = [t for t in whole if t not in before]
             before = set(whole)
             apart = {*permutations(filled, 2), *((t, u) for t in whole for u in (*local, *fresh) if t != u)}
@@ -147,7 +147,7 @@ class Placer:
         tensors: dict[TensorId, int],
         by_tflm: bool,
     ) -> int:
-        """Return the index of a buffer, added if new. by_tflm: whether TFLM allocates the step's scratch buffers."""
+        """Return the index of a buffer, and add a new one. by_tflm: whether TFLM allocates the step's scratch."""
         if buffer.role is Role.TENSOR:
             return self._tensor(buffer.key, lives, buffers, tensors)
         key = step if buffer.role in (Role.COUNTERS, Role.SCRATCH) else buffer.key

@@ -141,7 +141,7 @@ def within(tenant: Tenant) -> Distances:
 
 
 def _as_planned(plan: Plan, u: int, v: int) -> int:
-    """Return the distance from buffer u up to buffer v in the plan if they share bytes, else the size of u."""
+    """Return the distance from buffer u up to buffer v in the plan. If they share no bytes, return the size of u."""
     below, above = plan.buffers[u], plan.buffers[v]
     distance = plan.offsets[v] - plan.offsets[u]
     shared = -above.nbytes < distance < below.nbytes
@@ -173,6 +173,6 @@ def _reserved_above(tenants: Sequence[Tenant], concurrent_pairs: Collection[tupl
 
 
 def _moved(plan: Plan, offsets: tuple[int, ...]) -> Plan:
-    """Return the plan with other offsets. It no longer counts as optimal, since other models determine them."""
+    """Return the plan with other offsets. The result is not marked as optimal, since other models affect it."""
     head = max((o + b.nbytes for o, b in zip(offsets, plan.buffers, strict=True)), default=0)
     return replace(plan, offsets=offsets, head=head, proven=head <= plan.lower_bound)

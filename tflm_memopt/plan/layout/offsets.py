@@ -1,10 +1,10 @@
 """Assigns a byte offset to each buffer so that the arena is as small as possible.
 
 One of two buffers that are live together must be the lower one. The offset of the upper buffer must exceed that of the
-lower one by a minimum distance. This distance is normally the size of the lower buffer. It is less for a pair that
-shares memory row by row (plan/iteration/liveness.py). A heuristic places the largest buffers first and then improves
-the order by hill climbing. If the result exceeds a lower bound, a better lower bound is computed (bound.py). If the
-result exceeds the better bound as well, the CP-SAT solver decides which buffer of each pair is lower.
+lower one by a minimum distance. The minimum distance is normally the size of the lower buffer. The distance is smaller
+for a pair that shares memory row by row (plan/iteration/liveness.py). A heuristic places the largest buffers first and
+then improves the order by hill climbing. If the result exceeds a lower bound, a better lower bound is computed
+(bound.py). If the result exceeds both bounds, the CP-SAT solver decides which buffer of each pair is lower.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ SEED = 20261120
 PAIR_SECONDS = 2e-7
 """Estimated seconds to compare two buffers (plan/effort.py)."""
 MODEL_SECONDS = 6e-5
-"""Estimated seconds per constraint of CP-SAT's model, with the presolve that its own clock omits."""
+"""Estimated seconds per constraint of CP-SAT's model. It includes the presolve, which CP-SAT's clock omits."""
 SOLVER_SECONDS = 2.2
 """Estimated seconds for each of CP-SAT's deterministic seconds."""
 PATIENCE, PATIENT = 0.15, 0.2
-"""CP-SAT's deterministic time without a better layout after which a search ends: in seconds, and as a part of its
-limit. The larger of the two counts.
+"""CP-SAT stops after this time without a better layout: deterministic seconds, or a fraction of its limit. The longer
+of both times counts.
 """
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
@@ -67,7 +67,7 @@ class LayoutProblem:
     constraints: Mapping[tuple[int, int], int]
     lower_bound: int
     reversibles: tuple[Reversible, ...] = ()
-    """Groups that may compute their rows in reverse. The field `constraints` has no distances for these groups."""
+    """Groups that may compute their rows in reverse. The field `constraints` omits their distances."""
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
         """Return the layout problem in which these groups are reversed and all others run forward."""
@@ -118,7 +118,7 @@ def forget() -> None:
 
 
 def _digest(problem: LayoutProblem) -> bytes:
-    """Return a digest of a problem. The order of the constraints counts, since CP-SAT's answer depends on it."""
+    """Return a digest of a problem. The digest depends on the order of the constraints, as CP-SAT's answer does."""
     own = problem.nbytes, problem.align, problem.lower_bound, *problem.constraints.items()
     reversibles = [(*t.forward.items(), 0, *t.backward.items(), 0, *t.nbytes.items()) for t in problem.reversibles]
     return hashlib.blake2b(repr((own, reversibles)).encode(), digest_size=16).digest()
@@ -149,7 +149,7 @@ def _place(problem: LayoutProblem, seconds: float, budget: Budget, part: SearchP
 
 
 def _patiently(problem: LayoutProblem, found: Layout, seconds: float, budget: Budget) -> Layout:
-    """Return a layout at least as good as the known one. CP-SAT stops after a part of its time without progress."""
+    """Return a layout at least as good as a known one. CP-SAT stops after a part of its time without progress."""
     part = max(PATIENCE, seconds * PATIENT)
     while seconds > 0 and not found.proven:
         before = found.top
@@ -171,7 +171,8 @@ def climb(
 ) -> Layout:
     """Place buffers one after the other as low as possible, then improve the order by moving single buffers.
 
-    start: offsets of a similar layout, which buffers keep where possible. Without them, the largest buffer comes first.
+    start: offsets of a similar layout, which buffers keep where possible. Without such offsets, the largest buffer is
+    placed first.
     """
     rng = random.Random(SEED)
     count = len(problem.nbytes)
@@ -202,7 +203,7 @@ Neighbours = Sequence[Mapping[int, tuple[int, int]]]
 
 
 def _neighbours(problem: LayoutProblem) -> Neighbours:
-    """Return the live neighbours v of each buffer u, with two minimum distances: for v below u, and for u below v."""
+    """For each buffer u, return all buffers v that are live with it, and two distances: v up to u, and u up to v."""
     result: list[dict[int, tuple[int, int]]] = [{} for _ in problem.nbytes]
     for (lower, upper), distance in problem.constraints.items():
         result[upper][lower] = distance, problem.constraints[upper, lower]
@@ -212,7 +213,7 @@ def _neighbours(problem: LayoutProblem) -> Neighbours:
 def _stack(
     problem: LayoutProblem, order: Sequence[int], neighbours: Neighbours, start: Sequence[int] = ()
 ) -> list[int]:
-    """Place buffers in order. Each one goes to its start offset if that is free, else as low as possible."""
+    """Place buffers in order. Each buffer keeps its start offset if that is free, or else goes as low as possible."""
     offsets = [_NOWHERE] * len(order)
     for u in order:
         near = [

@@ -2,12 +2,12 @@
 
 The live bytes depend only on the set of completed operators, not on their order (Ahn et al., Ordering Chaos:
 Memory-Aware Scheduling of Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). An order is therefore
-a path through such sets, and its peak is the maximum along the path. Sets are visited by ascending peak, and among
-equal peaks the largest set comes first. Serenity's budget rises in the same way, only as far as needed. Two rules limit
-the number of sets:
+a path through sets of operators, and its peak is the maximum along the path. Sets are visited by ascending peak, and
+among equal peaks the largest set comes first. In the same way, the byte budget of Serenity rises only as far as needed.
+Two rules limit the number of sets:
 
-- A task that fits into the budget and leaves no more live bytes than before runs at once. Running the task at once
-never raises the peak, since a task frees at least as much when more tasks are completed.
+- If a task fits into the budget and does not increase the live bytes, it runs at once. An early run of this task
+never raises the peak: when more tasks are completed, each task frees at least as many bytes.
 - Beam searches find an order first, and sets that do not lead to a better order are not visited.
 """
 
@@ -24,9 +24,9 @@ from tflm_memopt.plan.schedule.problem import OrderProblem, bits, lower_bound, p
 STEP_SECONDS = 2e-6
 """Estimated seconds to consider an operator as the next one (plan/effort.py)."""
 WIDTHS = (1, 16, 256)
-"""Numbers of sets of equal size that successive beam searches keep."""
+"""Numbers of sets that the three beam searches keep for each number of completed operators."""
 BEAM = 0.25
-"""Fraction of the time for the beam searches."""
+"""Fraction of the time limit that the beam searches may use."""
 
 State = tuple[int, int, int]
 """Bit sets of the completed operators and of those that can run next, and the number of live bytes."""
@@ -37,7 +37,7 @@ class Schedule:
     order: tuple[int, ...]
     peak: int
     lower_bound: int
-    """A lower bound of the peak of any order."""
+    """Number of bytes that the peak of any order reaches at least."""
 
 
 def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDED) -> Schedule:
@@ -63,7 +63,7 @@ class _Space:
         readers = {t: sum(1 << i for i in tasks) for t, tasks in problem.readers.items()}
         self.made = [sum(nbytes[t] for t in task.outputs) for task in problem.tasks]
         self.dying = [[(readers.get(t, 0), nbytes[t]) for t in problem.freed_by(task)] for task in problem.tasks]
-        """For each operator, the tensors that may be freed after it: a bit set of readers, and the bytes."""
+        """For each operator, the tensors that may be freed after it, each with its bytes and a bit set of readers."""
         self.waiting: list[list[tuple[int, int]]] = [[] for _ in problem.tasks]
         """For each operator, its possible successors, each with a bit set of all operators that must run before."""
         for j, tasks in enumerate(before):
@@ -76,7 +76,7 @@ class _Space:
         """For each set of completed operators, the last operator on the best path to the set."""
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the operators that can run next, or one that is surely best, with the state and bytes after each."""
+        """Return the operators that can run next, with state and bytes after each, or only one that is surely best."""
         done, ready, alive = state
         found = []
         for i in bits(ready):

@@ -1,9 +1,9 @@
 """Selects up to three orders of a model's operators that are worth planning.
 
-A group consists of consecutive operators, so the order decides what can be computed together. The first order is the
-model's own, which has the fewest regions. The second order has the fewest live bytes of whole tensors (least_peak.py),
-and the third one finishes each branch before the next. In the second and third order, a region consists of the
-operators between two builtin operators.
+A group consists of consecutive operators, so the order decides what can be computed together. The first order to try is
+the model's own, which has the fewest regions. The second order has the fewest live bytes of whole tensors
+(least_peak.py), and the third one finishes each branch before the next. In these two orders, the operators between two
+builtin operators form a region.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, RowGraph, Space
 from tflm_memopt.rowgraph.regions import regions_of, state_order, tensor_use
 
 SECONDS = 0.4
-"""Limit in estimated seconds of finding the order with the fewest live bytes (plan/effort.py)."""
+"""Maximum estimated seconds to find the order with the fewest live bytes (plan/effort.py)."""
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
-    """Return the graph in each distinct order, the model's own first. Streamed inputs and devices allow no other."""
+    """Return the graph in each distinct order, the model's own first. Streamed inputs and devices require it."""
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)
     nodes: list[BuiltinNode | int] = []
@@ -47,7 +47,7 @@ def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBO
 
 
 def _with_states(graph: RowGraph) -> set[frozenset[int]]:
-    """Return the operators of each region that use states, and so one buffer. These operators stay together."""
+    """For each region, return the operators that use states and share one buffer. The operators stay together."""
     return {frozenset(i for i in region.ops if graph.ops[i].stateful) for region in graph.regions} - {frozenset()}
 
 

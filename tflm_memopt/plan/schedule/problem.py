@@ -11,7 +11,7 @@ from tflm_memopt.model.graph import TensorId
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An operator as a task. All its tensors are live while it runs."""
+    """An operator as a task. All tensors of the operator are live while it runs."""
 
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
@@ -90,7 +90,7 @@ def peak(problem: OrderProblem, order: Iterable[int]) -> int:
 
 
 def lower_bound(problem: OrderProblem) -> int:
-    """Return a lower bound of any order's peak: the bytes of the largest operator, or of all inputs."""
+    """Return the bytes of the largest operator or, if more, of all inputs. Each order's peak is at least as high."""
     start = sum(problem.nbytes[t] for t in problem.given)
     own = (sum(problem.nbytes[t] for t in {*task.inputs, *task.outputs}) for task in problem.tasks)
     return problem.across + max(start, *own, 0)
@@ -100,7 +100,7 @@ def contiguous(problem: OrderProblem) -> tuple[int, ...]:
     """Return an order that finishes each branch before the next, which keeps operators together that can be fused.
 
     Branches whose peak memory exceeds the memory of their result most come first (Sethi and Ullman, 1970). A branch
-    that makes an input which later rows read again comes before the others.
+    comes before all others if its result is an input that later rows read again.
     """
     most, rank = list[int](), list[int]()
     for task, needed in zip(problem.tasks, problem.direct, strict=True):

@@ -1,15 +1,15 @@
 """Divides a region's operators into groups by an exact search over partial divisions (Pareto label setting).
 
 A label describes a division of the first operators: the bytes of its largest group, and the multiply-accumulates. A
-group's cost does not depend on other groups. A label can therefore be dropped if another label for the same operators
-is at least as good in both figures. The search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its
-Figure 4. Groups run row by row (groups.py) or compute a few pixels at a time (tiles_search.py).
+group's cost does not depend on other groups. A label is therefore dropped if another label for the same operators is at
+least as good in both numbers. The search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its Figure 4.
+Groups run row by row (groups.py) or compute a few pixels at a time (tiles_search.py).
 
-Long groups and other orders of operands are tried only where the largest group is, since only there they save RAM.
+Long groups and other orders of operands are tried only in place of the largest group, where they save RAM.
 
-The bytes of a group are at first its peak live bytes. With fixed buffer addresses it may need more. Layouts take time,
-so only the groups of the best division get one. Their bytes are corrected, and the search is repeated until all groups
-of the best division have a layout.
+The bytes of a group are at first its peak live bytes. When its buffers have fixed addresses, a group may need more.
+Layouts take time, so only the groups of the best division get one. The bytes of these groups are corrected, and the
+search is repeated until all groups of the best division have a layout.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 SHORT = 16
 """Maximum number of operators of a group that is tried at every position."""
 SLACK = 16
-"""A search with all orders of operands allows 1 / SLACK more bytes than requested."""
+"""With all orders of operands, a search allows 1 / SLACK more bytes than requested."""
 FUSING = 0.5
 """Minimum part of the time budget for finding groups of several operators that run row by row."""
 LONG = 0.1
@@ -41,7 +41,7 @@ TURNS = 0.3
 FRONT_SECONDS = 1e-5
 """Estimated seconds to consider one group in the search (plan/effort.py)."""
 Place = Callable[[Candidate, int], int]
-"""Function that returns a group's bytes after a layout. Any result up to its second argument is good enough."""
+"""Function that returns a group's bytes after a layout. A result below its second argument need not be exact."""
 Reverse = Callable[[Candidate, int], Candidate | None]
 """Function that returns a group in reversed row order, or None if it needs at least a limit of bytes."""
 
@@ -68,7 +68,7 @@ class CutLabel:
 
 class RowGroups:
     """The groups of one region that run row by row, by the position after their last operator. Short groups are found
-    first, where a single operator needs the most bytes.
+    first, at the operators that need the most bytes.
     """
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
@@ -93,7 +93,7 @@ class RowGroups:
         if _least_of(chain, joined) < _least_of(chain, found):
             self.by_end = joined
         self._limit = {last: 0 if last > SHORT or self._has_orders(last) else limit for last in ends}
-        """By end position, the number of bytes up to which the best group in each order of operands is known."""
+        """For each end position, the bytes up to which the best group in each order of operands is known."""
 
     def _longest(self, limit: int, budget: Budget) -> Iterator[tuple[int, tuple[Candidate, ...]]]:
         """Yield the end positions of a division into the longest groups, with all groups that end there."""
@@ -104,7 +104,7 @@ class RowGroups:
             last = min((group.first for group in found), default=0)
 
     def in_all_orders(self, last: int, limit: int, waiting: int = 1) -> tuple[Candidate, ...]:
-        """Return groups that end before `last`, including all of up to `limit` bytes. waiting: number of ends left."""
+        """Return groups that end before `last`, with all groups up to `limit` bytes. waiting: number of ends left."""
         if limit > self._limit[last]:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
@@ -159,7 +159,7 @@ class Cuts:
         several = {last: [c for c in self._tiled.get(last, ()) if last - c.first > 1] for last in rows.by_end}
         self._table = {last: (*found, *several[last]) for last, found in rows.by_end.items()}
         self.known = sum(map(len, self._table.values()))
-        """Number of known groups."""
+        """Number of groups that are known so far."""
         self._front: Sequence[CutLabel] | None = None
         """Best trade-offs with the known groups, or None if the groups have changed since."""
         self._placed: set[Candidate] = set()
@@ -181,7 +181,7 @@ class Cuts:
         return max(self._place(group, label.nbytes) for group in label.groups())
 
     def refine(self, limit: int) -> bool:
-        """Search for more groups where these may save bytes, and return whether any were found."""
+        """Search for more groups where they may save bytes. Return whether any were found."""
         reached = {0}
         for last, groups in self._table.items():
             if any(c.nbytes < limit and c.first in reached and self._is_once(c) for c in groups):
@@ -224,7 +224,7 @@ class Cuts:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_nests(self) -> None:
-        """Add the pixel by pixel form of the largest group only, since counting its bytes takes time (tiles_any.py)."""
+        """Add the form of the largest group that computes pixel by pixel. Counting its bytes is slow (tiles_any.py)."""
         tried: set[Candidate] = set()
         while self._settings and self._budget.allows(SearchPart.TILED_GROUPS):
             worst = max(self.front()[0].groups(), key=lambda group: group.nbytes)
@@ -296,7 +296,7 @@ class Joint(NamedTuple):
 
 
 def front(cuts: Sequence[Cuts]) -> list[Joint]:
-    """Return the best trade-offs over all regions. The largest bytes count, and multiply-accumulates are added."""
+    """Return the best trade-offs of all regions: the maximum of the bytes, and the sum of the multiply-accumulates."""
     joints = [Joint(0, 0)]
     for cut in cuts:
         pairs = [Joint(max(j.nbytes, x.nbytes), j.macs + x.macs, j, x) for j in joints for x in cut.front()]

@@ -1,7 +1,7 @@
 """Finds groups of consecutive operators whose rows can be computed in turn, and their costs.
 
-A group consists of consecutive operators of a region. Its cost does not depend on how the rest of the region is
-divided, which makes the search in cuts.py exact.
+A group consists of consecutive operators of a region. The cost of a group does not depend on how the rest of the region
+is divided, which makes the search in cuts.py exact.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ UNLIMITED = 1 << 62
 MAX_PERMUTED = 3
 """Maximum number of operands for which all orders of making their rows are tried."""
 MAX_ORDERS = 8
-"""Maximum number of partial groups with different orders of operands. Those with the fewest bytes are kept."""
+"""Maximum number of partial groups with different orders of operands. The smallest groups remain."""
 
 MOST_MEMBERS = 256
 """Maximum number of operators with loop nests whose iterations are kept for other groups."""
 GROWN_SECONDS, ENTRY_SECONDS = 2e-4, 4e-7
 """Estimated seconds to add an operator to a group, and per iteration of the group (plan/effort.py)."""
 MAX_OPERATORS = 48
-"""Maximum number of operators in a group that runs row by row. A streamed input may require more."""
+"""Maximum number of operators in a group that runs row by row. A streamed input may require longer groups."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Chain:
     source: InputSource | None = None
     """The streamed or external input that the region reads, if any."""
     spaces: Mapping[TensorId, Space] = field(default_factory=dict)
-    """Where each tensor lives that is read from outside the arena."""
+    """For each tensor that is read from outside the arena, the place where it lives."""
 
     @cached_property
     def last_read(self) -> Mapping[TensorId, int]:
@@ -126,7 +126,7 @@ class Chain:
 
     @cached_property
     def members(self) -> Sequence[tuple[Member, ...]]:
-        """At each position, the operator as part of a group, once for each order of its operands."""
+        """At each position, the operator as a member of a group. There is one member for each order of its operands."""
         return [
             tuple(Member(Stage(key, order, _iterative_pays(op)), op) for order in _orders(op))
             for key, op in zip(self.keys, self.ops, strict=True)
@@ -173,9 +173,9 @@ class Candidate:
     stripes: int = 0
     """Number of stripes of rows that tiles are computed in, or 0 if the group runs row by row."""
     in_turn: bool = False
-    """Whether the group's outputs are made in turn, a part of each, and not one output after another."""
+    """Whether parts of the outputs are made in turn, instead of one whole output after the other."""
     is_reversed: bool = False
-    """Whether `nbytes` applies to the reversed row order, which the layout may choose."""
+    """Whether `nbytes` is for the reversed row order. The layout may choose this order."""
 
     @property
     def geometry(self) -> Candidate:
@@ -190,7 +190,7 @@ NINE_TAPS = 9
 def joins(chain: Chain, group: Candidate, number: int) -> bool:
     """Return whether an operator of the group may compute several pixels at once.
 
-    A depthwise convolution may do so only if rolling buffers hold its input and its output.
+    A depthwise convolution may compute several pixels only if rolling buffers hold its input and its output.
     """
     stage, op = group.stages[number], chain.ops[group.first + number]
     if stage.nest.tile != 1 or not stage.runs_packed(op):
@@ -267,10 +267,10 @@ class Growing:
     alive: Ints
     """Live bytes of the group's buffers at each iteration and at the end."""
     gaps: Ints
-    """Live bytes just before each iteration. An iteration that is inserted there starts with them."""
+    """Live bytes just before each iteration. An iteration that is inserted at this point starts with these bytes."""
     macs: int = 0
     in_turn: bool = False
-    """Whether the group's outputs are made in turn, a part of each."""
+    """Whether parts of the outputs are made in turn, instead of one whole output after the other."""
 
 
 def border(chain: Chain, first: int, last: int) -> GroupBorder:
@@ -304,7 +304,7 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
 def _grown(
     chain: Chain, groups: Sequence[Growing], first: int, last: int, ways: Mapping[bool, Budget]
 ) -> list[Growing]:
-    """Return the groups with the operator at `first` added. ways: the time budget for each value of in_turn."""
+    """Add the operator at `first` to the groups, and return them. ways: the time budget for each value of in_turn."""
     is_sink, forms = chain.outlives(chain.ops[first].output, last), chain.members[first]
     found = [g for old in groups for g in grow(old, forms, is_sink=is_sink)]
     for g in found:
@@ -338,7 +338,7 @@ def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer |
 
 
 def _iterative_pays(op: RowOp) -> bool:
-    """Return whether int32 sums should replace a whole input (msf-CNN, section 7), to save bytes or by need."""
+    """Return whether int32 sums should replace a whole input (msf-CNN, section 7): they save bytes or are necessary."""
     if not op.reducible or op.scatters:
         return op.scatters
     saved = (op.reads[0].h - 1) * op.reads[0].row_bytes
@@ -346,7 +346,7 @@ def _iterative_pays(op: RowOp) -> bool:
 
 
 def settle(trace: Trace) -> tuple[Stage, ...]:
-    """Return the operators of a group. Those that read a whole tensor from outside the group do not add up rows."""
+    """Return the operators of a group. An operator that reads whole outside tensors does not add up rows."""
     stages = tuple(m.stage for m in trace.members)
     if not any(stage.iterative for stage in stages):
         return stages
@@ -369,7 +369,7 @@ def candidates(
     budget: Budget = UNBOUNDED,
     turns: Budget = UNBOUNDED,
 ) -> Iterator[Candidate]:
-    """Yield the groups that end before `last` and need at most `limit` bytes, shortest first. The shortest one is
+    """Yield the groups that end before `last` and need at most `limit` bytes, shortest first. The shortest group is
     always tried.
 
     orders: number of operand orders to follow. length: maximum number of operators. turns: time budget for groups whose
@@ -413,7 +413,7 @@ def candidates(
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
-    """Return a group's peak bytes without tensors that it does not use. A result above `enough` is not exact."""
+    """Return a group's peak bytes, without tensors that it does not use. A result above `enough` is approximate."""
     alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:
         if alive.max() >= enough:
@@ -423,7 +423,7 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
 
 
 def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-    """Return the iterations and rolling buffers of a group. Storing them for every group takes too much memory."""
+    """Return the iterations and rolling buffers of a group. The search does not store them, to save memory."""
     stripes = candidate.stripes
     members = [chain.member(i, s, s.stripes(stripes)) for i, s in enumerate(candidate.stages, candidate.first)]
     sinks = [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]
@@ -438,7 +438,7 @@ def exact_bytes(chain: Chain, candidate: Candidate) -> int:
 
 
 def executed_macs(trace: Trace) -> int:
-    """Return the number of multiply-accumulates that the iterations execute. Repeated work counts repeatedly."""
+    """Return the number of multiply-accumulates that the iterations execute. Repeated work counts each time."""
     return sum(_macs(trace, m) for m in trace.members)
 
 

@@ -16,7 +16,7 @@ class Links:
     main: tuple[int, ...]
     """For each operator, the number of the operand that the previous operator makes, or 0."""
     operands: tuple[tuple[int, ...], ...]
-    """For each operator, the numbers of its operands, beginning with the one from the previous operator."""
+    """For each operator, the numbers of its operands. The operand from the previous operator comes first."""
     linked: tuple[bool, ...]
     """For each operator, whether it can share a group with the previous operator."""
     repeated: Mapping[TensorId, int]
@@ -30,7 +30,7 @@ class Links:
 
 
 def links(chain: Chain) -> Links:
-    """Return the relations between operators. Skip connections let an operator also read an older tensor."""
+    """Return how operators of a region are connected. Skip connections let an operator also read an older tensor."""
     main, linked = [], []
     repeated: dict[TensorId, int] = {}
     made = {op.output: op.writes for op in chain.ops}

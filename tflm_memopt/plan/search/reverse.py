@@ -1,9 +1,8 @@
 """Finds groups of operators that compute their rows from last to first, and decides which groups do so.
 
-An output that grows into bytes freed by its input starts a little below the input. After many such groups, tensors have
-moved down to the end of the arena. (In vMCU they wrap around.) A group in reversed row order moves its output up
-instead, which compensates the shift of the group before it. Addresses of a reversed group are mirrored: its lower
-buffers become the upper ones.
+An output that grows into bytes freed by its input starts a little below the input. After many groups of this kind,
+tensors have moved down to the end of the arena. Addresses of a reversed group are mirrored: its lower buffers become
+the upper ones.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ class Reversed:
     """A region whose operators compute their rows from last to first."""
 
     chain: Chain
-    """The region in reversed row order. Operators that cannot be reversed are unchanged."""
+    """The region in reversed row order. An operator that cannot be reversed stays as it is."""
     able: frozenset[int]
     """Positions of the operators that can be reversed."""
     joined: Links
     mirrored: dict[tuple[int, int], bool] = field(default_factory=dict)
     """Cache that tells whether operators [first, last) can be reversed together."""
     known: dict[tuple[int, Settings | None], tuple[int, Sequence[Candidate]]] = field(default_factory=dict)
-    """Cache of reversed groups and their limit of bytes. The key is the end position and the settings for tiles."""
+    """Cache of reversed groups and their limit of bytes. The key has the end position and the settings for tiles."""
 
     def group(self, group: Candidate, settings: Settings | None, limit: int, budget: Budget) -> Candidate | None:
         """Return the best reversed group of the same operators that executes no more multiply-accumulates, or None."""
@@ -68,7 +67,7 @@ def _best(found: Sequence[Candidate], group: Candidate) -> Candidate | None:
 
 
 def reversed_chain(chain: Chain, *, pixels: bool) -> Reversed:
-    """Return the region in reversed row order. Operators that cannot be reversed are unchanged."""
+    """Return the region in reversed row order. An operator that cannot be reversed stays as it is."""
     ops = [reversed_op(op, pixels=pixels) for op in chain.ops]
     other = replace(chain, ops=tuple(new or old for new, old in zip(ops, chain.ops, strict=True)))
     return Reversed(other, frozenset(i for i, op in enumerate(ops) if op), links(other))

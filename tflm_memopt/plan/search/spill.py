@@ -1,11 +1,12 @@
 """Divides a region into groups within a limit of fast memory, with some tensors in slow memory.
 
-A partial solution describes how the first operators are divided, and which tensors are in slow memory then. Its cost is
-the time that slow memory takes. A large group that keeps a tensor in a rolling buffer often beats two groups that write
-the tensor to slow memory and read it again. Rolling buffers, sums and scratch are always in fast memory.
+A partial solution has a division of the first operators into groups, and the tensors in slow memory after these groups.
+The cost of a solution is the time of its accesses to slow memory. A large group that keeps a tensor in a rolling buffer
+often beats two groups that write the tensor to slow memory and read it again. Rolling buffers, sums and scratch are
+always in fast memory.
 
-Groups that use slow memory get a layout to find their bytes. Other groups count with a lower bound until they are in
-the best division. They get a layout then, until all groups of the best division have one.
+Groups that use slow memory get a layout to find their bytes. For groups without slow memory, a lower bound is used
+until they are in the best division. In the best division, groups get layouts until each group has one.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from tflm_memopt.plan.search.groups import Candidate, Chain, border
 
 Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
-"""Function that returns the fast bytes of a group after a layout without these tensors in slow memory."""
+"""Function that places the buffers of a group and returns the fast bytes. The given tensors are in slow memory."""
 MOST_CHOSEN = 3
-"""Maximum number of outputs of a group that are tried one by one in slow memory. More outputs go there all together."""
+"""Maximum number of outputs of a group that are tried one by one in slow memory. More outputs move together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class Bordered:
     born: tuple[Slow, ...]
     """Sets of outputs that may be in slow memory together."""
     touched: Slow
-    """Tensors that the group writes, and tensors that no later operator reads."""
+    """Tensors that the group writes, and tensors that have no reader after the group."""
     reads: Sequence[tuple[TensorId, Member, int]]
     """Inputs and outputs of the group that may be in slow memory, with their readers and the operand numbers."""
 
@@ -128,7 +129,7 @@ class Spilling:
         return Bordered(group, frozenset(edge.dying), born, frozenset((*edge.dying, *edge.born)), reads)
 
     def _cheapest(self, limit: int) -> Spill | None:
-        """Return the best division with the known bytes of groups."""
+        """Return the best division, given the bytes of groups that are known so far."""
         labels = self._labels
         for last in range(len(labels), len(self.chain.ops) + 1):
             best: dict[Slow, Spill] = {}
@@ -154,7 +155,7 @@ class Spilling:
                 yield Spill(cost, label.spread + nbytes, stays | chosen, group, slow, label)
 
     def _fast_bytes(self, group: Bordered, slow: Slow, limit: int) -> int:
-        """Return the fast bytes of a group, or a bound if that already decides whether the group fits."""
+        """Return the fast bytes of a group, or a bound of them if the bound shows whether the group fits."""
         touched, nbytes = slow & group.touched, group.group.nbytes
         through = sum(self._sizes[t] for t in slow - touched) if slow else 0
         placed = self._placed[group]

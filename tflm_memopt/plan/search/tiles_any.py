@@ -25,8 +25,8 @@ from tflm_memopt.rowgraph.graph import Space
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows that an operator has made after stripe m: all rows below m * advance + end. Stripe 0 is the first one in
-    which the group's output has rows.
+    """Rows that an operator has made after stripe m: all rows before row m * advance + end. Stripe 0 is the first one
+    in which the group's output has rows.
     """
 
     advance: int
@@ -73,7 +73,7 @@ def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget 
 
 
 def _running(ops: tuple[RowOp, ...], group: Candidate) -> list[RowOp]:
-    """Return the operators that read windows. Operators that add up their input pixel by pixel are left out."""
+    """Return the operators that read windows. The result omits operators that add up their input pixel by pixel."""
     return [op for op, stage in zip(ops, group.stages, strict=True) if not stage.iterative]
 
 
@@ -83,7 +83,8 @@ def _stages(
     """Return the loop nests of all operators and the number of stripes, or None if two readers need different numbers
     of rows per stripe.
 
-    driver: position of the operator whose stripes have the given rows. Later operators run when its output is complete.
+    driver: position of the operator whose stripes have the given rows. Operators after the driver run when the driver's
+    output is complete.
     """
     if any(stage.iterative for stage in stages[driver + 1 :]):
         return None
@@ -105,5 +106,5 @@ def _stages(
     nests = [LoopNest(p.advance, p.end - p.advance * base, p.advance, tile) for p in reversed(paces)]
     nests += [
         LoopNest(h, (2 - stripes) * h, h, tile) for h in (op.writes.h for op in ops[driver + 1 :])
-    ]  # these operators run in the last stripe
+    ]  # operators that need the finished sum run in the last stripe
     return tuple(replace(stage, nest=nest) for stage, nest in zip(stages, nests, strict=True)), stripes

@@ -1,10 +1,10 @@
 """Computes the buffer bytes of a group that runs in tiles, by closed formulas.
 
-A column window keeps the last pixels of consecutive rows, column by column (msf-CNN's H-cache). Its rows are those that
-the producer makes in one stripe. A reader of k x k pixels needs (k-1)*r + k pixels of a column window with r rows. A
-row that is needed again q stripes later takes another q*W*r pixels (the line caches of fused tiling). Rows are counted
-from the end of the stripe: its last row is -1. Plans take their buffer sizes from simulation, and these never exceed
-the formulas.
+A column window keeps the last pixels of consecutive rows, column by column (msf-CNN's H-cache). The rows of a column
+window are the rows that the producer makes in one stripe. In a column window with r rows, a reader of k x k pixels
+needs (k - 1) * r + k pixels. If rows are needed again q stripes later, they take q * r more lines of the tensor's width
+(the line caches of fused tiling). Rows are counted from the end of the stripe: its last row is -1. Plans use sizes from
+a simulation, which never exceed the results of the formulas.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """Return the columns that must be kept. to: output width and tile width. window: extent, stride, left padding."""
+    """Return the columns that must be kept. to: width of output and tiles. window: extent, stride, left padding."""
     (out_width, out_tile), (extent, stride, pad) = to, window
 
     def left(n: int) -> int:
@@ -68,14 +68,14 @@ def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int
 
 
 def lagging_columns(width: int, tile: int, lag: int) -> Columns:
-    """Return the columns to keep for a reader of single pixels whose tile is `lag` columns behind."""
+    """Return the columns to keep for a reader of single pixels that runs `lag` columns behind."""
     reading, behind = min(width, lag + tile), min(width, lag)
     return Columns(reading, behind, behind, last=(width - 1) % tile + 1)
 
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return Reader.windows of an operator that makes `made` rows from the last `rows` rows of a stripe.
+    """Return the field Reader.windows for an operator that makes `made` rows from a stripe's last `rows` rows.
 
     window: height and stride of the operator's window.
     """
@@ -107,14 +107,14 @@ def column_window_pixels(column_window: PeriodRows, width: int, advance: int, re
 
 
 def _oldest(first: int, rows: int, advance: int, top: int) -> tuple[int, int]:
-    """Return the age of the oldest row up to `top` in stripes (-1: none), and its position in the window."""
+    """Return how many stripes ago the oldest row up to `top` was made (-1: none), and its place in the window."""
     age = (first + rows - 1 - advance - top) // advance
     return age, max(0, top + advance * (age + 1) - first)
 
 
 @cache
 def cached_pixels(size: tuple[int, int], rows: int, advance: int, end: int, readers: tuple[Reader, ...]) -> int:
-    """Return the number of pixels to keep if each row is made once and each stripe needs `rows` rows."""
+    """Return the number of pixels to keep if each row is made once. rows: number of rows that each stripe needs."""
     height, width = size
     total = 0
     for column_window in column_windows(rows, advance):
@@ -132,7 +132,7 @@ def _periods(column_window: PeriodRows, height: int, advance: int, start: int) -
 
 @cache
 def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: tuple[Reader, ...]) -> int:
-    """Return the number of pixels to keep if each stripe makes all rows in `present` again."""
+    """Return the number of pixels to keep if each stripe computes the rows in the range `present` again."""
     column_window = PeriodRows(present[0], present[1] - present[0], 0)
     return min(
         column_window.rows * width, max(column_window_pixels(column_window, width, rows, reader) for reader in readers)
@@ -148,7 +148,7 @@ class RowCount:
     most: int
     """Maximum number of rows in one stripe."""
     present: tuple[int, int]
-    """Half-open range of the rows that stripes make, counted from the top of an unclipped stripe."""
+    """The rows that each stripe makes: a half-open range, counted from the top of an unclipped stripe."""
 
 
 @cache
@@ -168,7 +168,7 @@ def count_rows(height: int, rows: int, end: int, advance: int, stripes: tuple[in
 
 
 class Flow(NamedTuple):
-    """How a group consumes its input: stripe m still needs the rows from m*advance + top on."""
+    """How a group consumes its input. Stripe m needs no row before row m * advance + top."""
 
     height: int
     width: int
@@ -185,7 +185,7 @@ class Flow(NamedTuple):
 
 @cache
 def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
-    """Return the bytes of a group's input and output that share memory: min(b_In - b_Out) of vMCU, section 4.
+    """Return how many bytes a group's input and output share: min(b_In - b_Out) of vMCU, section 4.
 
     tile: width of a tile in columns, or 0 if all outputs of a stripe are written after the stripe's reads.
     """

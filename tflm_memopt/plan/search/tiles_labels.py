@@ -9,15 +9,15 @@ from tflm_memopt.plan.search.tiles_bytes import Reader
 
 
 class Skip(NamedTuple):
-    """A skip connection to a later ADD. Stripe m makes rows m*advance + end - [rows, 0) of its tensor."""
+    """A skip connection to a later ADD. Stripe m makes the last `rows` rows before row m * advance + end."""
 
     tensor: TensorId
     rows: int
     end: int
     stop: int
-    """Number of the ADD's last stripe, plus 1."""
+    """Number that follows the number of the ADD's last stripe."""
     lag: int
-    """Number of columns by which the ADD is behind the operator that the search has reached."""
+    """Number of columns that the ADD runs behind the operator that the search has reached."""
 
 
 class State(NamedTuple):
@@ -32,7 +32,7 @@ class State(NamedTuple):
     stripe_rows: int
     """Rows per stripe of the group's output, or of the input of the next operator that adds up its input."""
     sums: int
-    """Bytes that remain live after the next operator that adds up its input, or -1 if there is none."""
+    """Bytes that remain live after the next operator that adds up its input. -1: no such operator follows."""
     late: bool
     """Whether each stripe of the group's output is written at once, since its last operator adds up channel groups."""
     skips: tuple[Skip, ...]
@@ -48,13 +48,13 @@ class Visit(NamedTuple):
     position: int
     """Position of the first operator in the chain."""
     state: State
-    """State of the last operator's output or, if the operator adds up its input, of its input."""
+    """State of the last operator's output. If the operator adds up its input, the state of its input."""
     channel_groups: int = 1
     iterative: bool = False
     length: int = 1
-    """Number of operators: 3 for expand, depthwise, project; 2 for expand, depthwise; 2 or more for dense layers."""
+    """Number of operators: 3 for expand, depthwise and project, 2 without project, 2 or more for dense layers."""
     grouped_sums: bool = True
-    """Whether the last operator adds up channel groups. If not, it writes each group into a whole tensor."""
+    """Whether the last operator adds up channel groups. Otherwise the operator writes a whole tensor."""
 
     @property
     def sums(self) -> bool:
@@ -71,13 +71,13 @@ Label = tuple[int, int, Trail]
 
 
 class Demand(NamedTuple):
-    """What an operator needs of its input, and what the operator costs."""
+    """The part of its input that an operator needs, and the cost of the operator."""
 
     visit: Visit
     nbytes: int
     macs: int
     rows: int
-    """Stripe m needs rows [m*advance + end - rows, m*advance + end), also for skip connections that start there."""
+    """Stripe m needs the last `rows` rows before row m * advance + end, also for skip connections that start there."""
     end: int
     advance: int
     stripes: tuple[int, int]

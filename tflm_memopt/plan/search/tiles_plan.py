@@ -11,12 +11,12 @@ WHOLE_MAP = 16
 
 
 class Input(str, enum.Enum):
-    """Where the model's input lives. Its bytes count only in the arena."""
+    """Where the model's input lives. The input's bytes count only if it is in the arena."""
 
     RESIDENT = "resident"
     """The whole input is in the arena, and its bytes are freed as they are read."""
     STREAMED = "streamed"
-    """The input is pushed row by row into a rolling buffer with the rows that are needed at once."""
+    """The input is pushed row by row into a rolling buffer that holds the rows needed at the same time."""
     FREE = "free"
     """The input is outside the arena, so that its bytes do not count (msf-CNN, section 6)."""
 
@@ -36,7 +36,7 @@ class Settings:
     whole_map: int = WHOLE_MAP
     """Maximum height of a feature map for which a single stripe of all rows is tried as well."""
     tile: int = 1
-    """Number of columns per iteration. A large number means the full width."""
+    """Number of columns per iteration. A number above the width means the full width."""
     at_once: int = 1
     """Maximum number of pixels that a kernel computes at once."""
     cache: bool = True
@@ -52,11 +52,11 @@ class Settings:
     tiled_cost: float = 1.0
     """Time of a multiply-accumulate in tiles, as a multiple of one in whole rows."""
     epsilon: float = 1e-4
-    """A solution with more bytes must save this fraction of the original multiply-accumulates to be kept."""
+    """A solution that needs more bytes is kept if it saves this fraction of the original multiply-accumulates."""
 
     @property
     def once(self) -> Settings:
-        """The same settings without recomputation."""
+        """A copy of the settings that forbids recomputation."""
         return replace(self, recompute=False, max_overhead=1.0)
 
 

@@ -1,11 +1,11 @@
 """Finds all groups in tiles that end at a given operator, by a search from their last operator to the first.
 
-A state consists of the loop nest of an operator, its stripes, and the skip connections that end in the group and have
-not started yet. A label is a partial group: its bytes, its multiply-accumulates, and the decisions so far. The search
-decides whether rows that two stripes need are kept or computed again, and how high stripes are. It also decides whether
-channels pass in groups through expand, depthwise and project, or through dense layers. The cost of the remaining
-operators depends on the state only. A label can therefore be dropped if another one in the same state is at least as
-good in both figures, up to Settings.epsilon.
+A state consists of an operator's loop nest, its stripes, and the skip connections that end in the group and begin
+before the operator. A label is a partial group: its bytes, its multiply-accumulates, and the decisions so far. The
+search decides whether rows that two stripes need are kept or computed again, and how high stripes are. It also decides
+whether channels pass in groups through expand, depthwise and project, or through dense layers. The cost of the
+operators that are added later depends only on the state. A label is therefore dropped if another label in the same
+state has no more bytes and multiply-accumulates, up to Settings.epsilon.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from tflm_memopt.plan.search.tiles_labels import Demand, Label, Skip, State, Vis
 from tflm_memopt.plan.search.tiles_plan import Input, Settings
 
 DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
-"""Estimated seconds per state of an operator, and per partial group in that state (plan/effort.py)."""
+"""Estimated seconds for each state of an operator, and for each partial group in the state (plan/effort.py)."""
 
 MOST_OUTSIDE = 1024
 """Maximum number of rows of a stripe that may lie outside the feature map, after many strides."""
 
 MOST_TILES = 1 << 18
-"""Maximum number of tiles of a feature map, each of which is an iteration. Larger maps run row by row."""
+"""Maximum number of tiles of a feature map, each of which is an iteration. Larger maps are computed row by row."""
 
 
 def heights(rows: int, settings: Settings) -> tuple[int, ...]:
@@ -57,7 +57,7 @@ def heights(rows: int, settings: Settings) -> tuple[int, ...]:
 def heights_of_sums(op: RowOp, settings: Settings) -> tuple[int, ...]:
     """Return the stripe heights to try for an operator that adds up its input's pixels.
 
-    In higher stripes the pixels would be added column by column, which may not be allowed.
+    In stripes of several rows, pixels would be added column by column, which may change the result.
     """
     in_rows = op.needs_order and settings.tile < op.reads[0].w
     return (1,) if in_rows else heights(op.reads[0].h, settings)
@@ -76,10 +76,10 @@ class Search:
     slack: int
     """Limit of the multiply-accumulates that a group may add to the original's."""
     grain: int
-    """A partial group with more bytes must save this number of multiply-accumulates to be kept."""
+    """A partial group that needs more bytes is kept if it saves this number of multiply-accumulates."""
     budget: Budget = field(default_factory=Budget)
     across: dict[int, int] = field(default_factory=dict, init=False)
-    """Cache of the method _through()."""
+    """Results of the method _through() so far."""
 
     def groups(self) -> Mapping[int, Sequence[Label]]:
         """Return the best groups by their first operator, with any stripe height."""
@@ -124,7 +124,7 @@ class Search:
         return position == 0 or late >= self.last or again < self.last or never
 
     def _pay(self, labels: Sequence[Label], demand: Demand, position: int) -> list[Label]:
-        """Return the partial groups with the cost of more operators added."""
+        """Add the cost of more operators to the partial groups, and return them."""
         visit = demand.visit
         plain = self.chain.macs[position + 1] - self.chain.macs[visit.position]
         nbytes = demand.nbytes + self.settings.counter_bytes * (position + 1 - visit.position)
@@ -164,7 +164,7 @@ class Search:
             for i, t in enumerate(op.inputs)
             if i != k and not op.repeats(i)
         )
-        tile = self.settings.tile  # an ADD runs behind by a whole number of tiles
+        tile = self.settings.tile  # an ADD runs a whole number of tiles behind
         lags = (-(-max(0, s.lag + w.extent_w - 1 - w.pad_left) // tile) * tile for s in state.skips)
         skips = tuple(s._replace(lag=lag) for s, lag in zip(state.skips, lags, strict=True))
         demand = Demand(
@@ -181,18 +181,18 @@ class Search:
         return self._with_skips(demand)
 
     def _by_window(self, op: RowOp, k: int, rows: int) -> Reader:
-        """Return what an operator reads of operand k through its window to make `rows` rows per stripe."""
+        """Return what an operator with a window reads of operand k to make `rows` rows per stripe."""
         w, tile = op.window, self.settings.tile
         columns = window_columns(op.reads[k].w, tile, (op.writes.w, tile), (w.extent_w, w.stride_w, w.pad_left))
         return Reader(columns, window_rows(rows, w.reach_h(rows), (w.extent_h, w.stride_h)))
 
     def _pixel_by_pixel(self, op: RowOp, rows: int) -> Reader:
-        """Return what an operator reads that uses each input pixel once, as soon as it is made."""
+        """Return what an operator needs of its input if it uses each input pixel once, as soon as the pixel is made."""
         tile = min(self.settings.tile, op.reads[0].w)
         return Reader(Columns(tile, 0, 0, tile), window_rows(rows, rows, (1, 1)))
 
     def _with_skips(self, demand: Demand) -> Demand:
-        """Return the demand, extended for ADDs whose skip connection starts at the same tensor."""
+        """Return the demand with the rows of ADDs whose skip connection starts at the same tensor."""
         position = demand.visit.position
         tensor = self.links.tensor(self.chain, position)
         mine = [s for s in demand.skips if s.tensor == tensor]
@@ -230,7 +230,7 @@ class Search:
             )
 
     def _is_triple(self, position: int) -> bool:
-        """Return whether expand, depthwise and project end at this position, with no other reader between them."""
+        """Return whether three layers expand, depthwise and project end at this position, with no other reader."""
         if position < 2 or not self.links.linked[position] or not self._is_pair(position - 1):
             return False
         depthwise, project = self.chain.ops[position - 1 : position + 1]
@@ -250,7 +250,7 @@ class Search:
         )
 
     def _before_hidden(self, position: int) -> int | None:
-        """Return the position of the first of two dense or pointwise layers of which the second ends here, or None."""
+        """If the second of two dense or pointwise layers is at this position, return the position of the first one."""
         second = position
         while self.settings.group_channels and position > 0 and self.links.linked[position]:
             reader, op = self.chain.ops[position], self.chain.ops[position - 1]
@@ -295,12 +295,12 @@ class Search:
         yield self._with_skips(demand._replace(nbytes=nbytes, macs=demand.macs + more))
 
     def _fill(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield the demand of expand and depthwise with channel groups that fill a whole output tensor."""
+        """Yield what expand and depthwise need if their channel groups fill a whole output tensor."""
         demand = self._grouped(position, state, 2)
         yield self._with_skips(demand._replace(visit=demand.visit._replace(grouped_sums=False)))
 
     def _grouped(self, position: int, state: State, length: int) -> Demand:
-        """Return the demand of several operators with channel groups. The second one is at this position."""
+        """Return what several operators with channel groups need. position: that of the second operator."""
         expand, reader = self.chain.ops[position - 1 : position + 1]
         w, stripes, channels = reader.window, (state.first, state.stop), self.settings.group_channels
         rows, end, advance = w.reach_h(state.rows), w.reach_h(state.end) - w.pad_top, state.advance * w.stride_h
@@ -321,7 +321,7 @@ class Search:
         )
 
     def _supplies(self, demand: Demand) -> Iterator[tuple[int, State]]:
-        """Yield the ways to make the main input inside the group: the bytes, and the state of its producer."""
+        """Yield the ways in which a group may compute its main input: the bytes, and the state of the producer."""
         position, visit = demand.visit.position, demand.visit
         if not self.links.linked[position]:
             return
@@ -401,7 +401,7 @@ class Search:
         return self.links.last_read[self.links.tensor(self.chain, position)] >= self.last
 
     def _source(self, demand: Demand) -> Flow:
-        """Return how the group's main input is consumed. A height of 0 stands for an input that takes no bytes."""
+        """Return how the group's main input is consumed. If the input takes no bytes, the height is 0."""
         position = demand.visit.position
         read = self.chain.ops[position].reads[self.links.main[position]]
         columns = max(r.columns.last for r in demand.readers)
@@ -415,7 +415,7 @@ class Search:
         return flow._replace(height=rows, advance=0, top=0)
 
     def _counts(self, tensor: TensorId) -> bool:
-        """Return whether the bytes of this tensor count."""
+        """Return whether the tensor's bytes count as bytes of a group."""
         elsewhere = self.settings.input is not Input.RESIDENT
         if elsewhere and self.chain.source:
             elsewhere = tensor == self.chain.source.tensor

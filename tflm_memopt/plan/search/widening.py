@@ -16,7 +16,7 @@ Placed = TypeVar("Placed")
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One form of a group of operators. All forms give the same results."""
+    """One form of a group of operators. The group has the same results in all forms."""
 
     group: Candidate
     nbytes: int
@@ -27,10 +27,10 @@ class Way:
 
 
 class Ways:
-    """The known forms of one group of operators. Larger byte limits let it try more forms, and all are kept."""
+    """The known forms of one group of operators. A larger byte limit allows more forms, and all forms are kept."""
 
     def __init__(self, chain: Chain, group: Candidate, price: Callable[[Candidate], Way], *, wide: bool) -> None:
-        """group: the smallest form. wide: whether tiles may be wider and operators may compute whole rows."""
+        """group: the form with the fewest bytes. wide: whether wider tiles and whole rows are allowed."""
         self._chain, self._price, self._wide = chain, price, wide
         self._known = {group: price(group)}
         self._changed: set[Candidate] = set()
@@ -38,8 +38,8 @@ class Ways:
     def within(self, nbytes: int, place: Callable[[Candidate], Placed | None], budget: Budget) -> Placed | None:
         """Return the layout of the cheapest form that fits in these bytes, or None.
 
-        The best form so far is changed in all possible ways. place: function that returns a layout of the whole model
-        of at most `nbytes`, or None.
+        The search changes the best form so far in all possible ways. place: function that returns a layout of the whole
+        model of at most `nbytes`, or None.
         """
         tried: dict[Candidate, Placed | None] = {}
         while True:
