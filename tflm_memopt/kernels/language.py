@@ -241,9 +241,7 @@ class For:
     extent: Index
     body: tuple[Statement, ...]
     vector: bool = False
-    """Whether as many iterations run at once as the core has lanes, so that the body's registers are vectors along the
-    variable.
-    """
+    """Whether each lane of the core's vectors runs one iteration, so that registers in the body are vectors."""
     group: int = 0
     """Number of registers per vector of the widest elements, or 0 for as many as the core allows."""
     step: int = 1

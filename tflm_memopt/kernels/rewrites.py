@@ -106,9 +106,9 @@ def unroll(var: str, *turns: int) -> Rewrite:
 
 
 def inward(var: str) -> Rewrite:
-    """Move a loop into its inner loops. Common loads then happen once, and each sum is updated in memory. A loop can
-    move where jam() is legal. The loop must load sums from a workspace, add to the sums in one inner loop, and store
-    the sums.
+    """Move a loop into its inner loops. Loads that iterations share then happen once, and each sum is updated in
+    memory. A loop can move where jam() is legal. The loop must load sums from a workspace, add to the sums in one inner
+    loop, and store the sums.
     """
 
     def moved(loop: For) -> For:

@@ -104,7 +104,7 @@ def cases_of(
     steps: Steps = NO_STEPS,
     new: int = 0,
 ) -> list[Case]:
-    """Return random, extreme and the user's cases, and a sequence. new: number of new elements per window, or 0."""
+    """Return random cases, extreme cases, the user's cases and a sequence. new: new elements per window, or 0."""
     inputs = inputs_of(before, after, changes)
     usual = of_rewritten(changes, stimuli(before, inputs, runs, seed)) + _of_files(before, after, changes, files)
     if not new:

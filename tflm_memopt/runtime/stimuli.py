@@ -23,7 +23,7 @@ TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
 """For each operator, the operand numbers of its table and of its indices."""
 
 EXTREME_EVERY = 7
-"""In a sequence of inferences, one inference in this many has extreme inputs."""
+"""Of this number of consecutive inferences in a sequence, the last one has extreme inputs."""
 
 
 @dataclass(frozen=True, slots=True)

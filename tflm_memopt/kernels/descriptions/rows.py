@@ -51,8 +51,8 @@ def move(b: Builder) -> None:
 
 
 def _batch_matmul(name: str, kind: Type) -> KernelProgram:
-    """The parameters down and across are 1 and 0, or 0 and 1 if the right matrix is transposed. Products of
-    int16 values have sums of 64 bits and no zero points.
+    """The parameters (down, across) are (0, 1) for a transposed right matrix, and otherwise (1, 0). Products of int16
+    values have sums of 64 bits and no zero points.
     """
     wide = kind is Type.INT16
 

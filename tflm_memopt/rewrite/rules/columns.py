@@ -62,7 +62,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
-    """Yield the bytes of each map that an operator combines with a map that is reduced along the axis."""
+    """Yield the bytes of each map that an element-wise operator combines with a map reduced along the axis."""
     for op in part:
         maps = [graph.tensors[t] for t in _maps(graph, op)]
         if op.type in ELEMENTWISE and len({t.shape[axis] for t in maps}) > 1:

@@ -1,7 +1,7 @@
 """Joins SPACE_TO_BATCH_ND, a convolution without padding and BATCH_TO_SPACE_ND to a convolution with dilation.
 
-TensorFlow's converter writes these three operators, with changes of shape between them, if several dilated convolutions
-read one tensor.
+If several dilated convolutions read one tensor, TensorFlow's converter writes each of them as a convolution between
+SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, with changes of shape.
 """
 
 from __future__ import annotations
