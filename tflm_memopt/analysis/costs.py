@@ -45,7 +45,7 @@ class Work:
     calls: float = 0
     """Number of calls of a kernel. One call runs consecutive iterations along a row of tiles, or from row to row."""
     rows: float = 0
-    """Number of rows that are looked up, in all windows or, if the operator adds up its input, of outputs."""
+    """Number of times that a kernel looks up an input row or, if the operator adds up its input, an output row."""
     loops: float = 0
     """Number of inner loops that a kernel begins (plan/iteration/work_packed.py)."""
     pieces: float = 0
@@ -63,7 +63,7 @@ class Work:
     swept: float = 0
     """Number of words or values into which the runs are cut, plus the number of taps in the lists of taps."""
     gathers: float = 0
-    """Number of window rows that a kernel gathers one by one. A pool counts taps of channels that run alone."""
+    """Number of window rows that a kernel gathers one by one. For a pool, number of taps in remaining channels."""
     batches: float = 0
     """Number of times that a kernel reads all of its weights."""
     listed: float = 0

@@ -227,7 +227,7 @@ class Clock:
         return _widened((least, most), table.high, table.low)
 
     def _of_kernel(self, work: Work, instructions: float) -> Span:
-        """Return the cycles of an operator. Copied weights save waits of the flash."""
+        """Return the cycles of an operator. Reads of copied weights do not wait for the flash."""
         waiting = self.rates
         if waiting is None:
             raise TypeError("no cycles are known")

@@ -56,7 +56,7 @@ class Balance:
     """Core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """Bytes that model, library and new kernels add to flash, negative if the model shrinks by more."""
+    """Bytes that model, library and new kernels add to flash. The number may be negative if the model shrinks."""
     model: int
     """Growth of the .tflite file."""
     library: int

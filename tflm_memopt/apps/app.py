@@ -54,8 +54,8 @@ class App:
     concurrent: Sequence[Collection[str]] = ()
     """Groups of models. All models of a group may run at the same time."""
     yields: float | None = None
-    """Maximum time between two pauses, in milliseconds, or None if no model pauses. The longer one of two models that
-    may run at the same time pauses for the shorter one. Without pauses, models that may run at the same time share no
+    """Maximum time between two pauses, in milliseconds, or None if no model pauses. If two models may run at the same
+    time, the longer model pauses for the shorter model. Without pauses, models that may run at the same time share no
     bytes.
     """
     ram: int | None = None

@@ -152,7 +152,7 @@ def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list
 
 
 def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -> list[int]:
-    """Return the indices of the points that keep the model's own limit. Raises DoesNotFit if no point does."""
+    """Return the indices of the points that keep the model's own limit. Raises DoesNotFit if no point keeps it."""
     if entry.most is None:
         return list(range(len(milliseconds)))
     found = [n for n, ms in enumerate(milliseconds) if ms is not None and ms <= entry.most]

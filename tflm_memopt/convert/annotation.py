@@ -152,7 +152,7 @@ def _reads_unwritten(graph: Graph) -> bool:
 
 
 def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
-    """Return the operators of the rewritten model that would stay builtin but that TFLM does not support."""
+    """Return the operators that stay builtin in the rewritten model although TFLM does not support them."""
     supports = ((op, annotated.support[op.index]) for op in annotated.graph.ops)
     builtin = {i for op, support in supports if isinstance(support, Unsupported) for i in op.stands_for}
     return tuple(one for one in refusals(model) if one.subgraph or one.op in builtin)

@@ -208,7 +208,7 @@ def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Seq
 
 
 def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:
-    """Yield the number of an operator and the earlier operators that write bytes of its input, for each input."""
+    """For each input, yield the number of its operator and the earlier operators that write bytes of the input."""
     places = [(t.base, t.offset, t.column_windows, t.height * t.width * t.channels) for t in program.tensors]
     written = defaultdict[object, set[int]](set)
     for n, op in enumerate(program.ops):

@@ -93,7 +93,7 @@ class Tilings:
         return _Weight(max(live_bytes(graph)), after, graph.macs, frozenset(op.type for op in graph.model.ops))
 
     def _candidates(self, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> Iterator[Tiling]:
-        """Yield tilings of chains with an operator that has the most live bytes, but without operators of `before`."""
+        """Yield the tilings of chains through an operator with the most live bytes, without operators of `before`."""
         graph = self._parts(before)
         live = live_bytes(graph)
         needy = {node.op for node, nbytes in zip(graph.builtins, live, strict=True) if nbytes >= 0.95 * max(live)}

@@ -35,7 +35,7 @@ class Layer:
 def with_copies(conversion: Conversion, chosen: Converted, most: int, waits: FlashWaits | None) -> Converted:
     """Return a plan with copies of weights.
 
-    waits: waits of the flash, for copies that save time, or None to copy all weights that are read more than once.
+    waits: waits of the flash, to make only copies that save time. None copies all weights that are read more than once.
     most: limit of the arena in bytes.
     """
     if conversion.options.ops == BUILTIN:

@@ -58,7 +58,7 @@ class DeviceSharding(enum.Enum):
     ROWS = "rows"
     """Each device computes some rows of the output, and gets missing input rows from its neighbours (FFMT)."""
     OVERLAP = "overlap"
-    """Each device computes all rows that its later operators read, without exchange inside a stack (FTP)."""
+    """Each device computes all rows that its later operators read, so that devices exchange no rows (FTP)."""
     CHANNELS = "channels"
     """Each device computes some output channels and has only the weights of these channels (FDT, fan-out)."""
     INPUTS = "inputs"

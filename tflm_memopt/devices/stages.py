@@ -39,8 +39,7 @@ class SplitCost(NamedTuple):
     exceeds_alone: int
     """0 if no device needs a larger arena than a device alone, 1 if the arena grows by at most LINK_STATE, else 2."""
     weights: float
-    """Largest flash of a device times the device count, divided by the flash of one device alone, at least FAIR_PART.
-    """
+    """Largest flash of a device times the device count, divided by one device's flash alone, at least FAIR_PART."""
     ram: int
     """Arena of the largest device."""
     sent: float

@@ -1,6 +1,4 @@
-"""This module names the values of a program's fields. The C header custom_ops/include/tmo/program.h has these names
-with the prefix TMO_.
-"""
+"""This module names the values of a program's fields, which tmo/program.h repeats in C with the prefix TMO_."""
 
 from __future__ import annotations
 
@@ -17,9 +15,7 @@ class InputPlace(enum.IntEnum):
     EXTERNAL = 2
     """Input 0 is external: io[0] is a tmo_source that points to the pixels."""
     LINK = 3
-    """The program exchanges rows with other devices through a tmo_crosser. If input 0 has a buffer, the buffer holds
-    the whole input.
-    """
+    """Rows go to other devices through a tmo_crosser. If input 0 has a buffer, the buffer holds the whole input."""
 
 
 class RowLayout(enum.IntEnum):
@@ -32,9 +28,7 @@ class RowLayout(enum.IntEnum):
     ROWS_REVERSED = 1
     """Row y is stored as row height - 1 - y."""
     PIXELS_REVERSED = 2
-    """Row y is stored as row height - 1 - y, and pixel x as pixel width - 1 - x. Only tiled groups store pixels in
-    reverse order.
-    """
+    """Row y is stored as row height - 1 - y, and pixel x as pixel width - 1 - x, in tiled groups only."""
     STATE = 16
     """With the layout TMO_LAYOUT_STATE + i, rows are stored in rolling buffer i of the state."""
 
@@ -72,9 +66,10 @@ class FloatRange(enum.IntEnum):
 
 
 class FloatFunction(enum.IntEnum):
-    """Bits 4 and above of `float_form` name the function of a float32 operator. ARITHMETIC_F32 has the functions ADD to
-    LEAKY_RELU. CURVE_F32 has LOGISTIC to TO_INTEGER. BINARY_32 has DIV to MINIMUM_S32. COMPARE_32 has EQUAL to
-    LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands.
+    """Bits 4 and above of `float_form` name the function of a float32 operator. The functions of ARITHMETIC_F32 are ADD
+    to LEAKY_RELU. The functions of CURVE_F32 are LOGISTIC to TO_INTEGER. The functions of BINARY_32 are DIV to
+    MINIMUM_S32. The functions of COMPARE_32 are EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32
+    operands.
     """
 
     ADD = 0
@@ -156,9 +151,7 @@ class LoopCode(enum.IntEnum):
     stripes follow as two uint16_t.
     """
     REPEAT = 0xFE
-    """This loop code repeats all codes up to the matching END. A uint16_t follows with the number of repetitions, which
-    is at least 1.
-    """
+    """This loop code repeats all codes up to the matching END. A uint16_t follows with the number of repetitions."""
     END = 0xFF
     """This loop code ends a loop, or the group."""
 
@@ -207,16 +200,14 @@ class Part(enum.IntEnum):
     """This part of the library computes single pixels faster than the general code."""
     CONV_SUMS = 11
     """On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor
-    gathered. On all other cores, the library always contains this code.
+    gathered. Other cores always contain this part.
     """
     CONV_STEPS = 12
     """On the DSP extension, this part of the library runs CONV with windows of scattered bytes that are neither read in
     place nor gathered.
     """
     DEPTHWISE_SUMS = 13
-    """On the DSP extension, this part of the library runs DEPTHWISE that needs more than one pass. Other cores always
-    have this code.
-    """
+    """On the DSP extension, this part runs DEPTHWISE in several passes. Other cores always contain this part."""
     DEPTHWISE_REPEATED = 14
     """This part of the library runs DEPTHWISE with several output channels for each input channel."""
     DSP_PAIRS_1 = 15
@@ -233,8 +224,7 @@ class Part(enum.IntEnum):
     extend beyond the input.
     """
     DSP_3X3 = 22
-    """This part of the library runs depthwise convolutions with windows of 3x3 pixels in blocks of six output pixels.
-    """
+    """This part of the library runs depthwise convolutions with windows of 3x3 pixels in blocks of six pixels."""
     DSP_NINE = 23
     """This part of the library runs depthwise convolutions with windows of nine pixels that are not 3x3."""
     DSP_TAPS = 24

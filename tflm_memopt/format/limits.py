@@ -1,6 +1,4 @@
-"""This module has the limits of programs. The C header custom_ops/include/tmo/program.h has these limits with the
-prefix TMO_.
-"""
+"""This module has the limits of programs, which tmo/program.h repeats in C with the prefix TMO_."""
 
 from __future__ import annotations
 
@@ -28,8 +26,7 @@ MAX_ADD_SHIFT = 22
 MAX_SHIFT = 30
 """An int32 sum is shifted left by at most this many bits."""
 MAX_S16_SHIFT = 7
-"""An int64 sum is shifted left by at most this many bits. Rescaling drops the lowest 15 - shift bits of an int64 sum.
-"""
+"""An int64 sum is shifted left by at most this many bits. Rescaling drops the lowest 15 - shift bits of a sum."""
 MAX_SUM_BYTES = 4
 """A sum of SUMS or ADD_SUMS has at most this many bytes."""
 INDEX_BYTES = 4
@@ -69,9 +66,7 @@ PACKED_SCALES = 8
 PACKED_SHIFT = 22
 """A packed operator shifts right by at most this many bits."""
 SHORT_ROW = 16
-"""TMO_PACKING_DSP_CONV gathers a row of a window with its padding if the row has at most this many bytes in whole
-words.
-"""
+"""TMO_PACKING_DSP_CONV gathers a window's row and its padding if the row has at most this many bytes in full words."""
 BLOCK_PIXELS = 6
 """TMO_PACKING_DSP_DEPTHWISE computes this many adjacent output pixels at once from windows of 3x3 pixels."""
 GATHERED_BYTES = 200
@@ -79,10 +74,10 @@ GATHERED_BYTES = 200
 GATHERED_ROWS_BYTES = 144
 """On cores with the DSP extension, CONV gathers windows of whole rows with at most this many bytes."""
 FEW_BYTES = 80
-"""On all cores, CONV gathers windows of at most this many bytes, whatever the number of output channels is."""
+"""On all cores, CONV gathers windows of at most this many bytes, even for few output channels."""
 SOME_CHANNELS = 8
-"""CONV gathers larger windows only if it has at least this many output channels."""
+"""CONV gathers windows of more than TMO_FEW_BYTES only if it has at least this many output channels."""
 MANY_CHANNELS = 16
-"""CONV gathers larger windows of whole rows only if it has at least this many output channels."""
+"""CONV gathers whole rows of more than TMO_FEW_BYTES only if it has at least this many output channels."""
 ALIGNMENT = 16
 """The address of a program is a multiple of this number."""

@@ -171,7 +171,7 @@ class Driver:
     dynamic: frozenset[str]
     """Groups to which pointers of the driver may lead."""
     indexed: frozenset[tuple[str, str]]
-    """Arrays that the driver indexes with an unknown index, as (group, member)."""
+    """Pairs of group and member, for each array that the driver indexes with an unknown index."""
     words: tuple[tuple[Span, str], ...]
     """Words of the language extension in the text, each with its replacement in plain C."""
     reach: frozenset[tuple[str, str]]

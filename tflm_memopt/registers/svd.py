@@ -93,7 +93,7 @@ class _Lines:
                 access_named((node.text or "").strip(), ACCESSES, SourceLine(self.file, node.sourceline))
 
     def of(self, *names: str) -> SourceLine:
-        """Return the line of an element. names: its name and those of the elements around it, innermost first."""
+        """Return the line of an element. names: names of the element and of the elements around it, innermost first."""
         for depth in range(len(names), 0, -1):
             if found := self.by_name.get(names[:depth]):
                 return SourceLine(self.file, found)

@@ -23,7 +23,7 @@
 #define TMO_MAX_SOFTMAX_CHANNELS 4095 /* SOFTMAX has at most this many channels, so that the sum of the exponentials is below 2^31. */
 #define TMO_MAX_ADD_SHIFT 22 /* ADD shifts its operands left by at most this many bits, so that shifted values of 9 bits fit int32. */
 #define TMO_MAX_SHIFT 30 /* An int32 sum is shifted left by at most this many bits. */
-#define TMO_MAX_S16_SHIFT 7 /* An int64 sum is shifted left by at most this many bits. Rescaling drops the lowest 15 - shift bits of an int64 sum. */
+#define TMO_MAX_S16_SHIFT 7 /* An int64 sum is shifted left by at most this many bits. Rescaling drops the lowest 15 - shift bits of a sum. */
 #define TMO_MAX_SUM_BYTES 4 /* A sum of SUMS or ADD_SUMS has at most this many bytes. */
 #define TMO_INDEX_BYTES 4 /* An int32 index has this many bytes. An int32 index is stored as a pixel with this many one-byte channels. */
 #define TMO_TABLE_BYTES 256 /* The table of LOOKUP has this many bytes: one for each int8 value. */
@@ -44,13 +44,13 @@
 #define TMO_PACKED_TAPS 51 /* A packed depthwise convolution has at most this many taps. */
 #define TMO_PACKED_SCALES 8 /* A packed convolution has this many int32 values for each pair of channels. */
 #define TMO_PACKED_SHIFT 22 /* A packed operator shifts right by at most this many bits. */
-#define TMO_SHORT_ROW 16 /* TMO_PACKING_DSP_CONV gathers a row of a window with its padding if the row has at most this many bytes in whole words. */
+#define TMO_SHORT_ROW 16 /* TMO_PACKING_DSP_CONV gathers a window's row and its padding if the row has at most this many bytes in full words. */
 #define TMO_BLOCK_PIXELS 6 /* TMO_PACKING_DSP_DEPTHWISE computes this many adjacent output pixels at once from windows of 3x3 pixels. */
 #define TMO_GATHERED_BYTES 200 /* On cores with the DSP extension, CONV gathers windows of at most this many bytes. */
 #define TMO_GATHERED_ROWS_BYTES 144 /* On cores with the DSP extension, CONV gathers windows of whole rows with at most this many bytes. */
-#define TMO_FEW_BYTES 80 /* On all cores, CONV gathers windows of at most this many bytes, whatever the number of output channels is. */
-#define TMO_SOME_CHANNELS 8 /* CONV gathers larger windows only if it has at least this many output channels. */
-#define TMO_MANY_CHANNELS 16 /* CONV gathers larger windows of whole rows only if it has at least this many output channels. */
+#define TMO_FEW_BYTES 80 /* On all cores, CONV gathers windows of at most this many bytes, even for few output channels. */
+#define TMO_SOME_CHANNELS 8 /* CONV gathers windows of more than TMO_FEW_BYTES only if it has at least this many output channels. */
+#define TMO_MANY_CHANNELS 16 /* CONV gathers whole rows of more than TMO_FEW_BYTES only if it has at least this many output channels. */
 #define TMO_ALIGNMENT 16 /* The address of a program is a multiple of this number. */
 
 /* All cores of a family run the same packed programs. In C, the name of a family has the prefix TMO_TARGET. */
@@ -82,8 +82,7 @@ enum {
 enum {
   TMO_LAYOUT_HWC = 0, /* Row y is stored as row y. */
   TMO_LAYOUT_ROWS_REVERSED = 1, /* Row y is stored as row height - 1 - y. */
-  /* Row y is stored as row height - 1 - y, and pixel x as pixel width - 1 - x. Only tiled groups store pixels in reverse order. */
-  TMO_LAYOUT_PIXELS_REVERSED = 2,
+  TMO_LAYOUT_PIXELS_REVERSED = 2, /* Row y is stored as row height - 1 - y, and pixel x as pixel width - 1 - x, in tiled groups only. */
   TMO_LAYOUT_STATE = 16, /* With the layout TMO_LAYOUT_STATE + i, rows are stored in rolling buffer i of the state. */
 };
 
@@ -92,8 +91,7 @@ enum {
   TMO_INPUT_ARENA = 0, /* Input 0 is whole in its buffer, like the other inputs. */
   TMO_INPUT_STREAM = 1, /* Input 0 is streamed a few rows at a time with tmo_push(). */
   TMO_INPUT_EXTERNAL = 2, /* Input 0 is external: io[0] is a tmo_source that points to the pixels. */
-  /* The program exchanges rows with other devices through a tmo_crosser. If input 0 has a buffer, the buffer holds the whole input. */
-  TMO_INPUT_LINK = 3,
+  TMO_INPUT_LINK = 3, /* Rows go to other devices through a tmo_crosser. If input 0 has a buffer, the buffer holds the whole input. */
 };
 
 /* Each flag is a property of an operator. */
@@ -113,8 +111,7 @@ enum {
   TMO_LOOP_FAR = 0xfc, /* This loop code runs an operator, whose number follows as a uint16_t. */
   /* This loop code skips some stripes of an operator, and then runs it. The operator's number and the number of stripes follow as two uint16_t. */
   TMO_LOOP_SKIP = 0xfd,
-  /* This loop code repeats all codes up to the matching END. A uint16_t follows with the number of repetitions, which is at least 1. */
-  TMO_LOOP_REPEAT = 0xfe,
+  TMO_LOOP_REPEAT = 0xfe, /* This loop code repeats all codes up to the matching END. A uint16_t follows with the number of repetitions. */
   TMO_LOOP_END = 0xff, /* This loop code ends a loop, or the group. */
 };
 
@@ -139,8 +136,9 @@ enum {
   TMO_RANGE_POSITIVE = 5, /* Outputs are limited to values from 0 to infinity. */
 };
 
-/* Bits 4 and above of float_form name the function of a float32 operator. ARITHMETIC_F32 has the functions ADD to LEAKY_RELU. CURVE_F32 has LOGISTIC
- * to TO_INTEGER. BINARY_32 has DIV to MINIMUM_S32. COMPARE_32 has EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands. */
+/* Bits 4 and above of float_form name the function of a float32 operator. The functions of ARITHMETIC_F32 are ADD to LEAKY_RELU. The functions of
+ * CURVE_F32 are LOGISTIC to TO_INTEGER. The functions of BINARY_32 are DIV to MINIMUM_S32. The functions of COMPARE_32 are EQUAL to LESS_EQUAL_S32.
+ * Functions whose names end in _S32 take int32 operands. */
 enum {
   TMO_FUNCTION_ADD = 0,
   TMO_FUNCTION_SUB = 1,
@@ -212,13 +210,12 @@ enum {
   TMO_PART_LINK = 8, /* TMO_INPUT_LINK. */
   TMO_PART_NIBBLES = 9, /* TMO_FLAG_NIBBLES. */
   TMO_PART_PIXELS = 10, /* This part of the library computes single pixels faster than the general code. */
-  /* On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor gathered. On all other cores, the
-   * library always contains this code. */
+  /* On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor gathered. Other cores always contain
+   * this part. */
   TMO_PART_CONV_SUMS = 11,
   /* On the DSP extension, this part of the library runs CONV with windows of scattered bytes that are neither read in place nor gathered. */
   TMO_PART_CONV_STEPS = 12,
-  /* On the DSP extension, this part of the library runs DEPTHWISE that needs more than one pass. Other cores always have this code. */
-  TMO_PART_DEPTHWISE_SUMS = 13,
+  TMO_PART_DEPTHWISE_SUMS = 13, /* On the DSP extension, this part runs DEPTHWISE in several passes. Other cores always contain this part. */
   TMO_PART_DEPTHWISE_REPEATED = 14, /* This part of the library runs DEPTHWISE with several output channels for each input channel. */
   TMO_PART_DSP_PAIRS_1 = 15, /* This part of the library runs convolutions that compute one pixel at a time. */
   TMO_PART_DSP_PAIRS_2 = 16,
@@ -228,7 +225,7 @@ enum {
   TMO_PART_DSP_CLIPPED = 20, /* This part of the library computes four windows at once if some of them extend beyond the input. */
   /* This part of the library runs convolutions in tiled groups, and convolutions whose windows have long rows and extend beyond the input. */
   TMO_PART_DSP_GATHER = 21,
-  TMO_PART_DSP_3X3 = 22, /* This part of the library runs depthwise convolutions with windows of 3x3 pixels in blocks of six output pixels. */
+  TMO_PART_DSP_3X3 = 22, /* This part of the library runs depthwise convolutions with windows of 3x3 pixels in blocks of six pixels. */
   TMO_PART_DSP_NINE = 23, /* This part of the library runs depthwise convolutions with windows of nine pixels that are not 3x3. */
   TMO_PART_DSP_TAPS = 24, /* This part of the library runs all depthwise convolutions that no other part runs. */
   TMO_PART_COPIES = 25, /* TMO_FLAG_COPIES. */
