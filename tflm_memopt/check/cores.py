@@ -131,7 +131,7 @@ class CoresReplay:
         return at, 1, buffer.nbytes, buffer.nbytes
 
     def _counters(self, core: int) -> Bytes:
-        nbytes, behind = 2 * len(self.stages), core * max(op.second for op in self.ops.values())
+        nbytes, behind = 2 * len(self.stages), core * max(op.core_1_counters for op in self.ops.values())
         at = self.arena.at(Role.COUNTERS, self.number, behind + nbytes)[1]
         return at + behind, 1, nbytes, nbytes
 

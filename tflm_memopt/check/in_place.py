@@ -37,7 +37,7 @@ def reads_first(op: RowOp) -> bool:
 
 def ends_last(op: RowOp) -> bool:
     """Return whether the kernel writes its last byte after all reads. Kernels on packed weights or two cores do not."""
-    return op.kind.name in PIXEL_BY_PIXEL and op.packing is Packing.NONE and not op.second
+    return op.kind.name in PIXEL_BY_PIXEL and op.packing is Packing.NONE and not op.core_1_counters
 
 
 def needs_order(op: RowOp) -> bool:

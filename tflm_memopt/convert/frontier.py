@@ -72,14 +72,14 @@ class Plans:
         options: Options,
         log: Log | None = None,
         better: Callable[[int, Plan], Plan] | None = None,
-        like: Plans | None = None,
+        warm: Plans | None = None,
     ) -> None:
         """Prepare the plans of a row graph.
 
         better: function that improves a plan by running operators in parts, within a number of multiply-accumulates.
-        like: plans with other limits of tiled groups, whose operator orders and row-wise groups are reused.
+        warm: plans with other limits of tiled groups, whose operator orders and row-wise groups are reused.
         """
-        self._better, self._like = better, like
+        self._better, self._warm = better, warm
         self._graph, self._options, self._log = graph, options, log or Log()
         self.macs = graph.macs
         """Multiply-accumulates of all row operators if each output is computed once."""
@@ -103,8 +103,8 @@ class Plans:
     def _once(self) -> Sequence[Planner]:
         """Planners whose plans compute no value twice."""
         tiles = self._options.tiles and self._options.tiles.once
-        if self._like and self._like.searched:
-            found = [planner.within(tiles) for planner in self._like._once]
+        if self._warm and self._warm.searched:
+            found = [planner.within(tiles) for planner in self._warm._once]
             self._log.found()
             return found
         return planners(self._graph, replace(self._options, tiles=tiles), self._log)

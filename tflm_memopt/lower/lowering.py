@@ -153,7 +153,7 @@ class _Lowering:
             for share in sharing.shares:
                 at = table[len(shares)].accumulator + behind[share.op]
                 shares.append(ProgramShare(share.how, share.cut, at))
-                counters = self.ops[share.op].second
+                counters = self.ops[share.op].core_1_counters
             barriers += [iterations + number for number in sharing.barriers]
             alone += [iterations + number for number in sharing.alone]
             iterations += group.step.iterations

@@ -287,7 +287,7 @@ class RowOp:
     """The state whose oldest rows the output rows replace. Such an output has no bytes in the arena."""
     updates: tuple[StateRollingBuffer, ...] = ()
     """States of one row that the operator updates in place."""
-    second: int = 0
+    core_1_counters: int = 0
     """Distance in bytes from core 0's counters to core 1's, or 0 with one core."""
     message: Message | None = None
     """The message of SEND or RECEIVE. SEND's output and RECEIVE's input have no bytes in the arena."""
@@ -451,7 +451,7 @@ class RowOp:
     @property
     def ends_late(self) -> bool:
         """Whether the last byte of an output is written after all reads. Two cores may write it earlier."""
-        return self.is_convolution and self.packing is Packing.NONE and not self.second
+        return self.is_convolution and self.packing is Packing.NONE and not self.core_1_counters
 
     @property
     def wide_tile(self) -> bool:

@@ -145,7 +145,7 @@ class _Group:
         return (Patch(found[1], 1, found[0].nbytes, 0, found[0].nbytes),) if found else ()
 
     def _counters(self, core: int) -> tuple[Patch, ...]:
-        behind = max(m.op.second for m in self.members.values())
+        behind = max(m.op.core_1_counters for m in self.members.values())
         return self.private(Role.COUNTERS, core, behind, 2 * len(self.members))
 
     def _reads(

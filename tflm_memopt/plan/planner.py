@@ -89,10 +89,10 @@ class Planner:
         self,
         graph: RowGraph,
         options: Options = Options(),
-        like: Planner | None = None,
+        warm: Planner | None = None,
         searching: Budget | None = None,
     ) -> None:
-        """like: a planner of the same graph, whose results are reused. searching: the search budget of all planners."""
+        """warm: a planner of the same graph, whose results are reused. searching: the search budget of all planners."""
         graph = stored(graph)
         sizes, model = tensor_sizes(graph), graph.model
         known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
@@ -100,14 +100,14 @@ class Planner:
         by_tflm = None if options.ops == PER_GROUP else known
         self._placer = Placer(sizes, model.inputs, model.outputs, by_tflm, alignment(graph.ops.values()))
         self._lives, self._whole = (lives := lives_of(graph)), living_through(graph, lives)
-        self._chains: Mapping[int, Chain] = like._chains if like else chains_of(graph, sizes, self._whole, lives)
-        self._draft: Callable[[int, Candidate], Draft] = like._draft if like else cache(self._new_draft)
-        self._builtin_draft: Callable[[int], Draft] = like._builtin_draft if like else cache(self._new_builtin_draft)
+        self._chains: Mapping[int, Chain] = warm._chains if warm else chains_of(graph, sizes, self._whole, lives)
+        self._draft: Callable[[int, Candidate], Draft] = warm._draft if warm else cache(self._new_draft)
+        self._builtin_draft: Callable[[int], Draft] = warm._builtin_draft if warm else cache(self._new_builtin_draft)
         self._roomier_draft = lru_cache(KEPT_DRAFTS)(self._new_roomier_draft)
-        self._known_ways: dict[tuple[int, Candidate, bool], Ways] = like._known_ways if like else {}
+        self._known_ways: dict[tuple[int, Candidate, bool], Ways] = warm._known_ways if warm else {}
         self._reversed = cache(self._new_reversed)
         self._reversed_chain: Callable[[int, bool], Reversed] = (
-            like._reversed_chain if like else cache(lambda n, pixels: reversed_chain(self._chains[n], pixels=pixels))
+            warm._reversed_chain if warm else cache(lambda n, pixels: reversed_chain(self._chains[n], pixels=pixels))
         )
         self.allowance = allowance(len(graph.model.ops), options.effort)
         """Planning budget in estimated seconds (plan/effort.py)."""
@@ -117,10 +117,10 @@ class Planner:
         self._plans: dict[tuple[tuple[Candidate, ...], ...], Plan] = {}
         """Cache of finished plans. A plan's key lists the groups of operators in each region."""
         self._rows: Mapping[int, RowGroups] = (
-            like._rows if like else {n: RowGroups(chain, self._fair(n)) for n, chain in self._chains.items()}
+            warm._rows if warm else {n: RowGroups(chain, self._fair(n)) for n, chain in self._chains.items()}
         )
         self._cuts: Mapping[int, Cuts] = {
-            n: self._cuts_of(n, rows, like._cuts[n] if like else None) for n, rows in self._rows.items()
+            n: self._cuts_of(n, rows, warm._cuts[n] if warm else None) for n, rows in self._rows.items()
         }
         kept = (n for n, node in enumerate(graph.nodes) if isinstance(node, BuiltinNode))
         least = max((sum(sizes[t] for t in self._alive(n)) for n in kept), default=0)
@@ -132,11 +132,11 @@ class Planner:
         self.macs = graph.macs
         """Number of multiply-accumulates if no output is computed twice."""
 
-    def _cuts_of(self, number: int, rows: RowGroups, like: Cuts | None) -> Cuts:
-        """Return the search that divides a region into groups. like: a search whose results are reused."""
+    def _cuts_of(self, number: int, rows: RowGroups, warm: Cuts | None) -> Cuts:
+        """Return the search that divides a region into groups. warm: a search whose results are reused."""
         tiles, low = _settings(self._options.tiles, rows.chain), self._options.low
         place, reverse = partial(self._place, number), partial(self._reverse, number)
-        return Cuts(rows, place, tiles, reverse, self._fair(number), low=low, like=like)
+        return Cuts(rows, place, tiles, reverse, self._fair(number), low=low, warm=warm)
 
     def _fair(self, number: int) -> Budget:
         numbers = list(self._chains)
@@ -336,21 +336,21 @@ class Planner:
                     plan, settled[number], best = found, draft, other
         return plan
 
-    def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *likes: Plan | None) -> Plan:
+    def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *starts: Plan | None) -> Plan:
         """Return a plan of these steps with a quick buffer layout. The search may stop at a layout of at most `enough`
         bytes.
 
-        likes: plans with similar layouts, from which the search starts one after the other. For None, the search starts
+        starts: plans with similar layouts, from which the search starts in turn. For None, the search starts
         with the largest buffers.
         """
         buffers, problem = self._placer.problem(drafts)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
         known, part = replace(problem, lower_bound=max(problem.lower_bound, enough)), SearchPart.BATCHES
-        for like in likes:
-            if like is None:
+        for warm in starts:
+            if warm is None:
                 placed = layout.place(known, seconds=0, budget=budget, part=part)
             else:
-                at = {(b.role, b.key): offset for b, offset in like.placed()}
+                at = {(b.role, b.key): offset for b, offset in warm.placed()}
                 placed = layout.climb(known, budget, part, [at.get((b.role, b.key), 0) for b in buffers])
             if placed.top <= known.lower_bound:
                 break

@@ -108,7 +108,7 @@ def live_ranges(
             result.append(LiveRange(Buffer(Role.ACCUMULATOR, m.op.output, nbytes), zero, full, full))
     tiled = any(m.stripes for m in trace.members)
     counters = len(trace.members) * (TILED_COUNTER_BYTES if tiled else COUNTER_BYTES)
-    counters += max(m.op.second for m in trace.members)
+    counters += max(m.op.core_1_counters for m in trace.members)
     full = zero + counters
     result.append(LiveRange(Buffer(Role.COUNTERS, -1, counters), zero, full, full))
     return (*result, *_scratch(trace, moments), *streamed_ranges(trace))

@@ -275,7 +275,7 @@ class Trace:
         depthwise operator follows the largest scratch of the group, so that no core waits. Core 1 never runs an
         operator of ON_CORE_0.
         """
-        if not member.op.second or not member.scratch_bytes or member.op.packing in ON_CORE_0:
+        if not member.op.core_1_counters or not member.scratch_bytes or member.op.packing in ON_CORE_0:
             return 0
         small = member.op.is_depthwise
         most = max(m.scratch_bytes for m in self.members) if small else member.scratch_bytes

@@ -137,10 +137,10 @@ class Cuts:
         budget: Budget = UNBOUNDED,
         *,
         low: bool = False,
-        like: Cuts | None = None,
+        warm: Cuts | None = None,
     ) -> None:
         """settings: settings of groups that compute pixel by pixel, or None to omit them. budget: time budget of the
-        search. low: whether to prefer few bytes in every group to few groups. like: an earlier search of the same
+        search. low: whether to prefer few bytes in every group to few groups. warm: an earlier search of the same
         region, whose groups are reused if they are optimal without recomputation.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
@@ -155,7 +155,7 @@ class Cuts:
                 hint="--input arena, or --input external",
             )
         self._rough = roughly[0]
-        self._tiled = self._tiled_groups(like)
+        self._tiled = self._tiled_groups(warm)
         several = {last: [c for c in self._tiled.get(last, ()) if last - c.first > 1] for last in rows.by_end}
         self._table = {last: (*found, *several[last]) for last, found in rows.by_end.items()}
         self.known = sum(map(len, self._table.values()))
@@ -164,12 +164,12 @@ class Cuts:
         """Best trade-offs with the known groups, or None if the groups have changed since."""
         self._placed: set[Candidate] = set()
 
-    def _tiled_groups(self, like: Cuts | None) -> Mapping[int, Sequence[Candidate]]:
+    def _tiled_groups(self, warm: Cuts | None) -> Mapping[int, Sequence[Candidate]]:
         """Return groups that compute a few pixels at a time, by the position after their last operator."""
         if self._settings is None:
             return {}
-        if like and like._settings == self._settings.once and like._is_least():
-            return like._tiled
+        if warm and warm._settings == self._settings.once and warm._is_least():
+            return warm._tiled
         return tiled_candidates(self.chain, self._settings, self._placed_bytes(self._rough), self._budget)
 
     def _is_least(self) -> bool:

@@ -254,7 +254,7 @@ def in_two_rows(chain: Chain, group: Candidate) -> Candidate:
         inside = any(before.output == op.inputs[0] for before in chain.ops[group.first : group.first + number])
         apart = op.packing is Packing.DSP_CONV or (inside and not chain.outlives(op.output, group.last))
         able = makes_two_rows(op.packing, op.window, values, op.writes.w)
-        if able and apart and stage.nest.by_rows and stage.runs_packed(op) and not op.second:
+        if able and apart and stage.nest.by_rows and stage.runs_packed(op) and not op.core_1_counters:
             stages[number] = replace(stage, at_once=2)
     return group if group.stripes else replace(group, stages=tuple(stages))
 
