@@ -100,9 +100,7 @@ def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Return dsp_weights() with the words of three pairs at a time interleaved. At the end, two or four pairs are
-    interleaved.
-    """
+    """Return dsp_weights() with the words of three pairs at a time interleaved (at the end, of two or four pairs)."""
     pairs = dsp_weights(filters).view("<u4").reshape(len(filters) // 2, -1)
     done = (len(pairs) // 3 - (len(pairs) % 3 == 1)) * 3
     threes = pairs[:done].reshape(-1, 3, pairs.shape[1]).transpose(0, 2, 1)
@@ -122,8 +120,7 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
     """Convert weights [channel][kernel_h][kernel_w][1] and _scales() to bytes.
 
     Each group of four channels has its biases, its taps and its scales m2, c, e. Three taps at a time are stored as
-    int16: two taps of channels 0 to 3, then one tap of channels 0, 2, 1, 3. The last group may repeat channels of the
-    group before it.
+    int16: two taps of channels 0 to 3, then one tap of channels 0, 2, 1, 3. The last group may repeat channels.
     """
     n, taps = len(filters), filters[0].size
     padded = np.zeros((n, -(-taps // TURN) * TURN), np.int16)
@@ -170,7 +167,7 @@ def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
     """Convert weights [channel][kernel_h][kernel_w][1] and _mve_scales() to bytes.
 
     Each group of sixteen channels has its biases, its taps, its multipliers and its shifts. The last group may repeat
-    channels of the group before it. If there are fewer than sixteen channels, they are repeated to fill one group.
+    channels. If there are fewer than sixteen channels, they are repeated to fill one group.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
     filters, scales = filters[again], scales[again]

@@ -289,8 +289,7 @@ class ProgramOp:
     int64_t[channels / 2], and for float32 float[channels / 4].
     """
     scales: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Over("bias")] = field(default=None, compare=False)
-    """Packed operators have the offset of biases and scales in the packing's layout, unless these are among the
-    weights.
+    """Packed operators have the offset of biases and scales in the packing's layout, unless the weights include them.
     """
     multipliers: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4")] = field(default=None, compare=False)
     """The field is the offset of the multipliers, an int32_t[]. ADD and similar kinds have the inputs' multipliers in
@@ -455,8 +454,7 @@ class ProgramCores:
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run."""
     alone: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """The field is the offset of one bit per iteration, or 0 if no bit is set. A set bit says that core 0 computes the
-    whole iteration.
+    """The field is the offset of one bit per iteration, or 0 if all are 0. If a bit is set, core 0 runs the iteration.
     """
     counters: U32
     """The counters of core 1 begin this many bytes after those of core 0."""

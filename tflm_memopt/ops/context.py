@@ -240,9 +240,7 @@ class OperatorContext:
         return math.prod(self.input().shape[:-3]) == 1
 
     def run(self) -> tuple[int, int, int] | None:
-        """Return the numbers of elements along the axes before, among and after the reduced axes, or None if those are
-        apart.
-        """
+        """Return the numbers of elements before, among and after the reduced axes, or None if those axes are apart."""
         shape, reduced = self.input().shape, self.reduced()
         where = [a for a, gone in enumerate(reduced) if gone]
         first, end = (where[0], where[-1] + 1) if where else (0, 0)

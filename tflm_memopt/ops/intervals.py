@@ -2,7 +2,7 @@
 
 Each channel of every tensor has a lower and an upper bound over all rows and pixels, with the effect of padding. Every
 operator is monotone in each value that it reads, so the ends of an interval give the ends of the result's interval. If
-an int32 may wrap, the channel may have any value in the range of the activation. A channel whose bounds are equal is
+an int32 may wrap, the channel may have any value in the range of the activation. A channel with equal bounds is
 constant.
 """
 

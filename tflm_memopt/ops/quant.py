@@ -41,8 +41,8 @@ def scaling(multipliers: Sequence[Multiplier]) -> dict[str, Any]:
 
 
 def quantize_multiplier(real: float) -> Multiplier:
-    """Return the Q31 multiplier that is nearest to a factor >= 0 (QuantizeMultiplier). The multiplier is 0 for factors
-    below about 2**-31.
+    """Return the Q31 multiplier that is nearest to a factor >= 0 (QuantizeMultiplier). It is 0 for factors below about
+    2^-31.
 
     >>> quantize_multiplier(0.5), quantize_multiplier(1.0)
     (Multiplier(value=1073741824, shift=0), Multiplier(value=1073741824, shift=1))
@@ -76,8 +76,7 @@ def weighted(scale_in: float, scales_filter: Iterable[float], scale_out: float) 
     double.
 
     Source: PopulateConvolutionQuantizationParams and GetQuantizedConvolutionMultipler, kernels/kernel_util.cc. For
-    FULLY_CONNECTED with one scale, TFLM of August 2026 (90b983c2b) multiplies in float32. The pinned wheel of TFLM
-    multiplies in double.
+    FULLY_CONNECTED with one scale, TFLM of August 2026 (90b983c2b) multiplies in float32. The pinned wheel uses double.
     """
     return tuple(quantize_multiplier(scale_in * scale / scale_out) for scale in scales_filter)
 

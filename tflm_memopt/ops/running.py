@@ -25,8 +25,7 @@ def is_mean(op: RowOp, window: Rows) -> bool:
 
 
 def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRollingBuffer) -> RowOp:
-    """Return a sliding mean of several operands. Each operand is a tensor, its rows, and the number of rows that are
-    read.
+    """Return a sliding mean of several operands. Each operand is a tensor, its rows, and the number of rows to read.
 
     The operands are the new rows, the buffer whose oldest rows leave, any rows that depend on padding, and the sums.
     """

@@ -172,9 +172,7 @@ class Planner:
         return self._plans[cuts]
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan within `limit` bytes of fast memory that uses slow memory least, or None. It recomputes
-        nothing.
-        """
+        """Return the plan within `limit` fast bytes that uses slow memory least, without recomputation, or None."""
         self._placing = Budget(PLANNING * self.allowance, self.log)
         allowed = may_be_slow(self._graph)
         each = [
@@ -337,8 +335,7 @@ class Planner:
         return plan
 
     def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *starts: Plan | None) -> Plan:
-        """Return a plan of these steps with a quick buffer layout. The search may stop at a layout of at most `enough`
-        bytes.
+        """Return a plan of these steps with a quick buffer layout. A layout of at most `enough` bytes suffices.
 
         starts: plans with similar layouts, from which the search starts in turn. For None, the search starts
         with the largest buffers.

@@ -2,8 +2,8 @@
 
 A channel that always holds its zero point adds nothing to a convolution's sums, and neither does padding. A channel
 with another constant value adds the same number to every sum, unless windows meet padding. The bias can include the
-effect of a constant channel. A channel that no operator reads need not be computed. The channels that remain keep their
-values exactly.
+effect of a constant channel. A channel that no operator reads need not be computed. All other channels keep their
+values.
 
 Only tensors inside a region lose channels, since TFLM sees all other tensors. Operators that work channel by channel
 keep the same channels of input and output. A convolution may lose any of its input and output channels.

@@ -49,7 +49,7 @@ def input_mode(text: str) -> InputMode:
 
 
 def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with the input in the requested place. Raises UsageError with an alternative if this place is
+    """Return the graph with the input in the requested place. Raises UsageError with an alternative if the place is
     impossible. The tensor of a streamed input has only the rows of one push. An external input is no longer an input of
     the model.
     """

@@ -1,5 +1,4 @@
-"""Finds operators that should run twice (rematerialisation), so that a reduction over a tensor need not keep the
-tensor.
+"""Finds operators that should run twice (rematerialisation), so that a reduction need not keep its input.
 
 A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. Either the whole tensor is
 kept until the vector is ready, or it is computed again from a smaller earlier tensor. To compute the tensor again,

@@ -4,8 +4,7 @@ rows. A reader of the joined rows then reads the new rows, and finds the kept ro
 A reader of fewer rows or channels gets its own, smaller rolling buffer.
 
 The operator that writes a state must run after all readers of the state. The outputs of all readers therefore become
-operands of the writer. If there are too many outputs, another operator reads them first and writes one byte for the
-writer.
+operands of the writer. If there are too many outputs, another operator first reads them and writes one byte.
 """
 
 from __future__ import annotations

@@ -121,9 +121,7 @@ class _Sliding(Edges):
         return seen.pop()
 
     def run(self) -> AnnotatedGraph:
-        """Change all operators to compute only new rows where they can. Raises _Strides if strides do not fit, or
-        Impossible for edge rows.
-        """
+        """Change all operators to compute only new rows if possible. Raises _Strides or, for edge rows, Impossible."""
         for key in list(self.order):
             self.slide(key)
         self.keep()

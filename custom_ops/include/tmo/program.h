@@ -330,7 +330,7 @@ typedef struct {
 } tmo_column_window;
 
 /* This record says which rows of an operand an operator without a window reads. Iteration y reads extent rows from row floor((y * mul + add) / div)
- * on, or from row table[y] if there is a table. Rows outside the operand are left out. */
+ * on, or from row table[y] if there is a table. Rows outside are left out. */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
@@ -432,7 +432,7 @@ typedef struct {
      * float[channels / 4]. */
     uint32_t bias;
     uint32_t curve; /* LSTM has the offset of a uint16_t[256], which the biases follow as int32_t[channels][8]. */
-    uint32_t scales; /* Packed operators have the offset of biases and scales in the packing's layout, unless these are among the weights. */
+    uint32_t scales; /* Packed operators have the offset of biases and scales in the packing's layout, unless the weights include them. */
   };
   /* The field is the offset of the multipliers, an int32_t[]. ADD and similar kinds have the inputs' multipliers in order, and then the output's
    * multiplier. */
@@ -482,8 +482,7 @@ typedef struct {
   uint32_t shares; /* tmo_share[n_ops] */
   uint32_t barriers; /* Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run. */
   uint32_t n_barriers; /* The run has this number of barriers. */
-  /* The field is the offset of one bit per iteration, or 0 if no bit is set. A set bit says that core 0 computes the whole iteration. */
-  uint32_t alone;
+  uint32_t alone; /* The field is the offset of one bit per iteration, or 0 if all are 0. If a bit is set, core 0 runs the iteration. */
   uint32_t counters; /* The counters of core 1 begin this many bytes after those of core 0. */
 } tmo_cores;
 

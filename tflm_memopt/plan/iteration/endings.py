@@ -1,8 +1,7 @@
 """Traces of groups that have their last operators in common.
 
 The operators at the front of a group change neither the order in which the later operators run nor the bytes that these
-keep. Groups with the same last operators therefore share the computed iterations and rolling buffers of these
-operators.
+keep. Groups with the same last operators therefore share the iterations and rolling buffers of these operators.
 """
 
 from __future__ import annotations

@@ -208,7 +208,7 @@ def ends_late(writer: Member) -> bool:
 
 def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
     """Return the tensors that an operator may overwrite in place. The rows of a streamed input move, so they cannot be
-    overwritten. If a tile has several columns, pixels may wrap around in a rolling buffer, so no rolling buffer may be
+    overwritten. If tiles have several columns, pixels may wrap around in a rolling buffer, so it may not be
     overwritten.
     """
     if not writer.op.in_place:

@@ -94,9 +94,7 @@ class Windows:
         return full
 
     def gathered_alone(self, at_once: Ints) -> int:
-        """Return how many windows are gathered one by one. at_once: whether a column's full windows are gathered at
-        once.
-        """
+        """Return how many windows are gathered one by one. at_once: whether a column's full windows share a gather."""
         return self.pixels - int(self._at_height(at_once).sum())
 
 

@@ -34,9 +34,7 @@ MODEL_SECONDS = 6e-5
 SOLVER_SECONDS = 2.2
 """Estimated seconds for each of CP-SAT's deterministic seconds."""
 PATIENCE, PATIENT = 0.15, 0.2
-"""CP-SAT stops after this time without a better layout: deterministic seconds, or a fraction of its limit. The longer
-of both times counts.
-"""
+"""CP-SAT stops after the longer of these times without progress: deterministic seconds, or a part of its limit."""
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
 """Cache of layouts: for each problem, the time budget that it needs, the time that it takes, and the layout. Layouts
