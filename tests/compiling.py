@@ -65,7 +65,7 @@ def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path
 def _object(command: list[str], source: Path, folder: Path) -> Path:
     made = folder / f"{source.stem}.o"
     # The option -MD lists the headers that were read, for ccache, because TFLM's headers take long to preprocess.
-    # GCC collects no garbage, because TFLM's headers fill 400 MB.
+    # GCC frees no memory below 600 MB, because TFLM's headers alone fill 400 MB.
     large = ["-MD", "--param=ggc-min-heapsize=600000"] if "++" in command[0] else []
     whole = [*command, *large, "-c", str(source), "-o", str(made)]
     run(*whole, cwd=folder)

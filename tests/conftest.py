@@ -30,10 +30,10 @@ WINDOW = NETWORKS / "wakeword_window_int8.tflite"
 OWN_MODELS = (EXAMPLE, KEYWORDS, RESNET, MOBILENET, FLOAT_IO, AUTOENCODER, WAKE_WORD, WINDOW)
 """The repository has these trained models, each of which runs in a moment."""
 HIDDEN = os.environ.get("TMO_NO_OUTSIDE", "") not in ("", "0")
-"""Tests run as in a clone without ../shared if this variable is set."""
+"""If this variable is set, tests run as if the folder ../shared did not exist."""
 OUTSIDE = ROOT / ("nowhere" if HIDDEN else "../shared/models")
-"""This folder has public models and layer lists that the repository lacks. Tests find a file of this folder by the
-fixture `outside`.
+"""This folder has public models and layer lists that the repository lacks. The fixture `outside` finds files of this
+folder for tests.
 """
 PUBLIC = ("mlperf_tiny_kws_dscnn_int8", "mcunet_vww_80_float_io")
 """Tests of every model also run on these public models."""
@@ -165,8 +165,8 @@ def example() -> bytes:
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Turn a skipped test into a failure with the same reason. Expected failures stay, and so do tests that are skipped
-    because a file is hidden.
+    """Turn a skipped test into a failure with the same reason. Expected failures stay unchanged. Tests that are skipped
+    because of a hidden file also stay unchanged.
     """
     if NO_SKIP and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)

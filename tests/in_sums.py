@@ -15,7 +15,7 @@ from tflm_memopt.ops.rowop import RowOp
 
 
 class _Alone(_Sharer):
-    """The link leaves each result on the device that computed the result."""
+    """Split layers into parts, but keep all parts on device 0 and send nothing between devices."""
 
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None

@@ -1,6 +1,5 @@
 """Whole networks with random weights, one of each kind that runs on microcontrollers. Costs are fitted to the networks
-of this module (costs.py). Estimates for networks that were used for a fit test nothing, so that tests/unseen.py has
-others.
+of this module (costs.py). Tests of estimates use the networks of tests/unseen.py, to which no cost was fitted.
 """
 
 from __future__ import annotations

@@ -43,7 +43,8 @@ def integers(net: Net, shape: Sequence[int]) -> int:
 def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> int:
     """Compute the int32 vector `shape` from the shape of x, as converters do for an unknown batch size.
 
-    Form 0 packs the dimensions, form 1 concatenates them, and form 2 multiplies the last one by the batch.
+    Form 0 packs the dimensions. Form 1 concatenates the dimensions. Form 2 multiplies the last dimension by the batch
+    size.
     """
     rank, first = len(net.shape(x)), schema.StridedSliceOptionsT(shrinkAxisMask=1)
     whole = net.op("SHAPE", [x], [integers(net, (rank,))], schema.ShapeOptionsT(outType=schema.TensorType.INT32))
@@ -61,7 +62,7 @@ def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> 
 
 
 def reshape_by(net: Net, x: int, target: int, shape: Sequence[int]) -> int:
-    """Add RESHAPE to a shape given by an operand. The output tensor gets this shape, too."""
+    """Add RESHAPE to a shape given by an operand. The output tensor also gets the shape `shape`."""
     y = net.tensor(shape, net.dtype(x), net.affine(x))
     return net.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT())
 
@@ -108,8 +109,8 @@ def slice_(net: Net, x: int, begin: Sequence[int], size: Sequence[int]) -> int:
 def strided_slice(
     net: Net, x: int, slices: Sequence[slice], *, shrink: Sequence[int] = (), begin_mask: int = 0, end_mask: int = 0
 ) -> int:
-    """Add STRIDED_SLICE by Python slices. None in a slice sets a bit of the mask. The axes `shrink` keep only their
-    first index.
+    """Add STRIDED_SLICE by Python slices. None in a slice sets a bit of the begin mask or of the end mask. Of the axes
+    in `shrink`, only the first index remains.
     """
     begin = [0 if s.start is None else s.start for s in slices]
     end = [0 if s.stop is None else s.stop for s in slices]

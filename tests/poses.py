@@ -116,7 +116,7 @@ def index(net: Net, at: int, width: int, count: int) -> int:
 
 
 def joined(net: Net, best: int, heat: int, offsets: int) -> int:
-    """Add the offsets of each point, and join them with the scores."""
+    """Add the offsets of the network to the positions of the key points, and append the scores."""
     _, h, w, _ = net.shape(heat)
     place = index(net, best, w, POINTS)
     numbers = net.tensor((POINTS, 1), "INT32", None, data=np.arange(POINTS)[:, np.newaxis])

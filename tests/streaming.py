@@ -146,7 +146,7 @@ def joined(seed: int = 4) -> bytes:
 
 
 def chunks(seed: int = 5) -> bytes:
-    """Return a model with more new rows than kept rows, and layers that make several output rows of the new rows."""
+    """Return a model with more new rows than kept rows, whose layers make several output rows."""
     net = Net(seed)
     streaming = Streaming(net)
     y = net.input((1, 8, 3, 4), (0.05, 1))

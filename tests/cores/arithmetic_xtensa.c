@@ -58,7 +58,7 @@ int32_t __divsi3(int32_t a, int32_t b) {
   return (int32_t)((a < 0) == (b < 0) ? quotient : -quotient);
 }
 
-/* The struct holds a finite float32 as value 2^exponent. No kernel computes with infinities or NaN. */
+/* The struct holds a finite float32 number, which is value times 2 to the power exponent. No kernel computes with infinities or NaN. */
 typedef struct {
   int64_t value;
   int exponent;

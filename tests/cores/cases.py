@@ -25,7 +25,7 @@ TOO_LARGE = -1000
 
 
 class RunAs(IntEnum):
-    """These values choose the cores that run a case, like RUN_* of runner.c."""
+    """These values choose which cores run a case. The macros RUN_* of runner.c have the same values."""
 
     ALL = 0
     FIRST = 1
@@ -55,12 +55,12 @@ class Outcome:
     wrong: int
     """`wrong` is the number of output bytes that differ."""
     canaries: bool
-    """`inside` states whether nothing was written before or after the arena."""
+    """`canaries` states whether nothing was written before or after the arena."""
     operators: tuple[int, ...] = ()
     """The list has the instructions of each operator, if `by_operator` was set."""
     steps: tuple[int, ...] = ()
-    """The list has the number of clock readings of each operator. Consecutive iterations of an operator need only one
-    reading.
+    """The list has the number of clock readings of each operator. Consecutive iterations of the same operator take only
+    one clock reading.
     """
 
     @property

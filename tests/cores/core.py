@@ -1,4 +1,4 @@
-"""The machines that QEMU emulates, and how to build and run bare-metal programs with semihosting on them.
+"""Describe the machines that QEMU emulates, and build and run bare-metal programs with semihosting on these machines.
 
 `runner.c` is built once per core and runs the cases that cases.py writes.
 """
@@ -65,7 +65,7 @@ class Core:
     target: str = "generic"
     """Models are converted for this target."""
     known_as: str = ""
-    """Tables of costs have the core under this name, or not at all if the name is empty."""
+    """The tables of costs list the core under this name. An empty name means that no table lists the core."""
     spike: int = 0
     """A core in the simulator Spike has vector registers of this many bits; 0 means that QEMU emulates the core."""
     pair: bool = False
@@ -101,8 +101,8 @@ _START_PAIR = ("start_arm.c", "start_second.c")
 def _arm(
     name: str, machine: str, cpu: str, *, at: tuple[int, int, int], blob: tuple[int, int] = (0, 0), shift: int = 5
 ) -> Core:
-    """Return an Arm core. `at` has the addresses of ROM and RAM, and the bytes of RAM. `blob` has the address and bytes
-    of the cases, if these do not follow the runner in 4 MB of ROM.
+    """Return an Arm core. `at` holds the ROM address, the RAM address and the number of RAM bytes. `blob` has the
+    address and bytes of the cases, if these do not follow the runner in 4 MB of ROM.
     """
     rom, ram, ram_bytes = at
     flags = (f"-mcpu={cpu}", "-mthumb", *_FLOAT.get(cpu, ()))
@@ -176,8 +176,8 @@ HIFIVE1 = Core(
     ("-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", "--specs=picolibc.specs"),
     0x20400000, 0x80000000, 16 << 10, 0, 0, 0, "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS,
 )  # fmt: skip
-"""These machines have flash and 16 KB of RAM, for programs that contain a whole model. Their memory is too small for
-the cases of runner.c.
+"""These machines have flash and 16 KB of RAM, for programs that contain a whole model. The memory of these machines is
+too small for the cases of runner.c.
 """
 
 
@@ -217,7 +217,7 @@ def runner(core: Core, tree: Path = ROOT) -> Path:
         if core.prefix == "xtensa-lx106-elf-":  # Debian's libgcc for the lx106 has no float32 functions
             all_kinds = sum(1 << kind for kind in Kind if kind is not Kind.OWN)
             given.append(f"-DTMO_KINDS(KIND)={kind_list(all_kinds & ~FLOAT_KINDS)}")
-        apart = core.blob != core.rom + IMAGE_BYTES  # cases may be at another address than after the runner
+        apart = core.blob != core.rom + IMAGE_BYTES  # some cores have the cases elsewhere than after the runner
         room = 2 * IMAGE_BYTES if apart else IMAGE_BYTES
         build(core, [*mine, *sources(library)], image, given, rom_bytes=room, library=library)
     return image
@@ -270,7 +270,7 @@ def emulate(core: Core, image: Path, blob: Path | None = None, options: Sequence
 
 
 def spike_command(core: Core, blob: Path | None) -> list[str]:
-    """Return Spike's command line without the image. Spike loads the cases as a kernel, like QEMU."""
+    """Return Spike's command line without the image. Spike loads the file of cases as its kernel image."""
     isa = f"--isa=rv32imac_zicsr_zicntr_zve32x_zvl{core.spike}b"
     kernel = [f"--kernel={blob}"] if blob else []
     return [str(SPIKE["PROGRAM"]), isa, "-m0x80000000:0x4000000", *kernel]

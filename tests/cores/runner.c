@@ -1,6 +1,6 @@
-/* Runs programs on a bare machine. QEMU has loaded a blob of cases (tests/cores/cases.py) at CORE_BLOB. For each case the runner prints
- * a line of figures and, if the blob requests it, a line per operator. The runner includes the executor a second time because it
- * needs its static function step(). */
+/* Runs programs on a bare machine. QEMU has loaded a blob of cases (tests/cores/cases.py) at CORE_BLOB.
+ * For each case, the runner prints one line of figures, and optionally one line for each operator.
+ * The runner includes the executor a second time because the runner needs the static function step(). */
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 #define CANARY 0xA5u
 #define CANARY_BYTES 64u
 #define STACK_PAINT 0x5AA55AA5u
-#define STACK_SPARE 16u /* the words below this function's stack frame that its own calls may use are not painted */
+#define STACK_SPARE 16u /* the paint begins so many words below the stack frame, because called functions use the words between */
 #define MAX_OPS 256u
 #define LOOPS 100000u
 
@@ -77,7 +77,7 @@ static void write_number(const char *name, int64_t value) {
   core_write(end);
 }
 
-/* The function returns the ticks of 2 LOOPS instructions. */
+/* Returns the clock ticks of a loop that has LOOPS iterations of two instructions. */
 static uint64_t calibrate(void) {
   core_clock_start();
 #if defined(__riscv) || defined(__xtensa__)
@@ -219,7 +219,7 @@ static void run_case(const blob_case *c) {
 #endif
   m.status = tmo_check(program, c->program_bytes, bytes, c->n_inputs, c->n_outputs, tmo_header_of(program)->workspace);
   if (m.status == TMO_OK && c->core != RUN_ALL) m.status = tmo_check_cores(program);
-  if (m.status == TMO_OK && c->core == RUN_SECOND) { /* core 0 runs first, because it sets what core 1 runs */
+  if (m.status == TMO_OK && c->core == RUN_SECOND) { /* core 1 runs what core 0 has set up, so core 0 must run first */
     run_as(RUN_FIRST, program, buffers, arena + c->workspace);
     fill_inputs(c, io, arena);
   }

@@ -158,7 +158,7 @@ def two_rows() -> list[Case]:
 
 @cache
 def one_pixel_rows() -> list[Case]:
-    """Pointwise convolutions have even and odd numbers of channels, and of pairs of channels."""
+    """The numbers of channels and of channel pairs are even in some pointwise convolutions, and odd in others."""
     cases = []
     for deep, channels in ((8, 4), (8, 11), (16, 5), (16, 8), (16, 15), (24, 7), (24, 9)):
         net = Net(channels)
@@ -169,7 +169,7 @@ def one_pixel_rows() -> list[Case]:
 
 @cache
 def sums_of_rows() -> list[Case]:
-    """Means are of rows with as many pixels as an int16 sum can hold, with fewer, or with more pixels."""
+    """A mean sums rows of fewer, exactly as many, or more pixels than an int16 sum can hold."""
     cases = []
     for width, channels in ((5, 8), (256, 4), (257, 4), (3, 6)):
         net = Net(width)
@@ -227,7 +227,7 @@ def test_packed_networks(core: Core, network: Callable[[], list[Case]]) -> None:
 
 
 def test_int16_abs(core: Core) -> None:
-    """For negative values, ABS has a negative multiplier, which some instructions would take for a positive one."""
+    """The multiplier of ABS is negative for negative values. Some instructions would read a positive number."""
     net = Net(activations="INT16")
     x = net.conv2d(net.input((1, 9, 5, 2), (0.001, 0)), 4, kernel=(3, 1))
     y = net.unary("ABS", x, dtype="INT16", out=(0.001, 0))

@@ -17,7 +17,7 @@ import tflm_memopt
 from tflm_memopt.analysis import esp
 
 FLAGS = ("-isystem", str(ROOT / "tests/kernels/backends"), "-DTMO_ESP_NN", "-DVENDOR_NOTHING")
-"""With options for the preprocessor alone, most files share the objects of other tests."""
+"""The options only affect the preprocessor, so that most files reuse the object files of other tests."""
 CORE = replace(CORES["rv32"], flags=(*CORES["rv32"].flags, *FLAGS))
 
 

@@ -41,7 +41,7 @@ CLOCKS = {
 SLOW = ("segments", "large_windows", "narrow_shortcuts")
 """The conversion of these networks takes many seconds."""
 MARGIN = 0.02
-"""An estimate may be wrong by this much more than stated, because plans have changed since the error was measured."""
+"""Estimates may exceed the stated error by this fraction, because plans have changed since the measurement."""
 
 
 @functools.cache

@@ -36,7 +36,7 @@ class Case:
     """The rewritten model computes at most this multiple of the original's multiply-accumulates."""
     input: str = "arena"
     max_macs: float | None = None
-    """The option limits the multiply-accumulates; with None, nothing is computed twice."""
+    """The option limits the number of multiply-accumulates. With None, no value is computed twice."""
 
     def __str__(self) -> str:
         parts = [self.model if isinstance(self.model, str) else self.model.stem]

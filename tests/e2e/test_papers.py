@@ -18,9 +18,7 @@ from tables import between
 LONG = ("Table 6.6", "Figures 11 and 12", "Figures 5.2 to 5.7, executed", "Table 4.1", "chapter 5",
         "Table 2", "result.json", "Table 5.1,", "Figures 9 and 10", "Figure 6, as", "sections 4", "MobileNetV2",
         "Table 6.2, on", "partitions in")  # fmt: skip
-"""Only `python -m benchmarks.papers` computes the items of docs/papers.md whose names begin with these words, because
-they are slow.
-"""
+"""Only `python -m benchmarks.papers` computes the slow items of docs/papers.md, whose names begin with these words."""
 MADE = [item for item in ITEMS if not item.what.startswith(LONG)]
 
 
@@ -34,9 +32,7 @@ def test_a_figure_is_as_the_page_says(item: Item, outside: Callable[[str], Path]
 
 @pytest.mark.parametrize("less", [0, 2])
 def test_vmcu_kernel_needs_its_formula(less: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The C code that Figure 6 describes is right if the input begins where the paper's formula says, and wrong two
-    pixels earlier.
-    """
+    """The C code of Figure 6 fails if the input begins two pixels before the place that the paper's formula gives."""
     monkeypatch.setattr(inverted_bottleneck, "distance", lambda m: vmcu.distance(m) - less * m.c_out)
     module = next(m for m in vmcu.TABLE_2 if m.name == "S3")
     assert inverted_bottleneck.equals_whole_tensors(module) is (not less)

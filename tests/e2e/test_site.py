@@ -23,7 +23,7 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = (
     "index", "start", "how-it-works", "report", "python", "c-api", "plan", "papers", "adding-an-operator", "errors",
 )  # fmt: skip
-"""The test runs the code of these pages."""
+"""The test runs all code blocks of these documentation pages."""
 
 
 def groups(language: str) -> list[tuple[str, str]]:

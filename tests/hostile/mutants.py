@@ -61,7 +61,7 @@ def few() -> tuple[bytes, ...]:
 
 
 def _around(kind: str) -> bytes:
-    """Place an operator of the random networks between convolutions."""
+    """Place an operator of the given kind between two convolutions."""
     middle = Layer(kind, kernel=(2, 2), stride=(2, 2))
     return build(Recipe(((1, 6, 5, 4),), (Layer("conv"), middle, Layer("conv")), seed=7))
 

@@ -44,7 +44,7 @@ PATIENCE = 1
 BYTES = 2 * 10**9
 """A child process may use this many bytes more than its parent process."""
 HANGS = 60
-"""A child process may take this many times the limit of CPU time, as it may also wait."""
+"""The time limit of a child process is its limit of CPU time multiplied by this number, because processes may wait."""
 TOLD = 1 / 4
 """Reports are written for this fraction of the files."""
 

@@ -22,7 +22,7 @@ from tflm_memopt.runtime.stand_in import runnable
 
 ARENA = 1 << 24
 SURROUNDINGS = ((1 << 6, -128), (1 << 17, 127))
-"""Each repeated run has this many bytes between any two tensors, and fills memory with this value."""
+"""Each pair gives one repeated run: the bytes between any two tensors, and the value that fills memory."""
 BEHIND = 1 << 12
 FOUR_DIMENSIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"})
 """The kernels of these operators read four dimensions of their input, filter and output."""
@@ -59,10 +59,11 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
 def strays_unseen(op: Op, graph: Graph) -> bool:
     """Return whether TFLM's kernel accesses memory outside its tensors without changing any result.
 
-    Four kernels of TFLM access memory outside their tensors. The first kernel reads missing dimensions of a shape from
-    the stack (RuntimeShape::ReplaceWith). The second kernel reads missing dimensions from the bytes after a filter's
-    shape (PopulateConvolutionQuantizationParams). The third kernel reads multipliers of missing channels after its
-    persistent buffer. The fourth kernel adds to missing sums after a scratch buffer.
+    Four kernels of TFLM access memory outside their tensors. The first kernel reads a shape's missing dimensions from
+    the stack (RuntimeShape::ReplaceWith). The second kernel reads missing dimensions of a filter from the bytes after
+    the filter's shape (PopulateConvolutionQuantizationParams). The third kernel reads multipliers of channels that do
+    not exist, beyond the end of its persistent buffer. The fourth kernel adds values to sums that do not exist, beyond
+    the end of a scratch buffer.
     """
     if op.type in SUMS:
         return sums(op, graph) > graph.tensors[op.outputs[0]].elements
@@ -130,7 +131,7 @@ def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
 
 
 def outputs(interpreter: Any, graph: Graph, memory: Memory | None = None) -> list[list[str]] | None:
-    """Return the outputs of the model for a few inputs as hexadecimal; the last input repeats the first.
+    """Return the outputs for a few inputs as hexadecimal text. The last input repeats the first input.
 
     The result is None if a run changes bytes between tensors.
     """

@@ -1,1 +1,1 @@
-"""Tests of the C kernels. A regular package is needed: scripts/kernels.py would hide a namespace package."""
+"""Tests of the C kernels. Without this file, scripts/kernels.py would hide the package."""

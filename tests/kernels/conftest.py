@@ -56,7 +56,7 @@ def compiled(command: str, source: str, program: Path, *more: Path, library: Seq
 
 @pytest.fixture(scope="session")
 def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Return build(test file, *more sources, library=whole library, flags=()), which compiles a test with it."""
+    """Return a function that compiles a test file, more sources and the library (by default all of the library)."""
     compiler = shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("needs gcc or clang")

@@ -1,5 +1,5 @@
-"""Draw random programs with inputs and expected outputs. The package converts random networks, also with plans that no
-planner would choose, and TFLM computes the outputs.
+"""Draw random programs with inputs and expected outputs. The package converts random networks, some of them with plans
+that no planner would choose. TFLM computes the expected outputs.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _converted(recipe: Recipe, options: ConversionOptions, rng: random.Random) -
 
 
 def _chain(rng: random.Random, kinds: Sequence[str], most: int, depths: Sequence[int]) -> Recipe:
-    """Draw layers that each read the newest tensor, with one of these numbers of channels."""
+    """Draw layers that each read the newest tensor. The number of channels is one of `depths`."""
     layers = [random_layer(rng, kinds, source=0, channels=rng.choice(depths)) for _ in range(rng.randint(1, most))]
     depth, few = rng.choice(depths), rng.choice((1, 1, 6, 13))
     shape = (1, rng.randint(1, few), rng.randint(1, few if few < 13 else 11), depth)
@@ -129,8 +129,8 @@ def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
 
 @functools.lru_cache(512)
 def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False) -> Drawn:
-    """Draw a network whose layers run in tiles, as no planner would choose. With `by_pixel`, operators make single
-    pixels.
+    """Draw a network whose layers run in tiles, as no planner would choose. With `by_pixel`, each operator computes one
+    pixel at a time.
     """
 
     def draw(rng: random.Random) -> Drawn | None:

@@ -1,5 +1,5 @@
-/* Reads numbers in threes: a value x, a multiplier and a shift. Writes high_mul(x, multiplier), and rescale() of the three numbers with
- * the multiplier's absolute value. */
+/* Reads numbers in threes: a value x, a multiplier and a shift. Writes the result of high_mul() for x and the multiplier.
+ * Also writes the result of rescale() with the multiplier's absolute value. */
 #include <stdio.h>
 
 #include "tmo/fixed.h"

@@ -14,7 +14,7 @@ ALIGN = 16
 
 
 def can_be_source(program: Program) -> bool:
-    """Return whether the program has one input, with a single view in normal order, which no GATHER reads."""
+    """Return whether the program's only input belongs to one tensor, in normal order, that no GATHER reads."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     if any(program.tensors[i].layout != RowLayout.HWC for i in views):
         return False
@@ -23,15 +23,15 @@ def can_be_source(program: Program) -> bool:
 
 
 def can_stream(program: Program) -> bool:
-    """Return whether the input can be streamed, which only the first group of operators may read."""
+    """Return whether the input can be streamed. Only the first group of operators may read a streamed input."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     later = program.ops[program.groups[0].n_ops :]
     return can_be_source(program) and not any(views.intersection(op.inputs) for op in later)
 
 
 def streamed(program: Program, rng: Generator) -> Program:
-    """Stream any number of rows at a time, with older rows in a rolling buffer after the workspace. The function
-    returns a program that cannot be streamed unchanged.
+    """Stream any number of rows at a time, with older rows in a rolling buffer after the workspace. A program that
+    cannot be streamed is returned unchanged.
     """
     if not can_stream(program):
         return program
@@ -44,7 +44,7 @@ def streamed(program: Program, rng: Generator) -> Program:
 
 
 def external(program: Program, _rng: Generator | None = None) -> Program:
-    """Reserve space after the workspace for the widest window, twice, as both operands of ADD may read the frame."""
+    """Reserve space for two of the widest windows after the workspace: both operands of ADD may read the frame."""
     if not can_be_source(program):
         return program
     (frame,) = (t for t in program.tensors if t.base == 1)

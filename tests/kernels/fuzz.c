@@ -1,18 +1,15 @@
 /* Damages valid programs, and runs each damaged program that tmo_check() still accepts. Two threads run a program for two cores if
  * tmo_check_cores() accepts the program. With AddressSanitizer and UndefinedBehaviorSanitizer, an access outside the exactly sized buffers
- * or undefined arithmetic ends the
- * process. With ThreadSanitizer, a race ends the process too, except on buffers that a damaged program makes both cores use. A run that
- * does not
- * end also ends the process.
+ * or undefined arithmetic ends the process. With ThreadSanitizer, a race also ends the process. Only buffers that a damaged program makes
+ * both cores use may have races. A run that does not end also ends the process.
  *
  * A case is the number of a valid program and a few edits of its fields or of the buffers around it.
  *
  *   fuzz SEED COUNT FILE...                              COUNT random cases
  *   fuzz CORPUS -ignore_remaining_args=1 FILE...         with TMO_LIBFUZZER: libFuzzer looks for cases that reach new code
  *
- * FILE: uint32 n_inputs, n_outputs, sizes of both; inputs; expected outputs; the program. Input 0 is always a whole frame, wherever the
- * program
- * reads it. */
+ * FILE: uint32 n_inputs, n_outputs, sizes of both; inputs; expected outputs; the program. Input 0 is always a whole frame,
+ * wherever the program reads input 0. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +34,7 @@ typedef struct {
   uint32_t n_inputs, n_outputs;
   uint32_t io_bytes[MAX_IO + 2]; /* if the program has a state or slow memory, an edit may change their sizes */
   uint8_t *io[MAX_IO]; /* the buffers hold the inputs, then the expected outputs */
-  uint32_t frame_bytes, row_bytes; /* bytes of the whole input 0, and of one row; io_bytes[0] may be the size of a push */
+  uint32_t frame_bytes, row_bytes; /* bytes of the whole input 0 and of one of its rows; io_bytes[0] may count only the rows of one push */
   uint32_t workspace;
   uint8_t *program;
   size_t size;
@@ -72,7 +69,7 @@ static const tmo_copy *copy_of(const sample *s, const tmo_op *op) {
   return (const tmo_copy *)(const void *)(s->program + op->copy);
 }
 
-/* Returns the end of an operator's tables among the constants: its accesses and moves, or the record of copied weights. */
+/* Returns the end of the operator's accesses and moves, or of the record of its copied weights. */
 static size_t tables_end(const sample *s, const tmo_op *op) {
   if (tmo_copies_weights(op)) return op->weights + sizeof(tmo_copied);
   if (op->access == 0) return 0;
@@ -159,7 +156,7 @@ static void apply(sample *s, const edit *e) {
     case 3: memcpy(s->program + e->at % (tables / 2) * 2, &e->value, 2); break;
     case 4:
     case 5: memcpy(s->program + e->at % (tables / 4) * 4, &e->value, 4); break;
-    case 6: { /* the edit copies a piece of the tables to another place */
+    case 6: { /* the edit copies some bytes of the program's tables to another place in the tables */
       const size_t n = 2u + 2u * (e->length % 30u);
       if (n < tables) memmove(s->program + e->at % (tables - n), s->program + e->from % (tables - n), n);
       break;
@@ -297,7 +294,7 @@ static outcome try_program(const sample *s, const sample *original) {
   if (result >= ENDED && input != TMO_INPUT_STREAM && tmo_cores_of(s->program) == NULL) {
     (void)tmo_run(s->program, io, workspace); /* tmo_run() makes several tiles at once, and tmo_step() makes one */
   }
-  if (s->io_bytes[n] > 0) { /* the program runs first with its own state or slow memory, then with arbitrary bytes */
+  if (s->io_bytes[n] > 0) { /* the first run has its own state or slow memory, and the second run finds arbitrary bytes there */
     (void)run(s, io, workspace);
     memset(io[n], 0xA5, bytes_of(s, n));
     (void)run(s, io, workspace);

@@ -29,14 +29,14 @@ class Transport(ctypes.Structure):
 
 
 class Link(ctypes.Structure):
-    """The C struct tmo_link has this first member, and space for all other members."""
+    """The structure has the first member of the C struct tmo_link, and enough bytes for all other members."""
 
     _fields_ = (("cross", CROSS), ("others", ctypes.c_uint8 * 256))
 
 
 class Device:
-    """A device is one of two that exchange rows. The messages of one device pass through `fault` to the inbox of the
-    other device.
+    """Simulates one of two devices that exchange rows. The messages of one device pass through `fault` to the inbox of
+    the other device.
     """
 
     patience = PATIENCE
@@ -53,7 +53,7 @@ class Device:
         self.fails = False
         """The device restarts if this flag is set."""
         self.wrong = 0
-        """The number counts received rows of an older inference, which the first device gave up."""
+        """The number counts received rows of an inference that the first device has given up."""
         self.transport = Transport(MOVE(self._send), MOVE(self._receive), POLL(self._poll), None)
         self.restart(1)
 
@@ -93,7 +93,9 @@ class Device:
         return count
 
     def rows(self, script: list[tuple[int, bool]], data: Callable[[int, int], bytes]) -> Iterator[int]:
-        """Run one inference that transfers rows of tensors (step, sent). Yield WAIT while waiting, then the status."""
+        """Run one inference. The script lists the transfers of rows as pairs (step, sent). Yield WAIT while the device
+        waits, and then the final status.
+        """
         self.wrong = 0
         self.library.tmo_link_begin(ctypes.byref(self.link))
         for step, sent in script:

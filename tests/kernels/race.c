@@ -27,7 +27,7 @@ static uint8_t *loaded(const char *path) {
   return bytes;
 }
 
-/* Whether all runs of a case give the expected outputs. */
+/* Returns whether all runs of a case give the expected outputs. */
 static bool runs_right(const uint8_t *blob, const blob_case *c, uint32_t runs, uint32_t seed) {
   const blob_io *io = (const blob_io *)(const void *)(blob + c->io);
   const void *program = blob + c->program;

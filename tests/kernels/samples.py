@@ -35,7 +35,7 @@ TILED_OP = HEADER.itemsize + 5 * TENSOR.itemsize
 
 
 def _looped(*items: int | tuple[int, str]) -> Loops:
-    """Return loops over single and over repeated iterations."""
+    """Return the loops for these items: a number is one iteration, and a pair is a repeated list of iterations."""
     return tuple(
         Iteration(item) if isinstance(item, int) else Repeat(item[0], tuple(Iteration(int(c)) for c in item[1]))
         for item in items

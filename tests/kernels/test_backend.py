@@ -26,7 +26,7 @@ from tflm_memopt.runtime import host
 
 BACKENDS = ROOT / "tests/kernels/backends"
 SHARED = "gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -O0 -shared -fPIC -Wl,-Bsymbolic"
-"""The flag -Bsymbolic binds the library to its own functions, although the process has loaded others of these names."""
+"""The flag -Bsymbolic makes the library call its own functions, not functions of the same names in the process."""
 HOST = [LIBRARY / "host/tmo_guard.c"]
 
 

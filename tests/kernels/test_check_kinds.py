@@ -224,7 +224,7 @@ def test_each_kind_has_its_functions(kind: Kind, function: FloatFunction, status
 
 
 def test_an_access_is_checked_before_it_is_read() -> None:
-    """tmo_check() also checks accesses to pixels of an external input, which become int8 when they are read."""
+    """tmo_check() also checks the access to an external input, whose pixels are converted to int8 during the read."""
     lookup = ProgramOp(Kind.LOOKUP, (0,), 1, (0,), 0, weights=np.zeros(256, np.int8))
     tensors = (ProgramTensor(16, 8, 6, 2, 0, base=1), ProgramTensor(0, 8, 6, 2, 8, base=2))
     program = Program(
@@ -263,7 +263,7 @@ MAKING = ProgramOp(
 ADDING = ProgramOp(
     Kind.ADD_SUMS, (0, 1), 2, (0, 0), 0, access=(Access(), Access()), param=0x23, **SCALES
 )  # fmt: skip
-"""Sums of three bytes and of two."""
+"""The operator adds sums of three bytes and sums of two bytes."""
 
 
 def rows(channels: int, base: int) -> ProgramTensor:

@@ -18,7 +18,7 @@ def damaged(device: Device, message: bytes) -> bytes:
 
 
 def late(device: Device, message: bytes) -> bytes:
-    """Messages are delayed by less than the time that a link waits, by exactly this time, or by more."""
+    """A message is delayed by less time than a link waits, by exactly the same time, or by more time."""
     if device.other:
         device.other.blocked = device.rng.choice((PATIENCE // 2, PATIENCE, 2 * PATIENCE))
     return message

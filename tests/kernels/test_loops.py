@@ -58,7 +58,7 @@ def hostile(program: Program, rng: np.random.Generator) -> Program:
 
 
 def test_a_wrong_order_does_no_harm() -> None:
-    """Each iteration of the wrong order writes its own pixels, and the run ends."""
+    """In the wrong order, each iteration still writes its own pixels, and the run ends."""
     for seed in seeds(16):
         found = drawn(seed)
         damaged = pack(hostile(found.program, np.random.default_rng(seed)))

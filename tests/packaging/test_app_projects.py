@@ -23,7 +23,7 @@ LINE = r"(\w+): (?:.+, )?0 us, arena \d+ B, self-test: the same outputs as on a 
 
 @cache
 def several() -> AppOptimized:
-    """The models have streamed or external inputs or a state, run during another model's pauses, or stay unchanged."""
+    """Return models with streamed or external inputs or a state, models that pause, and an unchanged model."""
     models = {
         "camera": AppModel(small(1), {"input": "stream:2"}),
         "state": AppModel(streaming.mixed()),

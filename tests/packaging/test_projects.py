@@ -64,7 +64,7 @@ def sliding(rows: int) -> Mapping[str, bytes]:
 @needs_host
 @pytest.mark.parametrize(("project", "rows", "tflm"), [("platformio", 3, "SPRING")])
 def test_a_window_slides(project: str, rows: int, tflm: str, tmp_path: Path) -> None:
-    """The self-test fills the window, and then each loop of the program adds rows once."""
+    """The self-test fills the sliding window with rows. Then each loop of the program adds new rows once."""
     said = told(project, sliding(rows), TFLM[tflm], tmp_path, loops=20)
     assert re.fullmatch(f"({SAME})+", said)
     assert len(set(re.findall(r"outputs[-.\d ]+", said))) > 1
@@ -146,7 +146,7 @@ def test_a_model_with_resource_variables_starts(tmp_path: Path) -> None:
 
 
 def exchanged(header: bytes) -> bytes:
-    """Exchange the names of the stored values of the first two inputs of one size."""
+    """Exchange the stored test values of the first two inputs that have the same size."""
     sizes = dict(re.findall(r"(\w+_input_\d+)\[(\d+)\]", header.decode()))
     a, b = next(
         (a, b) for a, b in combinations(sizes, 2) if sizes[a] == sizes[b] and values(header, a) != values(header, b)

@@ -68,7 +68,7 @@ def same_floats(a: NDArray[Any], b: NDArray[Any], said: str) -> None:
 
 
 def inputs_of(data: bytes, seed: int) -> list[Inputs]:
-    """Return plain, large and wild inputs."""
+    """Return random inputs of usual, very large and very small values, and inputs that include special values."""
     rng, graph = np.random.default_rng(seed), read(data).graph
     shapes = [graph.tensors[t].shape for t in graph.inputs]
     return [

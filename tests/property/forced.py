@@ -61,7 +61,7 @@ def random_cut(chain: Chain, settings: Settings, rng: random.Random, widening: r
 
 
 def _widened(group: Candidate, chain: Chain, rng: random.Random) -> Candidate:
-    """Widen the tiles of some adjacent stages, or run some at the front row by row."""
+    """Make some adjacent operators compute wider tiles, or let the first operators compute whole rows."""
     if rng.random() < 0.5:
         return in_rows(group, chain, rng.randrange(len(group.stages)))
     first, last = sorted(rng.sample(range(len(group.stages) + 1), 2))

@@ -1,4 +1,4 @@
-"""Compile C modules of random networks with any ports, with sanitizers, and compare each port with TFLM."""
+"""Compile C modules of random networks with sanitizers, and compare each input and output with TFLM."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
 
 
 def _modes(shape: tuple[int, ...], rng: random.Random) -> tuple[InputMode, ...]:
-    """The input is tried at these places, in this order."""
+    """Return the places where the test puts the input, in this order."""
     rows = shape[1] if len(shape) > 1 else 1
     pushed = rng.choice([n for n in range(1, rows + 1) if rows % n == 0])
     elsewhere = InputMode("stream", pushed), InputMode("external")

@@ -18,9 +18,7 @@ from property.layers.layer import MAX_ELEMENTS
 
 @dataclass(frozen=True)
 class Recipe:
-    """A network. The outputs of the model are the tensors that no layer reads, and the tensors `extra`, which are
-    counted backwards.
-    """
+    """A network. The model outputs all unread tensors, and the tensors `extra`, counted back from the newest tensor."""
 
     inputs: tuple[tuple[int, ...], ...]
     layers: tuple[Layer, ...]
@@ -29,10 +27,9 @@ class Recipe:
     outside: str = "INT8"
     """Inputs and outputs of the model have this type. Other types than INT8 are converted to INT8 at once."""
     inside: str = "INT8"
-    """Activations of the network have this type. With INT16, also inputs and outputs have INT16 if `outside` is INT8.
-    """
+    """Activations of the network have this type. INT16 also changes inputs and outputs from INT8 to INT16."""
     unwanted: int = 0
-    """The first tensors without a reader, as many as this number, are not outputs of the model."""
+    """The first `unwanted` tensors without a reader are not outputs of the model."""
     unused: int = 0
     """This many unused tensors precede all others, whose indices are therefore shifted."""
 

@@ -34,7 +34,7 @@ EFFORTS = (LEVELS[NORMAL], LEVELS["low"], QUICKLY, QUICKLY)
 """Random conversions use one of these search efforts."""
 ANY = (-128, 127)
 LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""The table has extreme input values of each type. Other types have the values of ANY."""
+"""The table has extreme input values of each type. Types that the table does not list have the limits ANY."""
 
 
 def convert(data: bytes, options: ConversionOptions) -> tuple[bytes, Planned] | None:

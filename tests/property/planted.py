@@ -19,7 +19,7 @@ WEIGHTED = {
     schema.BuiltinOperator.DEPTHWISE_CONV_2D: 3,
     schema.BuiltinOperator.FULLY_CONNECTED: 0,
 }
-"""The filter of an operator has the output's channels along this axis."""
+"""In the filter of each operator, this axis counts the output channels."""
 
 
 @dataclass
@@ -81,7 +81,7 @@ def plant(data: bytes, seed: int) -> bytes:
 
 def _spoil(rng: np.random.Generator, axis: int, operands: Sequence[tuple[Any, NDArray[Any]]]) -> None:
     values = np.moveaxis(operands[0][1], axis, 0)
-    ways = rng.choice(len(SPOIL), rng.integers(1, 5))  # with few ways, whole layers can die
+    ways = rng.choice(len(SPOIL), rng.integers(1, 5))  # with few kinds of change, all channels of a layer can die
     shared: set[int] = set()
     for c in range(len(values)):
         scales = []

@@ -19,7 +19,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.tflm.refused import refusals
 
 CONSISTENT = 0.5
-"""This fraction of the networks has correct shapes."""
+"""This fraction of the random networks has consistent shapes."""
 SMALL = 4096
 """Later layers read only tensors of at most this many elements."""
 WRONG = "the file has a wrong shape"

@@ -15,7 +15,7 @@ LAYERS = ("conv", "conv", "depthwise", "pointwise", "pool", "relu", "residual", 
 
 
 def network(seed: int) -> tuple[bytes, int]:
-    """Return a network, and the number of rows by which its window slides: a multiple of all its strides in time."""
+    """Return a network and the number of new rows per inference, which is a multiple of all strides along time."""
     rng = random.Random(seed)
     net = Net(seed)
     height, width = rng.randint(8, 40), rng.choice((1, 1, 1, 4, 7))

@@ -31,7 +31,6 @@ def test_each_kind_of_layer_is_converted(kind: str) -> None:
 
 
 def test_a_group_whose_sums_would_be_rounded_in_another_order_is_not_reversed() -> None:
-    """The convolutions become larger, so that the output would begin at the end of the arena."""
     layers = (Layer("conv", channels=8), Layer("conv", channels=8, stride=(2, 2)), Layer("conv", channels=16))
     assert examine_float(Recipe(((1, 32, 32, 3),), layers))
 

@@ -46,7 +46,7 @@ KINDS = (
 
 
 def chained(layer: Layer, chain: bool) -> Layer:
-    """With `chain`, let the layer read the newest tensor, as only channels between converted operators are removed."""
+    """With `chain`, the layer reads the newest tensor: only channels between converted operators are removed."""
     return replace(layer, source=0) if chain else layer
 
 
@@ -107,9 +107,7 @@ def test_many_networks(recipe: Recipe) -> None:
 
 
 def test_no_order_moves_a_folded_tensor_out_of_its_region() -> None:
-    """The operators of a dilated convolution stay builtin, and the end of the bottleneck could move past these
-    operators.
-    """
+    """A dilated convolution stays builtin, and the end of the bottleneck could move past the convolution."""
     one = Layer("conv", channels=1, kernel=(1, 1), flag=False)
     last = replace(one, kind="bottleneck", source=4, channels=4)
     examine(Recipe(((1, 1, 1, 1),), (replace(one, other=6, dilation=(1, 2)), one, one, one, last), seed=0))

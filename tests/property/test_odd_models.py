@@ -61,7 +61,7 @@ def first(net: Net, *, out: Any = DEFAULT) -> int:
 
 
 def last_constant(net: Net, operand: int) -> Any:
-    """Return the last operator's weights for 1, or bias for 2."""
+    """Return the weights of the last operator if `operand` is 1, and the bias if `operand` is 2."""
     return net.graph.tensors[int(net.graph.operators[-1].inputs[operand])]
 
 
@@ -273,7 +273,7 @@ def a_shape_that_is_an_input(net: Net) -> bytes:
 
 @odd
 def biases_scaled_along_a_dimension_that_they_lack(net: Net) -> bytes:
-    """Converters of 2020 gave a depthwise bias its filter's dimension, as in TFLM's person_detect.tflite."""
+    """As in TFLM's person_detect.tflite, a depthwise bias has the quantized dimension of its filter."""
     y = net.depthwise_conv2d(net.conv2d(net.input((1, 18, 14, 3)), 8, kernel=(3, 3)))
     for op in net.graph.operators:
         _, filter_, bias = (net.graph.tensors[t].quantization for t in op.inputs)

@@ -1,6 +1,6 @@
 """Random networks, rewritten, give the bytes of the original under the official TFLM wheel.
 
-Hypothesis prints a minimal failing recipe; `build(recipe)` is its model.
+Hypothesis prints a minimal failing recipe, and build(recipe) returns the failing model.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def test_many_forced_plans(seed: int) -> None:
 
 
 def test_every_point_of_a_frontier_runs() -> None:
-    """Run the smallest plan with recomputation at every budget that makes a difference."""
+    """Run the smallest plan for every limit on recomputation that changes the plan."""
     for seed in seeds(5, first=100):
         data = build(mobile(seed))
         source = read(data)

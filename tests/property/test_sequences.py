@@ -9,7 +9,7 @@ from property import sequences, shapes, sliding
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
 FOUND = (116, 141)
-"""One rolling buffer has many readers, and one concatenated tensor keeps no row."""
+"""These seeds draw a rolling buffer with many readers, and a concatenated tensor of which no row is kept."""
 
 
 @pytest.mark.slow

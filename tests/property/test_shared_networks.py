@@ -135,7 +135,7 @@ COMPUTED_SHAPE = Recipe(
     (*[Layer("conv", channels=1, kernel=(1, 1), flag=False)] * 3, Layer("computed shape", channels=1, flag=False)),
     seed=1,
 )
-"""A network in which an operator that computes a shape is on another device than the operator that reads the shape."""
+"""One device computes a shape in this network, and an operator on another device reads the shape."""
 
 
 @pytest.mark.slow

@@ -35,12 +35,12 @@ void bus_report(uint32_t result);
 uint32_t mmio_read32(uintptr_t address);
 void mmio_write32(uintptr_t address, uint32_t value);
 
-/* The peripherals implement the following functions. */
+/* The simulated peripherals implement device_reset(), device_read() and device_written(). */
 void device_reset(void);
 void device_read(unsigned id);
 void device_written(unsigned id, uint32_t value);
 
-/* The machine implements the following functions. */
+/* The machine that runs the driver implements bus_put(). */
 void bus_put(const char *text);
 
 #endif /* BUS_H_ */

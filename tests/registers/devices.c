@@ -1,4 +1,4 @@
-/* Simulates the peripherals of examples/registers when they are read and written. The test writes the ids of the fields to ids.h. */
+/* Simulates the peripherals of examples/registers when they are read and written. The test writes the numbers of the fields to ids.h. */
 #include <stddef.h>
 
 #include "bus.h"

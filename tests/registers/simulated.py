@@ -82,7 +82,7 @@ def rows(svd: str, *, with_registers: bool = True) -> list[Row]:
 
 
 def _elements(node: ET.Element) -> Iterator[tuple[str, int]]:
-    """Yield name and step of each element of an array. An item without an array has one element."""
+    """Yield name and offset of each element of an array. A register without dimensions is one element."""
     name = node.findtext("name", "")
     if node.find("dim") is None:
         yield name, 0

@@ -11,7 +11,7 @@ from registers.drivers import FIXED, LAYOUT, generated, plain, seen, written
 from registers.plain import DRIVERS, LANGUAGES, PLAIN, WARNINGS
 
 MOST = {"gpio": 0.62, "spi": 0.72, "camera": 0.70}
-"""A generated driver has at most this fraction of the plain driver's accesses (GPIO and SPI: Table 6.2)."""
+"""A generated driver needs at most this fraction of the plain driver's bus accesses (GPIO and SPI: Table 6.2)."""
 MODES = {"fixed": FIXED, "layout": LAYOUT}
 
 
@@ -24,7 +24,7 @@ def test_generated_drivers_do_what_the_plain_ones_do(name: str, mode: str, tmp_p
     assert expected.result < 0xFFFFFF00, "the plain driver has a timeout"
     assert seen(found) == seen(expected)
     if mode == "fixed":
-        assert found.states == expected.states  # a state has all fields at an event
+        assert found.states == expected.states  # each state lists the values of all fields at one event
     if (name, mode) != ("gpio", "fixed"):  # fixed GPIO registers have nothing to combine
         assert found.accesses <= MOST[name] * expected.accesses, (found.counts, expected.counts)
 

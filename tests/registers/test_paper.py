@@ -58,7 +58,7 @@ STATUS_ALONE = of("r dir, r intEn", "r intStatus", "w dir")
 
 
 def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
-    """Reads of one colour form an access region, and so do writes of one colour."""
+    """Return groups of accesses to combine: all reads of one colour, or all writes of one colour."""
     classes = greedy(accesses, lambda members, access: all((m.order, access.order) not in edges for m in members))
     return [region for members in classes for op in AccessOp if (region := [a for a in members if a.op is op])]
 
@@ -73,7 +73,7 @@ def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
 
 
 def check_b(accesses: list[FieldAccess], edges: Edges) -> None:
-    """Check figure 6.5 (b), in which intStatus is read separately."""
+    """Check figure 6.5 (b) of the dissertation, in which the code reads intStatus separately."""
     assert named(accesses, edges) == FIGURE_B
     assert set(two_colorings(accesses, edges)) == {STATUS_ALONE}
     assert regions(colors(accesses, edges)) == STATUS_ALONE
@@ -95,7 +95,9 @@ def test_figure_6_5(variant: str) -> None:
 
 
 def test_the_code_of_6_5() -> None:
-    """Check the printed code of variant (b). One read loads both fields of the pad, before the first use."""
+    """Check the printed code of figure 6.5 (b). A single read loads both fields of the pad, before the code uses either
+    field.
+    """
     assert body(COMBINE, B) == (
         "void combine_example(struct GPIOPad *pad) {\n"
         "  uint32_t reg1, reg2;\n"
@@ -114,8 +116,8 @@ TABLE_6_1 = {
     ("write", "yes", "yes"): (1, 0, 0), ("write", "no", "yes"): (1, 1, 0),
     ("write", "yes", "no"): (2, 0, 1), ("write", "no", "no"): (2, 1, 1),
 }  # fmt: skip
-"""The code has these numbers of bus accesses, shifts and masks. The paper states 3 accesses for a shared write, and the
-generated code has 2 accesses.
+"""The generated code has these numbers of bus accesses, shifts and masks. The paper states 3 accesses for a shared
+write, and the generated code has 2 accesses.
 """
 
 
@@ -130,7 +132,7 @@ def test_table_6_1(row: tuple[str, str, str]) -> None:
     accesses, shifts, masks = TABLE_6_1[row]
     assert len(re.findall(r"REG_(?:READ|WRITE)32\(", code)) == accesses
     assert len(re.findall(r"<<|>>", code)) == shifts
-    # The generated code masks written and returned values.
+    # For a write, the generated code also masks the written value and the returned value.
     assert len(re.findall(r" & ", code)) == masks + 2 * (op == "write")
 
 

@@ -49,7 +49,7 @@ def chip(registers: str, effects: str = "", *, reset: bool = True) -> str:
 
 
 def register(name: str, offset: int, *fields: str, more: str = "") -> str:
-    """Return a register with fields NAME:BIT:BITS, where more SVD may follow after a colon."""
+    """Return the SVD of a register. Each field is NAME:BIT:BITS, with optional further SVD after another colon."""
     made = []
     for field in fields:
         word, bit, bits, *rest = field.split(":")

@@ -77,7 +77,7 @@ def tails(cases: range) -> list[Failure]:
 
 
 def columns(cases: range) -> list[Failure]:
-    """Convert random networks that reduce columns or rows and go on with them, and compare them under TFLM."""
+    """Convert random networks that take means of columns or rows, and compare them with the originals under TFLM."""
     with patch.object(exchanged, "WORTH", 0):
         return drawn(cases, examine, recipes(sets=(COLUMNS,)))
 
@@ -219,7 +219,7 @@ def races(cases: range) -> list[Failure]:
 
 
 def modules(cases: range) -> list[Failure]:
-    """Compare C modules of random networks with any ports with TFLM, under sanitizers."""
+    """Compare C modules of random networks, with any order of inputs and outputs, with TFLM under sanitizers."""
     return each(cases, examine_module)
 
 

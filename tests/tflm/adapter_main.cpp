@@ -130,7 +130,7 @@ uint32_t PushedRows(tflite::MicroInterpreter &interpreter, const uint32_t size[3
   return static_cast<uint32_t>(interpreter.input(0)->bytes / (size[1] * size[2]));
 }
 
-/* Pushes all rows of a frame, and with `again` first half of another frame, then calls Reset(). */
+/* Pushes all rows of a frame. With `again`, first pushes half of another frame and calls Reset(). */
 void Stream(tflite::MicroInterpreter &interpreter, tmo_source source, const uint32_t size[3], bool again) {
   const uint32_t rows = PushedRows(interpreter, size), row_bytes = size[1] * size[2], first = source.y;
   const uint32_t half = rows * ((size[0] / rows + 1) / 2);

@@ -8,8 +8,8 @@
  * at the
  * same time in their own threads until the last frame is done.
  * INPUTS has the bytes of every input, inference after inference. OUTPUTS gets the outputs of each finished inference.
- * RETAINED is 1 if outputs must stay unchanged until the model's next inference, 2 for a model that pauses, 3 for both.
- * GAPS has a byte for each byte of the activations' memory, which is 1 where no model writes, so that a canary can be there.
+ * RETAINED is 1 if outputs must stay unchanged until the model's next inference, 2 if the model pauses, and 3 for both.
+ * GAPS has one byte for each byte of the activations' memory. The byte is 1 where no model writes, so that a canary fits there.
  * EXCLUDED has a tmo_excluded for each model. A model that is refused runs after all others. The program prints the bytes that TFLM used
  * and the number of refusals. The exit code is 1 if TFLM refuses a model, 3 if a canary was overwritten, 4 if retained outputs changed, 5
  * if a model ran too early. */
@@ -71,7 +71,7 @@ class Tenant {
 
   bool IsDone() const { return at_ == inputs_.size(); }
 
-  /* Returns false if the library refused to run the model, which then did nothing. */
+  /* Returns false if the library refused to run the model. A refused call runs nothing. */
   bool Turn(tmo_turns *turns) {
     if (tmo_enter(turns, number_) != TMO_OK) {
       if (tmo::RunToPause(*interpreter_, *turns, number_) != tmo::kPushError) Fail(5, "a model ran out of turn");
@@ -82,7 +82,7 @@ class Tenant {
     return true;
   }
 
-  /* `turns` is NULL if no model that runs at the same time shares bytes with the model. */
+  /* `turns` is NULL if the model shares no bytes with models that run at the same time. */
   void Run(tmo_turns *turns = nullptr) {
     CheckRetained();
     for (size_t k = 0; !paused_ && !handed_ && k < interpreter_->inputs_size(); ++k) {

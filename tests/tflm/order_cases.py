@@ -19,8 +19,8 @@ from tflm_memopt.tflm.builtin_memory import Node
 ITEM = {"INT8": 1, "INT16": 2, "FLOAT32": 4}
 SHAPES = ((1, 6, 5, 3), (1, 4, 7, 2), (2, 3, 4, 5))
 QUANTIZED = {"LOGISTIC": (1 / 256, -128), "SOFTMAX": (1 / 256, -128), "TANH": (1 / 128, 0)}
-"""The int8 outputs of these operators must have these scales and zero points. Their int16 outputs have the scale 1 /
-32768.
+"""The int8 outputs of these operators must have these scales and zero points. The int16 outputs of these operators have
+the scale 1 / 32768.
 """
 OPTIONS: Mapping[str, Any] = {
     "ADD": schema.AddOptionsT, "SUB": schema.SubOptionsT, "MUL": schema.MulOptionsT,
@@ -167,7 +167,7 @@ MARGINS = [[0, 0], [1, 2], [1, 1], [0, 0]]
 
 
 def cases() -> Iterator[OrderCase]:
-    """Yield cases of every row of the table, for each pair of types that the row lists."""
+    """Yield test cases for each row of the table REFERENCE, and for each pair of types in the row."""
     for op, row in REFERENCE.items():
         for read, written in row.types:
             for k in range(row.operands):

@@ -30,7 +30,7 @@ UNCHECKED = frozenset({"LOGICAL_AND", "LOGICAL_OR", "TRANSPOSE_CONV"})
 
 
 def case(form: Form, common: str, base: Base) -> tuple[list[str], list[str]]:
-    """Return the types of the operator's inputs and outputs in a form, with the first type of each alternative."""
+    """Return the types of the operator's inputs and outputs in a form. The first of several alternatives is chosen."""
     return _types(form.inputs, base.inputs, common), _types(form.outputs, base.outputs, common)
 
 
@@ -43,7 +43,7 @@ def _types(operands: Sequence[Operand], own: Sequence[str], common: str) -> list
 
 
 def base_of(form: Form, common: str) -> Base:
-    """Return the known operator that is closest to the form with the common type T."""
+    """Return the known operator whose types are most like the types of the form with the common type T."""
     found = [b for b in bases()[form.operator] if form.accepts(b.inputs, b.outputs)] or bases()[form.operator]
     return next((b for b in found if common in b.inputs[:2]), found[0])
 
@@ -69,7 +69,7 @@ def test_as_the_wheel(operator: str) -> None:
 
 
 def refused(form: Form, base: Base) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the form with each pair of types of input and output that the operator does not accept.
+    """Yield input types and output types that the operator does not accept.
 
     Biases are not varied, because few kernels check them.
     """
@@ -92,7 +92,7 @@ def test_models_that_tflm_runs_are_accepted() -> None:
 
 
 def refused_forms() -> Iterator[tuple[str, bytes]]:
-    """Yield models that TFLM refuses, one for each limit, with the messages."""
+    """Yield one model for each limit of TFLM that the model exceeds, with the expected message."""
     for operator, operands in CONSTANTS.items():
         for k in operands:
             base = bases()[operator][0]
@@ -136,7 +136,7 @@ def test_limits(says: str, data: bytes) -> None:
 
 
 def test_arithmetic_of_a_free_shape_has_a_hint() -> None:
-    """With a free batch size, the converter writes integer operators that TFLM lacks to compute the shape."""
+    """For an unknown batch size, converters compute the shape with integer operators that TFLM lacks."""
     net = Net()
     shape = net.op("SHAPE", [net.input((1, 4, 4, 2))], [integers(net, (4,))], schema.ShapeOptionsT(outType=2))
     data = net.model(net.op("GATHER", [shape, constant(net, [0, 1])], [integers(net, (2,))], schema.GatherOptionsT()))

@@ -1,6 +1,6 @@
 """Check the table of access orders (tflm/access_order.py) against TFLM's reference kernels in the official wheel.
 
-An output is placed as near to an input as the table allows, and then one pixel nearer.
+Each output is placed at the smallest distance to an input that the table allows, and then one pixel nearer.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def test_one_pixel_more_than_proved_is_wrong() -> None:
         net, x, y = case.model()
         order = order_of(case)
         least = distance(order)
-        # the low bytes of a float32 value that becomes int8 change nothing
+        # overwriting the low bytes of a float32 input of QUANTIZE does not change the int8 output
         nearer = least - (case.pixel if case.op != "QUANTIZE" else ITEM[case.read] * case.shape[3])
-        # a pooling window of stride 2 leaves space for a whole pixel, but not for a part of one
+        # moving a pool of stride 2 by a whole pixel may do no harm, but moving by a part of a pixel does
         if not loses(order, nearer):
             nearer = least - case.pixel // case.output[-1]
         inputs = [draw(net, t) for t in net.graph.inputs]

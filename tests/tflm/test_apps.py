@@ -35,7 +35,7 @@ def test_out_of_turn_nothing_runs(machine: Machine) -> None:
 
 
 def test_a_partition_pauses_for_the_other(machine: Machine) -> None:
-    """The longer partition pauses while the shorter one processes the previous frame, and keeps its own output."""
+    """The longer partition keeps its output, and pauses while the shorter partition processes the previous frame."""
     result = optimize(App({"net": AppModel(long(), pipeline=[2])}, yields=2.0, options=CLOCKED))
     assert [one.model for one in result.report.pausing] == ["net_1"]
     assert [kept.model for kept in result.report.reserved] == ["net_1"]

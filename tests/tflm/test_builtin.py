@@ -47,7 +47,7 @@ RUNS = 100
 
 
 def plain(model: bytes, inputs: list[Any], folder: Path) -> list[Any]:
-    """Return the official interpreter's outputs for all inputs, with only its own operators."""
+    """Return the outputs that the official interpreter gives for all inputs without any custom operator."""
     (folder / "model.tflite").write_bytes(model)
     np.savez(folder / "in.npz", **{f"input{k}": np.stack(values) for k, values in enumerate(inputs)})
     files = [folder / name for name in ("model.tflite", "in.npz", "out.npz")]

@@ -1,4 +1,4 @@
-"""Networks may reduce columns and combine the results with the columns. Exchanging rows and columns keeps the bytes."""
+"""Networks may combine each column's mean with the column's pixels. Exchanging rows and columns keeps the bytes."""
 
 from __future__ import annotations
 

@@ -75,8 +75,8 @@ def test_the_example(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("front", [DeviceSharding.ROWS, DeviceSharding.OVERLAP])
 def test_stripes(front: DeviceSharding, tmp_path: Path) -> None:
-    """Stripes run with and without exchange of rows. A layer that all devices compute is also read after the last of
-    these layers.
+    """Stripes run with and without exchange of rows. An operator after the last split layer also reads a tensor that
+    all devices compute.
     """
     net = Net(3)
     x = net.conv2d(net.input((1, 24, 10, 3)), 8, kernel=(3, 3), stride=(2, 1))
@@ -91,7 +91,7 @@ def test_stripes(front: DeviceSharding, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cuts", [[5], [1, 4, 6]])
 def test_one_behind_the_other(cuts: list[int], tmp_path: Path) -> None:
-    """In the second case, a device computes layers between the ends of a residual connection."""
+    """With three cuts, a device computes layers between the ends of a residual connection."""
     net = Net(5)
     x = net.conv2d(net.input((1, 12, 10, 3)), 8, kernel=(3, 3), stride=(2, 1))
     y = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 12), kernel=(5, 3)), 8)
@@ -104,7 +104,7 @@ def test_one_behind_the_other(cuts: list[int], tmp_path: Path) -> None:
 
 
 def test_the_best_weight_partition() -> None:
-    """Processes run the network as planned, with sums of one, two and three bytes."""
+    """Each process runs its planned part of the network. Sums take one, two or three bytes."""
     rows = weight_partition.rows()
     assert all(row.bit_exact and row.planned == row.executed for row in rows)
     assert [row.executed for row in rows] == [34, 30, 26, 22]

@@ -50,7 +50,7 @@ def test_the_embedded_sequence_is_never_whole(reduction: str) -> None:
 
 
 def test_an_embedding_of_keras_3() -> None:
-    """The model's int32 SELECT, which TFLM lacks, wraps negative indices. verify() draws indices within the table."""
+    """The model wraps negative indices by a SELECT of int32, which TFLM lacks."""
     net, rows, shape = Net(), 9, (1, 12)
     x = net.input(shape, None, dtype="INT32")
     zero, count = (net.tensor((), "INT32", None, data=np.int32(n)) for n in (0, rows))

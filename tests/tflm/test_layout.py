@@ -68,7 +68,7 @@ def test_only_the_input_is_transposed(build: Callable[[str], bytes], activations
 
 
 def test_a_transposition_that_stays() -> None:
-    """A sum of two maps in one layout would need more transpositions in the other layout."""
+    """If a sum of two maps changed its layout, the model would need more transpositions."""
     net = Net()
     x = net.input((1, 9, 8, 6))
     y = net.add(net.conv2d(x, 6), x)

@@ -22,7 +22,7 @@ EXAMPLES = settings(max_examples=examples(6))
 
 
 def assert_all(net: Net, *outputs: int) -> None:
-    """Compare the network's operators and the rewritten model with TFLM, where no operator may stay builtin."""
+    """Compare each operator alone and the rewritten model with TFLM. No operator may stay builtin."""
     data = net.model(*outputs)
     assert_equal(data)
     converted = oracle.rewrite(data, ConversionOptions(tiles=None, seconds=0.2))
@@ -60,7 +60,7 @@ def test_more_dimensions_than_tflm_takes(data: st.DataObject, rank: int, *, tran
 
 @pytest.mark.parametrize("ops", ["region", "builtin"])
 def test_heads_of_a_detector_are_written_where_they_are_joined(ops: str) -> None:
-    """The plan has no copy of the two joined maps, and the map that both heads read is never whole."""
+    """The plan joins two maps without a copy. The map that both output branches read is never whole in memory."""
     net = Net()
     body = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
     small = net.conv2d(net.conv2d(body, 16, kernel=(3, 3), stride=(2, 2)), 32, out=(0.05, 3))

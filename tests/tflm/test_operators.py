@@ -44,7 +44,7 @@ def oracle(data: bytes, inputs: list[NDArray[Any]]) -> list[NDArray[Any]]:
 
 
 def assert_equal(data: bytes, *, also: Sequence[NDArray[Any]] = ()) -> None:
-    """Check that all operators run row by row and give TFLM's bytes for random and extreme inputs, and for `also`."""
+    """Check that all operators run row by row and give TFLM's bytes for random, extreme and additional inputs."""
     graph = read(data).graph
     support = to_row_ops(canonicalise(graph).graph)
     refused = [str(s) for s in support.values() if isinstance(s, Unsupported)]
@@ -61,7 +61,7 @@ def assert_equal(data: bytes, *, also: Sequence[NDArray[Any]] = ()) -> None:
             np.testing.assert_array_equal(b[0], a)
 
 
-# Few inputs show whether TFLM computes a factor in float32 or in double. The tests first search for such inputs.
+# The tests search for the few inputs whose outputs show whether TFLM computes a factor in float32 or in double.
 
 
 def rescaled(x: NDArray[np.int64], multiplier: quant.Multiplier) -> NDArray[np.int64]:
@@ -148,7 +148,7 @@ def test_slopes_of_every_value(kind: str, out: float) -> None:
 @pytest.mark.parametrize("kind", ["CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "DEPTHWISE_CONV_2D"])
 @pytest.mark.parametrize("bias_type", ["INT64", "INT32"])
 def test_operators_without_bias_say_how_many_bits_their_sums_have(kind: str, bias_type: str) -> None:
-    """An operator without a bias stays builtin only if TFLM would sum in int32."""
+    """An operator without a bias stays builtin only if TFLM would add up the products in int32."""
     net = Net(activations="INT16")
     x = net.input((1, 6, 5, 4))
     made = {

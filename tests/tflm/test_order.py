@@ -17,7 +17,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 
 def two_towers(net: Net) -> bytes:
-    """The model has two towers, written layer by layer as converters do, so that both wide tensors live at once."""
+    """The layers of two branches alternate, as in converters' files, so that both wide tensors live at once."""
     x = net.input((1, 16, 16, 8))
     wide = [net.normalized(y) for y in [net.conv2d(x, 16, kernel=(3, 3)) for _ in range(2)]]
     return net.model(net.add(*(net.conv2d(y, 4, stride=(2, 2)) for y in wide)))

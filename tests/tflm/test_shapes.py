@@ -48,7 +48,7 @@ def prepared(data: bytes) -> Shape | None:
 
 @pytest.mark.parametrize("name", thinned(sorted(ZOO), 12))
 def test_other_shapes_are_found(name: str) -> None:
-    """A wrong shape is found if it has another number of elements or if TFLM replaces it."""
+    """The check finds a wrong shape that has another number of elements, or that TFLM replaces."""
     model = read(ZOO[name]())
     assert wrong_shape((model.graph,)) == ""
     for op in model.graph.ops:

@@ -53,7 +53,7 @@ def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
 
 @pytest.mark.parametrize("build", [streaming.shared, streaming.assigned_nowhere])
 def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
-    """Another subgraph also reads the variable of the first model. The variable of the second model has no bytes, so
+    """In the first model, another subgraph also reads the variable. The variable of the second model has no bytes, so
     that its data are arbitrary.
     """
     data = build()
@@ -111,8 +111,8 @@ def _beginning_otherwise(model: bytes) -> bytes:
 
 
 def test_another_programs_state_is_refused() -> None:
-    """A state of the right size may belong to a model with other weights, whose rows must not be read. A state of other
-    weights can be used after a reset.
+    """A state of the right size may belong to a model with other weights, whose rows must not be read. After a reset,
+    even the state of another model may be used.
     """
     (own,), (other,) = (
         programs(read(tflm_memopt.optimize(streaming.mixed(seed), seconds=0).model).graph) for seed in (1, 2)

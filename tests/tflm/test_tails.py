@@ -89,7 +89,7 @@ def test_logic(size: tuple[int, ...], seed: int, kind: str) -> None:
 
 
 def test_a_mask_leaves_a_region() -> None:
-    """A bool tensor is an output of one operator of ours and an input of the next one."""
+    """The bool output of one custom operator is an input of the next custom operator."""
     net = Net()
     x = net.conv2d(net.input((1, 9, 7, 3)), 4, kernel=(3, 3))
     mask = two(net, "LESS", net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None), floats(net, [0.5]), "BOOL")
@@ -198,7 +198,7 @@ def test_a_pose_network() -> None:
 @given(size=sizes, dtype=st.sampled_from(["INT8", "INT16", "INT32", "FLOAT32"]), seed=seeds, rank=st.integers(1, 4),
        parts=st.lists(st.tuples(st.integers(0, 15), st.booleans()), min_size=3, max_size=3))  # fmt: skip
 def test_selections(size: tuple[int, ...], dtype: str, seed: int, rank: int, parts: list[tuple[int, bool]]) -> None:
-    """For each operand, `parts` states the dimensions of size 1, and whether the operand is a constant."""
+    """For each operand, `parts` states which dimensions have size 1 and whether the operand is a constant."""
     net, shape = Net(seed), (1, *size)[-rank:]
     affine = None if dtype in ("FLOAT32", "INT32") else (0.05, 0)
     operands = []
@@ -232,7 +232,7 @@ def test_normalized_channels(size: tuple[int, ...], rank: int, seed: int) -> Non
 @EXAMPLES
 @given(size=sizes, count=st.integers(2, 5), seed=seeds)
 def test_sum_of_several_tensors(size: tuple[int, ...], count: int, seed: int) -> None:
-    """ADD_N of float32 adds also negative zeros, whose sum is 0 in TFLM."""
+    """ADD_N of float32 also adds negative zeros. TFLM's sum of negative zeros is 0."""
     net, shape = Net(seed), (1, *size)
     operands = [net.input(shape, None, dtype="FLOAT32") for _ in range(count)]
     data = net.model(net.op("ADD_N", operands, [net.tensor(shape, "FLOAT32", None)], schema.AddNOptionsT()))

@@ -51,7 +51,7 @@ def test_a_memory_plan_that_destroys_rows_is_found_by_tflm_and_by_the_guard() ->
 
 
 def test_a_write_outside_of_the_rows_is_found_by_the_guard() -> None:
-    result = verify(region_model(), region_model(offsets=(16, 264, 0)), runs=2)  # the output overlaps the counters
+    result = verify(region_model(), region_model(offsets=(16, 264, 0)), runs=2)  # the output overlaps loop counters
     assert not result.bit_exact
     assert result.failure != ""
 

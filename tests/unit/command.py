@@ -44,7 +44,7 @@ def long(seed: int = 5) -> bytes:
 
 
 def wide(last: str = "") -> bytes:
-    """Return a model of wide maps, on which whole rows take more bytes and fewer calls of kernels."""
+    """Return a model of wide maps. Whole rows need more memory and fewer kernel calls than tiles."""
     net = Net(12)
     x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
     x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))

@@ -14,7 +14,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.options import OPTIONS
 
 WRONG = (object(), math.nan, -math.inf, [object()], {"a": 1}, b"1")
-"""No option has one of these values, apart from a mapping, which can be a plan."""
+"""The option for a plan accepts the mapping. No other option accepts any of these values."""
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -15,7 +15,7 @@ static inline arm_cmsis_nn_status arm_nn_vec_mat_mult_t_per_ch_s8(const int8_t *
                                                                   const int32_t activation_max, const int32_t address_offset,
                                                                   const int32_t rhs_offset) {
   const vendor_layer layer = {lhs_offset, rhs_offset, dst_offset, activation_min, activation_max, bias, dst_multiplier, dst_shift};
-  (void)kernel_sum; /* CMSIS-NN uses the sums only with Helium */
+  (void)kernel_sum; /* CMSIS-NN uses kernel_sum only with Helium */
   vendor_fully_connected(&layer, lhs, (uint32_t)rhs_cols, rhs, (uint32_t)rhs_rows, (uint32_t)address_offset, dst);
   return ARM_CMSIS_NN_SUCCESS;
 }

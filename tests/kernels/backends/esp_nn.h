@@ -49,7 +49,7 @@ static inline void esp_nn_fully_connected_per_ch_s8_test(const int8_t *input, co
   vendor_fully_connected(&layer, input, row_len, filter, out_channels, 1, out);
 }
 
-/* The scratch that ESP-NN needs on an ESP32-S3 if there is no padding. */
+/* Returns the bytes of scratch memory that ESP-NN needs on an ESP32-S3 without padding. */
 static inline int esp_nn_get_depthwise_conv_scratch_size_test(const data_dims_t *input, const data_dims_t *filter, const data_dims_t *output,
                                                               const dw_conv_params_t *params) {
   const int32_t filters = filter->width * filter->height * input->channels, values = input->width * input->height * input->channels;

@@ -113,7 +113,7 @@ inline void task() {
 inline uint32_t esp_random() { return std::random_device()(); }
 
 inline esp_err_t esp_now_init() {
-  const char *address = getenv("ADDRESS"); /* the variable ADDRESS is the last byte of the address, and the sketch sets the others */
+  const char *address = getenv("ADDRESS"); /* ADDRESS gives the last byte of the radio's address; the sketch sets all other bytes */
   const uint8_t start[] = {0x24, 0x6F, 0x28, 0x00, 0x00, static_cast<uint8_t>(atoi(address))};
   memcpy(radio::own, start, sizeof start);
   radio::line = socket(AF_UNIX, SOCK_DGRAM, 0);

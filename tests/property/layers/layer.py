@@ -24,7 +24,7 @@ class Layer:
     source: int = 0
     """The first operand is counted backwards from the newest tensor, 0, modulo the number of tensors."""
     other: int = 0
-    """The second operand is counted like `source`."""
+    """The first operand is counted backwards from the newest tensor, which is 0. Too large numbers wrap around."""
     channels: int = 4
     kernel: Pair = (3, 3)
     stride: Pair = (1, 1)
@@ -32,9 +32,9 @@ class Layer:
     padding: str = "SAME"
     activation: str = "NONE"
     flag: bool = True
-    """Depending on the kind, the flag means a scale per channel, a bias, or another property."""
+    """The flag chooses a scale per channel, a bias or another property, depending on the kind of layer."""
     spread: int = 0
-    """The output's scale is 2**spread times its natural scale."""
+    """The output's scale is its natural scale times 2 to the power `spread`."""
     zero_point: int = 3
 
 

@@ -23,7 +23,7 @@ def computed(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def concatenation(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Concatenate two tensors if their shapes and scales allow it, else several copies of one."""
+    """Concatenate two tensors if their shapes and scales allow it, else several copies of one tensor."""
     axis = len(net.shape(x)) - 1 - layer.source % max(1, len(net.shape(x)) - 1)
     a, b = (tuple(d for n, d in enumerate(net.shape(t)) if n != axis) for t in (x, other))
     alike = a == b and len(net.shape(x)) == len(net.shape(other)) and net.affine(x) == net.affine(other)
@@ -123,7 +123,7 @@ def mirrored(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def strided_slice(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a slice along one axis: in reverse, without the first index, of every second index, or a SLICE."""
+    """Add a slice along one axis: reversed, without the first index, every second index, or the operator SLICE."""
     if layer.kernel[0] == 1:
         begin = [0, *(min(d - 1, layer.source) for d in net.shape(x)[1:])]
         return [moving.slice_(net, x, begin, [-1] * len(begin))]

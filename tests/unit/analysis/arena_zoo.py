@@ -31,9 +31,7 @@ def ints(*values: Any) -> T:
 def _one(
     kind: str, operands: Sequence[T], results: Sequence[T], options: Any = None, *, custom_code: str | None = None
 ) -> Callable[[], bytes]:
-    """Return a model of one operator. The model's inputs are the activations among `operands`; int8 tensors have a
-    scale.
-    """
+    """Return a model of one operator. The inputs are the activations among `operands`. Int8 tensors have a scale."""
 
     def affine(t: T) -> Affine | None:
         return t.affine or (DEFAULT if t.dtype == "INT8" else None)
@@ -255,7 +253,7 @@ def _while() -> bytes:
 
 
 def with_subgraphs(net: Net, output: int, *builders: Callable[[], int]) -> bytes:
-    """Return the net with a further subgraph for each builder. A builder returns the subgraph's output."""
+    """Return a model with one more subgraph for each builder. A builder returns the subgraph's output."""
     net.graph.outputs = [output]
     graphs = [net.graph]
     for number, build in enumerate(builders):

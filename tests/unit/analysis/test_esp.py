@@ -57,7 +57,7 @@ after each tile.
 
 
 def computed(row: dict[str, Any]) -> tuple[float, float]:
-    """Return the published milliseconds without the wait for ticks, which takes half a tick on average."""
+    """Return the published milliseconds without the waits for timer ticks, which take half a tick each on average."""
     low, high = (each - row.get("waits", 0) * TICK / 2 for each in row["milliseconds"])
     return low, high
 
@@ -75,7 +75,7 @@ def test_costs_contain_the_published_cycles_of_every_kernel() -> None:
         ranges = chip.kernels[row["kernel"]]
         low, high = (sum(row[unit] * span[end] for unit, span in ranges.items()) for end in (0, 1))
         assert low <= row["fast"] <= high, row
-        if "counted" in row and "plain" in row:  # both are of one C function on one chip
+        if "counted" in row and "plain" in row:  # both numbers are measurements of one C function on one chip
             low, high = chip.cycles_per_instruction
             assert low * row["counted"] <= row["plain"] <= high * row["counted"], row
 

@@ -18,7 +18,7 @@ from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
 FAST = 1_000
 """The model needs more than this many bytes of fast memory if there is no slow memory."""
 ALONE, BOTH = 6_468, 12_820
-"""The arenas of one model and of two concurrent models have these bytes without slow memory."""
+"""Without slow memory, one model needs an arena of ALONE bytes, and two concurrent models need BOTH bytes."""
 
 
 pytestmark = pytest.mark.slow

@@ -131,7 +131,7 @@ def error(found: Planned, plan: Plan, run: Callable[[Planned, Plan], object]) ->
 
 
 def lives(*moments: tuple[int, int]) -> LiveRanges:
-    """Return live ranges at the same four bytes, one for each pair of moments."""
+    """Return live ranges that all occupy the same four bytes, one range for each pair of moments."""
     at, end, written, read = zip(*((0, 4, *both) for both in moments), strict=True)
     return LiveRanges(*map(np.array, (at, end, written, read)), np.arange(len(at)))
 

@@ -34,7 +34,7 @@ def row_graph(net: Net, *outputs: int) -> RowGraph:
 
 
 def graphs() -> Iterator[RowGraph]:
-    """Yield graphs with every kind of layer. All TRANSPOSEs of a cube have the same shape."""
+    """Yield graphs with every kind of layer. Every TRANSPOSE of a cube gives the same shape."""
     for layer in LAYERS:
         net = Net(1)
         x = net.input((1, 4, 4, 4) if layer.kind == "transposed" and layer.flag else (1, 6, 4, 8))

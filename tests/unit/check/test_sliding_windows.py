@@ -69,7 +69,7 @@ def test_random_windows_pass_and_moved_ones_do_not(seed: int) -> None:
     check_sliding(graph)
     model = {op.index: op for op in graph.model.ops}
     for key, op in reading(graph):
-        # operators that do not read the input recompute rows that depend on padding
+        # only operators that read the input are moved: all others recompute the rows that depend on padding
         if op.inputs[0] in graph.model.inputs and "padding" in model[key].options:
             for rows in (1, -1):
                 with pytest.raises(PlanError, match="its first window begins at row"):

@@ -123,7 +123,7 @@ FOR_FEW = ("networkx", "ortools", "jinja2", "tensorflow", "tflite_micro", "impor
     ],
 )
 def test_imports_no_more_than_a_command_needs(folder: Path, command: str, slow: tuple[str, ...]) -> None:
-    """The imports determine the minimum CPU time of a command."""
+    """A command takes at least the CPU time of its imports."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "tflm_memopt", *command.split()], capture_output=True, check=True
     )

@@ -132,7 +132,7 @@ def test_a_full_disk_leaves_nothing(folder: Path) -> None:
 
     done = subprocess.run(
         [*MAIN, "optimize", "small.tflite", "-o", "new/out"],
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # otherwise Python leaves a truncated bytecode file
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python would leave a truncated bytecode file
         preexec_fn=limit,
         capture_output=True,
         text=True,

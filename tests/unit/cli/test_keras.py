@@ -99,7 +99,7 @@ PAGES = tuple(
         r"^tflm-memopt optimize model.keras .*$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE
     )
 )
-"""The pages have commands with these arguments for a Keras model."""
+"""The documentation pages show commands with these arguments for a Keras model."""
 COMMANDS: Mapping[str, list[str]] = {
     **{f"page_{number}": [*arguments[:-1], f"page_{number}"] for number, arguments in enumerate(PAGES)},
     "net": ["net.keras", *IN_ONE_STEP],

@@ -1,4 +1,4 @@
-"""A single wrong number in a program is found without running the program, in every packing of constants."""
+"""A comparison finds a single wrong constant in a program without running the program, however constants are packed."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_constants_of_several_devices() -> None:
 
 
 def test_exchanged_constants_are_found() -> None:
-    """Two layers of one shape exchange their weights, so that each set matches one in the original."""
+    """Two layers of the same shape exchange their weights, so that every weight array still occurs in the original."""
 
     def net(first: int, second: int) -> bytes:
         made, filters = Net(1), np.random.default_rng(5).integers(-99, 99, (3, 8, 1, 1, 8), dtype=np.int8)

@@ -41,7 +41,7 @@ def mostly_builtin() -> bytes:
 
 @pytest.mark.parametrize("limits", [{"board": "mkr_wifi_1010"}, {"target": "cortex-m4", "ram_limit": 30_000}])
 def test_a_limit_too_small_for_a_float_interface_names_int8_io(limits: dict[str, Any]) -> None:
-    """The flags of a hint give an arena of the size that the hint states."""
+    """With the flags that a hint suggests, the arena has the size that the hint states."""
     with pytest.raises(DoesNotFit) as no:
         tflm_memopt.optimize(camera(), **limits)
     assert no.value.code == "does_not_fit"
@@ -110,7 +110,7 @@ def test_a_rewrite_that_saves_less_than_it_costs_is_not_made(folder: Path, run: 
     balance = left["balance"]
     assert not balance["worthwhile"]
     assert 0 < balance["ram_saved"] < balance["flash_added"] == balance["model"] + balance["library"]
-    assert balance["tflm"] > 0  # smaller code of TFLM is not enough, since the rewrite saves little RAM
+    assert balance["tflm"] > 0  # TFLM's code shrinks, but the rewrite saves too little RAM to be worthwhile
     said = run("optimize", "builtin.tflite", "-o", "a").out
     (line,) = (line for line in said.splitlines() if line.startswith("  balance"))
     assert f"-{balance['ram_saved']:,} B of RAM, {balance['flash_added']:+,} B of flash" in line

@@ -1,4 +1,4 @@
-"""Test limits, saved plans, and the frontier of plans."""
+"""Test limits, saved plans, and explore(), which returns plans between least RAM and least cost."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tflm_memopt.model import writer
 MORE = 3
 """The second model has this many times the first model's operators."""
 SLACK = 1.25
-"""The calls per operator may grow by this factor. Quadratic growth would reach MORE."""
+"""The number of calls per operator may grow by at most this factor. Quadratic growth would give the factor MORE."""
 
 
 def regions(count: int) -> bytes:

@@ -50,7 +50,7 @@ def test_wide_tiles_take_fewer_instructions_and_more_ram() -> None:
 
 
 def limit_of(work: Sequence[Work], mhz: float = 64.0) -> float:
-    """Return the milliseconds on a Cortex-M4 within which a plan with this work certainly stays."""
+    """Return a time limit in milliseconds that a plan with this work surely meets on a Cortex-M4."""
     span = Clock("cortex-m4", mhz).cycles(work)
     assert span
     return span[1] / mhz / 1000 + 1e-6
@@ -72,7 +72,7 @@ def test_the_least_ram_in_time(frontier: Exploration) -> None:
 
 @pytest.mark.slow
 def test_a_board_gets_the_smallest_product_of_arena_and_time() -> None:
-    """The example's plan of whole rows takes more RAM than the least plan, but saves at least half as much RAM."""
+    """The example's plan of whole rows saves at least half of the RAM that the smallest plan saves."""
     chosen, least = (tflm_memopt.optimize(EXAMPLE, board="nano33ble", max_macs=macs).report for macs in (None, 1))
     assert chosen.time
     assert chosen.time.change
@@ -84,7 +84,7 @@ def test_a_board_gets_the_smallest_product_of_arena_and_time() -> None:
 
 @pytest.mark.slow
 def test_a_slower_model_names_a_faster_plan() -> None:
-    """The limit is 1.3 times the smallest arena of the generic program, since packed programs may need more."""
+    """The arena may be 1.3 times the smallest arena without a target, because packed programs may need more."""
     generic, chosen = (tflm_memopt.optimize(KEYWORDS, board=board).report for board in (None, "esp32s3"))
     assert chosen.time
     assert chosen.time.change

@@ -1,4 +1,4 @@
-"""Copies of weights in the arena keep outputs, have the predicted traffic, and exist only where they save time."""
+"""Weights are copied to the arena only where a copy saves time, with equal outputs and predicted traffic."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_two_cores(network: bytes, target: str) -> None:
 
 
 def without_the_barrier(planned: Planned) -> Iterator[Sharing]:
-    """Yield the division of work between the cores without the first barrier after the copies."""
+    """Yield the split of work between two cores, without the first barrier after weights were copied."""
     for sharing in planned.plan.sharing:
         after = min((i for i in sharing.barriers if i > 0), default=None)
         copied = planned.plan.find(Role.WEIGHTS, planned.groups[sharing.step].trace.members[0].op.output)

@@ -114,14 +114,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def other(folder: Path) -> None:
-    """Add a folder with a device's model from another conversion."""
+    """Add a folder for a device, with a model from another conversion."""
     made = tflm_memopt.optimize_devices(dense(), 3)
     (folder / "device2").mkdir()
     (folder / "device2/dense.tflite").write_bytes(made.models[2].model)
 
 
 def two_others(folder: Path) -> None:
-    """Insert two models for device 1 with another name than the original model."""
+    """Replace the model of device 1 by two models with other file names."""
     (folder / "device1/dense.tflite").rename(folder / "device1/a.tflite")
     shutil.copy(folder / "device1/a.tflite", folder / "device1/b.tflite")
 
@@ -176,7 +176,7 @@ def tiled() -> tflm_memopt.Optimized:
 
 @pytest.mark.parametrize("at", [0, -1])
 def test_the_checker_wants_whole_rows_of_messages(tiled: tflm_memopt.Optimized, at: int) -> None:
-    """The position `at` in the group of operators has RECEIVE or SEND."""
+    """The operator at index `at` of the group receives or sends rows (RECEIVE or SEND)."""
     planned = request({}).conversion(tiled.original).of(tiled.plan).planned
     plan, graph = planned.plan, planned.graph
     (group,) = plan.steps
@@ -235,7 +235,7 @@ def test_rows_that_are_too_long_to_be_sent_are_not_sent() -> None:
 def test_only_impossible_splits_are_left_out(
     error: MemoptError, left_out: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An error in the conversion for a device ends the command, unless only the split is impossible."""
+    """A split that is impossible is left out. Any other error in the conversion for devices ends the command."""
     before = Network.converted
 
     def converted(self: Network, *args: Any, **at: Any) -> OptimizedDevices:

@@ -34,8 +34,8 @@ def exchanged(source: str, a: str, b: str) -> str:
 @needs_compiler
 @pytest.mark.slow
 def test_swapped_ports_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`verify --c` finds exchanged inputs or outputs of a C module, and tells which bytes differ. The self-test of a C
-    module also finds exchanged inputs or outputs.
+    """`verify --c` detects that two inputs or outputs of a C module are exchanged, and states which bytes differ. The
+    self-test of a C module also finds exchanged inputs or outputs.
     """
     model = MADE["swapped"]()
     (tmp_path / "original.tflite").write_bytes(model)

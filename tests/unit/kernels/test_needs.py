@@ -64,7 +64,7 @@ def limits(tensor: Array, values: Mapping[str, int]) -> tuple[int, int]:
 
 
 def needed(need: InputNeed, at: tuple[int, ...], values: Mapping[str, int]) -> list[range]:
-    """Return the indices along each axis that the element at `at` needs."""
+    """Return, for each axis, the input indices that the output element at index `at` depends on."""
     found = []
     for along, extent in zip(need.along, need.tensor.shape, strict=True):
         steps, y = along.steps(values), 0 if along.axis is None else at[along.axis]

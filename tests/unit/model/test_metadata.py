@@ -19,7 +19,7 @@ LABELS = ("cat", "dog", "größe")
 
 
 def _table(b: flatbuffers.Builder, fields: dict[int, tuple[str, object]]) -> int:
-    """Write a FlatBuffers table, whose fields are offsets or bytes by slot."""
+    """Write a FlatBuffers table. Each field has a slot number and is an offset or a byte."""
     b.StartObject(8)
     for slot, (kind, value) in fields.items():
         add = b.PrependUOffsetTRelativeSlot if kind == "offset" else b.PrependByteSlot

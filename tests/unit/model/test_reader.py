@@ -142,7 +142,7 @@ def test_damage_is_an_error_or_harmless_but_never_a_crash(damage: list[tuple[int
 
 
 def graphs(*others: Sequence[int]) -> list[Graph]:
-    """Return subgraphs that call other subgraphs, with two calls per IF."""
+    """Return one subgraph per argument, with IF operators that call the subgraphs of the given numbers."""
     return [
         Graph({}, tuple(choice(k, *called[k : k + 2]) for k in range(0, len(called), 2)), (), ()) for called in others
     ]

@@ -106,7 +106,7 @@ def other_orders(plan: Plan) -> Mutants:
 
 
 def other_ways_to_sum(plan: Plan) -> Mutants:
-    """Let operators that add up rows lose their sums."""
+    """Make operators that add up rows compute without running sums."""
     for n, group in groups(plan):
         for s, stage in enumerate(group.stages):
             if stage.iterative:

@@ -15,7 +15,7 @@ def tiled(plan: Plan) -> Iterator[tuple[int, Group]]:
 
 
 def _column_windows(plan: Plan, field: str, change: int) -> Iterator[tuple[int, Buffer]]:
-    """Yield each rolling buffer with one column window whose field is changed, and the buffer's number."""
+    """Yield the number of each rolling buffer, and the buffer with `field` changed in one column window."""
     for i, b in enumerate(plan.buffers):
         for k, column_window in enumerate(b.column_windows):
             other = replace(column_window, **{field: getattr(column_window, field) + change})
@@ -23,7 +23,7 @@ def _column_windows(plan: Plan, field: str, change: int) -> Iterator[tuple[int, 
 
 
 def _nests(plan: Plan, field: str, change: int, least: int | None = None) -> Mutants:
-    """Change a field of each operator's loop nest, if the field is at least `least`."""
+    """Change one field of each operator's loop nest in turn, where the field is at least `least`."""
     for n, group in tiled(plan):
         for s, stage in enumerate(group.stages):
             if least is None or getattr(stage.nest, field) >= least:
@@ -33,7 +33,7 @@ def _nests(plan: Plan, field: str, change: int, least: int | None = None) -> Mut
 
 
 def shallower_column_windows(plan: Plan) -> Mutants:
-    """Make column windows shallower. The rolling buffer keeps its size or shrinks with the column window."""
+    """Make column windows one pixel shallower. The rolling buffer keeps its size or shrinks with the column window."""
     for i, b in _column_windows(plan, "depth", -1):
         pixel = b.nbytes // sum(column_window.depth for column_window in plan.buffers[i].column_windows)
         for nbytes in (b.nbytes, b.nbytes - pixel):
@@ -41,14 +41,14 @@ def shallower_column_windows(plan: Plan) -> Mutants:
 
 
 def column_windows_of_other_rows(plan: Plan) -> Mutants:
-    """Give column windows one row more or less than a stripe has."""
+    """Give a column window one row more or one row less than a stripe of the tensor has."""
     for change in (-1, 1):
         for i, b in _column_windows(plan, "rows", change):
             yield f"rolling buffer {b.key} {change:+}", with_buffer(plan, i, b)
 
 
 def rolling_buffers_of_other_sizes(plan: Plan) -> Mutants:
-    """Give rolling buffers one byte more or less than all column windows have."""
+    """Make a rolling buffer one byte larger or smaller than all of its column windows together."""
     for i, b in enumerate(plan.buffers):
         for change in (-1, 1) if b.column_windows else ():
             other = with_buffer(plan, i, replace(b, nbytes=b.nbytes + change))

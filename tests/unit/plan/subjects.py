@@ -35,7 +35,7 @@ def _classifier() -> bytes:
 
 
 def _pyramid() -> bytes:
-    """Return a model with three outputs of different heights. The tensor of one output is also an operator's input."""
+    """Return a model with three outputs of different heights. An operator reads one of the outputs."""
     net = Net(seed=4)
     x = net.depthwise_conv2d(net.input((1, 16, 6, 4)), kernel=(3, 3))
     small = net.conv2d(net.pool(x), 6, kernel=(3, 3))
@@ -44,7 +44,7 @@ def _pyramid() -> bytes:
 
 
 def _pointwise() -> bytes:
-    """Return layers that vMCU would overlap one by one, and an elementwise layer that works in place."""
+    """Return layers for which vMCU overlaps input and output, and an elementwise layer that works in place."""
     net = Net(seed=5)
     x = net.input((1, 20, 1, 32))
     return net.model(net.conv2d(net.unary("RELU", net.conv2d(x, 16)), 24))

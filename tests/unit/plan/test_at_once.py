@@ -66,7 +66,7 @@ def test_more_bytes_let_more_pixels_be_computed_at_once(seed: int) -> None:
 
 
 def refusal(found: Planned, number: int, most: int) -> str:
-    """Return the checker's error if an operator of the first group computes `most` iterations at once."""
+    """Return the checker's error if operator `number` of the first group computes `most` iterations in one call."""
     group = found.plan.steps[0]
     assert isinstance(group, Group)
     stages = list(group.stages)

@@ -1,4 +1,4 @@
-"""Iterations that several groups of operators have in common are the same as for each group alone."""
+"""Iterations computed once for several groups of operators equal the iterations computed for each group alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tflm_memopt.plan.plan import Buffer
 
 
 def variants(members: Sequence[Member]) -> Iterator[tuple[Member, ...]]:
-    """Yield the operators of a group, as they are and with wider tiles in one operator, the last one first."""
+    """Yield a group's operators unchanged, then with wider tiles in one operator at a time, the last one first."""
     yield tuple(members)
     for i, member in reversed([*enumerate(members)]):
         nest = member.nest

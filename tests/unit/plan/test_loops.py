@@ -55,7 +55,7 @@ STRIPES, HEIGHT, WIDTH = st.integers(1, 9), st.integers(1, 9), st.integers(1, 7)
 
 
 def listed(nest: LoopNest, stripes: int, height: int, width: int) -> list[tuple[int, int, int, int, int]]:
-    """Return (stripe, group, row, x0, x1) of all iterations, computed by five loops."""
+    """Return stripe, channel group, row, first and end column of all iterations, from five nested loops."""
     result, done = [], 0
     for m in range(stripes):
         end = min(max(m * nest.advance + nest.end, 0), height)

@@ -76,7 +76,7 @@ def test_more_outputs_than_an_operator_takes(op_per_group: bool) -> None:
 
 
 def test_a_group_that_needs_less_when_it_is_reversed_is_reversed() -> None:
-    """The reversed group of layers needs less memory, because windows that reach down need the input longer."""
+    """The group of layers needs less memory in reverse row order, because its windows extend downwards."""
     s = Sketch()
     x = s.conv(s.conv(s.input(20, 1, 8), 4, kernel=3, stride=2), 16, kernel=1, stride=2)
     found, forward = checked(s, x), checked(s, x, reverse=False)
@@ -115,7 +115,7 @@ def test_branches_that_end_in_whole_tensors_share_the_rows_that_they_read() -> N
 
 
 def test_a_reversed_window_pads_on_the_other_side() -> None:
-    """A window with a stride of 2 pads one row below, and the reversed window pads one row above."""
+    """A window with a stride of 2 has one padding row below. In reverse row order, the padding row is above."""
     s = Sketch()
     s.conv(s.input(8, 1, 4), 4, stride=2)
     assert s.ops[0].window.pad_top == 0

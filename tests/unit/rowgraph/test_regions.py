@@ -1,4 +1,4 @@
-"""Regions of converted operators are convex, and as large as possible in simple cases."""
+"""Converted operators form convex parts of the graph, which are as large as possible in simple cases."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def ops_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> l
 
 
 def test_an_operator_with_state_waits_for_the_one_before() -> None:
-    """Operator 2 waits for operators of ours that wait for operator 4. Operator 3 has a state and waits, although it
-    could run before.
+    """Operator 2 waits for converted operators that wait for operator 4. Operator 3 has a state and must wait for
+    operator 2, although the input of operator 3 is ready earlier.
     """
     ops = [(BUILTIN, (0,)), (OURS, (1,)), (STATE, (2,)), (STATE, (0,)), (BUILTIN, (0,)), (OURS, (5, 2))]
     kept = [node.op for node in partition(*graph_of(ops)).nodes if isinstance(node, BuiltinNode)]

@@ -1,4 +1,4 @@
-"""Test the new rows and the kept rows of each layer over a sliding window, and layers that cannot slide."""
+"""Test which rows each layer computes and keeps over a sliding input window, and layers that cannot slide."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from tflm_memopt.rowgraph.sliding import with_sliding
 
 
 def chain(*, height: int = 20, stride: int = 1) -> Net:
-    """Return three layers without padding in time. The input and the layers have 20, 18 (9 with a stride of 2), 18 and
-    14 rows.
-    """
+    """Return three layers without padding in time. For 20 rows and stride 1, the layers make 18, 18 and 14 rows."""
     net = Net()
     x = net.conv2d(net.input((1, height, 1, 4)), 8, kernel=(3, 1), stride=(stride, 1), padding="VALID")
     net.depthwise_conv2d(net.unary("RELU", x, out=net.affine(x)), kernel=(5, 1), padding="VALID")
@@ -57,12 +55,10 @@ def padded(height: int = 40, layers: int = 2) -> bytes:
 
 
 def test_rows_that_depend_on_padding_are_made_again() -> None:
-    """The last layer's two end rows depend on padding. The first layer makes three more rows for two rows that depend
-    on padding.
-    """
+    """For two end rows of the last layer that depend on padding, the first layer makes three more rows."""
     made = [op.writes.h for op in slid(padded(), 1) if op.name == "CONV_2D"]
     assert made == [1, 1, 3, 2, 1, 2]
-    # the rolling buffers of the first layer, the second layer and the mean have these rows
+    # the rolling buffers of the first layer, the second layer and the mean have 39, 2 and 35 rows
     assert kept(padded(), 1) == [39, 2, 35]
     annotated = pipeline.annotate(read(padded()).graph)
     assert with_sliding(annotated, 1)[0].macs < 0.2 * annotated.macs

@@ -1,4 +1,4 @@
-"""The verifier accepts the graphs of all steps of a conversion, and each rule finds a violation."""
+"""The verifier accepts the graph after every step of a conversion. Each rule of the verifier finds a broken graph."""
 
 from __future__ import annotations
 

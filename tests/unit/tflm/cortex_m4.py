@@ -4,8 +4,8 @@ arena.
 They were measured with tensorflow/tflite-micro at 90b983c2b, reference kernels, arm-none-eabi-g++ 12.2 with
 -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -Os -DNDEBUG -DTF_LITE_STATIC_MEMORY, run by QEMU 7.2 on mps2-an386 with a
 16-byte aligned arena: the plain MicroInterpreter in a large arena (a multiple of 16 B), then in an arena of the third
-number of bytes, which succeeds, and in one of a byte less, which fails. The recording interpreter gave the bytes of the
-activations.
+number of bytes, which succeeds, and in one of a byte less, which fails. TFLM's recording interpreter gave the number of
+bytes that the activations take.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REAL_MODELS: Mapping[str, Measured] = {
     "mcunet_vww_80_float_io": (161_472, 219_744, 219_740),
     "mcunetv2_large_224_float_io": (2_451_840, 2_602_048, 2_602_040),
 }
-"""The table has the measurements by file name."""
+"""The table maps file names to measurements."""
 
 ZOO: Mapping[str, Measured] = {
     "abs": (256, 612, 616),
@@ -95,8 +95,8 @@ ZOO: Mapping[str, Measured] = {
     "while": (512, 1156, 1168),
     "zeros_like": (960, 1232, 1232),
 }
-"""The table has measurements of the models of arena_zoo.py. An operator without a state replaced our operator in the
-model "region".
+"""The table has measurements of the models of arena_zoo.py. For the model "region", a builtin operator without a state
+replaced our custom operator.
 """
 
 FULL_BUILD: Mapping[str, Measured] = {

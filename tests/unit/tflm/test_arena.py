@@ -79,7 +79,7 @@ def wheel() -> Any:
 
 @pytest.fixture
 def measured(wheel: Any, capfd: pytest.CaptureFixture[str]) -> Measure:
-    """Return what the wheel's recording interpreter prints about a model's arena."""
+    """Return a function that gives the arena sizes which the official wheel's recording interpreter prints."""
 
     def measure(model: bytes) -> dict[str, int]:
         interpreter = _allocate(wheel, model, AMPLE)

@@ -1,1 +1,1 @@
-/* The header is empty, because a TFLM of 2023 is on the include path of the tests. */
+/* The stub header is empty, because the include path of the tests already has a TFLM of 2023. */
