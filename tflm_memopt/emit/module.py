@@ -20,7 +20,7 @@ from tflm_memopt.runtime.regions import CustomOperator, addresses, regions
 
 @dataclass(frozen=True, slots=True)
 class InApp:
-    """Names in the application whose arena a model uses."""
+    """Names that an application defines for the models that share its arena."""
 
     header: str
     """Name of the application's header without its suffix."""

@@ -351,7 +351,7 @@ def _depending(loop: For) -> set[str]:
         before = len(wide)
         for one in _everything(loop.body):
             if isinstance(one, Store):
-                wide.add(one.value.name)  # each iteration stores the value to another place
+                wide.add(one.value.name)
             elif isinstance(one, Load) and one.tensor.offset(one.at).slope(loop.var).terms:
                 wide.add(one.to.name)
             elif isinstance(one, Compute):

@@ -2,7 +2,7 @@
 
 FlatBuffers' Python package has no verifier. This module checks that every table, vector and string that the reader
 follows is inside the file, and that their number is bounded. For options of operators, only the table is checked. The
-reader catches the exceptions that wrong vectors in options raise.
+reader catches exceptions for invalid vectors in options.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
 
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
-    """Return the cases for runs of the rewritten model. The original gets the inputs converted back."""
+    """Return the cases for runs of the rewritten model. The original model gets inputs in its own formats."""
     to_old = each(changes.inputs, convert.preimage)
     return [Case(_mapped(to_old, run), run) for run in runs]
 

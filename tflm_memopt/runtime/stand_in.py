@@ -25,7 +25,7 @@ Shape = tuple[int, ...]
 def runnable(data: bytes) -> bytes:
     """Return the model with other operators in place of some that TFLM lacks, and with the same output bytes.
 
-    TILE becomes RESHAPE, BROADCAST_TO and RESHAPE; SELECT becomes SELECT_V2 or, if its values are int32, arithmetic;
+    TILE becomes RESHAPE, BROADCAST_TO and RESHAPE. SELECT becomes SELECT_V2, or arithmetic for int32 values.
     STRIDED_SLICE and TRANSPOSE of too many dimensions become GATHER. Operators with invalid operands stay.
     """
     model = read(data)

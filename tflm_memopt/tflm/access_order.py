@@ -175,7 +175,7 @@ same memory (reshape.cc, squeeze.cc).
 SLICES: Mapping[str, Callable[[OperatorContext, Sequence[Indices]], Indices]] = {
     "SLICE": movement.slice_, "STRIDED_SLICE": movement.strided_slice,
 }  # fmt: skip
-"""Functions that return which input elements a slice contains, as indices."""
+"""Functions that return the indices of the input elements in a slice."""
 UNREAD = ("ellipsisMask", "newAxisMask", "offset")
 """Options of STRIDED_SLICE that TFLM ignores."""
 COPIES = VIEWS | SLICES.keys() | {"CONCATENATION"}

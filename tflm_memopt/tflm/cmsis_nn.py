@@ -155,7 +155,7 @@ def _svdf(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
 
 def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
     """Replay unidirectional_sequence_lstm.cc, which allocates eight biases and three buffers of the cell's size, or
-    four buffers for float32. Input 18 is the output state, and input 19 the cell state (kernels/lstm_shared.h).
+    four buffers for float32. Inputs 18 and 19 of an LSTM are its output state and cell state (kernels/lstm_shared.h).
     """
     yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
     cell, bias_bytes = node.tensor("i19"), _LSTM_BIAS_BYTES.get(node.dtype("i0"), 0)
@@ -198,7 +198,7 @@ def _transpose_conv(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _transposed_s8(node: Node, mve: bool) -> tuple[int, int]:
-    """Return the bytes of two buffers: one for im2col columns or sums of a few rows, and one for a reversed filter."""
+    """Return the bytes of two buffers. The first holds im2col columns or sums of rows, the second a reversed filter."""
     stride_h, stride_w = int(node.options.get("strideH", 1)), int(node.options.get("strideW", 1))
     units, kernel_h, kernel_w, channels = (node.dim("i1", n) for n in range(4))
     if max(stride_h, stride_w) <= 2 and channels > REVERSED_FROM:

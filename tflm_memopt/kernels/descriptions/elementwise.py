@@ -208,7 +208,7 @@ def _prelu(b: Builder, x: Reg, other: Reg) -> Reg:
 
 
 def _by_sign(b: Builder, negative: Reg) -> tuple[Reg, Reg]:
-    """Return the multiplier and shift for a value, which depend on its sign."""
+    """Return the multiplier and shift of a value, which differ for negative and positive values."""
     scales, shifts = (b.parameters(f"{what}_positive", f"{what}_negative") for what in ("scale", "shift"))
     multiplier = b.compute("select", INT32, negative, scales[1], scales[0])
     return multiplier, b.compute("select", INT32, negative, shifts[1], shifts[0])

@@ -72,7 +72,7 @@ class _Turned:
     spared: int = 0
     """Number of bytes that no longer need to be transposed."""
     added: int = 0
-    """Number of bytes that must be transposed additionally."""
+    """Number of bytes that the new layout transposes in addition."""
 
     def add(self, op: Op) -> None:
         """Add the operator in the new layout, after its operands."""
@@ -121,7 +121,7 @@ class _Turned:
 
 
 def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
-    """Replace two transpositions that undo each other by a view. The first transposition stays for other readers."""
+    """Replace two transpositions that undo each other by a view. The first one stays if others read its output."""
     made, t = NewOps(graph, last), before.outputs[0]
     made.add("RESHAPE", before.inputs[:1], last.outputs[0])
     needed = t in graph.outputs or graph.consumers(t) != (last,)
