@@ -23,7 +23,7 @@ ONCE = ("CALL_ONCE",)
 FREE = (VIEW, *ONCE)
 """Operators that cost nothing, because they are not in the model's file or run only in the first inference."""
 OTHERS = 0.02
-"""Largest part of an estimate that operators without counted instructions may have."""
+"""Operators without counted instructions may contribute at most this part of an estimate."""
 SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
 """Operators that have the costs of another operator. split_v.cc and unpack.cc copy values as split.cc does."""
 WITHOUT_DSP = ("cortex-m0", "cortex-m3")

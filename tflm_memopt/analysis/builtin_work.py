@@ -63,7 +63,7 @@ def _elements(node: Node) -> Found:
 
 
 def _binary(node: Node) -> Found:
-    """Count values in groups of four for operands of equal shapes. Other operands run in a reference kernel."""
+    """Count groups of four values for operands of equal shapes. A reference kernel runs operands of unequal shapes."""
     n = node.elements("o0")
     if node.elements("i0") != node.elements("i1"):
         return "broadcast", {"written": n}

@@ -297,7 +297,7 @@ class Inference:
     """Estimate of one inference."""
 
     instructions: int | None
-    """Estimated instructions, or None if they are unknown, as those of ESP-NN's vector kernels are."""
+    """Estimated instructions, or None if they are unknown, for example for ESP-NN's vector kernels."""
     milliseconds: Span | None
     """Lower and upper bound of the milliseconds, or None if cycles or clock are unknown."""
 

@@ -75,7 +75,7 @@ class DevicesReport:
     original_weights: int
     alone: OneDevice
     rows: tuple[int, ...]
-    """Operators whose rows are split among the devices (FFMT). Each device has all weights of such operators."""
+    """Operators whose rows are split among the devices (FFMT), each of which has all weights of the operators."""
     overlap: tuple[int, ...]
     """Operators that are split by rows so that devices exchange no rows, but compute some rows several times (FTP)."""
     channels: tuple[int, ...]

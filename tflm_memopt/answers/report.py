@@ -150,7 +150,7 @@ class FasterPlan:
     """A plan that takes more RAM but less time than the chosen plan."""
 
     flag: str
-    """Flag of `optimize` with which the user gets a plan that is at least as good as this plan."""
+    """Flag of `optimize` that gives the user this plan or a better plan."""
     arena: int
     """Bytes of the whole arena."""
 

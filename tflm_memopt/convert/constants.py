@@ -199,7 +199,7 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
 
 
 def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Sequence[RowOp]) -> Iterator[str]:
-    """Describe the operators of a program whose input has another writer than in the original."""
+    """Describe the operators of a program whose inputs come from other operators than in the original."""
     for n, makers in _makers(program):
         if n in equal and makers and makers <= equal.keys():
             made = {ops[number].output for maker in makers for number in equal[maker]}

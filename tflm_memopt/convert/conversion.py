@@ -41,7 +41,7 @@ NOTHING = "no operator of the model can run row by row"
 LEAST_TRIES = 5
 """Number of sizes of fast memory to try, so that an error can name one that is enough."""
 SPILL_TRIES = 4
-"""Number of plans with tensors in slow memory to try. The tail of the arena is known only after a plan is lowered."""
+"""Number of plans with tensors in slow memory to try. The tail of the arena is known only after a program was made."""
 LARGEST = 4
 """The buffers of a plan have at most this multiple of the bytes of all tensors."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)

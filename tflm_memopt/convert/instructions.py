@@ -258,7 +258,7 @@ def within_budget(conversion: Conversion, limits: Limits) -> Converted:
 
 
 def _in_two_memories(each: Sequence[Conversion], limits: Limits, slow: SlowMemory) -> Converted | None:
-    """Return the fastest plan with tensors in slow memory and one of these tile widths, or None."""
+    """Return the fastest plan with tensors in slow memory and one of the given tile widths, or None."""
     found = [plan for form in each if (plan := form.spilled(limits))]
     within = [plan for plan in found if plan.planned.plan.slow_bytes <= slow.nbytes] or found
     return min(within, key=lambda plan: _most_cycles(plan, slow.clock), default=None)

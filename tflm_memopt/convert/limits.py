@@ -78,7 +78,7 @@ class Limits:
         return min((one for one in (self.flash, board) if one), key=lambda one: one.nbytes, default=None)
 
     def flash_missing(self, needs: Firmware) -> int:
-        """Return the bytes of flash that are missing on the board or within the limit, or 0."""
+        """Return by how many bytes the model exceeds the flash of the board or the limit of flash, or 0."""
         room = self.flash_room
         return max(0, needs.on(room.core).total - room.nbytes) if room else 0
 

@@ -133,7 +133,7 @@ def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, S
 
 
 def place_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with its input streamed, external or in the arena. Raises UsageError for an impossible place."""
+    """Return the graph with the input where `mode` puts it. Raises UsageError for an impossible place of the input."""
     graph = with_input(graph, mode)
     verify(graph, "placing the input")
     return graph

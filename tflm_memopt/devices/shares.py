@@ -201,7 +201,7 @@ class _Sharer(Tiles):
     """Device of each new operator, by Op.index."""
     pieces: dict[TensorId, list[Piece]] = field(default_factory=dict, init=False)
     stripes: Mapping[int, Sequence[Stripe]] = field(default_factory=dict, init=False)
-    """Stripes of the operators between which devices exchange no rows, by Op.index."""
+    """Stripes of operators that the devices compute without exchange of rows, by Op.index."""
     own: dict[tuple[TensorId, int], Piece] = field(default_factory=dict, init=False)
     """The rows of a tensor that a device has computed, by tensor and device. Rows of two devices may overlap."""
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)

@@ -162,7 +162,7 @@ class _Arranging:
     shared: float
     """Weights per device in layers that are split by channels, divided by the mean weights of a device."""
     known: dict[tuple[int, int], int] = field(default_factory=dict)
-    """Arenas of planned stages, by the cuts before and after the stage. The first stage has no entry."""
+    """Arenas of planned stages, by the cuts before and after the stage. The first stage is missing."""
 
     def with_first(self, first: int) -> Iterator[Partial]:
         """Yield the best stages if the first one ends at cut `first`. Device 0 also runs the last operators."""

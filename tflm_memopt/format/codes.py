@@ -151,7 +151,7 @@ class LoopCode(enum.IntEnum):
     stripes follow as two uint16_t.
     """
     REPEAT = 0xFE
-    """This loop code repeats all codes up to the matching END. A uint16_t follows with the number of repetitions."""
+    """This loop code repeats all codes up to the matching END. The number of repetitions, a uint16_t > 0, follows."""
     END = 0xFF
     """This loop code ends a loop, or the group."""
 

@@ -47,7 +47,7 @@ class Generated:
     """For each function, the sets of accesses that were combined."""
 
     def save(self, folder: str | PathLike[str], sources: Collection[Path] = ()) -> list[Path]:
-        """Write all files into a folder and return the paths. If one fails or is in `sources`, none is written."""
+        """Write all files to a folder and return the paths. Write no file if one is in `sources` or not writable."""
         files = paths_below(Path(folder), {name: text.encode() for name, text in self.files.items()})
         for path in sources:
             keep(path, files)

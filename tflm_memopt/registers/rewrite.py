@@ -199,7 +199,7 @@ class _Writer:
 
 
 def _replaced(text: str, parts: Sequence[str]) -> str:
-    """Return the text with {0}, {1} and so on replaced by these parts."""
+    """Return the text with {0}, {1} and so on replaced by the given parts."""
     return re.sub(r"\{(\d+)\}", lambda m: parts[int(m[1])], text)
 
 

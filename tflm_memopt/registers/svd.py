@@ -175,7 +175,7 @@ class _Reader:
 
 
 def _said(node: Any, register: Any, name: str) -> str:
-    """Return a property of a field or, if the field lacks it, of its register."""
+    """Return a property of a field or, if the field has no such property, the same property of the register."""
     value = getattr(node, name) or (getattr(register, name) if register is not None else None)
     return str(value.value) if value else ""
 
