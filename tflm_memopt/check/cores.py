@@ -75,7 +75,7 @@ class CoresReplay:
                 self._touch(core, marks, where, key, y)
 
     def _accesses(self, core: int, share: Share, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
-        """Yield all bytes that a core accesses in an iteration. Tests compare these bytes with the executor's."""
+        """Yield all bytes that a core accesses in an iteration. Tests compare the bytes with the executor's."""
         yield self.written, self._counters(core)
         if core == 0 and self.executed == 1:  # core 0 copies all weights first
             for tensor in self.copied:

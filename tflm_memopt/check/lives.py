@@ -17,7 +17,7 @@ from tflm_memopt.check.arena import Ints, TaggedArena
 BEFORE = 0
 """Time of writes before the group, and of events that never happen."""
 MOST_PIECES = 1 << 24
-"""Maximum number of live ranges of a proof. If a group has more of them, its iterations are replayed."""
+"""Maximum number of live ranges of a proof. If a group has more live ranges, its iterations are replayed."""
 
 
 class Unproved(Exception):
@@ -72,7 +72,7 @@ def apart(cut: LiveRanges) -> bool:
 
 
 def meet(one: LiveRanges, others: LiveRanges) -> bool:
-    """Return whether a range of `one` overlaps one of `others`. All ranges are in order of time at one address."""
+    """Return whether a live range in `one` overlaps a range in `others`. At each address, ranges are in order."""
     if not len(one.at):
         return False
     near = (others.at < one.end[0]) & (others.end > one.at[0])

@@ -27,7 +27,7 @@ class Corners(NamedTuple):
     pixels: int
     first: Ints
     last: Ints
-    """First and last input pixel that each output pixel needs. If `last` < `first`, the output pixel needs none."""
+    """First and last input pixel that each output pixel needs. If `last` < `first`, the pixel needs no input."""
 
 
 Axis = tuple[Ints, Ints]

@@ -174,7 +174,7 @@ class StageNest:
         return [*zip(*inputs, strict=True)]
 
     def skip(self, stripes: int) -> None:
-        """Skip the rest of the current stripe and `stripes` - 1 more stripes. The last stripe leaves no iterations."""
+        """Skip the rest of the current stripe and `stripes` - 1 more. After the last stripe, no iteration is left."""
         wanted = int(self.stripe[self.done]) + stripes if self.done < len(self) else len(self.made)
         there = self.makes_again and wanted < len(self.made) and self.made[wanted]
         self.done = int(self._start[wanted]) if there else len(self)

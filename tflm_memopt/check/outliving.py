@@ -1,11 +1,11 @@
 """Proves that operators read and keep the right rows of other inferences and of other devices.
 
 The replay of states proves that every row that is read from a state was kept by an earlier inference. This module shows
-that TFLM's operator needs exactly these kept rows. A window on kept and new rows must end at the newest row and have
-the height of TFLM's window. The kept rows must be the last rows of the tensor that the window reads. An LSTM must take
-one step after the other. A message must carry each row of a tensor to its own place in that tensor. The module
-states.py checks running sums. If the model's input slides, tensors hold only some of the model's rows, and windows are
-not checked.
+that TFLM's operator needs exactly the kept rows that are read. A window on kept and new rows must end at the newest row
+and have the height of TFLM's window. The kept rows must be the last rows of the tensor that the window reads. An LSTM
+must take one step after the other. A message must carry each row of a tensor to its own place in that tensor. The
+module states.py checks running sums. If the model's input slides, tensors hold only some of the model's rows, and
+windows are not checked.
 """
 
 from __future__ import annotations

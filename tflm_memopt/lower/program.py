@@ -143,7 +143,7 @@ class ProgramTensor:
     stripe, or 0 without column windows.
     """
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
-    """A tensor has stripes if a tiled group writes it or adds up its rows. Otherwise the field is None."""
+    """A tensor has stripes if a tiled group writes it or adds up its rows. Other tensors have None."""
     pushed: Annotated[int, Number("<u2"), Over("rows")] = 0
     """A push of a streamed input has this number of rows. At `offset`, the workspace has `depth` older rows."""
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
@@ -232,7 +232,7 @@ SCRATCH = {"scratch": "The scratch of a packed operator has this offset in the w
 
 @dataclass(frozen=True, slots=True)
 class CopiedWeights:
-    """A program with this record copies weights into the workspace when a group begins. Core 0 makes the copy."""
+    """A program with this record copies weights into the workspace when a group begins. Core 0 copies the weights."""
 
     weights: Annotated[NDArray[np.int8], ArrayOffset("i1")] = field(compare=False)
     """The weights have this offset in the program."""

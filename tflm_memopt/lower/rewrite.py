@@ -30,7 +30,7 @@ STREAM_STATE = (2,)
 
 
 def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool) -> bytes:
-    """Return the rewritten model. tree: the original model with `changes`, in which operators are replaced here."""
+    """Return the rewritten model. tree: the original model with `changes`. Its operators are replaced in place."""
     graph, plan, main = planned.graph, planned.plan, tree.subgraphs[0]
     originals = list(main.operators)
     _place_input(tree, graph)

@@ -1,7 +1,7 @@
 """Computes tables of 256 bytes for operators that map each byte, as TFLM does.
 
 Entry x + 128 of a table is the output for input x. The pinned wheel converts scales to double before it divides or
-multiplies them. TFLM's source of August 2026 (90b983c2b) uses float32 in some of these places.
+multiplies them. TFLM's source of August 2026 (90b983c2b) sometimes uses float32.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _hard_swish(op: Op, source: Quantization, target: Quantization) -> Table:
     gate = _high_mul16(gate, to_unit)
     gate = _int16(gate << 1) if to_unit.shift > 0 else _round_shift16(gate, -to_unit.shift)
     gate = (gate + (1 << 15)) >> 1
-    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # the gate is >= 0: rounding is towards 0
+    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # the gate is >= 0, so rounding is towards 0
     return _output(_round_shift16(product, -to_output.shift), target)
 
 

@@ -23,7 +23,7 @@ Transform = Callable[[OperatorContext, Sequence[Indices]], Indices]
 
 
 def moved(context: OperatorContext, transform: Transform) -> RowOp:
-    """Parse the operator as a COPY. All constant operands together become its last operand. Raises Irregular."""
+    """Parse the operator as a COPY. All constant operands together become the last operand. Raises Irregular."""
     fixed = [k for k in range(len(context.op.inputs)) if k not in context.read and context.op.type in EVERY_OPERAND]
     constant = _constants(context, fixed)
     reads = tuple(context.producer_rows(k) for k in context.read)

@@ -216,7 +216,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
     step = int(source[changes[0] + 1] - source[changes[0]])
     back = np.flatnonzero(np.diff(source) != step) + 1
     back = back[back != changes[0] + 1]
-    if not len(back):  # one period has all rows, and the first of them may be unread
+    if not len(back):  # one period has all rows, and its first rows may be unread
         candidates = {(int(y[-1]) + 1, 0), (int(y[-1] - y[0]) + 1, int(-y[0]))}
     else:
         candidates = {(int(y[back[0]]), 0)}

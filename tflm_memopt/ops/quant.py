@@ -207,7 +207,7 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
     "RELU_N1_TO_1": FloatRange.RELU_N1_TO_1,
     "RELU6": FloatRange.RELU6,
 }
-"""Output limits of float32 by fused activation. Operators that a rewrite adds have UNLIMITED."""
+"""Output limits of float32 by fused activation. UNLIMITED stands for operators that a rewrite adds."""
 
 
 def float_form(limits: FloatRange, function: FloatFunction) -> int:

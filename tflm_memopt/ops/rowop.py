@@ -125,7 +125,8 @@ NO_ROW = 0xFFFF
 @dataclass(frozen=True, slots=True)
 class Access:
     """This record says which rows of an operand an operator without a window reads. Iteration y reads `extent` rows
-    from row floor((y * mul + add) / div) on, or from row table[y] if there is a table. Rows outside are left out.
+    from row floor((y * mul + add) / div) on, or from row table[y] if there is a table. Rows outside the operand are
+    left out.
     """
 
     add: I32 = 0
@@ -275,7 +276,7 @@ class RowOp:
     nibbles: bool = False
     """Whether the model's weights are int4. Without a packing, the program has int4 weights, too."""
     packing: Packing = Packing.NONE
-    """Order of the constants for a fast kernel. Sums of input rows and channel groups do not use it."""
+    """Order of the constants for a fast kernel. Operators with sums or channel groups use none."""
     macs: int = 0
     """Number of multiply-accumulates, with those in the padding, as the original model executes them."""
     older: TensorId | None = None

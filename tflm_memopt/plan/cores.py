@@ -249,7 +249,7 @@ def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
 
 
 def _candidates(group: _Group, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
-    """Return the possible splits of an operator. If no split gives core 1 enough work, one core gets it all."""
+    """Return the possible splits of an operator. If core 1 would get too little work, one core gets all."""
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 

@@ -49,7 +49,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """First row of stripe 0 if every row is made once. The number is 0 or negative."""
+        """First row of stripe 0 if every row is made once. This row is 0 or negative."""
         return -(-self.end % self.advance)
 
 

@@ -46,7 +46,7 @@ SPILL_TRIES = 4
 REVERSED_GAIN = 1 / 256
 """Reversed groups are placed if they may save this fraction of the arena's head, or at least TFLM's alignment."""
 KEPT_DRAFTS = 256
-"""Number of cached plan steps in which kernels compute several pixels at once. Plans with larger limits try them again.
+"""Number of cached plan steps in which kernels compute several pixels at once. A plan with more steps tries them again.
 """
 TAIL_BYTES = 64
 """Approximate bytes that TFLM allocates for one more custom operator and its tensors (32-bit pointers)."""
@@ -83,7 +83,7 @@ class Options:
 
 
 class Planner:
-    """Plans a model in one operator order for any limit of multiply-accumulates. Groups are found only once."""
+    """Plans a model in one operator order for any limit of multiply-accumulates. Known groups are used again."""
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ class Planner:
             if plan.head <= limit:
                 return plan
             worst = max(spilling.worst(spill) for spilling, spill in zip(each, found, strict=True) if spill)
-            room = min(room - (plan.head - limit), worst - 1)  # each group of the next try needs fewer bytes
+            room = min(room - (plan.head - limit), worst - 1)  # in the next try, each group needs fewer bytes
         return None
 
     def _plan_without(

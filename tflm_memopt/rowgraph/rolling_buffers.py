@@ -293,7 +293,7 @@ class GraphWork:
         return (op.output,) if op else self.stated[key].outputs
 
     def _all_of(self, made: Mapping[TensorId, Rows], writer: int) -> Mapping[TensorId, Rows]:
-        """Replace the first few tensors by a tensor of one byte. An operator makes this byte when they are complete."""
+        """Replace the first few tensors by a tensor of one byte. An operator makes it when the tensors are complete."""
         some = dict(list(made.items())[:MAX_INPUTS])
         token = self.add_tensor(self.support_of(writer).output, shape=(1, 1, 1, 1))
         waits = movement.waiting(self.support_of(writer).sources, some, token)

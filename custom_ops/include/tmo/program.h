@@ -330,7 +330,7 @@ typedef struct {
 } tmo_column_window;
 
 /* This record says which rows of an operand an operator without a window reads. Iteration y reads extent rows from row floor((y * mul + add) / div)
- * on, or from row table[y] if there is a table. Rows outside are left out. */
+ * on, or from row table[y] if there is a table. Rows outside the operand are left out. */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
@@ -367,7 +367,7 @@ typedef struct {
   uint16_t period, shift;
 } tmo_move;
 
-/* A program with this record copies weights into the workspace when a group begins. Core 0 makes the copy. */
+/* A program with this record copies weights into the workspace when a group begins. Core 0 copies the weights. */
 typedef struct {
   uint32_t weights; /* The weights have this offset in the program. */
   uint32_t bytes; /* The weights have this many bytes. */

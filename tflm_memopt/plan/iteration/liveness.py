@@ -48,7 +48,7 @@ class LiveRange:
         return replace(self, bottom=nbytes - self.top, top=nbytes - self.bottom, before=nbytes - self.bottom)
 
     def in_full(self) -> LiveRange:
-        """Return a tensor as live with all its bytes, so that nothing overlaps it. Other buffers stay as they are."""
+        """Return a tensor as live with all its bytes, so that nothing overlaps it. Other buffers do not change."""
         if self.buffer.role is not Role.TENSOR:
             return self
         full = np.full_like(self.top, self.buffer.nbytes)

@@ -73,7 +73,7 @@ def _groups(count: int) -> list[slice]:
 
 
 def _append(stretches: list[Stretch], new: Stretch) -> None:
-    """Append a moment. If its bytes are the same as in the previous moment, extend that one."""
+    """Append a moment, or extend the previous moment if the bytes stay the same."""
     old = stretches[-1] if stretches else None
     if old and (old.last, old.bottom, old.top) == (new.first, new.bottom, new.top):
         stretches[-1] = Stretch(old.first, new.last, new.bottom, new.top)

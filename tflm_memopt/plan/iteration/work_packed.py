@@ -140,7 +140,7 @@ def _dsp_dense(w: Windows, done: Work) -> Work:
 
 
 def _mve_conv(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_conv_mve.c: four channels of two pixels, or eight of one. An odd pixel costs as much as 2."""
+    """Add the work of tmo_conv_mve.c: four channels of two pixels, or eight of one. A single pixel counts as two."""
     op, channels, values = w.op, w.out_channels, _values(w, Packing.MVE_CONV)
     batches, twos = _batches(w, Packing.MVE_CONV, values)
     pairs, singles = w.pixels - batches, 2 * batches - w.pixels

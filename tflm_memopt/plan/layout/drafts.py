@@ -147,7 +147,7 @@ class Placer:
         tensors: dict[TensorId, int],
         by_tflm: bool,
     ) -> int:
-        """Return the index of a buffer, and add a new one. by_tflm: whether TFLM allocates the step's scratch."""
+        """Return the index of a buffer, and add new buffers. by_tflm: whether TFLM allocates the step's scratch."""
         if buffer.role is Role.TENSOR:
             return self._tensor(buffer.key, lives, buffers, tensors)
         key = step if buffer.role in (Role.COUNTERS, Role.SCRATCH) else buffer.key

@@ -396,7 +396,7 @@ def candidates(
         inputs = read.intersection(at_border.dying + at_border.through)
         from_outside = chain.source is not None and chain.source.tensor in read
         if len(inputs) + len(at_border.born) + from_outside > MAX_IO:
-            continue  # an operator of this group would have too many tensors
+            continue  # a custom operator of the group would have too many tensors
         cuttable = True
         through = chain.across + sum(sizes[t] for t in at_border.through)
         least, best = limit + 1, None
@@ -413,7 +413,7 @@ def candidates(
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
-    """Return a group's peak bytes, without tensors that it does not use. A result above `enough` is approximate."""
+    """Return a group's peak bytes, without tensors that it does not use. Results above `enough` are approximate."""
     alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:
         if alive.max() >= enough:
@@ -423,7 +423,7 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
 
 
 def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-    """Return the iterations and rolling buffers of a group. The search does not store them, to save memory."""
+    """Return the iterations and rolling buffers of a group. The search does not store either, to save memory."""
     stripes = candidate.stripes
     members = [chain.member(i, s, s.stripes(stripes)) for i, s in enumerate(candidate.stages, candidate.first)]
     sinks = [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]

@@ -2,8 +2,8 @@
 
 A state consists of an operator's loop nest, its stripes, and the skip connections that end in the group and begin
 before the operator. A label is a partial group: its bytes, its multiply-accumulates, and the decisions so far. The
-search decides whether rows that two stripes need are kept or computed again, and how high stripes are. It also decides
-whether channels pass in groups through expand, depthwise and project, or through dense layers. The cost of the
+search decides whether rows that two stripes need are kept or computed again, and how high stripes are. The search also
+decides whether channels pass in groups through expand, depthwise and project, or through dense layers. The cost of the
 operators that are added later depends only on the state. A label is therefore dropped if another label in the same
 state has no more bytes and multiply-accumulates, up to Settings.epsilon.
 """
