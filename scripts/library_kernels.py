@@ -35,8 +35,8 @@ PACKED = (
     ("", scheduled(packed_depthwise, [vectorise("k"), jam("p", 2, apart=True)])),
     ("", scheduled(windows, [vectorise("i")])),
 )
-"""These kernels serve programs that are packed for vectors. Each has a suffix of its name. Hosts run the same kernels
-without a schedule.
+"""These kernels serve programs that are packed for vectors. The first string of each pair is the end of the kernel's
+name. Hosts run the same kernels without a schedule.
 """
 PLAIN = (packed_conv, packed_depthwise, windows)
 Expressions = dict[str, str]
@@ -53,8 +53,8 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """C expressions for arguments of the kernel. An extent, parameter or tensor without an expression has its own name
-    in C.
+    """C expressions for arguments of the kernel. An argument of the description without an expression keeps its name in
+    C.
     """
     head: str = HEAD
     many: KernelProgram | None = None
@@ -62,8 +62,8 @@ class LibraryKernel(NamedTuple):
     ends: str = ""
     """A statement at the end of the function."""
     calls: Mapping[str, str] = {}
-    """Heads of functions that call this function, and the arguments of the calls. The compiler folds constant
-    arguments.
+    """Keys are the heads of C functions that call the generated function, and values are the arguments of the calls.
+    The compiler folds constant arguments.
     """
     at_once: int = 0
     """Number of elements that a loop of tmo/elements.h computes at once, or 0 if the kernel has loops of its own."""
@@ -454,8 +454,8 @@ ADDENDS = {
     "scale_out": "(int32_t)((uint32_t)scales[8] >> 1)", "right_out": "scales[10]",
     "zero_out": "op->output_zero_point", "low": "op->act_min", "high": "op->act_max",
 }  # fmt: skip
-"""A packed ADD has these parameters. For each operand, `scales` has the left shift, m2, c and e. For the output, it has
-m2, c and e.
+"""A packed ADD has these parameters. For each operand, `scales` has the left shift, m2, c and e. For the output,
+`scales` has m2, c and e.
 """
 ADDITION = "void {}(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op)"
 ADD_BY_LANES = LibraryKernel("tmo_packed_add", scheduled(packed_add_within, [vectorise("i")]), ADDENDS, ADDITION)

@@ -125,14 +125,15 @@ ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.RECEIVE: ("link",),
     Kind.OWN: ("own", "tmo_own_s8"),
 }
-"""Each kind has a family in the validator and a kernel for whole rows. Some have another kernel for one pixel."""
+"""Each kind has a family in the validator and a kernel for whole rows. Some kinds also have a kernel for a pixel."""
 WRITTEN = "Written by scripts/program_format.py."
 HEADER = f"""\
 This header describes programs, which the converter writes and tmo_run() executes in place. {WRITTEN}
 
 A program is little-endian and begins at a multiple of 16. A program has a header, then tables of tensors, operators and
-groups, and then constants. Offsets of tables and constants count bytes from the start of the program, and 0 means that
-there is none. docs/program-format.md draws the records and says what each kind of operator computes."""
+groups, and then constants. Offsets of tables and constants count bytes from the start of the program, and an offset of
+0 means that the program lacks the table or constant. docs/program-format.md draws the records and says what each kind
+of operator computes."""
 KINDS_HEAD = f"""\
 This table has a row for each kind of operator, for the executor and the validator. {WRITTEN}
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header is for hosts with POSIX threads. It runs two cores as two threads, which wake each other with a mutex and a condition. */
+/* This header is for hosts with POSIX threads. The functions run the program of each core in its own thread, and the threads wake each other with a
+ * mutex and a condition. */
 #ifndef TMO_THREADS_H_
 #define TMO_THREADS_H_
 

@@ -92,7 +92,7 @@ static tmo_status judge(tmo_link *link, const tmo_message *what, uint16_t row, u
   return wanted && get16(head + AT_BYTES) == bytes ? TMO_OK : TMO_ERROR_LINK;
 }
 
-/* Receives the row directly into the arena, where nothing reads the row before it is complete. */
+/* Receives a row directly into the arena. No code reads the row before all its bytes have arrived. */
 static tmo_status receive(tmo_link *link, const tmo_message *what, uint16_t row, uint8_t *data, uint32_t bytes) {
   tmo_peer *const peer = &link->peers[what->from];
   while (peer->have <= TMO_LINK_HEAD) {

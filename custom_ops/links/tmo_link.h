@@ -52,7 +52,7 @@ typedef struct {
   bool knows_last;    /* whether messages with the previous inference's number may still arrive */
   uint16_t inference;
   uint32_t patience;  /* milliseconds without a row after which a peer is considered lost */
-  uint32_t waited;    /* milliseconds that the current row has been awaited */
+  uint32_t waited;    /* milliseconds for which the run has waited for the current row */
   uint8_t other;      /* number of the device whose row is awaited */
   bool sends;
   uint32_t left;      /* number of unsent bytes of the current message */

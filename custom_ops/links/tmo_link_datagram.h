@@ -3,8 +3,8 @@
  * is acknowledged.
  *
  * A link sends one frame at a time and repeats the frame until it is acknowledged. Each frame begins with two bytes, session and number, so that
- * repeated frames are recognised and ignored. As a result, all bytes arrive once and in order. The link's timeout detects a lost peer. An incomplete
- * frame is sent as soon as the run waits or a new run begins. If the run neither waits nor begins again, call tmo_datagram_done(). */
+ * repeated frames are recognised and ignored. The receiver therefore gets all bytes once and in order. The link's timeout detects a lost peer. An
+ * incomplete frame is sent as soon as the run waits or a new run begins. If the run neither waits nor begins again, call tmo_datagram_done(). */
 #ifndef TMO_LINK_DATAGRAM_H_
 #define TMO_LINK_DATAGRAM_H_
 
@@ -21,7 +21,7 @@ extern "C" {
 typedef struct {
   uint8_t *ring;           /* buffer for received bytes that were not read yet */
   uint32_t room;           /* size of the ring in bytes, a power of two of at least the report's `room_for_all`; frames that do not fit are lost */
-  uint32_t written, read;  /* number of bytes since the start that the radio's task has written, and that the run has read */
+  uint32_t written, read;  /* since the start, number of bytes that the radio's task has written, and number of bytes that the run has read */
   uint8_t frame[TMO_DATAGRAM_BYTES];
   uint8_t bytes;           /* number of bytes of the frame, including its head */
   uint8_t number;          /* number of the frame */
@@ -42,11 +42,11 @@ typedef struct {
 
 tmo_transport tmo_datagram_transport(tmo_datagrams *datagrams);
 
-/* Sends all bytes that remain. Returns false while some bytes are not acknowledged. If it returns false, call tmo_datagram_done() again. */
+/* Sends all bytes that remain. Returns false while some bytes are not acknowledged. After false, call tmo_datagram_done() again. */
 bool tmo_datagram_done(tmo_datagrams *datagrams);
 
-/* Call tmo_datagram_came() when a frame has arrived from a peer. tmo_datagram_came() copies the frame's bytes. If there is no space for them, it
- * drops the frame, which ends the inference with an error. The radio's task may call tmo_datagram_came(). */
+/* Call tmo_datagram_came() when a frame has arrived from a peer. tmo_datagram_came() copies the frame's bytes. If the ring is full,
+ * tmo_datagram_came() drops the frame, and the inference ends with an error. The radio's task may call tmo_datagram_came(). */
 void tmo_datagram_came(tmo_datagrams *datagrams, uint8_t peer, const uint8_t *frame, uint32_t bytes);
 
 /* Call tmo_datagram_sent() when the frame to a peer has arrived or is lost. The radio's task may call tmo_datagram_sent(). */

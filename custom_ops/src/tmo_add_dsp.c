@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes ADD that is not packed with the DSP extension. If the scales have the form that packing requires, it computes the scales that a
- * packed ADD would store. */
+/* This file uses the DSP extension for ADD that the converter has not packed. If the scales have the form that packing requires, the code computes
+ * the scales that a packed ADD would store. */
 #include "tmo/packed.h"
 #include "tmo/vectors.h"
 

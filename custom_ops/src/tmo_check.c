@@ -10,8 +10,8 @@
 
 _Static_assert(TMO_MAX_KERNEL_H <= TMO_MAX_TAPS, "one array of pointers holds either");
 
-/* Returns the size of the buffer that contains the tensor. For slow memory, which the caller may not know yet, the result is the size in the
- * program. */
+/* Returns the size of the buffer that contains the tensor. The caller may not know the size of slow memory yet, so the function returns the size that
+ * the program states. */
 static uint32_t base_bytes(const tmo_checker *c, const tmo_tensor *t) {
   if (tmo_header_of(c->program)->pools > 0 && t->base == tmo_slow_base(c->program)) return tmo_slow_bytes(c->program);
   return t->base == 0 ? tmo_header_of(c->program)->workspace : c->io_bytes[t->base - 1];
@@ -50,7 +50,7 @@ static tmo_status check_source(const tmo_checker *c, const tmo_tensor *t) {
   return tmo_times(row, t->pushed) <= c->io_bytes[0] ? TMO_OK : TMO_ERROR_IO;
 }
 
-/* Whether two tensors that are the streamed input have the same rows, which must be so. */
+/* Whether two records of the streamed input describe the same rows, as in every valid program. */
 static bool same_stream(const tmo_tensor *a, const tmo_tensor *b) {
   return a->offset == b->offset && a->height == b->height && a->depth == b->depth && a->pushed == b->pushed && tmo_row_bytes(a) == tmo_row_bytes(b);
 }
@@ -73,7 +73,7 @@ static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
   if (t->channels == 0 || t->width == 0 || t->height == 0) return TMO_ERROR_TABLE;
   if (!check_layout(c, t)) return TMO_ERROR_TABLE;
   if (tmo_is_source(c->program, t)) return check_source(c, t);
-  if (tmo_has_column_windows(t)) return TMO_OK; /* check_column_windows() has checked this */
+  if (tmo_has_column_windows(t)) return TMO_OK; /* check_column_windows() has checked the tensor */
   if (t->depth == 0 || t->depth > t->height) return TMO_ERROR_TABLE;
   const uint32_t bytes = tmo_times(tmo_times(t->width, t->channels), t->depth);
   if (constant) return tmo_has_constant(c, t->constant, bytes, 1) ? TMO_OK : TMO_ERROR_TABLE;
@@ -110,8 +110,8 @@ static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t i
   return NULL;
 }
 
-/* Checks an operand of an operator. If the operand is in column windows or channel groups, an earlier operator of the group determines its layout. In
- * all other cases, the tensor's record determines the layout. */
+/* Checks an operand of an operator. If the operand is in column windows or channel groups, an earlier operator of the group determines its layout. If
+ * the operand is in neither, the tensor's record determines its layout. */
 static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t k) {
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= tmo_header_of(c->program)->n_tensors) return false;
@@ -247,12 +247,12 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
   tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), 0, 0};
   c.last_base = (uint32_t)(n_inputs + n_outputs);
   if (tmo_has_part(TMO_PART_STATE) && h->state > 0) {
-    /* the tmo_crosser of a link would be in the place of the state */
+    /* a program with a link has no state, since its tmo_crosser is at the state's place in io */
     if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rolling_buffers(&c)) return TMO_ERROR_TABLE;
     if (io_bytes[c.last_base++] < h->state) return TMO_ERROR_IO;
   }
   if (h->pools > 0) {
-    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* the tmo_crosser of a link would be in the place of slow memory */
+    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* in io, the tmo_crosser is at the place of slow memory */
     if (io_bytes[c.last_base++] < tmo_slow_bytes(program)) return TMO_ERROR_IO;
   }
   for (uint32_t i = 0; i < h->n_tensors; ++i) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file checks the window or the accesses, the constants, and the sizes of operands of each kind of operator. */
+/* For each kind of operator, this file checks the constants, the sizes of the operands, and the window or the rows that are read. */
 #include "tmo/check.h"
 #include "tmo/kernels.h"
 #include "tmo/nest.h"
@@ -18,8 +18,8 @@
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* Whether each output's window begins before the input ends and reads at least one element. The last `there` elements of the padding before the input
- * are in the state and count as elements. All values are uint16_t, so no sum of them wraps. */
+/* Whether each output's window begins before the input ends and reads at least one element. The state contains the last `there` elements before the
+ * input, which count as elements instead of padding. All values are uint16_t, so no sum of them wraps. */
 static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t there, uint32_t in, uint32_t out) {
   if (kernel == 0 || stride == 0 || dilation == 0) return false;
   const uint32_t extent = (kernel - 1) * dilation + 1;
@@ -107,7 +107,7 @@ static bool check_function(const tmo_op *op) {
   return check_form(op, TMO_FUNCTION_ADD, TMO_FUNCTION_LEAKY_RELU);
 }
 
-/* Checks that each dimension of an operand equals the output's or is 1, and that channel groups are those of the output. */
+/* Checks that each dimension of an operand equals the output's or is 1. With channel groups, an operand must have as many channels as the output. */
 static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t item = tmo_element_bytes(op), made = tmo_is_kind(op, TMO_OP_COMPARE_32) ? 1 : item;
@@ -255,7 +255,7 @@ static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint3
   return 0;
 }
 
-/* Checks one run of a move. All numbers are below TMO_MAX_EXTENT, so int64_t can hold their products with counts. */
+/* Checks one run of a move. All arguments are below TMO_MAX_EXTENT, so an int64_t can hold step * count. */
 static bool run_fits(int64_t first, int64_t step, uint32_t count, uint32_t bytes, uint32_t size) {
   const int64_t last = first + step * (int64_t)(count - 1);
   const int64_t low = step < 0 ? last : first, high = step < 0 ? first : last;

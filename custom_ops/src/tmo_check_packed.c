@@ -133,7 +133,7 @@ static bool check_packed_layout(tmo_checker *c, const tmo_operation *o) {
   return tmo_packs_depthwise(o->op) ? check_depthwise(c, o) : check_conv(c, o);
 }
 
-/* Checks the scratch of a packed operator, and its weights in their layout. */
+/* Checks the scratch of a packed operator, and the layout of its weights. */
 bool tmo_check_packed_filter(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!known_packing(c, op) || tmo_iterative(op) || tmo_channel_groups(op) > 1) return false;

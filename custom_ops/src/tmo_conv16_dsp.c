@@ -9,7 +9,7 @@
 
 enum {
   PIXELS = 2,
-  VALUES = TMO_WIDE_VALUES, /* number of values of each of two pixels that are multiplied at once, or half of those of one */
+  VALUES = TMO_WIDE_VALUES, /* number of values that are multiplied at once for each of two pixels; for a single pixel, twice as many */
   QUADS = 4,                /* number of quads of sums that are added up at once */
   NARROW = 511              /* number of products whose sum fits 32 bits */
 };
@@ -27,13 +27,13 @@ typedef struct {
   uint32_t next[3];         /* bytes from the weights of a quad's first channel to those of its other channels */
   union {
     int32_t narrow[4 * QUADS];
-    int64_t wide[2 * QUADS]; /* for more than NARROW products */
+    int64_t wide[2 * QUADS]; /* used for sums of more than NARROW products */
   } sums;
   int32_t x[PIXELS * VALUES / 2];
 } wide_pixels;
 
-/* Copies n values, a multiple of 4. Each four become two words: the first and the third value, which tmo_even_bytes() of four weights multiply, and the
- * other two. */
+/* Copies n values, a multiple of 4. Every four values become two words: the first and the third value, and then the second and the fourth value.
+ * tmo_even_bytes() selects the weights of the first and the third value. */
 static void pair_values(const int8_t *from, uint32_t n, int32_t *to) {
   for (const int32_t *const end = to + n / 2; to != end; from += 8, to += 2) {
     const int32_t first = tmo_word(from), last = tmo_word(from + 4);
@@ -55,8 +55,8 @@ TMO_OWN_FRAME static void pair_after_zeros(const int8_t *from, uint32_t zeros, u
   pair_values(from, n, to);
 }
 
-/* Copies up to n adjacent values of a pixel's window, from value `at` of its first row on, to which `offset` leads; taps outside the input give 0. Returns
- * their number. */
+/* Copies up to n adjacent values of a pixel's window, from value `at` of its first row on, to which `offset` leads; taps outside the input give 0.
+ * Returns the number of copied values. */
 TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, uint32_t offset, uint32_t at, uint32_t n, int8_t *to) {
   const tmo_kernel *k = v->k;
   const tmo_window *window = v->window;
@@ -103,7 +103,7 @@ TMO_OWN_FRAME static void take_values(wide_pixels *v, uint32_t at, uint32_t n) {
   }
 }
 
-/* Begins quads of `channels` channels. The sums of channels beyond them are arbitrary. */
+/* Begins quads of `channels` channels. In the last quad, the sums after the last channel are arbitrary. */
 static TMO_ALWAYS_INLINE void begin_quads(wide_pixels *v, uint32_t channels) {
   for (uint32_t i = 0; i < 3; ++i) v->next[i] = i + 1 < channels ? (i + 1) * v->filter : 0;
 }
@@ -249,7 +249,8 @@ TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *wi
   }
 }
 
-/* Whether this file's kernels compute the operator. They read up to 3 bytes before a filter, which are in the program but not in the workspace. */
+/* Whether this file's kernels compute the operator. The kernels read up to 3 bytes before the weights of a filter. In the workspace, copied weights
+ * have no readable bytes before them. */
 static bool is_summed(const tmo_kernel *k) {
   const bool starts = !tmo_copies_weights(k->op) || k->op->kernel_w * k->tap_step % 4 == 0;
   return starts && !tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) && 2 * k->tap_step == k->in_channels;

@@ -31,7 +31,7 @@ static void set_scalings(const tmo_kernel *k, uint32_t first, uint32_t n, scalin
   }
 }
 
-/* Computes n channels with `taps` weights each. Neither library writes through pointers that lack const. */
+/* Computes n channels with `taps` weights each. ESP-NN and CMSIS-NN declare some inputs without const, but do not write to them. */
 static void run_dot(const tmo_op *op, const int8_t *in, uint32_t taps, const int8_t *weights, const int32_t *bias, const scalings *s,
                     uint32_t n, int8_t *out) {
 #ifdef TMO_ESP_NN

@@ -11,7 +11,7 @@
 #include <arm_acle.h>
 #endif
 
-/* The place of a pixel's values in the tile. Word i of the values, with two int16, is at at[i * step]. */
+/* The place of a pixel's values in the tile. From each word of two values to the next, the address moves on by `step` int16. */
 typedef struct {
   int16_t *at;
   uint32_t step;
@@ -104,8 +104,8 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   for (uint32_t i = 0; i < w->count; i += w->columns, to += row) tmo_dsp_widen_taps(w->pixels + i, w->columns, to, k->in_channels);
 }
 
-/* Gathers a pixel from whole rows whose parts under the window are short. The function adds padding around the bytes of a row, and then widens all
- * bytes together. */
+/* Gathers the values of a pixel from whole rows, of which only few bytes are under the window. The function adds padding around the bytes of a row,
+ * and then widens all bytes together. */
 static void gather_short(const tmo_kernel *k, const tmo_window *w, const column *c, uint32_t row) {
   const tmo_op *op = k->op;
   const uint32_t left = w->first_column * k->in_channels, taps = w->columns * k->in_channels;
@@ -274,7 +274,8 @@ static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t 
 }
 
 /* Gathers the windows of four adjacent pixels from x on, some of which may extend beyond the input. The number of bytes of a pixel must be a multiple
- * of four. Padding is read from a pixel at the end of the tile. The last four bytes that read the pixel overwrite it. */
+ * of four. Padding is read from a pixel at the end of the tile. Writing the last values to the tile overwrites the padding pixel, after its last
+ * use. */
 TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *rows, uint32_t x) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, step = TMO_PACKED_PIXELS * channels;

@@ -51,8 +51,8 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
 }
 
 /* Lists the bytes under a window as few runs. A row of the window is one run if its bytes are adjacent, or if its pixels have one byte at equal
- * distances. In a row group, any other window has a part for each column. In a tiled group, it has one part for all pixels or, if it is clipped, a
- * part for each row. */
+ * distances. If a row is no single run, a window in a row group has a part for each column, and a window in a tiled group has one part for all
+ * pixels. A clipped window in a tiled group has a part for each row instead. */
 static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   const bool by_row = tmo_reads_rows(k);

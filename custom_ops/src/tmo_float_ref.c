@@ -56,7 +56,7 @@ typedef struct {
   float part;
 } neighbours;
 
-/* TFLM: ComputeInterpolationValues, kernels/internal/reference/resize_bilinear.h. A position is greater than -1, and less than `in`. */
+/* TFLM: ComputeInterpolationValues, kernels/internal/reference/resize_bilinear.h. The computed position is greater than -1 and less than `in`. */
 static neighbours neighbours_of(const tmo_op *op, uint32_t at, uint32_t in, uint32_t out) {
   const uint32_t less = op->resize_form == TMO_RESIZE_CORNERS && out > 1 ? 1 : 0;
   const float scale = (float)(in - less) / (float)(out - less), x = (float)at;
@@ -81,7 +81,7 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
     const uint32_t left = columns.low * k->out_channels, right = columns.high * k->out_channels;
     const int8_t *a = top + left, *b = bottom + left, *c = top + right, *d = bottom + right;
     const int8_t *const end = out + k->out_channels;
-    if (aligned) { /* this loop takes fewer instructions on cores with an FPU than the other one */
+    if (aligned) { /* on cores with an FPU, this loop takes fewer instructions than the general loop below */
       const float *af = (const float *)(const void *)a, *bf = (const float *)(const void *)b, *cf = (const float *)(const void *)c;
       const float *df = (const float *)(const void *)d;
       for (float *to = (float *)(void *)out; to != (const float *)(const void *)end;) *to++ = between(*af++, *bf++, *cf++, *df++, y.part, columns.part);

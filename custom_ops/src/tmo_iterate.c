@@ -9,7 +9,7 @@
 #include "tmo/elements.h"
 #include "tmo/operands.h"
 
-/* Moves the kernel's biases, scales and weights to those of the channels that are read and written. */
+/* Moves the kernel's pointers on to the biases and scales of channel first_out, and to the weights from channel first_in to channel first_out. */
 TMO_OWN_FRAME static void skip_channels(tmo_kernel *k, uint32_t first_in, uint32_t first_out) {
   const tmo_op *op = k->op;
   if (k->bias != NULL) k->bias += first_out;
@@ -106,7 +106,7 @@ static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *
 TMO_OWN_FRAME static bool read_columns(const iteration *f, uint32_t x, uint32_t end, const int8_t *rows[TMO_MAX_TAPS], tmo_window *window) {
   const tmo_op *op = f->kernel.op;
   tmo_taps under = rows_under(f);
-  /* a dilated window whose first taps are outside the input may have its first pixel to the right of the next window's */
+  /* if a dilated window begins outside the input, its first pixel may be to the right of the next window's first pixel */
   const uint32_t extent = (end - 1 - x) * op->stride_w + (op->kernel_w - 1u) * op->dilation_w + 1;
   const tmo_taps all = tmo_clip((int32_t)(x * op->stride_w) - op->pad_left, (uint16_t)extent, 1, f->in.tensor->width), whole = {0, 1, 0};
   if (extent > UINT16_MAX || all.count == 0 || tmo_is_source(f->run->program, f->in.tensor)) return false;
@@ -203,7 +203,7 @@ static bool makes_two_pixels(const iteration *f) {
   return !tmo_has_column_windows(in) && !tmo_has_column_windows(f->out.tensor) && !tmo_is_source(f->run->program, in);
 }
 
-/* Computes the output pixels x and x + 1, of which `window` is the first one's window, if their windows have equal columns. */
+/* Computes the output pixels x and x + 1 if the same columns of both windows are inside the input. window: window of pixel x. */
 static bool convolve_two(const iteration *f, const tile_pixels *t, const tmo_window *window, uint32_t x, int8_t *out, const int8_t *next) {
   const tmo_taps first = tmo_columns(&f->kernel, (uint16_t)x), second = tmo_columns(&f->kernel, (uint16_t)(x + 1));
   if (first.count == 0 || first.count != second.count || first.first != second.first || t->rows == 0) return false;
@@ -347,7 +347,7 @@ static TMO_ALWAYS_INLINE tmo_status gather_row(const tmo_kernel *k, const place 
 /* Copies the rows of the table that indices select, from run->unit to column `end` or, in a row group, to row `end`. */
 TMO_OWN_FRAME static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_view in = tmo_view_of(run, op->input[0]), out = tmo_view_of(run, op->output);
-  tmo_kernel k; /* only those fields that the kernel reads */
+  tmo_kernel k; /* the code sets only those fields that the kernel reads */
   k.op = op;
   k.weights = tmo_weights_of(run, op);
   k.out_channels = out.tensor->channels;
@@ -376,7 +376,7 @@ TMO_OWN_FRAME static bool copies_rows(const tmo_run_state *run, const tmo_op *op
 /* Computes the rows from run->unit to `end` of a copy. */
 TMO_OWN_FRAME static tmo_status copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_view in = tmo_view_of(run, op->input[0]), out = tmo_view_of(run, op->output);
-  tmo_kernel k; /* only those fields that the kernel reads */
+  tmo_kernel k; /* the code sets only those fields that the kernel reads */
   k.op = op;
   k.weights = (const int8_t *)tmo_constant(run->program, op->copy);
   k.out_width = out.tensor->width;

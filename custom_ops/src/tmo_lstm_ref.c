@@ -31,8 +31,8 @@ static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is
   return (value + 512) >> 10;
 }
 
-/* The scales of an LSTM that are read next. Each unit has two scales for each gate. Scales of the kept part of its cell, of the added part, and of
- * the output follow. */
+/* The scales of an LSTM that are read next. Each output channel has two scales for each gate, then one for the kept part of the cell, one for the
+ * added part, and one for the output. */
 typedef struct {
   const int32_t *multipliers;
   const int8_t *shifts;
@@ -51,7 +51,7 @@ static TMO_ALWAYS_INLINE int32_t product(gate_scales *next, int32_t a, int32_t b
 
 enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* a gate's sum has two parts: its products with the input, and those with the previous output */
 
-/* Adds the products of all gates of a unit to the sums of their parts. Each gate has the weights of its input, then of its output. */
+/* Adds the products of all gates of an output channel to the two sums of each gate. Each gate has the weights of its input, then of its output. */
 static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_t *bytes, const int8_t *w, uint32_t sums[PARTS][GATES]) {
 #if TMO_CORE_DSP
   for (uint32_t p = 0; p < PARTS; w += bytes[p++]) {

@@ -11,8 +11,8 @@
 #include "tmo/view.h"
 #include "tmo/nest.h"
 
-/* Returns the counter of an operator's next unit. In row groups the counter is a row number; otherwise it is a tmo_unit, whose first field is the
- * stripe. */
+/* Returns the counter that says which part of its output an operator computes next. In row groups the counter is a row number; otherwise it is a
+ * tmo_unit, whose first field is the stripe. */
 static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint16_t op) {
   const tmo_group *const group = run->group;
   const size_t size = tmo_is_tiled(group) ? sizeof(tmo_unit) : sizeof(uint16_t);
@@ -66,8 +66,8 @@ static TMO_ALWAYS_INLINE void skip_loop_codes(tmo_run_state *run) {
   }
 }
 
-/* Moves run->at to the next loop code that runs an operator, in this group or a later group. Returns TMO_MORE if there is such a code. Returns
- * TMO_WAIT if the next group cannot start before all rows of the input have arrived. */
+/* Moves run->at to the next loop code that runs an operator, in this group or a later group. Returns TMO_MORE if run->at is then at such a loop code.
+ * Returns TMO_WAIT if the next group cannot start before all rows of the input have arrived. */
 static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run) {
   for (;;) {
     if (run->at == NULL) {
@@ -109,8 +109,8 @@ static bool sources_hold(const void *program, void *const *io) {
   return true;
 }
 
-/* Fills all rolling buffers after a reset. When a run has ended, it advances each rolling buffer, so that the rows that the run wrote become the
- * newest rows. Returns TMO_WAIT if the sliding window is not full yet, and TMO_ERROR_STATE if the state belongs to another program. */
+/* Fills all rolling buffers after a reset. When a run has ended, the function advances each rolling buffer, so that the rows that the run wrote
+ * become the newest rows. Returns TMO_WAIT if the sliding window is not full yet, and TMO_ERROR_STATE if the state belongs to another program. */
 static tmo_status turn_rolling_buffers(const tmo_run_state *run, bool ended) {
   if (!tmo_has_part(TMO_PART_STATE) || tmo_header_of(run->program)->state == 0) return TMO_OK;
   uint8_t *const state = (uint8_t *)run->io[tmo_state_base(run->program) - 1];
@@ -171,7 +171,7 @@ static TMO_ALWAYS_INLINE tmo_status after_iteration(const tmo_run_state *run) {
   return expects_rows(run) ? TMO_WAIT : turn_rolling_buffers(run, true);
 }
 
-/* An operator and the counter of its next unit. */
+/* An operator, and the counter that says which part of its output comes next. */
 typedef struct {
   tmo_nest nest;
   uint16_t *next;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A converted model requests the operator under these names. The default name stands for the operator of a whole region. The three other names stand
- * for the operator of a group, for `--op-per group`. One registration serves all names. */
+/* A converted model requests the operator under these names. TMO_REGION is the default name, for an operator that runs several groups. With `--op-per
+ * group`, each group has its own operator, with one of the three other names. One registration serves all names. */
 #ifndef TMO_NAMES_H_
 #define TMO_NAMES_H_
 

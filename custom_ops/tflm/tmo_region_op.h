@@ -3,9 +3,9 @@
  *
  * Only the translation units that register the operator include this file (tmo_tflm.cpp, host/wheel_shim.cpp). The includer must first declare
  * TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(), either in the global namespace or in tflite::micro,
- * as the TFLM in use does. The using-directive below finds both. The includer must also define four functions in namespace tmo: Abort() returns
- * kTfLiteAbort. SourceOf(context) returns a tmo_source, LinkOf(context) a tmo_crosser and MemoryOf(context) a tmo_memory, or NULL. Prepare and Invoke
- * run the code of the given tmo_library. team: the team of two cores, or NULL.
+ * as the TFLM in use does. The using-directive below finds names in either namespace. The includer must also define four functions in namespace tmo:
+ * Abort() returns kTfLiteAbort. SourceOf(context) returns a tmo_source or NULL, LinkOf(context) returns a tmo_crosser or NULL, and MemoryOf(context)
+ * returns a tmo_memory or NULL. Prepare and Invoke run the code of the given tmo_library. team: the team of two cores, or NULL.
  *
  * The inputs of a node begin with the region's inputs. A program that pauses then has a constant int32 list of iterations. A program that pauses,
  * streams or has state then has a variable of two int32, or of uint8 with state. The last input is the program, a constant uint8 tensor. The outputs
@@ -70,8 +70,8 @@ const TfLiteEvalTensor *Workspace(const TfLiteContext *context, const TfLiteNode
   return GetEvalOutput(context, node, node->outputs->size - 1);
 }
 
-/* Returns the variable that keeps data between calls of Invoke, which a program needs for a streamed input, a link, pauses or a state. No program
- * needs two variables. */
+/* Returns the variable that keeps data between calls of Invoke, which a program needs for a streamed input, a link, pauses or a state. One variable
+ * suffices for every program. */
 const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 2);
 }
@@ -130,7 +130,7 @@ TfLiteStatus Refuse(const char *why) {
   return kTfLiteError;
 }
 
-/* Validates the program against the operator's tensors. Invoke relies on this validation. */
+/* Validates the program against the operator's tensors. Invoke relies on the checks of Prepare. */
 TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node) {
   if (node->inputs->size < 1 || node->outputs->size < 1) {
     return Refuse("needs a region's inputs, its program and its outputs; convert the model again");

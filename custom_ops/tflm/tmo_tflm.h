@@ -84,15 +84,15 @@ int SetSource(Interpreter &interpreter, tmo_source *source) {
   return static_cast<int>(interpreter.SetMicroExternalContext(source));
 }
 
-/* Sets the tmo_crosser (links/tmo_link.h) through which a model on several devices exchanges rows. The rules of SetSource() apply. Returns 0 on
- * success. */
+/* Sets the tmo_crosser (links/tmo_link.h) through which a model on several devices exchanges rows. Call SetLink() once, after AllocateTensors(). Keep
+ * the link alive. Returns 0 on success. */
 template <typename Interpreter>
 int SetLink(Interpreter &interpreter, tmo_crosser *link) {
   return static_cast<int>(interpreter.SetMicroExternalContext(link));
 }
 
-/* Sets the slow memory of a model that was converted with --memory. The field `source` of the memory is the source of an external input. The rules
- * of SetSource() apply, but a model with slow memory does not use SetSource() itself. Returns 0 on success. */
+/* Sets the slow memory of a model that was converted with --memory. The field `source` of the memory is the source of an external input. Call
+ * SetMemory() once, after AllocateTensors(), and do not call SetSource() for the same model. Keep the memory alive. Returns 0 on success. */
 template <typename Interpreter>
 int SetMemory(Interpreter &interpreter, tmo_memory *memory) {
   return static_cast<int>(interpreter.SetMicroExternalContext(memory));
@@ -104,8 +104,8 @@ enum Pushed {
   kPushMore = 1,   /* the model needs the next rows */
 };
 
-/* Pushes the next rows of a streamed input and runs the model as far as possible. The buffer `from` has the next rows. Its field `y` is the first
- * row, and its field `x` is the first pixel of each row. An input row has `row_bytes` bytes, which is NAME_row_bytes in NAME_ops.h. */
+/* Pushes the next rows of a streamed input and runs the model as far as possible. The buffer `from` has the next rows. In `from`, the field `y` is
+ * the first row, and the field `x` is the first pixel of each row. An input row has `row_bytes` bytes, which is NAME_row_bytes in NAME_ops.h. */
 template <typename Interpreter>
 Pushed PushRows(Interpreter &interpreter, const tmo_source &from, uint32_t row_bytes) {
   const auto *input = interpreter.inputs_size() == 1 ? interpreter.input(0) : nullptr;

@@ -9,7 +9,7 @@ class InputPlace(enum.IntEnum):
     """These codes say where input 0 of a program is. Tensors with base 1 read a streamed or external input 0."""
 
     ARENA = 0
-    """Input 0 is whole in its buffer, like the other inputs."""
+    """The caller writes the whole input 0 into its buffer before a run, like every other input."""
     STREAM = 1
     """Input 0 is streamed a few rows at a time with tmo_push()."""
     EXTERNAL = 2
@@ -129,7 +129,7 @@ class ResizeForm(enum.IntEnum):
 
 class SelectForm(enum.IntFlag):
     """Four bits of `select_form` describe an operand of SELECT. The lower two bits are the number of the operand's row.
-    The upper two bits are ONE_COLUMN and ONE_CHANNEL.
+    The upper two bits are TMO_SELECT_ONE_COLUMN and TMO_SELECT_ONE_CHANNEL.
     """
 
     ONE_COLUMN = 4

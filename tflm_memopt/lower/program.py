@@ -75,7 +75,7 @@ class Header:
     cores: U32 = 0
     """The field is the offset of a tmo_cores, or 0 if the program is for one core."""
     state: U32 = 0
-    """The state, which outlives a run, has this many bytes. A program without a state has 0."""
+    """The state, which outlives a run, has this many bytes. The number is 0 for a program without a state."""
     rolling_buffers: U32 = 0
     """The field is the offset of a tmo_rolling_buffer[] whose last buffer has the depth 0, or 0 if the program has no
     state.
@@ -121,8 +121,8 @@ class NestRecord:
 
 @dataclass(frozen=True, slots=True)
 class ProgramTensor:
-    """This record describes the place of a tensor. Row y is at base + offset + (y % depth) * width * channels, or in
-    column windows.
+    """This record describes the place of a tensor. Row y begins at base + offset + (y % depth) * width * channels,
+    unless the tensor is in column windows.
     """
 
     offset: U32
@@ -132,11 +132,11 @@ class ProgramTensor:
     width: U16
     channels: U32
     """A pixel has this many bytes, including all channel groups."""
-    depth: Annotated[int, Number("<u2"), Also({"phase": "For a tensor in column windows, this is -end mod advance."})]
+    depth: Annotated[int, Number("<u2"), Also({"phase": "With column windows, the field is (-end) mod advance."})]
     """The rolling buffer has this number of rows. For a whole tensor, `depth` equals `height`."""
     base: U8 = 0
-    """The base is 0 for the workspace and 1 to n_inputs for inputs. Outputs, state and slow memory have the next
-    numbers. The base may also be TMO_PROGRAM_BASE or TMO_LINK_BASE.
+    """The base is 0 for the workspace and 1 to n_inputs for inputs. The outputs follow, then the state, then slow
+    memory. The base may also be TMO_PROGRAM_BASE or TMO_LINK_BASE.
     """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
     """The field is the offset of tmo_column_window[n_column_windows], whose first element has the first rows of a
@@ -151,8 +151,8 @@ class ProgramTensor:
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
     """A tensor with TMO_PROGRAM_BASE begins at this offset in the program."""
     layout: U8 = RowLayout.HWC
-    """The field `layout` is a TMO_LAYOUT_* constant: the order of the axes of a row in memory. Rolling buffers and
-    column windows always have HWC.
+    """The field `layout` is a TMO_LAYOUT_* constant: the order of the axes of a row in memory. A tensor in column
+    windows, or in a rolling buffer of the workspace, always has TMO_LAYOUT_HWC.
     """
 
     C_ORDER: ClassVar[str] = "offset channels width height depth base layout column_windows n_column_windows"
@@ -165,15 +165,15 @@ class ProgramTensor:
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """This record moves `count` runs of `bytes` bytes for a COPY. Run i goes to byte target + i * target_step of output
-    row y. The source of run i is byte source + (y + shift) % period * phase_step + i * source_step of an input row. In
-    an iterative operator, y is the input row, and the output has one row. The term with phase_step is then added to the
-    target instead of the source.
+    """For a COPY, this record moves runs of adjacent bytes: `count` runs, each of which has the size `bytes`. Run i
+    goes to byte target + i * target_step of output row y. Run i comes from byte source + phase + i * source_step of an
+    input row, where phase = (y + shift) % period * phase_step. In an iterative operator, y is the input row, and the
+    output has one row. An iterative operator adds `phase` to target instead of source.
     """
 
     row: U16
-    """The move reads row number `row` among all rows that the iteration reads, counted from the first row of operand 0.
-    If the row does not exist, the move copies nothing.
+    """The move reads the row with this number among all rows of the iteration. The rows of operand 0 come first. If
+    the row does not exist, the move copies nothing.
     """
     count: U16
     bytes: U32
@@ -205,24 +205,24 @@ class CopyRecord:
 
 PARAMETERS: Mapping[str, str] = {
     "left_shift": "ADD, SUB and SQUARED_DIFFERENCE shift both operands left by this many bits.",
-    "wanted": "COMPARE is true if operand 0 is less (bit 0), equal (bit 1) or greater (bit 2).",
+    "wanted": "COMPARE is true if operand 0 is less (bit 0), equal (bit 1) or greater (bit 2) than operand 1.",
     "smallest": "MAX_POOL and ARG_MAX use the smallest value if this is 1, and otherwise the greatest.",
     "least_difference": "SOFTMAX and LOG_SOFTMAX compute e^(x - max), as 0 if x - max is less than this.",
     "sum_bytes": "A sum of SUMS has this many bytes.",
-    "operand_bytes": "ADD_SUMS has the bytes of a sum: of operand k in bits [4k, 4k + 4), of the output in [16, 20).",
-    "range_s16": "Kinds with int16 sums have 65536 * maximum of the output + (minimum mod 65536).",
+    "operand_bytes": "For ADD_SUMS, bits 4k to 4k + 3 are the bytes of a sum: of operand k, or for k = 4 the output.",
+    "range_s16": "For int16 kinds, the upper half is the maximum of the output, and the lower half is the minimum.",
     "cell_range": "LSTM has the range of its cells, encoded like range_s16.",
     "table_rows": "The table of GATHER has this number of rows.",
     "half_pixel_centers": "RESIZE_BILINEAR has 1 if it uses half-pixel centers, and otherwise 0.",
     "resize_form": "RESIZE_BILINEAR_F32 has a TMO_RESIZE_*.",
-    "select_form": "SELECT has TMO_SELECT_* of operand n in bits [4n, 4n + 4), and the bytes of an element above.",
+    "select_form": "For SELECT, bits 4n to 4n + 3 are TMO_SELECT_* of operand n, and bits 12 to 15 an element's size.",
     "transposed": "Operand 1 of BATCH_MATMUL is [out][depth] if this is 1, and [depth][out] if this is 0.",
     "tangent": "CURVE_S16 is a hyperbolic tangent if this is 1, and a sigmoid if this is 0.",
     "float_form": "float32 kinds have TMO_RANGE_* + 16 * TMO_FUNCTION_*. A part that a kind does not use is 0.",
     "beta_bits": "SOFTMAX_F32 has the bits of the float32 beta.",
     "scale_bits": "QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale.",
     "identity": "OWN has the identity of the application's kernel.",
-    "at_once": "TMO_PACKING_DSP_* computes this number of pixels or rows at once. 1: the scratch holds wide tiles.",
+    "at_once": "TMO_PACKING_DSP_* computes this number of pixels or rows at once. If 1, the scratch has larger tiles.",
 }
 """Names and meanings of the field `param` in some kinds of operators."""
 TABLE = {"table": "LOOKUP has the offset of an int8_t[TMO_TABLE_BYTES], and GATHER of an int8_t[table_rows][channels]."}

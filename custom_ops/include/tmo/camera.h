@@ -26,8 +26,8 @@ typedef struct {
 } tmo_camera;
 
 /* A model's input image, whose pixels are pixels of the frame without interpolation. Column x of an image with W columns is column (2 x + 1) * width
- * / (2 W) of the frame's part, rounded down. Rows are chosen in the same way. The grey value of a colour pixel is (77 r + 150 g + 29 b + 128) / 256;
- * a grey pixel gives three equal channels. */
+ * / (2 W) of the frame's part, rounded down. Rows of the frame are chosen like columns. The grey value of a colour pixel is (77 r + 150 g + 29 b +
+ * 128) / 256; a grey pixel gives three equal channels. */
 typedef struct {
   uint16_t width, height;
   uint8_t channels;     /* 1 channel for grey, or 3 channels for red, green and blue */
@@ -41,7 +41,7 @@ bool tmo_camera_fits(const tmo_camera *camera, size_t frame_bytes, const tmo_ima
  * earlier rows of the frame can be dropped. */
 uint16_t tmo_camera_source_row(const tmo_camera *camera, const tmo_image *image, uint16_t row);
 
-/* Writes a row of the image, width * channels bytes. line: bytes of the frame's row that tmo_camera_source_row() returns. */
+/* Writes a row of the image: `channels` bytes for each of its `width` pixels. line: bytes of the frame's row that tmo_camera_source_row() returns. */
 void tmo_camera_line(const tmo_camera *camera, const tmo_image *image, const uint8_t *line, int8_t *out);
 
 /* Writes a row of the image from a frame that is in memory. */

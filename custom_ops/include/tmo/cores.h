@@ -20,9 +20,9 @@ extern "C" {
  * when the wait() of `core` returns. A release needs a DMB before the signal on Arm and a MEMW on Xtensa; semaphores, task notifications and C11's
  * release stores contain it. A wake() before `core` waits must not be lost. At most two wakes of a core are outstanding.
  *
- * The function wait(context, core) is called by `core`. It returns when `core` has been woken more often than its wait() has returned. A wait() is an
- * acquire (on Arm, a DMB after the signal), so that later reads see all that was written before the wake(). A wait() that returns too early is a
- * race, which no check finds.
+ * The function wait(context, core) is called by `core`. The call returns as soon as the number of wakes of `core` exceeds the number of waits that
+ * have returned. A wait() is an acquire (on Arm, a DMB after the signal), so that later reads see all that was written before the wake(). A wait()
+ * that returns too early is a race, which no check finds.
  *
  * If the cores have caches that are not coherent, workspace, io and team must be in memory that is not cached. */
 typedef struct tmo_team tmo_team;

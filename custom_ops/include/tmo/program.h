@@ -2,8 +2,8 @@
 /* This header describes programs, which the converter writes and tmo_run() executes in place. Written by scripts/program_format.py.
  *
  * A program is little-endian and begins at a multiple of 16. A program has a header, then tables of tensors, operators and groups, and then
- * constants. Offsets of tables and constants count bytes from the start of the program, and 0 means that there is none. docs/program-format.md draws
- * the records and says what each kind of operator computes. */
+ * constants. Offsets of tables and constants count bytes from the start of the program, and an offset of 0 means that the program lacks the table or
+ * constant. docs/program-format.md draws the records and says what each kind of operator computes. */
 #ifndef TMO_PROGRAM_H_
 #define TMO_PROGRAM_H_
 
@@ -88,7 +88,7 @@ enum {
 
 /* These codes say where input 0 of a program is. Tensors with base 1 read a streamed or external input 0. */
 enum {
-  TMO_INPUT_ARENA = 0, /* Input 0 is whole in its buffer, like the other inputs. */
+  TMO_INPUT_ARENA = 0, /* The caller writes the whole input 0 into its buffer before a run, like every other input. */
   TMO_INPUT_STREAM = 1, /* Input 0 is streamed a few rows at a time with tmo_push(). */
   TMO_INPUT_EXTERNAL = 2, /* Input 0 is external: io[0] is a tmo_source that points to the pixels. */
   TMO_INPUT_LINK = 3, /* Rows go to other devices through a tmo_crosser. If input 0 has a buffer, the buffer holds the whole input. */
@@ -189,8 +189,8 @@ enum {
   TMO_RESIZE_CORNERS = 2, /* align_corners */
 };
 
-/* Four bits of select_form describe an operand of SELECT. The lower two bits are the number of the operand's row. The upper two bits are ONE_COLUMN
- * and ONE_CHANNEL. */
+/* Four bits of select_form describe an operand of SELECT. The lower two bits are the number of the operand's row. The upper two bits are
+ * TMO_SELECT_ONE_COLUMN and TMO_SELECT_ONE_CHANNEL. */
 enum {
   TMO_SELECT_ONE_COLUMN = 4, /* The operand has one column, which is repeated. */
   TMO_SELECT_ONE_CHANNEL = 8, /* The operand has one channel, which is repeated. */
@@ -256,7 +256,7 @@ typedef struct {
   uint32_t ops; /* tmo_op[n_ops] */
   uint32_t groups; /* tmo_group[n_groups] */
   uint32_t cores; /* The field is the offset of a tmo_cores, or 0 if the program is for one core. */
-  uint32_t state; /* The state, which outlives a run, has this many bytes. A program without a state has 0. */
+  uint32_t state; /* The state, which outlives a run, has this many bytes. The number is 0 for a program without a state. */
   /* The field is the offset of a tmo_rolling_buffer[] whose last buffer has the depth 0, or 0 if the program has no state. */
   uint32_t rolling_buffers;
   uint32_t parts; /* A bit is set for each TMO_PART_* that the program needs. */
@@ -290,7 +290,8 @@ typedef struct {
   uint16_t key;
 } tmo_rolling_buffer;
 
-/* This record describes the place of a tensor. Row y is at base + offset + (y % depth) * width * channels, or in column windows. */
+/* This record describes the place of a tensor. Row y begins at base + offset + (y % depth) * width * channels, unless the tensor is in column
+ * windows. */
 typedef struct {
   union {
     uint32_t offset; /* The tensor begins this many bytes after its base. A tensor in column windows does not use this field. */
@@ -301,12 +302,13 @@ typedef struct {
   uint16_t height; /* The whole tensor has this number of rows. */
   union {
     uint16_t depth; /* The rolling buffer has this number of rows. For a whole tensor, depth equals height. */
-    uint16_t phase; /* For a tensor in column windows, this is -end mod advance. */
+    uint16_t phase; /* With column windows, the field is (-end) mod advance. */
   };
-  /* The base is 0 for the workspace and 1 to n_inputs for inputs. Outputs, state and slow memory have the next numbers. The base may also be
+  /* The base is 0 for the workspace and 1 to n_inputs for inputs. The outputs follow, then the state, then slow memory. The base may also be
    * TMO_PROGRAM_BASE or TMO_LINK_BASE. */
   uint8_t base;
-  /* The field layout is a TMO_LAYOUT_* constant: the order of the axes of a row in memory. Rolling buffers and column windows always have HWC. */
+  /* The field layout is a TMO_LAYOUT_* constant: the order of the axes of a row in memory. A tensor in column windows, or in a rolling buffer of the
+   * workspace, always has TMO_LAYOUT_HWC. */
   uint8_t layout;
   /* The field is the offset of tmo_column_window[n_column_windows], whose first element has the first rows of a stripe, or 0 without column windows.
    * */
@@ -353,12 +355,12 @@ typedef struct {
   int8_t fill;
 } tmo_copy;
 
-/* This record moves count runs of bytes bytes for a COPY. Run i goes to byte target + i * target_step of output row y. The source of run i is byte
- * source + (y + shift) % period * phase_step + i * source_step of an input row. In an iterative operator, y is the input row, and the output has one
- * row. The term with phase_step is then added to the target instead of the source. */
+/* For a COPY, this record moves runs of adjacent bytes: count runs, each of which has the size bytes. Run i goes to byte target + i * target_step of
+ * output row y. Run i comes from byte source + phase + i * source_step of an input row, where phase = (y + shift) % period * phase_step. In an
+ * iterative operator, y is the input row, and the output has one row. An iterative operator adds phase to target instead of source. */
 typedef struct {
-  /* The move reads row number row among all rows that the iteration reads, counted from the first row of operand 0. If the row does not exist, the
-   * move copies nothing. */
+  /* The move reads the row with this number among all rows of the iteration. The rows of operand 0 come first. If the row does not exist, the move
+   * copies nothing. */
   uint16_t row;
   uint16_t count;
   uint32_t bytes, source;
@@ -401,24 +403,24 @@ typedef struct {
   uint16_t packing; /* TMO_PACKING_* */
   union {
     int32_t left_shift; /* ADD, SUB and SQUARED_DIFFERENCE shift both operands left by this many bits. */
-    int32_t wanted; /* COMPARE is true if operand 0 is less (bit 0), equal (bit 1) or greater (bit 2). */
+    int32_t wanted; /* COMPARE is true if operand 0 is less (bit 0), equal (bit 1) or greater (bit 2) than operand 1. */
     int32_t smallest; /* MAX_POOL and ARG_MAX use the smallest value if this is 1, and otherwise the greatest. */
     int32_t least_difference; /* SOFTMAX and LOG_SOFTMAX compute e^(x - max), as 0 if x - max is less than this. */
     int32_t sum_bytes; /* A sum of SUMS has this many bytes. */
-    int32_t operand_bytes; /* ADD_SUMS has the bytes of a sum: of operand k in bits [4k, 4k + 4), of the output in [16, 20). */
-    int32_t range_s16; /* Kinds with int16 sums have 65536 * maximum of the output + (minimum mod 65536). */
+    int32_t operand_bytes; /* For ADD_SUMS, bits 4k to 4k + 3 are the bytes of a sum: of operand k, or for k = 4 the output. */
+    int32_t range_s16; /* For int16 kinds, the upper half is the maximum of the output, and the lower half is the minimum. */
     int32_t cell_range; /* LSTM has the range of its cells, encoded like range_s16. */
     int32_t table_rows; /* The table of GATHER has this number of rows. */
     int32_t half_pixel_centers; /* RESIZE_BILINEAR has 1 if it uses half-pixel centers, and otherwise 0. */
     int32_t resize_form; /* RESIZE_BILINEAR_F32 has a TMO_RESIZE_*. */
-    int32_t select_form; /* SELECT has TMO_SELECT_* of operand n in bits [4n, 4n + 4), and the bytes of an element above. */
+    int32_t select_form; /* For SELECT, bits 4n to 4n + 3 are TMO_SELECT_* of operand n, and bits 12 to 15 an element's size. */
     int32_t transposed; /* Operand 1 of BATCH_MATMUL is [out][depth] if this is 1, and [depth][out] if this is 0. */
     int32_t tangent; /* CURVE_S16 is a hyperbolic tangent if this is 1, and a sigmoid if this is 0. */
     int32_t float_form; /* float32 kinds have TMO_RANGE_* + 16 * TMO_FUNCTION_*. A part that a kind does not use is 0. */
     int32_t beta_bits; /* SOFTMAX_F32 has the bits of the float32 beta. */
     int32_t scale_bits; /* QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale. */
     int32_t identity; /* OWN has the identity of the application's kernel. */
-    int32_t at_once; /* TMO_PACKING_DSP_* computes this number of pixels or rows at once. 1: the scratch holds wide tiles. */
+    int32_t at_once; /* TMO_PACKING_DSP_* computes this number of pixels or rows at once. If 1, the scratch has larger tiles. */
   };
   union {
     uint32_t weights; /* The weights begin at this offset. Weights are int8_t[], or float[] for float32 kinds. */

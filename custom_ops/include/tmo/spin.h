@@ -4,9 +4,9 @@
  *   static tmo_spin spin;
  *   static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, TMO_OK, NULL};
  *
- * Each counter has only one writer. Therefore, loads and stores suffice even on cores without atomic additions, such as Cortex-M0+ or Xtensa. A
- * release and an acquire order the memory: DMB on Arm, STL and LDA on Armv8-M, MEMW on Xtensa, FENCE on RISC-V. A waiting core polls, so it can do
- * nothing else. On a core that has other work, wait with a semaphore of its operating system. */
+ * Only one core writes each counter, so loads and stores suffice even on cores without atomic additions, such as Cortex-M0+ or Xtensa. A release and
+ * an acquire order the memory: DMB on Arm, STL and LDA on Armv8-M, MEMW on Xtensa, FENCE on RISC-V. A waiting core polls, so it can do nothing else.
+ * On a core that has other work, wait with a semaphore of its operating system. */
 #ifndef TMO_SPIN_H_
 #define TMO_SPIN_H_
 

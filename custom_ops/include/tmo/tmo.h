@@ -100,7 +100,7 @@ struct tmo_crosser {
 
 /* Runs a program with TMO_INPUT_STREAM as far as possible with the next rows of its input, which are in io[0]. TMO_WAIT means that more rows must be
  * pushed. TMO_OK means that the last rows were pushed, that the outputs are complete, and that the next push begins a new inference. A program with
- * TMO_INPUT_LINK runs as far as rows from other devices have arrived. For such a program, TMO_WAIT means that tmo_push() must be called again when
+ * TMO_INPUT_LINK runs as far as rows from other devices have arrived. With TMO_INPUT_LINK, TMO_WAIT means that tmo_push() must be called again when
  * more rows may have arrived. After an error, the next call of tmo_push() begins a new run. */
 TMO_LINKAGE tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream);
 

@@ -3,7 +3,7 @@
  *
  *   if (tmo_enter(&turns, MODEL) == TMO_OK) {  // if it is another model's turn, write nothing: the bytes belong to that model
  *     ... fill the inputs, run, read the outputs ...
- *     tmo_leave(&turns, MODEL);                // or call tmo_pause() if the run has paused
+ *     tmo_leave(&turns, MODEL);                // if the run has paused, call tmo_pause() instead
  *   }
  *
  * If several tasks take turns, make each call inside a lock. The emitted NAME_app.h has the table of excluded models. */
@@ -20,8 +20,8 @@ extern "C" {
 
 enum { TMO_OUT_OF_TURN = -15 }; /* an emitted C function returns this status if it is not the model's turn and nothing was run */
 
-/* The models that keep one model from beginning. `running` has a bit for each model that does so during an inference, and `paused` for each model
- * that does so during a pause. */
+/* The models that keep one model from beginning. `running` has a bit for each model that keeps it from beginning while that other model runs.
+ * `paused` has a bit for each model that keeps it from beginning during a pause. */
 typedef struct {
   uint32_t running, paused;
 } tmo_excluded;

@@ -66,8 +66,8 @@
 #define TMO_RUNS_ESP 0
 #endif
 #define TMO_RUNS_PACKED (TMO_RUNS_DSP || TMO_RUNS_RVV || TMO_RUNS_ESP)
-/* TMO_FAST_PIXELS is 1 to compile faster code for iterations of a single pixel that are not packed. This code takes flash, so builds for small cores
- * leave it out. */
+/* TMO_FAST_PIXELS is 1 to compile faster code for iterations of a single pixel that are not packed. The faster code takes flash, so builds for small
+ * cores leave it out. */
 #define TMO_FAST_PIXELS (TMO_RUNS_DSP || TMO_RUNS_ESP)
 
 /* Returns those kinds of a set that this build can run if they are not packed. */
@@ -111,7 +111,8 @@ static inline bool tmo_has_kernel(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE ? tmo_has_kind(op->kind) : tmo_has_packing(op->packing);
 }
 
-/* Whether an operator has a packing. The result is false for packings that this build lacks, so that the compiler removes their code. */
+/* Whether an operator's constants have the layout `packing`. The result is false for packings that this build lacks, so that the compiler removes
+ * their code. */
 static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
 /* These macros write a case of a switch. Builds that lack the kernel leave out its call. */

@@ -30,7 +30,7 @@ typedef struct {
   const uint32_t *io_bytes;
   uint32_t reads_left; /* number of array elements that the validator may still read */
   uint32_t n_rolling_buffers;    /* number of rolling buffers of the state */
-  uint32_t last_base;  /* highest base of a tensor, except those of constants and links */
+  uint32_t last_base;  /* highest base of a tensor that is neither a constant nor sent by a link */
 } tmo_checker;
 
 /* An operator, with pointers to its group and its operands. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This header has TFLM's fixed point arithmetic, with Q0.31 multipliers and two roundings (TFLITE_SINGLE_ROUNDING off). The header also converts
- * float32.
+ * float32 values to and from integers.
  *
  * Intermediate sums and left shifts wrap modulo 2^32, so that no program and no data can cause undefined behaviour. */
 #ifndef TMO_FIXED_H_
@@ -15,15 +15,16 @@
 extern "C" {
 #endif
 
-/* This code is for cores without a multiplication of 32 by 32 to 64 bits. The compiler would call a library function of about 80 instructions. */
+/* This code is for cores without a multiplication of 32 by 32 to 64 bits. For a 64-bit product, the compiler would call a library function of about
+ * 80 instructions. */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(TMO_NARROW_MULTIPLY)
 #define TMO_WIDE_MULTIPLY 0
 #else
 #define TMO_WIDE_MULTIPLY 1
 #endif
 
-/* Some cores multiply a signed number by an unsigned number to 64 bits. On these cores, the result is the upper half of the product with the doubled
- * multiplier. */
+/* Some cores multiply a signed number by an unsigned number to 64 bits. On cores that multiply signed by unsigned, the result is the upper half of x
+ * times the doubled multiplier. */
 #if defined(TMO_MIXED_MULTIPLY) || (defined(__riscv_mul) && __riscv_xlen == 32)
 #undef TMO_MIXED_MULTIPLY
 #define TMO_MIXED_MULTIPLY 1
@@ -108,7 +109,7 @@ static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t sh
   return (int32_t)((int64_t)(product + ((uint64_t)1 << (right - 1))) >> right);
 }
 
-/* Returns x * 2^left, saturated; left in [0, 30]. This is SaturatingRoundingMultiplyByPOT of gemmlowp. */
+/* Returns x * 2^left, saturated; left in [0, 30]. The source is SaturatingRoundingMultiplyByPOT of gemmlowp. */
 static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {
   const int32_t limit = INT32_MAX >> left;
   return x > limit ? INT32_MAX : x < -limit ? INT32_MIN : (int32_t)((uint32_t)x << left);

@@ -63,8 +63,8 @@ static inline float tmo_round(float x) {
   return rest < 0.5f || (rest == 0.5f && floorf(below / 2) * 2 == below) ? below : below + 1.0f;
 }
 
-/* Returns x without its fraction, saturated, or 0 for NaN. C does not define the conversion of large values and of NaN. Cores with float32, and
- * TFLM's wheel, return these results. */
+/* Returns x without its fraction, saturated, or 0 for NaN. C does not define the conversion of large values and of NaN. The conversion instructions
+ * of cores with float32, and TFLM's wheel, return the same results as tmo_whole(). */
 static inline int32_t tmo_whole(float x) {
   if (x >= 2147483648.0f) return INT32_MAX;
   return x >= -2147483648.0f ? (int32_t)x : x != x ? 0 : INT32_MIN;

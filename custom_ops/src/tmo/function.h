@@ -6,7 +6,8 @@
     .syntax unified
     .thumb
 
-/* Begins a function in a section of its own, which the linker can leave out, or in that of another function. */
+/* Begins a function. Without `of`, the function gets its own section, which the linker can leave out. With `of`, the function shares the section of
+ * the function `of`. */
 .macro FUNCTION name, of
   .ifb \of
     .section .text.\name, "ax", %progbits

@@ -10,11 +10,11 @@
 extern "C" {
 #endif
 
-/* Computes the part run->unit of the operator's output. The inputs of this part must exist. Returns TMO_OK or TMO_ERROR_INDEX. */
+/* Computes the part run->unit of the operator's output. The input rows of the part must exist. Returns TMO_OK or TMO_ERROR_INDEX. */
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
 /* tmo_iterate_along_row() computes several tiles of one row at once, from run->unit to output column `end`. tmo_iterates_along_row() returns whether
- * an operator can be computed so. A tile is read no later and written no earlier than if it were computed alone. */
+ * tmo_iterate_along_row() supports an operator. Joining tiles does not read the inputs of a tile later, and does not write its outputs earlier. */
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
@@ -26,7 +26,7 @@ TMO_LINKAGE tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, ui
 
 #if TMO_RUNS_PACKED
 /* Computes run->unit like tmo_iterate_any(), but faster. tmo_iterate_pixel() supports packed operators whose tiles or rows are single pixels. Builds
- * with TMO_FAST_PIXELS also support such convolutions, pools, additions and tables that are not packed. */
+ * with TMO_FAST_PIXELS also support convolutions, pools, additions and tables that are not packed, if their tiles or rows are single pixels. */
 TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op);
 
 /* Computes n single pixels of an operator at once. n is at least two and at most tmo_iterates_at_once(). Changes run->unit. */

@@ -3,10 +3,11 @@
  * only.
  *
  * A call of a kernel computes one output row or pixel, or adds pixels to the sums of one row or pixel. Kernels keep no state, allocate nothing and
- * check nothing, since tmo_check() has verified every length. The output must not overlap the input, with two exceptions. First, some kernels read
- * each element before they write it, from front to back. The output of these kernels may begin at or before the start of an operand that is not
- * broadcast. The kernels are LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, kernels with two operands, and kernels whose output elements
- * are not larger than the input's. Second, CONV writes the last byte of a call after it has read all inputs.
+ * check nothing, since tmo_check() has verified every length. The output must not overlap the input, with two exceptions. The first exception: some
+ * kernels process elements from front to back and read each element before they write it. The output of such a kernel may begin at or before the
+ * start of an operand that is not broadcast. The kernels of the first exception are LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, kernels
+ * with two operands, and kernels whose output elements are not larger than the input's. The second exception: CONV writes the last byte of a call
+ * after it has read all inputs.
  *
  * Kernels in files *_ref.c run on any core. Kernels in other files run on certain cores, and give the same bits. */
 #ifndef TMO_KERNELS_H_
@@ -52,7 +53,7 @@ typedef struct {
   bool whole_rows;      /* for packed convolutions, whether the window lists input rows instead of pixels */
   bool first;           /* whether this call begins the sums instead of continuing those of earlier calls */
   bool last;            /* whether this call completes the sums and writes the output, instead of keeping the sums for the next call */
-  uint32_t in_channels; /* number of channels of an input pixel or, for int16 and float32, of its bytes */
+  uint32_t in_channels; /* number of channels of an int8 input pixel, or number of bytes of an int16 or float32 input pixel */
   uint32_t out_channels;
   uint32_t tap_step; /* bytes from the weights of a tap to those of the next tap */
   uint32_t first_weight; /* for int4, number of the first weight, which the pointer `weights` does not include */
@@ -143,12 +144,12 @@ TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* the LSTM's kernel also 
 TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* the kernel of SLIDING_SUM also writes the last operand */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 
-/* Returns the bytes of a sum in operand n of an ADD_SUMS. For n = TMO_MAX_INPUTS, it returns the bytes of a sum in the output, or 0 if the output has
- * scaled values. */
+/* Returns the bytes of a sum in operand n of an ADD_SUMS. For n = TMO_MAX_INPUTS, tmo_sum_bytes() returns the bytes of a sum in the output, or 0 if
+ * the output has scaled values. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->operand_bytes >> 4 * n & 15; }
 
-/* For SELECT, tmo_select_bytes() returns the bytes of an element. The function tmo_select_form() returns the row and the flags of the condition (n =
- * 0) or of a choice (n = 1 or 2). */
+/* For SELECT, tmo_select_bytes() returns the bytes of an element. The function tmo_select_form() returns the TMO_SELECT_* of the condition (n = 0) or
+ * of a choice (n = 1 or 2). */
 static inline uint32_t tmo_select_bytes(const tmo_op *op) { return (uint32_t)op->select_form >> 12; }
 static inline uint32_t tmo_select_form(const tmo_op *op, uint32_t n) { return (uint32_t)op->select_form >> 4 * n & 15; }
 
@@ -162,7 +163,7 @@ typedef struct {
   uint32_t start; /* input coordinate under the first tap of the run */
 } tmo_taps;
 
-/* Clips a window that starts at `start` (negative in the padding) to an input of `size`. Most windows are completely inside. */
+/* Clips a window that starts at `start` (negative in the padding) to an input of `size`. Most windows are completely inside the input. */
 TMO_LINKAGE tmo_taps tmo_clip_at_border(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size);
 static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size) {
   const tmo_taps inside = {0, kernel, (uint32_t)start};
@@ -208,7 +209,7 @@ typedef struct {
   uint16_t next_at;        /* number of pointers from a part's first pointer to that of the next part */
   uint32_t next_offset;    /* bytes that are added to `offset` from one part to the next */
   uint32_t next_row;       /* bytes from a part's weights to those of the next part */
-  uint32_t offset;         /* bytes from each pointer to its run, in the first part */
+  uint32_t offset;         /* in the first part, bytes from each pointer to the first byte of its run */
   uint32_t bytes;          /* number of bytes of a run */
   uint32_t step;           /* distance between the bytes of a run, modulo 2^32 */
   uint32_t row;            /* bytes from the weights of a run to those of the next run */
@@ -248,12 +249,13 @@ typedef struct {
   int32_t zero_out, zero_in, each;
 } tmo_dsp_job;
 
-/* Computes all outputs of a job, saturated to int8. The last output is written after all inputs are read. The job's fields change. */
+/* Computes all outputs of a job, saturated to int8. The last output is written after all inputs are read. The function changes the fields of the
+ * job. */
 void tmo_dsp_outputs(tmo_dsp_job *job);
 
 /* A job that computes output channels of a depthwise convolution in groups of four. */
 typedef struct {
-  tmo_dsp_job job;           /* its fields x and bytes are not used, `weights` are those of the first tap, and `filter` is the number of bytes of a tap's weights */
+  tmo_dsp_job job;           /* `weights` are the first tap's weights, and `filter` is the number of bytes of a tap's weights; x and bytes are not used */
   const int8_t *const *taps; /* pointers to all taps row by row, or to the first tap of each row if `apart` is not 0 */
   uint32_t rows, columns;
   uint32_t skipped;          /* bytes of weights to skip after each row, since their taps are outside the input */
@@ -323,8 +325,8 @@ static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, ui
   tmo_conv_sums(r, weights, channels, totals);
 }
 
-/* Adds the products of a window to n sums. The sums are those of output channels from `to` on. The input channels are those from `from` on, or the
- * single channel `from` for all sums. */
+/* Adds the products of a window to the sums of n output channels, from channel `to` on. The sums read the input channels from `from` on, or all read
+ * the single input channel `from`. */
 typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
 TMO_LINKAGE tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 

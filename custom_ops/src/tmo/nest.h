@@ -47,8 +47,8 @@ static inline uint32_t tmo_unit_column_end(const tmo_op *op, const tmo_tensor *t
   return !tmo_by_row(op) && end < t->width ? end : t->width;
 }
 
-/* Moves a unit to the start of its stripe. If the stripe has no rows, it moves to the next stripe with rows. If no stripe with rows is left, the
- * unit's stripe becomes `stripes`. */
+/* Moves a unit to the start of its stripe. If the stripe has no rows, the function moves the unit to the next stripe with rows. If no stripe with
+ * rows is left, the unit's stripe becomes `stripes`. */
 TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_unit *unit);
 
 /* Moves a unit to the next one. After the last unit, its stripe is w->stripes. */
@@ -67,7 +67,8 @@ static inline void tmo_unit_next(const tmo_nest *w, tmo_unit *unit) {
   tmo_enter_stripe(w->tensor, w->stripes, unit);
 }
 
-/* Whether a unit is inside the tensor, and its sums are inside their buffer. A unit inside the tensor cannot cause an access outside the buffers. */
+/* Whether a unit is inside the tensor, and its sums are inside their buffer. If a unit is inside, computing the unit accesses no bytes outside the
+ * buffers. */
 static inline bool tmo_unit_fits(const tmo_nest *w, const tmo_unit *unit) {
   const tmo_tensor *t = w->tensor;
   if (unit->stripe >= w->stripes || unit->row >= t->height || tmo_unit_column(w->op, unit) >= t->width) return false;
@@ -76,8 +77,8 @@ static inline bool tmo_unit_fits(const tmo_nest *w, const tmo_unit *unit) {
   return !tmo_sums_channel_groups(w->op) || (unit->row >= tmo_stripe_first(t, unit->stripe) && unit->row < tmo_stripe_end(t, unit->stripe));
 }
 
-/* tmo_unit_opens() and tmo_unit_closes() return whether a unit is the first or the last one of an iterative operator. The first unit sets the sums to
- * their initial values, and the last unit writes the output. */
+/* tmo_unit_opens() and tmo_unit_closes() return whether a unit is the first or the last part of the input that an iterative operator reads. The first
+ * iteration sets the sums to their initial values, and the last iteration writes the output. */
 static inline bool tmo_unit_opens(const tmo_unit *unit) { return unit->row == 0 && unit->tile == 0; }
 static inline bool tmo_unit_closes(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
   return unit->row + 1 == t->height && tmo_unit_column_end(op, t, unit) == t->width;
@@ -89,7 +90,7 @@ static inline int32_t tmo_last_under(uint32_t x, uint16_t stride, uint16_t pad, 
   return last < size ? last : size - 1;
 }
 
-/* Returns the last row of operand k that a unit reads, or -1 if the unit reads no row of it. */
+/* Returns the last row of operand k that an iteration reads, or -1 if the iteration reads no row of operand k. */
 static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_unit *unit, uint8_t k) {
   if (tmo_writes_sums(op, unit->channel_group)) return -1;
   if (tmo_iterative(op)) return unit->row;
@@ -111,7 +112,8 @@ static inline uint32_t tmo_channel_group_sum(const tmo_op *op, const tmo_tensor 
   return (row * t->width + tmo_unit_column(op, unit)) * t->channels;
 }
 
-/* The addresses of the pixels in one row. Pixel x is at offset + ((first + x * step) % depth) * pixel from the tensor's base. */
+/* The addresses of the pixels in one row. Pixel x has the place p = (first + x * step) % depth in the rolling buffer, and its address is the tensor's
+ * base + offset + p * pixel. */
 typedef struct {
   uint32_t offset;
   uint32_t first, step, depth; /* positions of pixels in the rolling buffer */
@@ -149,9 +151,9 @@ static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uin
   return line;
 }
 
-/* The place of a row in a tensor, from which the places of the next rows can be found. Pixel x of the row is pixel ((column + x) *
- * column_window->rows + row) % column_window->depth of its column window. For a tensor without column windows, `whole` becomes a single column window
- * with all rows. */
+/* The place of a row in a tensor, from which the places of the next rows can be found. In its column window, pixel x of the row has the number
+ * ((column + x) * column_window->rows + row) % column_window->depth. For a tensor without column windows, `whole` becomes a single column window with
+ * all rows. */
 typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
@@ -173,7 +175,7 @@ static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const t
   return place;
 }
 
-/* Lists n pixels of a rolling buffer of `bytes` bytes, from byte `at` on. Returns the end of the list. */
+/* Lists n pixels of a rolling buffer of `bytes` bytes, from byte `at` on. Returns the address after the last pointer of the list. */
 static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *rolling_buffer, uint32_t bytes, uint32_t at, uint32_t step, uint32_t n, const int8_t **pixels) {
   const uintptr_t end = (uintptr_t)rolling_buffer + bytes;
   step = tmo_remainder(step, bytes);

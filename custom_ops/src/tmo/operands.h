@@ -103,7 +103,7 @@ static TMO_ALWAYS_INLINE uint32_t make_int8(const iteration *f, const tmo_tensor
   return convert_pieces(f, t, pieces, n, bytes, done);
 }
 
-/* Whether tmo_row_offset() finds the rows of a tensor, each with consecutive pixels. */
+/* Whether each row of a tensor has consecutive pixels, and tmo_row_offset() finds the row. */
 static TMO_ALWAYS_INLINE bool has_whole_rows(const tmo_run_state *run, const tmo_tensor *t) {
   const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED;
   return !tmo_has_column_windows(t) && !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t) && !is_reversed;
@@ -170,7 +170,7 @@ TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixe
   const tmo_tensor *in = f->in.tensor;
   const tmo_taps whole = {0, 1, 0};
   tmo_taps rows;
-  if (has_plain_rows(f->run, in) && (op->flags & (TMO_FLAG_ITERATIVE | TMO_FLAG_SUMS)) == 0) { /* this branch lists the same rows with fewer comparisons */
+  if (has_plain_rows(f->run, in) && (op->flags & (TMO_FLAG_ITERATIVE | TMO_FLAG_SUMS)) == 0) { /* this branch needs fewer comparisons than rows_under() for the same rows */
     rows = tmo_clip((int32_t)((uint32_t)f->run->unit.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
     tmo_list_lines(in, f->in.base, rows.start, op->dilation_h, rows.count, 1, 0, pixels);
   } else {
@@ -185,13 +185,13 @@ TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixe
 typedef struct {
   const int8_t **pixels;       /* pixels row by row, beginning with those of the first window */
   uint32_t room;               /* number of pointers in `pixels` */
-  uint16_t rows, first_row;    /* number of rows of all windows, and number of the kernel's row at the first of them */
+  uint16_t rows, first_row;    /* number of rows under the windows, and number of the kernel's row that is on the first row */
   tmo_taps columns;            /* number of columns of the first window */
   uint32_t width;              /* number of columns that are listed */
 } tile_pixels;
 
-/* Lists the pixels under the windows of output columns [x, end). If the list is too short, it has those of the first columns only. Returns the number
- * of output columns whose windows are listed. */
+/* Lists the pixels under the windows of output columns [x, end). If the list is too short for all columns, it has the pixels of the first columns
+ * only. Returns the number of output columns whose windows are listed. */
 TMO_OWN_FRAME static uint32_t read_tile(const iteration *f, uint32_t x, uint32_t end, tile_pixels *t) {
   const tmo_op *op = f->kernel.op;
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w;

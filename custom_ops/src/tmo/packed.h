@@ -44,12 +44,12 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the maximum number of input values that a packed convolution reads at once for two pixels together. For more than two pixels, the maximum
- * is three eighths of the result. */
+/* Returns the maximum number of input values that a packed convolution reads at once for two pixels together. For more than two pixels together, the
+ * maximum is three eighths of the returned number. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
-/* Whether an operator computes two consecutive rows at once. Convolutions do so for rows of five pixels, and depthwise convolutions with 3x3 taps do
- * so for any rows. */
+/* Whether an operator computes two consecutive rows at once. Convolutions compute two rows at once if a row has five pixels. Depthwise convolutions
+ * with 3x3 taps do it for any width. */
 static TMO_ALWAYS_INLINE bool tmo_makes_two_rows(const tmo_op *op) {
   if (!tmo_has_part(TMO_PART_TWO_ROWS) || !tmo_by_row(op) || op->at_once != 2) return false;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE);
@@ -86,7 +86,7 @@ static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uin
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
 }
 
-/* Returns the number of groups of three interleaved pairs of channels in a dense layer. After these groups, two or four pairs may remain. */
+/* Returns the number of groups of three interleaved pairs of channels in a dense layer. After the last group, two or four pairs may remain. */
 static inline uint32_t tmo_dense_triples(uint32_t pairs) { return pairs / 3 - (pairs % 3 == 1 ? 1 : 0); }
 
 static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
@@ -250,8 +250,9 @@ TMO_LINKAGE bool tmo_depthwise_esp_row(const tmo_kernel *k, const tmo_window *ro
 TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
-/* tmo_half() returns the index of the operand with the greater scale. This scale is exactly 1/2, so that a shift can scale the operand. If both
- * scales are equal, tmo_half() may return either operand. tmo_half_shift() returns the number of bits of the left shift that scales the operand. */
+/* tmo_half() returns the index of the operand with the greater scale. The greater scale is exactly 1/2, so that a shift can scale the operand. If
+ * both scales are equal, tmo_half() may return either operand. tmo_half_shift() returns the number of bits of the left shift that scales the
+ * operand. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 
@@ -290,8 +291,9 @@ TMO_CORE void tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint3
 /* Widens n >= 1 taps into a tile of one pixel. Each tap has a multiple of 4 bytes. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
-/* These functions compute `pairs` pairs of output channels for 1 to 5 pixels. Value i of pixel p, in the packing's order, is at tile[(i / 2 * pixels
- * + p) * 2 + i % 2]. Five pixels are in a tile of three pixels and a tile of two pixels. values: a multiple of 8. */
+/* These functions compute `pairs` pairs of output channels for 1 to 5 pixels. The tile has the values of all pixels two by two, in the packing's
+ * order: values i and i + 1 of pixel 0, then values i and i + 1 of pixel 1, and so on. Five pixels are in a tile of three pixels and a tile of two
+ * pixels. values: a multiple of 8. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t step);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
@@ -302,8 +304,9 @@ TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_ds
 TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                                  uint32_t step, int32_t apart);
 
-/* CONV_S16 with the DSP extension: computes two pixels at once after reading both windows, if tmo_conv_makes_two_s16(). apart: bytes from each value of
- * the first window to that of the second. out_apart: bytes from the first output pixel to the second. */
+/* For CONV_S16 on the DSP extension, tmo_conv_two_s16() computes two pixels at once after reading both windows. The function tmo_conv_makes_two_s16()
+ * returns whether it can do that. apart: bytes from each value of the first window to that of the second. out_apart: bytes from the first output
+ * pixel to the second. */
 TMO_LINKAGE bool tmo_conv_makes_two_s16(const tmo_kernel *k);
 TMO_LINKAGE void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out);
 
@@ -311,7 +314,8 @@ TMO_LINKAGE void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window,
  * of 4; each four are two words, namely the first and the third value, then the other two. */
 enum { TMO_WIDE_VALUES = 32 }; /* values from those of the first pixel to those of the second */
 
-/* For two channels and two pixels. next: bytes from a channel's weights to those of the other. sums: those of the first pixel, then of the second. */
+/* Computes two channels of two pixels. next: bytes from the first channel's weights to the second channel's weights. sums: the two sums of the first
+ * pixel, then the two sums of the second pixel. */
 TMO_CORE void tmo_dsp_wide_two(const int32_t *x, const int32_t *end, const int8_t *weights, uint32_t next, int32_t *sums);
 
 /* For four channels and one pixel. next: bytes from the first channel's weights to those of the others. */
@@ -345,7 +349,7 @@ typedef struct {
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
 /* A run of adjacent blocks, each of which has up to six adjacent output pixels with 3x3 taps and stride 1. `columns` has pointers to the columns of
- * the first block, in the order of tmo_dsp_column(). The columns of block b are b * outputs pixels after those of the first block. */
+ * the first block, in the order of tmo_dsp_column(). From each block to the next, the columns move on by `outputs` pixels. */
 typedef struct {
   uint32_t blocks, outputs;
   int8_t *out; /* output of the first pixel; all outputs of a run are adjacent */
@@ -360,8 +364,8 @@ static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return ro
 TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, uint32_t channels);
 
 /* tmo_mve_conv_1() computes one pixel, whose number of output channels must be a multiple of 8. The function tmo_mve_conv_2() computes pairs of
- * pixels, whose number of output channels must be a multiple of 4. Each pixel has 16 * turns bytes, and those of pixel p are at bytes + p * step. The
- * outputs of two pixels must be less than 65,531 bytes apart. */
+ * pixels, whose number of output channels must be a multiple of 4. The bytes of pixel p, 16 for each turn, are at bytes + p * step. The outputs of
+ * two pixels must be less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
