@@ -18,7 +18,7 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """A rolling buffer. It holds `depth` of a tensor's `rows` rows or, if `depth` is 0, pixels of a tiled group."""
+    """A rolling buffer, which holds `depth` of a tensor's `rows` rows or, if `depth` is 0, pixels of a tiled group."""
 
     tensor: str
     rows: int

@@ -33,7 +33,7 @@ TILED_COST = 1.5
 STEP = 1 / 32
 """From plan to plan with more pixels at once, the head may grow by this fraction of the first head."""
 LESS = 0.9
-"""Fast memory of each plan with slow tensors, as a fraction of the previous plan's."""
+"""Each plan with tensors in slow memory gets this fraction of the previous plan's fast memory."""
 Planning = Callable[[int, int], None]
 """Callback for progress with the number of finished plans and of all plans."""
 

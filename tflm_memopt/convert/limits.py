@@ -26,7 +26,7 @@ class SlowMemory:
     nbytes: int
     cost: SlowCost
     asked: bool = True
-    """Whether the user requested slow memory, or, if False, only the board has some."""
+    """True if the user requested slow memory, False if only the board has slow memory."""
     clock: Clock | None = None
     """Clock for the time of plans that use slow memory, or None if their time is unknown."""
 
@@ -34,7 +34,7 @@ class SlowMemory:
 @dataclass(frozen=True, slots=True)
 class Limits:
     overhead: float | None = None
-    """Maximum compute as factor F. If None, plans recompute nothing or, in a RAM limit, as much as needed."""
+    """Maximum compute as factor F. If None, plans recompute nothing or, if RAM is limited, as much as needed."""
     total: int | None = None
     """Maximum bytes of the whole arena, tail included, or None."""
     instructions: int | None = None

@@ -53,7 +53,7 @@ class ConversionOptions(planner.Options):
     speeds: tuple[float, float] | None = None
     """Share of each core's time that the inference may use (plan/cores.py), or None for one core."""
     allow_ops: tuple[str, ...] = ()
-    """Operators that tiling may add to a model of builtin operators, besides the kinds that it already has."""
+    """Types of operators, besides the types in the model, that tiling may add to a model of builtin operators."""
 
 
 def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph | None:
@@ -75,7 +75,7 @@ def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None, mode: Inpu
 
 
 def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
-    """Return the annotated graph in which all operators stay builtin. whole: a reason in addition to --ops, or None."""
+    """Return the graph with notes that all operators stay builtin. whole: a reason in addition to --ops, or None."""
     rows = annotate(graph, whole).support
     stays = Unsupported("left_whole", whole.why if whole else BUILTIN_ONLY, "", "--ops region")
     plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and not s.stateful}

@@ -1,9 +1,9 @@
 """Chooses the chains of builtin operators that run in parts for the least arena.
 
 The search is greedy. The search takes one more chain as long as the arena shrinks. The search considers all chains that
-contain the operator with the most live bytes. It splits each chain into several numbers of stripes or channel groups,
-and ranks each split by the bytes of live tensors. The best chains are planned, and the chain with the least arena is
-taken. The arena includes the tail bytes of new operators.
+contain the operator with the most live bytes. The search splits each chain into several numbers of stripes or channel
+groups, and ranks the splits by the bytes of live tensors. The best chains are planned, and the chain with the least
+arena is taken. The arena includes the tail bytes of new operators.
 """
 
 from __future__ import annotations

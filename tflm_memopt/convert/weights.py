@@ -70,8 +70,8 @@ def copying(planned: Planned, head: int, pays: Pays = _always) -> Plan | None:
 def _faster(waits: FlashWaits) -> Pays:
     """Return a function that decides whether a copy saves time on a chip.
 
-    Weights that stay in the cache are not copied. A cache that replaces the least recently used line and is smaller
-    than the constants of a group keeps nothing from one iteration to the next.
+    Weights that stay in the cache are not copied. Nothing stays from one iteration to the next in a cache that replaces
+    the least recently used line and is smaller than the constants of the group.
     """
 
     def pays(layer: Layer, in_flash: int) -> bool:

@@ -29,7 +29,7 @@ def activations(graph: Graph, op: Op) -> list[TensorId]:
 def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[Range]:
     """Return each device's range of `size` elements.
 
-    portions: sizes of the ranges as multiples of an even part. By default, all devices get about equally many elements.
+    portions: sizes of the ranges, divided by their mean. By default, all devices get about equally many elements.
 
     >>> bounds(10, 4), bounds(10, 3, (Fraction(3, 5), Fraction(6, 5), Fraction(6, 5)))
     ([(0, 2), (2, 5), (5, 7), (7, 10)], [(0, 2), (2, 6), (6, 10)])

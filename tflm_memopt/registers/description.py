@@ -82,9 +82,9 @@ class Field:
     place: BitPlace = BitPlace(0)
     register_bits: int = WORD
     reset: int | None = None
-    """Value of the field's register after a reset, which bits outside of fields keep, or None if unknown."""
+    """Reset value of the field's register, or None if unknown. Bits outside of fields keep the reset value."""
     original: str = ""
-    """Name in the description, if the field has another name in the group into which its own group was merged."""
+    """Name of the field in the description, if the field got another name when groups were merged."""
 
     @property
     def key(self) -> FieldName:

@@ -114,7 +114,7 @@ class _Places:
     """Name of the description, and of the header that has the accessors."""
 
     def rewritten(self, found: Layout, regions: Mapping[str, Regions]) -> rewrite.Rewritten:
-        """Return the driver for a layout, with the accesses of these regions combined."""
+        """Return the driver for a layout, with the accesses of the given regions combined."""
         return rewrite.rewrite(self.unit, self.driver, self.groups, found, regions, self.includes)
 
     def placed(self) -> Layout:

@@ -106,7 +106,7 @@ class _Writer:
         return found
 
     def _combined_write(self, region: Sequence[FieldAccess], values: Mapping[int, str]) -> None:
-        """Keep all values of a region in variables until the last write, which writes them together."""
+        """Keep all combined values in variables until the last write, which writes all values together."""
         *early, last = region
         kept: dict[int, tuple[str, tuple[Span, ...]]] = {}
         for access in early:
