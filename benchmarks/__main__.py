@@ -99,7 +99,7 @@ TABLES = (
 
 
 def printed(table: Table, folder: Path | None) -> str:
-    """Return a table that a separate process makes, so that caches of other tables do not change the seconds."""
+    """Make a table in a new process, because caches that other tables filled would change the seconds."""
     options = [f"--{table.folder}", str(folder)] if table.folder else []
     command = [sys.executable, __file__, table.name, *options]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip("\n")

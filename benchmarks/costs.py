@@ -8,8 +8,8 @@ Plans of random networks (fit_networks.py) run under QEMU, operator by operator:
 random tiling. A kernel's work consists of amounts such as multiplications and stored values (analysis/costs.py).
 Non-negative least squares fit the instructions that one unit of each amount takes. No fit uses the networks of
 tests/unseen.py, so the errors of the estimates are measured on plans of these networks. The file stores these errors.
-Costs of other cores do not change. The option --keep is enough after a change of the library that costs few
-instructions.
+Costs of other cores do not change. After a change of the library that costs few instructions, the option --keep is
+enough.
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ from tflm_memopt.runtime.host import WAIT, Status
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"
 PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
-"""Targets of the plans that are counted. A core runs programs for its own target and for more general targets."""
+"""Targets for which plans are counted. A core runs programs for its own target and for more general targets."""
 KEPT = ROOT / "build/costs"
 DIGITS = 4
 """Number of significant digits of a fitted cost."""
 CARE = 0.75
 """The fit divides each error by count**CARE. The value 0 minimizes absolute errors, and 1 minimizes relative errors."""
 MORE = 4
-"""For every MORE networks, the fit uses one more network from the families with rare kernels (fit_networks.py)."""
+"""The fit adds one network from the families with rare kernels (fit_networks.py) for every MORE other networks."""
 EFFORT = 0.01
-"""Effort of the search for the plans that are counted. The cost of an operator does not depend on a plan's quality."""
+"""Effort of the search for the plans that are counted. Good and bad plans give the same costs."""
 SEEDS_AT_ONCE = 5
 """Number of networks that a worker process plans and counts before it starts with others."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")
-"""Kinds of drawn plans: whole rows, any settings, single pixels, tiles as wide as the map, and groups of channels."""
+"""Kinds of plans to draw: whole rows, any settings, single pixels, tiles as wide as the map, and groups of channels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +190,8 @@ def _waits(outcome: Outcome) -> bool:
 
 
 def in_loops(counted: Sequence[Counted]) -> list[Counted]:
-    """Subtract the instructions that read the clock from the counts of operators. A run of the whole plan reads no
-    clock.
+    """Subtract the instructions that read the clock from the counts of operators. Programs that run a whole plan at
+    once do not read the clock.
     """
     whole = [c for c in counted if not _keeps(c.sample)]
     readings = np.array([[sum(c.steps), 1] for c in whole], float).reshape(-1, 2)
@@ -243,7 +243,7 @@ def written(whole: Mapping[str, Any]) -> str:
 
 
 def stored(path: Path) -> dict[str, Any]:
-    """Read cost tables from a file that written() made. Return {} if the file is missing."""
+    """Read cost tables from a file that written() made. Return {} if the file does not exist."""
     cores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["cores"] if path.exists() else {}
     return {core: {**found, "kernels": by_kernel(found["kernels"])} for core, found in cores.items()}
 
@@ -296,7 +296,7 @@ def _with_undrawn(found: costs.Costs, old: costs.Costs) -> costs.Costs:
 def _fits(
     chosen: Mapping[str, Core], seeds: Sequence[int], jobs: int, tables_of: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return new cost tables by core. With `tables_of`, only kernels that these tables lack are counted."""
+    """Return new cost tables by core. Kernels that already have costs in `tables_of` are not counted."""
     known = {name: frozenset(tables_of[name]["kernels"] if tables_of else ()) for name in chosen}
     parts = [tuple(seeds[n :: -(-len(seeds) // SEEDS_AT_ONCE)]) for n in range(-(-len(seeds) // SEEDS_AT_ONCE))]
     converter = converter_digest()

@@ -40,8 +40,8 @@ PUBLISHED = Path(__file__).parent / "cycles_published.json"
 BOARD = "nucleo_l4r5"
 """Board of the tables in docs/cycles.md."""
 LIKE: Mapping[str, tuple[Pipeline, float, float]] = {"m33": (M4, 0.66, 1.0), "m7": (M4, 0.28, 1.0)}
-"""For each core without published timings, the pipeline whose rules are used, and the least and the largest ratio of
-the core's cycles to the pipeline's cycles.
+"""A core without published timings runs by the rules of another core's pipeline. Its cycles, divided by those of this
+pipeline, lie between the two factors.
 
 On boards, the runtimes of tigris-bench take 0.66 to 0.88 of M4's cycles on an M33 (DS-CNN), and 0.28 to 0.65 on an M7.
 In MLPerf Tiny, ST's library takes 0.81 to 0.90 of M4's cycles on an M33, and 0.54 to 0.63 on an M7.
@@ -67,11 +67,11 @@ class Row:
     """Lower and upper bound of the cycles. For cores with published timings, the two bounds are equal."""
     per_instruction: float
     milliseconds: tuple[float, float] | None
-    """Time at the board's clock."""
+    """Shortest and longest time at the board's clock."""
     layers: str = ""
-    """Table with a row for each operator, or "" for an image."""
+    """Table with a row for each operator, or "" if a finished program was run."""
     ram: int = 0
-    """Bytes of the rewritten model's arena, or 0 for an image."""
+    """Bytes of the rewritten model's arena, or 0 if a finished program was run."""
 
 
 def measure(path: Path, core: str, on: Board | None, *, fewest: bool = False) -> Row:

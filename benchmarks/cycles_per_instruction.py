@@ -39,7 +39,7 @@ from tflm_memopt.targets.boards import boards
 
 TABLE = Path(__file__).parents[1] / "tflm_memopt/analysis/cycles.json"
 PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (M0_PLUS, M0)}
-"""Pipelines by core, the first for the lower bound of its cycles and the last for the upper bound."""
+"""The pipelines of each core. The first gives the lower bound of cycles, and the last gives the upper bound."""
 AT_ONCE = 24
 """Maximum number of programs in one run. The plugin has space for 63 runs."""
 Rates = list[float]
@@ -67,7 +67,7 @@ def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTimi
     """Return the cycles per instruction of each kernel. The key "" stands for all kernels together."""
     sums: dict[str, Rates] = defaultdict(lambda: [0.0] * (3 + len(waits)))
     batches = list(_batches(core, samples))
-    runner(core), cycles_trace.plugin()  # built before several threads need them
+    runner(core), cycles_trace.plugin()  # Build both before several threads need them.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda batch: [_runs(core, batch, each, waits) for each in PIPELINES[core.short]], batches)
         for batch, runs in zip(batches, found, strict=True):
@@ -88,7 +88,7 @@ def _runs(core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: 
         said, runs = cycles_trace.trace(core, runner(core), pipeline, waits or [NO_WAIT], path)
     if not all(outcome.right for outcome in outcomes_of(said)):
         raise RuntimeError(f"{batch[0].name} and others on {core.name}: wrong bytes")
-    inferences = runs[-len(cases) :]  # the first run measures the clock itself
+    inferences = runs[-len(cases) :]  # The first run only measures the clock.
     return [_figures(one) for run in inferences for _, one in sorted(run.operators.items())]
 
 
@@ -117,7 +117,7 @@ DENSE = "ad_autoencoder"
 
 def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
     """Return the cycles of TFLM with CMSIS-NN by type of operator. Dense layers have an entry of their own: they read
-    each weight only once, so a cache does not help. The key "" stands for all other operators.
+    each weight only once, so a cache does not help. The key "" has the cycles of all operators except dense layers.
     """
     rows = [row for row in json.loads(cycles.PUBLISHED.read_text())["programs"] if row["core"] == core]
     dense = [row for row in rows if row["model"] == DENSE]

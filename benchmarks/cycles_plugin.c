@@ -38,7 +38,7 @@ __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 #define OPERATORS 256u
 #define RUNS 64u
 #define TABLE (1u << 20)
-#define TAKEN 2u /* additional cycles of a taken branch, which affect only the order of events */
+#define TAKEN 2u /* additional cycles of a taken branch; they affect only the order of events */
 
 typedef struct {
   uint64_t start, start_bytes, stop, marks, marks_bytes, rom, rom_bytes;
@@ -51,7 +51,7 @@ typedef struct {
 } block;
 
 typedef struct {
-  uint64_t key; /* operator << 40 | from << 20 | to, plus one; 0 marks an empty entry */
+  uint64_t key; /* (operator << 40 | from << 20 | to) + 1, or 0 in an empty entry */
   uint64_t count;
 } edge;
 
@@ -65,12 +65,12 @@ typedef struct {
 } cache;
 
 typedef struct {
-  uint64_t wait, line, prefetch; /* `wait`: cycles; `line`: bytes; `prefetch`: 0 or 1 */
+  uint64_t wait, line, prefetch; /* `wait` in cycles, `line` in bytes, `prefetch` is 0 or 1 */
   cache code, data;
-  bool unified;                 /* whether constants share the cache of the code */
-  uint64_t now, free;           /* the current cycle, and the cycle in which the memory can be read again */
+  bool unified;                 /* whether constants and code share one cache */
+  uint64_t now, free;           /* the current cycle, and the next cycle in which the memory is free */
   uint64_t current;             /* line of code that is being executed */
-  uint64_t ahead, ahead_ready;  /* line that is prefetched, and the cycle in which it arrives */
+  uint64_t ahead, ahead_ready;  /* the line of code that is prefetched, and the cycle in which it arrives */
 } flash;
 
 static settings s;
@@ -99,7 +99,7 @@ static edge *find(edge *table, uint64_t key) {
   return &table[at];
 }
 
-/* Adds the counts of a segment to those of an operator, or to those of the whole run if the argument is 0. */
+/* Adds a segment's counts to an operator, or to the whole run if the argument is 0. */
 static void assign(uint32_t operator_plus_one) {
   if (state != STOPPED) return;
   state = OFF;
@@ -247,7 +247,7 @@ static void accessed(unsigned cpu, plugin_mem_info info, uint64_t at, void *unus
   }
 }
 
-/* Returns the length of a Thumb instruction. QEMU's own length includes the next instruction if a page ends between both. */
+/* Returns the length of a Thumb instruction. QEMU's length counts two instructions if a page ends between them. */
 static uint32_t size_of(const uint8_t *bytes) { return bytes[1] >> 3 < 0x1D ? 2 : 4; }
 
 static void translated(plugin_id id, struct qemu_plugin_tb *tb) {

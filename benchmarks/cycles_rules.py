@@ -203,8 +203,8 @@ M4 = Pipeline("m4", _REFILL, others={
 M3 = Pipeline("m3", _REFILL, others={
     **_DIVISION, "mla": 2, "mls": 2, "smull": 5, "umull": 5, "smlal": 7, "umlal": 7,
 })  # fmt: skip
-"""A 64-bit product takes 3 to 5 cycles, or 4 to 7 with an addition, and fewer for small factors. The multipliers of
-scales have 31 bits.
+"""A 64-bit product takes 3 to 5 cycles, or 4 to 7 with an addition. Products of small factors take fewer cycles. The
+multipliers of scales have 31 bits.
 """
 _SMALL = {
     "store": 2,

@@ -26,7 +26,7 @@ from tflm_memopt.analysis.timing import FlashTiming
 SOURCE = Path(__file__).parent / "cycles_plugin.c"
 FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fvisibility=hidden", "-shared", "-fPIC")
 WHOLE = -1
-"""Number of the entry that counts the whole run, not one operator."""
+"""Number of the entry that counts the whole run instead of one operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ class Run:
 def trace(
     core: Core, image: Path, pipeline: Pipeline, flashes: Sequence[FlashTiming], blob: Path | None = None
 ) -> tuple[str, list[Run]]:
-    """Run a program. Return its printed text and the cycles of each inference. The program must use the clock of
-    tests/cores/core.h.
+    """Run a program, and return the text that it prints and the cycles of each inference. The program must use the
+    clock of tests/cores/core.h.
     """
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder) / "trace"

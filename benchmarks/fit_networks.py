@@ -1,7 +1,7 @@
 """Draw the networks for the fit of instruction estimates (costs.py) from seeds.
 
 A seed draws a network of one family: image classifiers, networks over time, dense layers, the tests' random networks,
-or rare operators. The last seeds stand for the networks of tests/known.py. The networks have sizes that
+or rare operators. Seeds from KNOWN_FROM on give the networks of tests/known.py. The networks have sizes that
 microcontrollers run. Some numbers of channels fill vector registers, and others do not.
 """
 
@@ -152,7 +152,7 @@ class Drawn:
         return math.prod(self.shape)
 
     def _macs(self, window: dict[str, Any]) -> int:
-        """Return the multiply-accumulates for each pair of an input and an output channel."""
+        """Return the multiply-accumulates of a convolution with one input channel and one output channel."""
         (kernel_h, kernel_w), (stride_h, stride_w) = window["kernel"], window["stride"]
         return int(kernel_h * kernel_w * -(-self.shape[1] // stride_h) * -(-self.shape[2] // stride_w))
 
@@ -173,7 +173,7 @@ def image(seed: int) -> bytes:
 
 
 def over_time(seed: int) -> bytes:
-    """Draw a network on frames of sound or sensors, with windows along one axis."""
+    """Draw a network for frames of sound or sensor data, whose windows extend along one axis only."""
     rng = random.Random(seed)
     frames, c = rng.randint(8, 60), rng.choice((3, 6, 9, 16, 40, 40, 64, 128))
     tall = rng.random() < 0.6
@@ -222,7 +222,7 @@ def rare(seed: int) -> bytes:
     x = net.input((1, h, w, c))
     outputs = [net.binary(kind, x, net.input((1, h, w, c)), out=(0.2, 3)) for kind in TWO_OPERANDS]
     outputs.append(arg_max(net, x))
-    if seed // len(FAMILIES) % 2:  # cores without libm cannot run networks with these operators
+    if seed // len(FAMILIES) % 2:  # These operators need libm, which some cores lack.
         outputs += [log_softmax(net, x), *decoded(net, x)]
     outputs.append(net.gather(net.input((1, h * w), None, dtype="INT32"), 1, c))
     rows = net.reshape(x, (1, h * w, c))
@@ -315,7 +315,7 @@ def _size(shape: Sequence[int]) -> Pair:
 
 
 def over_windows(seed: int) -> bytes:
-    """Draw means over time for sliding windows. Each step updates the sums of these means."""
+    """Draw networks that average a sliding window. Each step updates sums instead of adding up the whole window."""
     rng = random.Random(seed)
     net = Net(seed)
     x = net.input((1, rng.randint(8, 60), rng.choice((1, 1, 3, 8)), rng.choice((1, 3, 8, 16, 40, 64))))
@@ -441,7 +441,7 @@ def enlarged(seed: int) -> bytes:
 
 
 RARE: Sequence[Callable[[int], bytes]] = (rare, rare_int16, converting, resized, over_windows, in_sums, with_state)
-"""Families with operators that a cost table may lack."""
+"""Families of networks with operators for which a cost table may have no costs."""
 FAMILIES: Sequence[Callable[[int], bytes]] = (
     image, small, image, over_time, rare, image, partial(small, wide=True), image, dense, rare_int16, image, over_time,
     converting, resized, over_windows, in_sums, with_state, in_sums, few, multiplied,

@@ -16,7 +16,7 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net
 
 SCALE = 0.05
-"""Scale of all activations of the models."""
+"""Quantization scale of every activation tensor."""
 WEIGHT_SPREAD = 127 / math.sqrt(3)
 """Standard deviation of the weights, which are uniformly distributed."""
 Pair = Sequence[int]
@@ -168,7 +168,7 @@ class Builder:
 
 
 def _pair(sizes: int | Pair) -> Pair:
-    """Return height and width. A single size stands for both."""
+    """Return height and width. A single number is used for both."""
     return (sizes, sizes) if isinstance(sizes, int) else sizes
 
 

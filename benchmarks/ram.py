@@ -15,7 +15,7 @@ from tflm_memopt.rewrite.int8_io import int8_io
 
 INT8_IO, STREAMED, AGAIN = "--int8-io", "--input stream", "--max-macs 1.3"
 MOST = 1.3
-"""Compute factor F of the last row for each model."""
+"""Maximum of the compute factor F in the last row of each model."""
 
 
 Row = tuple[list[str], str]

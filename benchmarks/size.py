@@ -119,7 +119,7 @@ def _do(command: Sequence[str]) -> str:
 
 
 def table(models: Path) -> str:
-    """Return a table with a row for each core, and for each model and core."""
+    """Return a table with a row for each core, and a row for each pair of a model and a core."""
     cores = [MEASURED[name] for name in ("m4", "m55", "rv32")]
     sizes = (of_model(models / f"{name}.tflite", core) for name in SMALL for core in cores)
     rows = [*map(whole, cores), *filter(None, sizes)]

@@ -23,7 +23,7 @@ PUBLISHED = (
     ("MobileNetV2 0.35 at 224", *LARGE),
     (f"MobileNetV2 0.35 at 224, {STREAMED}", *LARGE),
 )
-"""Published bytes, and cycles of one inference by the core's counter, in the first columns of the table."""
+"""The first columns of the table have published bytes, and the cycles of one inference by the core's counter."""
 COLUMNS = (
     "network", "TFLM", "TiGrIS: fast", "slow", "scratch, table", "cycles", "**ours**: arena", "slow", "MACs", "F",
     "cycles",

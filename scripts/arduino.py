@@ -51,7 +51,7 @@ SKETCHES = {
     "shapes": Sketch(image=True),
     "camera": Sketch(options={"input": "stream"}),
     "two_cores": Sketch(options={"cores": 2}, image=True),
-    "no_interpreter": Sketch("c", {"max_macs": 1.1}),  # fits into 16 KB of RAM
+    "no_interpreter": Sketch("c", {"max_macs": 1.1}),  # The program fits into 16 KB of RAM.
 }
 """Options of every sketch in arduino/examples."""
 

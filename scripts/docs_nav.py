@@ -22,7 +22,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, *, config: Any) -> Any:
-    """Add the generated pages to the site, and replace pages of which the site has a longer form."""
+    """Add the generated pages to the site. A generated page replaces the shorter page of the same name in docs/."""
     pages = {name: make() for name, make in runpy.run_path(str(SCRIPTS / "reference.py"))["SITE"].items()}
     for script, page in (("operators", "operators.md"), ("program_format", "program-format.md")):
         pages[page] = runpy.run_path(str(SCRIPTS / f"{script}.py"))["site_page"]()

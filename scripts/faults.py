@@ -1,7 +1,7 @@
 """Plant faults in a copy of the repository, one at a time, and report which test finds each fault.
 
-A fault in tests/faults replaces a piece of a file by wrong code, and names the test files that should fail. These files
-run first, then all quick tests, then the slow tests of these files. The exit status is 1 if no test finds a fault.
+A fault in tests/faults replaces a piece of a file by wrong code, and names test files that should fail. The named files
+run first, then all quick tests, then the named slow tests. The exit status is 1 if no test finds a fault.
 
 Usage:
     python scripts/faults.py                        all faults
@@ -39,7 +39,7 @@ OWN_TEST = "tests/unit/test_faults.py"
 """A test that fails for every planted fault, because it looks for the original text. It is never run."""
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
-"""Seconds after which a run of tests is ended and counts as failed."""
+"""A run of tests that takes more than these seconds is ended and counts as failed."""
 WITHOUT_HOOK = """import sys
 sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_")]
 """
@@ -97,7 +97,7 @@ def stale(fault: Fault) -> str:
 
 
 class CannotBuild(Exception):
-    """A command failed. The message has its output."""
+    """A command failed, and this error's message has the output of the command."""
 
 
 class Copy:
@@ -137,7 +137,7 @@ class Copy:
         """Replace a file's text and build what depends on the file."""
         path = self.tree / file
         path.write_text(text, encoding="utf-8")
-        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # its time stamp has only whole seconds
+        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # A .pyc file stores only whole seconds.
         if path.is_relative_to(self.tree / "custom_ops"):
             self.build()
 

@@ -1,6 +1,6 @@
 """List asserts, long functions, circles of imports and other constructs that the package must not contain.
 
-The exit status is 1 if there is one.
+The exit status is 1 if the list is not empty.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def kinds(source: Source) -> Iterator[str]:
 
 
 def circles(source: Source) -> Iterator[str]:
-    """Yield modules that import each other. Imports inside functions and imports for types count as well."""
+    """Yield modules that import each other. Imports inside functions and for types count, too."""
     modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): tree for path, tree in source.items()}
     imports: nx.DiGraph[str] = nx.DiGraph()
     for module, tree in modules.items():

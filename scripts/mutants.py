@@ -2,7 +2,7 @@
 
 Each mutant changes one operator, number or keyword in a copy of the repository. The quick tests of the changed area run
 until one fails. A mutant survives if no test fails: then a test is missing, or the mutant behaves like the original.
-Equal seeds draw equal mutants.
+The same seed always draws the same mutants.
 
 Usage: python scripts/mutants.py --sample 300 --seed 1
 """

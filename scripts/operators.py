@@ -44,8 +44,8 @@ also lists all limits, and the rules that rewrite a model before its operators a
 REWRITTEN = """
 ## Rewrites
 
-The converter first replaces integers that it can compute by constants, and then applies these rules. No output byte
-changes:
+The converter first computes integers that are known before an inference. Then it applies these rules, which change no
+output byte:
 
 | rule | effect |
 |---|---|

@@ -1,8 +1,8 @@
 """Install two versions of TensorFlow Lite Micro of 2023 in build/tflm2023, to test the adapter with them.
 
 Headers and shared libraries come from two wheels of xmos-ai-tools (65 MB and 61 MB). SPRING is TFLM of March to May,
-like the libraries in Arduino's library manager: it has TfLiteRegistration, and kTfLiteAbort in
-kernels/circular_buffer.h. AUTUMN is TFLM of October: it has TFLMRegistration, and kTfLiteAbort in micro_context.h.
+like the libraries in Arduino's library manager. SPRING has TfLiteRegistration, and kTfLiteAbort in
+kernels/circular_buffer.h. AUTUMN is TFLM of October, with TFLMRegistration, and kTfLiteAbort in micro_context.h.
 
 Only the tests use these wheels. The wheels have a proprietary licence, and no package contains any part of them. TFLM's
 headers include headers of gemmlowp, which the wheels lack: on Debian, run `apt-get install libgemmlowp-dev`.
@@ -53,7 +53,7 @@ class Tflm:
 
     @property
     def link(self) -> list[str]:
-        """Return the linker flags. They must follow the object files."""
+        """Return the linker flags, which must follow the object files."""
         return [str(self.library), f"-Wl,-rpath,{self.library.parent}"]
 
 

@@ -29,7 +29,7 @@ BY_HAND = {"CHANGELOG.md": rf"^## ({SEMANTIC})\b"}
 def stated() -> dict[str, str]:
     """Return the version that each file states, or "" if a file states no version or several versions.
 
-    CHANGELOG.md may state several versions, of which the first is the newest.
+    If CHANGELOG.md states several versions, the first one counts, because it is the newest.
     """
     found = {name: re.findall(line, _text(name), re.MULTILINE) for name, line in {**PLACES, **BY_HAND}.items()}
     return {name: vs[0] if len(vs) == 1 or (vs and name == "CHANGELOG.md") else "" for name, vs in found.items()}

@@ -70,7 +70,7 @@ def spent() -> float:
 
 
 def named(item: Item, name: str) -> bool:
-    """Return whether an item belongs to a paper of this name, or its own name begins with it."""
+    """Return whether `name` is the paper of an item, or the beginning of the item's own name."""
     return item.paper == name or item.what.startswith(name)
 
 

@@ -215,7 +215,7 @@ def converted_in_steps(model: tf.keras.Model, samples: Floats) -> bytes:
 
 
 def cut(samples: Floats) -> Floats:
-    """Cut each window into pieces of 3 frames. A silent frame before each window completes its first piece."""
+    """Cut each window into pieces of 3 frames. Silence before each window fills up the first piece."""
     steps = -(-WINDOW // STEP)
     padded = np.zeros((len(samples), steps * STEP, 40), np.float32)
     padded[:, steps * STEP - WINDOW :] = samples[:, :, 0]

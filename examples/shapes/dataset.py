@@ -14,18 +14,18 @@ SIDE = 96
 LEVELS = 16  # grey values are 0 to 15
 TEST_SEED = 2
 
-Images = npt.NDArray[np.uint8]  # [N, SIDE, SIDE, 1]
-Labels = npt.NDArray[np.uint8]  # [N], index into CLASSES
+Images = npt.NDArray[np.uint8]  # The shape is [N, SIDE, SIDE, 1].
+Labels = npt.NDArray[np.uint8]  # N indices into CLASSES
 _Floats = npt.NDArray[np.float64]
 
 
 def _zigzag(corners: int, inner: float) -> Callable[[_Floats], _Floats]:
-    """Return straight edges between `corners` tips at radius 1 and notches at radius `inner` halfway between."""
+    """Return an outline with `corners` tips at radius 1. Straight edges join each tip to notches at radius `inner`."""
     half = np.pi / corners
     notch_x, notch_y = inner * np.cos(half), inner * np.sin(half)
 
     def radius(phi: _Floats) -> _Floats:
-        folded = np.abs((phi + half) % (2 * half) - half)  # The folded angle is 0 at a tip and `half` at a notch.
+        folded = np.abs((phi + half) % (2 * half) - half)  # The angle `folded` is 0 at a tip and `half` at a notch.
         # The ray at angle `folded` meets the line from the tip (1, 0) to the notch.
         reach: _Floats = notch_y / (notch_y * np.cos(folded) + (1.0 - notch_x) * np.sin(folded))
         return reach
@@ -65,9 +65,9 @@ def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Ima
     dx, dy = x - center[0], y - center[1]
     along, across = dx * np.cos(lean) + dy * np.sin(lean), dy * np.cos(lean) - dx * np.sin(lean)
     rho, phi = np.hypot(along * stretch, across / stretch), np.arctan2(across / stretch, along * stretch)
-    inside = np.clip(scale * outline(phi - turn) - rho + 0.5, 0.0, 1.0)  # with an edge that is one pixel wide
+    inside = np.clip(scale * outline(phi - turn) - rho + 0.5, 0.0, 1.0)  # The shape's edge is one pixel wide.
 
-    contrast = rng.uniform(0.15, 0.7) * rng.choice((-1.0, 1.0))  # a bright or a dark shape
+    contrast = rng.uniform(0.15, 0.7) * rng.choice((-1.0, 1.0))  # The shape is brighter or darker than the background.
     slope = rng.uniform(-0.2, 0.2, size=2)
     background = 0.5 - contrast / 2 + (slope[0] * (x - SIDE / 2) + slope[1] * (y - SIDE / 2)) / SIDE
     image = background + contrast * inside + rng.normal(0.0, rng.uniform(0.02, 0.14), size=(SIDE, SIDE))

@@ -18,7 +18,7 @@ from dataset import CLASSES, TEST_SEED, Images, Labels, make, quantize
 from tflm_memopt.runtime.wheel import interpreter
 
 HERE = Path(__file__).parent
-ARENA = 1_000_000  # bytes, more than the original network needs
+ARENA = 1_000_000  # These bytes are more than the original network needs.
 
 
 def load() -> tuple[Images, Labels]:

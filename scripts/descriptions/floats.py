@@ -1,4 +1,4 @@
-"""These kernels compute one float32 output pixel from the window under it, in the form of pixels.py.
+"""These kernels compute one float32 output pixel from the window under it, like the int8 kernels in pixels.py.
 
 Sums of these kernels begin with 0 and add products in the order of rows, columns and channels. The bias is added last,
 as in TFLM's Conv, DepthwiseConv, FullyConnected, AveragePool and MaxPool (kernels/internal/reference).
@@ -18,7 +18,7 @@ from tflm_memopt.kernels.language import Array, Index, Reg
 def _begin(b: Builder, sums: Array, at: Index, initial: float) -> Reg:
     (first,) = b.parameters("first")
     total = number(b, initial)
-    with b.inside(first, 1):  # the first call skips this
+    with b.inside(first, 1):  # The first call has no earlier sum to load.
         b.assign("copy", total, b.ram_load(sums, at))
     return total
 
@@ -34,12 +34,12 @@ def _end(b: Builder, sums: Array, y: Array, at: Index, total: Reg, output: Calla
 
 @kernel("y[k] = clamp(sum over the window of x * w[k] + bias[k]); k = output j of group g")
 def conv_f32(b: Builder) -> None:
-    """Describe a convolution, whose group is one channel for depthwise layers, or all channels of a pixel."""
+    """Describe a convolution. A group is one channel in depthwise layers, and all channels of a pixel otherwise."""
     pointers, reach, rows, columns, channels, groups = b.extents(
         "pointers", "reach", "rows", "columns", "channels", "groups"
     )
     (each,) = b.extents("each")
-    (bias_step,) = b.parameters("bias_step")  # a step of 0 means that all biases are equal
+    (bias_step,) = b.parameters("bias_step")  # If the step is 0, all biases are equal.
     next_row, next_column, apart, offset = b.parameters("next_row", "next_column", "apart", "offset")
     strides = b.parameters("filter_weights", "row_weights", "tap_weights")
     filters, limits = groups * each, Clamp(b)

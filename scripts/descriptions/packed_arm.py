@@ -1,5 +1,5 @@
-"""These kernels compute operators that are packed for Cortex-M's DSP extension and for Helium (lower/pack.py). Hosts
-run them, whereas cores run assembly.
+"""These kernels compute operators that are packed for Cortex-M's DSP extension and for Helium (lower/pack.py). A PC
+runs these kernels, and a core runs assembly instead.
 
 TFLM: ConvPerChannel, DepthwiseConvPerChannel, FullyConnected. ops/packings.py has the conditions for their sums.
 """
@@ -13,7 +13,7 @@ INT8, INT16, INT32 = Type.INT8, Type.INT16, Type.INT32
 
 
 def _output(b: Builder, total: Reg, scale: tuple[Reg, Reg, Reg]) -> Reg:
-    """Scale a sum by m2, c and e, where c includes the zero point. On cores, these are the instruction SMMLAR and a
+    """Scale a sum by m2, c and e, where c includes the zero point. A core does so with the instruction SMMLAR and a
     shift.
     """
     doubled, constant, right = scale
@@ -37,8 +37,8 @@ def _clamped(b: Builder, total: Reg, multiplier: Reg, shift: Reg, zero: Index, s
 
 
 class Pair:
-    """The sums of two channels A and B, whose weights are packed as 256 * B + A. One sum uses the low bytes of the
-    weights (A), and the other one uses the whole weights.
+    """The sums of two channels A and B, whose weights are packed as 256 * B + A. The sum `low` uses only the low bytes
+    of the weights (A), and the sum `all` uses the whole weights.
     """
 
     def __init__(self, b: Builder, scales: Array, *at: Index) -> None:
@@ -73,8 +73,8 @@ def dsp_pairs(b: Builder) -> None:
 
 @kernel("y[pair] = saturate(sum over values of x * w[pair])")
 def dsp_direct(b: Builder) -> None:
-    """Describe a convolution of one pixel, which reads int8 values in place. Weights alternate between `ways` pairs of
-    channels.
+    """Describe a convolution of one pixel, which reads int8 values in place. The weights of `ways` pairs of channels
+    alternate.
     """
     groups, ways, fours = b.extents("groups", "ways", "fours")
     x, y = b.ram("x", INT8, fours, 2, 2), b.output("y", INT8, groups, ways, 2)

@@ -16,7 +16,7 @@ def _pixel(b: Builder, *, depthwise: bool) -> None:
     pointers, reach, rows, columns, channels = b.extents("pointers", "reach", "rows", "columns", "channels")
     filters = channels if depthwise else b.extents("filters")[0]
     zero_in, zero_out, low, high, step = b.parameters("zero_in", "zero_out", "low", "high", "scale_step")
-    (bias_step,) = b.parameters("bias_step")  # a step of 0 means that all biases are equal
+    (bias_step,) = b.parameters("bias_step")  # If the step is 0, all biases are equal.
     next_row, next_column, apart, offset = b.parameters("next_row", "next_column", "apart", "offset")
     row_weights, tap_weights = b.parameters("row_weights", "tap_weights")
     x, y = b.rows("x", Type.INT8, pointers, reach), b.output("y", Type.INT8, filters)
@@ -58,7 +58,7 @@ def depthwise_pixel(b: Builder) -> None:
     "y[k] = bias[k] + sum over the window of x * w[k], sums of 64 bits, scaled and clamped; k = output j of group g"
 )
 def conv_wide(b: Builder) -> None:
-    """Describe a convolution, whose group is one channel for depthwise layers, or all channels of a pixel."""
+    """Describe a convolution. A group is one channel in depthwise layers, and all channels of a pixel otherwise."""
     pointers, reach, rows, columns, channels, groups = b.extents(
         "pointers", "reach", "rows", "columns", "channels", "groups"
     )
@@ -84,7 +84,7 @@ def conv_wide(b: Builder) -> None:
 
 @kernel("sums[c] += sum over the runs of bytes under the window of (x - zero point) * w[c]")
 def conv_sums(b: Builder) -> None:
-    """Describe the addition of runs of bytes with adjacent weights, part by part. The caller scales the sums."""
+    """Describe sums of products over runs of bytes. The weights of a run are adjacent. The caller scales the sums."""
     pointers, reach, parts, count, run, filters = b.extents("pointers", "reach", "parts", "count", "run", "filters")
     zero_in, next_at, stride, next_offset, step = b.parameters("zero_in", "next_at", "stride", "next_offset", "step")
     (offset,) = b.parameters("offset")
@@ -107,7 +107,7 @@ def depthwise_sums(b: Builder) -> None:
         "zero_in", "next_row", "next_column", "apart", "offset"
     )
     strides = b.parameters("row_weights", "tap_weights")
-    (spread,) = b.parameters("spread")  # 0 if all channels read the same input channel
+    (spread,) = b.parameters("spread")  # The value is 0 if all channels read the same input channel.
     x, sums = b.rows("x", Type.INT8, pointers, reach), b.workspace("sums", INT32, channels)
     w = b.flash("w", Type.INT8, rows, columns, channels, strides=strides)
     with b.loop("c", channels) as c:
@@ -126,7 +126,7 @@ def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None]
     sums = b.workspace("sums", INT32, channels)
     with b.loop("c", channels) as c:
         total = b.broadcast(INT32, Index.of(initial))
-        with b.inside(first, 1):  # the first call skips this
+        with b.inside(first, 1):  # The first call has no earlier results to load.
             b.assign("copy", total, b.ram_load(sums, c))
         with b.loop("p", pointers) as p, b.loop("t", run) as t:
             take(total, b.ram_load(x, p, offset + t * channels + c))
@@ -164,7 +164,7 @@ def average_pool_pixel(kind: Type) -> KernelProgram:
 
 
 def mean_pixel(kind: Type) -> KernelProgram:
-    """Return the kernel for the rescaled sum of a window. The scale can make it a mean."""
+    """Return the kernel for the rescaled sum of a window. A suitable scale turns the sum into a mean."""
 
     def describe(b: Builder) -> None:
         (area,) = b.extents("area")
@@ -198,10 +198,10 @@ def place_pixel(kind: Type) -> KernelProgram:
         places = b.workspace("places", INT32, channels)
         with b.loop("c", channels) as c:
             most, found = (b.compute("copy", to, Index.of(0)) for to in (held, INT32))
-            with b.inside(first, 1):  # the first call skips this
+            with b.inside(first, 1):  # The first call has no earlier results to load.
                 b.assign("copy", most, b.ram_load(values, c))
                 b.assign("copy", found, b.ram_load(places, c))
-            with b.inside(before, pointers):  # this runs only in the call that has the first pixel
+            with b.inside(before, pointers):  # Only the call with the window's first pixel does this assignment.
                 b.assign("mul", most, b.ram_load(x, 0, offset + c), sign)
             with b.loop("p", pointers) as p, b.loop("t", run) as t:
                 value = b.compute("mul", held, b.ram_load(x, p, offset + t * channels + c), sign)

@@ -59,7 +59,7 @@ def dense(units: int) -> Line:
 
 
 def bottleneck(*channels: int) -> list[Line]:
-    """Return convolutions with these channels. Those with the most channels are 3 x 3, and all others 1 x 1."""
+    """Return convolutions with these numbers of channels. The widest ones are 3 x 3, and all others are 1 x 1."""
     return [conv(c, 3 if c == max(channels) else 1) for c in channels]
 
 
@@ -107,8 +107,8 @@ DEVICES = 10
 
 
 def layers(network: Network) -> tuple[SplitLayer, ...]:
-    """Return the elements of each layer as the thesis counts them: without buffers of layers that have no weights, and
-    without the weights of dense layers.
+    """Return the elements of each layer as the thesis counts them. Buffers of layers without weights and the weights of
+    dense layers do not count.
     """
     shapes: list[tuple[int, int]] = []  # side length and channels of each output
     side, channels = network.side, 3

@@ -1,9 +1,9 @@
 """Plan the networks of Table 5.1 as int8 models on ten devices, or execute them at a lower resolution.
 
-The layers are those of devices.py, with random weights. The first layers are split by rows, and all later layers by
-channels. The thesis' integer program chooses the layer from which on layers are split by channels. Each figure is the
-arena plus the model file of a device, in MB. Unlike in the thesis, values are int8 instead of float32, and the weights
-of dense layers count.
+The networks have the layers of devices.py and random weights. The first layers are split by rows, and all later layers
+by channels. The thesis' integer program chooses the first layer that is split by channels. Each figure is the arena
+plus the model file of a device, in MB. Unlike in the thesis, values are int8 instead of float32, and the weights of
+dense layers count.
 """
 
 from __future__ import annotations

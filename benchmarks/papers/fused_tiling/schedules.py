@@ -1,8 +1,8 @@
 """Search the order of least peak memory for the operators of irregular graphs.
 
-The graphs are RandWire's (Watts-Strogatz, tensors of 4 units), and networks like SwiftNet, which is not public: 62
-operators in cells of 21, 19 and 22, with edges drawn from seeds. Graphs with "one cell" in their names have as many
-operators in a single cell. The seconds in the table are processor time.
+Some graphs are RandWire's (Watts-Strogatz, tensors of 4 units). Others resemble SwiftNet, which is not public: they
+have 62 operators in cells of 21, 19 and 22, and their edges are drawn from seeds. Graphs with "one cell" in their names
+have as many operators in a single cell. The seconds in the table are processor time.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def cells(sizes: Sequence[int], seed: int) -> OrderProblem:
 
 
 def series_parallel(seed: int, depth: int = 2) -> OrderProblem:
-    """Return nested chains that fork and join, which result from tiling a chain."""
+    """Return a graph whose branches fork and join again, as in a chain that was tiled."""
     rng, nbytes, tasks = random.Random(seed), {0: 32}, list[Task]()
 
     def run(inputs: tuple[int, ...]) -> int:

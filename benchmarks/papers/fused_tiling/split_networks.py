@@ -32,13 +32,13 @@ from tflm_memopt.plan.iteration.planned import Planned
 SIDE = 224
 ESP32_SENT = 5660
 TEENSY_READS = (4_259_662, 4_259_863, 4_259_487)
-"""Bytes that each of three devices reads in the layers after the first."""
+"""Bytes that each of three devices reads in all layers after the first layer."""
 TEENSY_MAPS = 602_113
 """Bytes of the layer whose input and output are largest together."""
 
 
 def verified(model: bytes, shared: tflm_memopt.OptimizedDevices) -> dict[str, Any]:
-    """Run devices as processes. Return their memory and sent bytes, and whether the output equals the original's."""
+    """Run devices as processes. Return the bytes that each device keeps and sends, and whether the output is right."""
     report = shared.report
     with tempfile.TemporaryDirectory() as name:
         for number, one in enumerate(shared.models):
@@ -60,7 +60,7 @@ def in_two() -> dict[str, Any]:
     """Cut MobileNetV2 of width 0.35 after block_16_project for two devices, and return the figures of the split."""
     layers = mobilenet_v2(SIDE, 0.35)
     model = int8_models.from_layers(layers)
-    last = layers[-3:]  # the layers after block_16_project: a convolution, a mean and a dense layer
+    last = layers[-3:]  # A convolution, a mean and a dense layer follow block_16_project.
     shared = tflm_memopt.optimize_devices(model, 2, cut=[len(read(model).graph.ops) - len(last)])
     return verified(model, shared) | {"tensor": last[0]["h"] ** 2 * last[0]["cin"]}
 

@@ -29,7 +29,7 @@ class LayerSplit(enum.Enum):
     FUSED_OUT = "FDT1"
     """Fan-out whose outputs stay on the devices that compute them."""
     FUSED_IN = "FDT2"
-    """Fan-in of the layer after FUSED_OUT. Each device reads the outputs that it has computed."""
+    """Each device computes partial sums from the outputs of FUSED_OUT that it has computed itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def sent(layers: Sequence[SplitLayer], splits: Sequence[LayerSplit], devices: in
 
 
 def _stays(splits: Sequence[LayerSplit], i: int) -> bool:
-    """Return whether each device gets the whole output of a layer, because the next layer needs it (r of Eq. 5.20)."""
+    """Return r of Eq. 5.20: whether all devices get a layer's whole output, because the next layer reads all of it."""
     wide = (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT)
     return splits[i] is LayerSplit.FAN_OUT and i + 1 < len(splits) and splits[i + 1] in wide
 

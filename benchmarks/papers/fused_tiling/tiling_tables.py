@@ -3,7 +3,7 @@
 The thesis uses float32 networks in code that TVM generates; its author made two of these networks. In this script, all
 networks are int8 models under TFLM. The keyword spotter is MLPerf Tiny's. All other networks have random weights, and
 the published geometry or a similar one. Figures are bytes for ilp32, with the input in the arena and TFLM's reference
-kernels. FFMT uses stripes of rows, and FDT uses groups of channels (fan-out). Both may use PAD, SLICE and
+kernels. FFMT uses stripes of rows, and FDT uses groups of channels (fan-out). FFMT and FDT may use PAD, SLICE and
 CONCATENATION, and F may be up to 1.5. All output bytes of each model are compared in TFLM's official wheel.
 """
 
@@ -92,7 +92,7 @@ def cifar() -> bytes:
 
 
 def radar() -> bytes:
-    """Return a small network for gestures in front of a radar."""
+    """Return a small network that recognises gestures in radar data."""
     net = Builder()
     x = net.same(net.same(net.input((1, 32, 32, 3)), 8, 3, 2), 8, 3, 2)
     return net.model(net.softmax(net.dense(x, 5)))

@@ -3,9 +3,9 @@ devices.
 
 The partition is fan-out, then a fused pair of fan-out and fan-in, then fan-out again. The script compares this
 partition with fan-out alone. Each figure is the number of bytes that both devices send together, without message
-headers. The planned figures follow Eq. 5.17 of the thesis. The executed figures are those of two processes, in which a
-partial sum takes as many bytes as the third layer's weights need. With sums of 4 bytes, the partition would send as
-much as fan-out alone, but a sum of 8 int8 products needs fewer bytes.
+headers. The planned figures follow Eq. 5.17 of the thesis. The executed figures come from two processes. The weights of
+the third layer determine the bytes of a partial sum. With sums of 4 bytes, the partition would send as much as fan-out
+alone, but a sum of 8 int8 products needs fewer bytes.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ SHARDINGS: Mapping[LayerSplit, DeviceSharding] = {
     LayerSplit.FAN_IN: DeviceSharding.INPUTS, LayerSplit.FUSED_IN: DeviceSharding.INPUTS,
 }  # fmt: skip
 LARGEST = {1: 0, 2: 16, 3: 127}
-"""Weights of the third layer, by the number of bytes that their partial sums need. The value 0 stands for zeros and one
-weight of 1 for each unit and device.
+"""Value of the third layer's weights, by the number of bytes that a partial sum takes. The value 0 means that each unit
+has a single weight of 1 on each device, and zeros otherwise.
 """
 
 
 def network(nbytes: int) -> bytes:
-    """Return the thesis' network. Partial sums of its third layer need `nbytes` bytes."""
+    """Return the thesis' network, in whose third layer a partial sum takes `nbytes` bytes."""
     net = Net(nbytes)
     x = net.input((1, UNITS[0]), (0.05, 0))
     for number, units in enumerate(UNITS[1:]):

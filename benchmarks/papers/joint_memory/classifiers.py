@@ -13,7 +13,7 @@ from papers.msf_cnn.keras_nets import LAST, STAGES, rounded
 
 SIDE, CLASSES = 224, 1000
 Stage = Callable[[Builder, int], int]
-"""Function that adds a part of a network after a tensor and returns its output."""
+"""Function that adds layers after a tensor and returns the output of the last layer."""
 
 
 def conv(channels: int, kernel: int = 1, stride: int = 1) -> Stage:
@@ -48,7 +48,7 @@ def inverted(channels: int, stride: int, expand: int, kernel: int = 3, *, squeez
 
 
 def bottleneck(channels: int, stride: int) -> Stage:
-    """Add a block of ResNet version 1. Its first 1 x 1 convolution has the stride."""
+    """Add a block of ResNet version 1, whose first 1 x 1 convolution has the block's stride."""
 
     def stage(net: Builder, x: int) -> int:
         y = net.same(net.same(net.same(x, channels, 1, stride), channels, 3), 4 * channels)

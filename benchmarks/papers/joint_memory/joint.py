@@ -2,9 +2,9 @@
 for tensors with the same lifetimes.
 
 Sizes are counted in tokens, as in the chapter. The available text of the chapter lacks Figure 6.1. The sizes in Table
-6.1 imply that CNN 1 has feature maps of 32 rows of 256, that l4 adds two of them, and that l5 reads them row by row.
-Kernels are assumed to be 3 x 3 in CNN 1, and 5 x 5 without padding in CNN 2. Offsets come from the layout solver of
-tflm-memopt.
+6.1 imply that a feature map of CNN 1 has 32 rows of 256. They also imply that l4 adds two feature maps, and that l5
+reads its input row by row. Kernels are assumed to be 3 x 3 in CNN 1, and 5 x 5 without padding in CNN 2. Offsets come
+from the layout solver of tflm-memopt.
 
 The applications of Table 6.6 are int8 models with random weights, each planned from an app.toml. As in the thesis,
 megabytes count weights and activations in float32. The bytes of int8 activations are given as well, because a
@@ -56,7 +56,7 @@ PARALLEL = (frozenset({2, 3}),)
 """Pairs of partitions that run at the same time."""
 ROWS, ROW, INPUT_ROW = 32, 256, 96
 """Rows of a feature map, tokens of one row of a feature map, and tokens of one row of the input. A layer that processes
-its data by parts has a phase for each row.
+its data by parts takes one step for each row.
 """
 FLOAT, SECONDS = 4, 5.0
 """Bytes of a float32 value, and the limit of CP-SAT's deterministic time for a layout."""
@@ -122,7 +122,7 @@ def _alive(edge: Edge, step: int, schedules: Schedules) -> bool:
 
 
 def by_offsets(edges: Edges, schedules: Schedules) -> int:
-    """Return the tokens of one arena in which all edges have offsets."""
+    """Return the tokens of a single arena in which the solver places all edges."""
     each = list(edges.values())
     sizes = tuple(edge.tokens for edge in each)
     apart = {
@@ -133,7 +133,7 @@ def by_offsets(edges: Edges, schedules: Schedules) -> int:
 
 
 def schedules_by_parts(chromosome: Chromosome) -> Schedules:
-    """Return the layers of each partition in order. Neighbouring layers that process their data by parts alternate."""
+    """Return the layers of each partition in order. Neighbours that process data by parts take turns."""
     parted = {layer for layer, gene in zip(LAYERS, chromosome, strict=True) if gene}
     found = {}
     for partition, steps in SCHEDULES.items():
@@ -151,9 +151,8 @@ def schedules_by_parts(chromosome: Chromosome) -> Schedules:
 
 
 def edges_by_parts(chromosome: Chromosome) -> Edges:
-    """Return the edges with smaller buffers between layers that process their data by parts. Such a buffer holds the
-    rows under a window of the second layer. The edge from l2 to l4, which l4 adds, also holds the row that waits while
-    l3 reads one row ahead.
+    """Return the edges. Between two layers that process their data by parts, the buffer is smaller: it holds only the
+    rows under a window of the second layer. The edge from l2 to l4 holds one row more, because l3 reads one row ahead.
     """
     gene = dict(zip(LAYERS, chromosome, strict=True))
     in_flight = {
@@ -199,7 +198,7 @@ APPLICATIONS: Mapping[int, Application] = {
 
 
 def app_toml(folder: Path, number: int) -> Path:
-    """Write the models and the app.toml of an application of Table 6.6. Its networks run in turn."""
+    """Write the models and the app.toml of an application of Table 6.6, whose networks run in turn."""
     app, lines = APPLICATIONS[number], []
     for name in app.networks:
         file = name.replace(" ", "_").replace(".", "_").lower()

@@ -47,7 +47,7 @@ PUBLISHED: Mapping[str, Mapping[str, tuple[float, float] | None]] = {
 }  # fmt: skip
 """The cells of Table 1, as kB and F. None stands for the cell "no solution".
 
-The paper has swapped two "Heuristic" cells, which are exchanged in this table. The cells "SAA" are left out.
+The paper has swapped two "Heuristic" cells, which are exchanged in this table. The paper's cells "SAA" are left out.
 """
 
 MEASURED: Mapping[str, Mapping[float, float]] = {
@@ -98,8 +98,8 @@ def _ends(layers: Sequence[Layer], first: int, last: int) -> int:
 
 
 def msf_frontier(layers: Sequence[Layer]) -> list[Cost]:
-    """Return the Pareto front of msf-CNN's search space, fewest bytes first. The front contains the solutions of P1 and
-    P2.
+    """Return the Pareto front of msf-CNN's search space, fewest bytes first. The solutions of the paper's problems P1
+    and P2 are points of this front.
     """
     fronts: list[list[Cost]] = [[Cost(0, 0)]]
     for last in range(1, len(layers) + 1):

@@ -12,8 +12,8 @@ LAST = 1280
 
 def mobilenet_v2(size: int, width: float, classes: int = 1000) -> list[dict[str, Any]]:
     """Return the layers of keras.applications.MobileNetV2(input_shape=(size, size, 3), alpha=width) without its
-    softmax. Keras rounds channels to multiples of 8, its first block has no expansion, and a stride of 2 pads an even
-    map only at its end.
+    softmax. Keras rounds channels to multiples of 8, and the first block has no expansion. With a stride of 2, Keras
+    pads an even map only at the end.
     """
     net = _Net(size)
     net.conv("conv", 3, 2, rounded(32 * width))

@@ -1,8 +1,8 @@
 """Trace the segments that a kernel reads, writes and frees, and compute how close to the input its output may begin.
 
-The distance is the solution of problem (1) of vMCU (Zheng et al.): the least b_In - b_Out for which no write hits a
-segment that is still to be read. The loads and stores in the kernel's description are traced, so no operator needs a
-formula.
+The distance solves problem (1) of vMCU (Zheng et al.). It is the least distance from the output's start to the input's
+start (b_In - b_Out) for which no write hits a segment that is still to be read. The loads and stores in the kernel's
+description are traced, so no operator needs a formula.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def distance(trace: Sequence[SegmentAccess], source: str, to: str) -> int:
     """Return the least distance in segments between the starts of `to` and `source`: vMCU's b_In - b_Out, or 0."""
     last = {a.segment: t for t, a in enumerate(trace) if a.what == "read" and a.tensor == source}
     unread = sorted(last, key=lambda segment: last[segment])
-    lowest: list[int] = []  # lowest[i] is the lowest segment in unread[i:]
+    lowest: list[int] = []  # lowest[i] is the minimum of unread[i:].
     for segment in reversed(unread):
         lowest.append(min(segment, lowest[-1]) if lowest else segment)
     lowest.reverse()
@@ -64,7 +64,7 @@ def segments(kernel: KernelProgram, values: Extents) -> dict[str, int]:
 
 
 def footprint(trace: Sequence[SegmentAccess], source: str, to: str, counts: Mapping[str, int]) -> int:
-    """Return the segments that input and output occupy together, with the output first. counts: segments of each
-    tensor.
+    """Return how many segments input and output occupy together if the output starts first. `counts` has the segments
+    of each tensor.
     """
     return max(counts[source] + distance(trace, source, to), counts[to])

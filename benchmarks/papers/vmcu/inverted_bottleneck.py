@@ -28,7 +28,7 @@ def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
     """Describe vMCU's Figure 6: expansion, 3x3 window, projection and, for a residual block, an addition.
 
     The kernel of Figure 6 makes one output pixel at a time, so that only 3 x 3 + 1 + 1 pixels of the inner tensors
-    exist. Sums are clamped instead of requantised, because the figure is only about addresses.
+    exist. Sums are clamped instead of requantised, because Figure 6 is only about addresses.
     """
 
     def describe(b: Builder) -> None:
@@ -77,7 +77,7 @@ def equals_whole_tensors(m: Module) -> bool:
     """Run the C of a module in a pool of the size that vMCU's formula gives. Return whether its output equals that of
     layers on whole tensors.
 
-    The output begins at the pool's start and grows into the input. The three workspaces follow the input.
+    The output begins at the pool's start and grows into the input. The kernel's three workspaces lie behind the input.
     """
     random, stride = np.random.default_rng(1), m.strides[1]
     out, pad = -(-m.size // stride), (m.kernel - 1) // 2

@@ -86,7 +86,7 @@ def model(m: Module) -> bytes:
 
 
 def rewritten(data: bytes, most: float) -> Optimized:
-    """Rewrite a model for the least RAM within F = `most`. Raises RuntimeError if an output byte differs under TFLM."""
+    """Rewrite a model for the least RAM, with F up to `most`. Raises RuntimeError if an output byte is wrong."""
     result = tflm_memopt.optimize(data, max_macs=most)
     if not tflm_memopt.verify(data, result.model, runs=2).bit_exact:
         raise RuntimeError("outputs differ")
@@ -99,7 +99,7 @@ def formula(rows: int, k: int, n: int) -> int:
 
 
 def figure_1c() -> dict[str, int]:
-    """Return the segments of the paper's first example. Its dense layer makes 2 rows of 2 segments from 2 rows of 3."""
+    """Return the segments of the paper's first example: a dense layer makes 2 rows of 2 segments from 2 rows of 3."""
     m, k, n = FIGURE_1C
     values = {"rows": m, "depth": k, "units": n, "zero_in": 0, "zero_out": 0, "low": -128, "high": 127, "scale_step": 0}
     ours = footprint(list(accesses(dense, values)), "x", "y", segments(dense, values))
@@ -108,7 +108,7 @@ def figure_1c() -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Bottleneck:
-    """The bytes of one module in the table."""
+    """Bytes that one module needs, for each column of the table."""
 
     name: str
     tinyengine: int
@@ -126,14 +126,14 @@ class Bottleneck:
 
 
 def tinyengine(m: Module) -> int:
-    """Return the bytes of TinyEngine. For B2 they equal the 247.8 kB that section 7.3 states for the network."""
+    """Return the bytes of TinyEngine. Module B2 needs the 247.8 kB that section 7.3 states for the whole network."""
     before, expanded, after = _sizes(m)
     return max(before + expanded, expanded + after) + (after if m.residual else 0)
 
 
 def vmcu(m: Module) -> int:
-    """Return the bytes of vMCU's kernel, which makes one output pixel at a time. Its workspace holds k x k + 1 pixels
-    of the expanded tensor, and one pixel of the output.
+    """Return the bytes of vMCU's kernel, which makes one output pixel at a time. The kernel's workspace holds k x k + 1
+    pixels of the expanded tensor, and one pixel of the output.
     """
     before, _, after = _sizes(m)
     return max(after, distance(m) + before) + (m.kernel * m.kernel + 1) * m.c_mid + m.c_out
@@ -220,9 +220,7 @@ def _scaled(m: Module, *, size: int = 0, times: float = 1.0) -> Module:
 
 
 def _largest(start: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number from `start` on that fits. If a number does not fit, larger numbers must not fit
-    either.
-    """
+    """Return the largest number from `start` on that fits. Above a number that does not fit, no number may fit."""
     low, high = start, 2 * start
     while fits(high):
         low, high = high, 2 * high
@@ -233,7 +231,7 @@ def _largest(start: int, fits: Callable[[int], bool]) -> int:
 
 
 TITLES = {"": "", ", F = 1": "_once", ", formula": "_formula"}
-"""End of each column's title, with the end of the field that has the column's values."""
+"""Endings of the columns' titles, each with the ending of the field that has the column's values."""
 
 
 def bottleneck_table() -> str:
