@@ -1,6 +1,6 @@
 """Counts the bytes of slow memory and constants that a program reads and writes while the C executor runs it.
 
-The executor reports which iterations it runs, and their rows and columns follow from the program's records. The counted
+The executor reports all iterations. The rows and columns of an iteration follow from the program's records. The counted
 traffic does not depend on the plan. The traffic that lower/traffic.py predicts from the plan must equal the counted
 traffic.
 """

@@ -1,5 +1,5 @@
 """Build a network like MoveNet, which finds 17 key points of a person from the maps of four heads. The last operators
-have float32 values and int32 indices, as far as TFLM has kernels.
+use float32 values and int32 indices where TFLM has kernels for these types.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Build networks of the kinds that run on microcontrollers, to which no costs were fitted.
+"""Build networks like those on microcontrollers, none of which was used to fit costs.
 
 Estimates for the networks are compared with counted instructions (tests/cores/unseen.json,
 tests/cores/test_estimates.py). The networks must never be used to fit costs, nor to choose how work is modelled.

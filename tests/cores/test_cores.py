@@ -158,7 +158,7 @@ def two_rows() -> list[Case]:
 
 @cache
 def one_pixel_rows() -> list[Case]:
-    """The numbers of channels and of channel pairs are even in some pointwise convolutions, and odd in others."""
+    """In pointwise convolutions, the numbers of channels and of channel pairs may be even or odd."""
     cases = []
     for deep, channels in ((8, 4), (8, 11), (16, 5), (16, 8), (16, 15), (24, 7), (24, 9)):
         net = Net(channels)

@@ -33,7 +33,7 @@ def test_an_operator_without_one_of_its_tensors(number: int) -> None:
 
 
 def losses(data: bytes, but: frozenset[str]) -> Iterator[bytes]:
-    """Yield the model with each operand made absent, each operand removed, and each output removed, in turn."""
+    """Yield a model for each operand that is made absent or removed, and for each output that is removed."""
     model = read(data)
     for op in model.graph.ops:
         if op.type in but:

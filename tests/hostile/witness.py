@@ -34,7 +34,7 @@ class Memory(NamedTuple):
     before: NDArray[np.int8]
     """The memory has these bytes when a run begins."""
     between: NDArray[np.bool_]
-    """The mask is set for the bytes outside all tensors."""
+    """The mask marks the bytes outside all tensors."""
 
 
 def outputs_anywhere(data: bytes) -> list[list[str]] | None:

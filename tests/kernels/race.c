@@ -1,4 +1,5 @@
-/* Runs the cases of tests/cores/cases.py on two threads, RUNS times each with different delays. Exit code 1 for wrong bytes or an error.
+/* Runs the cases of tests/cores/cases.py on two threads, RUNS times each with different delays.
+ * The exit code is 1 for wrong bytes or an error.
  *
  *   race CASES RUNS SEED */
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""A run that pauses after any iterations gives the same result as one without pauses."""
+"""A run that pauses after any iterations gives the same result as a run without pauses."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def main(result: AppOptimized) -> str:
 
 
 def gaps(result: AppOptimized) -> bytes:
-    """The mask is set for the arena's bytes that no model uses."""
+    """The mask marks the bytes of the arena that no model uses."""
     found = modules(result)
     free = np.ones(next(m.arena for m in found.values()), np.uint8)
     for name, m in found.items():

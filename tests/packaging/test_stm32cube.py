@@ -90,7 +90,7 @@ def unpacked(board: str, folder: Path) -> Path:
 )
 @pytest.mark.parametrize("board", ["nucleo_f767zi"])
 def test_it_compiles_as_the_project_says(board: str, tmp_path: Path) -> None:
-    """All sources of the project compile with TFLM's headers, whose sources users add."""
+    """All sources of the project compile with TFLM's headers. Users add TFLM's sources."""
     build = Build.of(unpacked(board, tmp_path))
     ours = [path for path in build.includes if "tflm" not in path.relative_to(tmp_path / "stm32cube").parts[:1]]
     assert len(ours) == 4 and all(path.is_dir() for path in ours)

@@ -31,7 +31,7 @@ class Recipe:
     unwanted: int = 0
     """The first `unwanted` tensors without a reader are not outputs of the model."""
     unused: int = 0
-    """This many unused tensors precede all others, whose indices are therefore shifted."""
+    """This many unused tensors precede all other tensors, and shift the indices of the other tensors."""
 
 
 def build(recipe: Recipe) -> bytes:

@@ -101,7 +101,7 @@ def with_wrong_shapes(data: bytes, rng: random.Random) -> bytes:
     made = [t for op in model.graph.ops for t in op.outputs]
     for tensor in rng.sample(made, min(len(made), rng.choice((1, 1, 1, 2, 3)))):
         shape = model.graph.tensors[tensor].shape
-        without_batch = (1, *shape[1:])  # the shape that a converter writes if it does not know the batch
+        without_batch = (1, *shape[1:])  # a converter that does not know the batch size writes this shape
         wrong = without_batch if rng.random() < 0.4 else rng.choice(_others(shape, rng))
         tree.subgraphs[0].tensors[tensor].shape = np.array(wrong, np.int32)
     return writer.write(tree)

@@ -22,7 +22,7 @@ KERNELS = (None, "reference", "reference", "cmsis-nn", "esp-nn")
 FLOOR = 0.9
 """At least this fraction of the networks must need less memory, with the reference kernels."""
 LESS = 0.7
-"""With stripes, the median ratio of new to old bytes of activations is at most this number."""
+"""In the median network, stripes reduce the bytes of activations to at most this fraction."""
 
 
 def examine_builtin(recipe: Recipe) -> None:

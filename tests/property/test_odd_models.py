@@ -80,7 +80,7 @@ def test_windows_of_one_pixel_may_be_dilated(target: str) -> None:
 
 @odd
 def a_transposed_map_that_is_also_an_output(net: Net) -> bytes:
-    """The mean of rows must not be moved before the transposition, which must stay."""
+    """The transposition must stay, and the mean of rows must not move before the transposition."""
     x = net.transpose(net.conv2d(net.input((1, 14, 6, 4)), 5, kernel=(3, 3)), (0, 3, 1, 2))
     y = net.mean(x, (2,), keep=False, out=(0.07, 1))
     return net.model(x, net.mean(y, (2,), keep=False))
@@ -238,7 +238,7 @@ def tensors_placed_by_another_tool(net: Net) -> bytes:
 
 @odd
 def weights_that_are_all_alike(net: Net) -> bytes:
-    """One filter is all -128, which no converter writes, and one is all zeros."""
+    """All weights of one filter are -128, which no converter writes. All weights of another filter are zero."""
     y = net.conv2d(net.input((1, 8, 8, 64)), 8, kernel=(3, 3))
     net.tree.buffers[last_constant(net, 1).buffer].data = np.full(8 * 9 * 64, 0x80, np.uint8)
     z = net.depthwise_conv2d(y)

@@ -64,8 +64,8 @@ def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
 
 
 def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
-    """Check figure 6.5 (a), in which all reads may be combined. The graph has two colourings with two colours, and the
-    dissertation's text shows the greedy one.
+    """Check figure 6.5 (a), in which all reads may be combined. The graph has two colourings with two colours. The
+    dissertation's text shows the greedy colouring.
     """
     assert named(accesses, edges) == FIGURE_A
     assert set(two_colorings(accesses, edges)) == {ALL_READS, STATUS_ALONE}

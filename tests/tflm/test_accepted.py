@@ -30,7 +30,7 @@ UNCHECKED = frozenset({"LOGICAL_AND", "LOGICAL_OR", "TRANSPOSE_CONV"})
 
 
 def case(form: Form, common: str, base: Base) -> tuple[list[str], list[str]]:
-    """Return the types of the operator's inputs and outputs in a form. The first of several alternatives is chosen."""
+    """Return the types of the operator's inputs and outputs in a form. The first of all allowed types is used."""
     return _types(form.inputs, base.inputs, common), _types(form.outputs, base.outputs, common)
 
 
@@ -49,7 +49,7 @@ def base_of(form: Form, common: str) -> Base:
 
 
 def alternatives(form: Form, common: str, base: Base) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield all types that the form accepts with one common type T, changing one operand at a time."""
+    """Yield the types of the form with the common type T, and variants with one changed operand."""
     inputs, outputs = case(form, common, base)
     yield inputs, outputs
     for k, operand in enumerate(form.inputs[: len(inputs)]):

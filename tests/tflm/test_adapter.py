@@ -1,6 +1,6 @@
 """Compile the C++ adapter with TFLM of spring and autumn 2023, and run models with canaries around the arena.
 
-Users compile the same files: custom_ops/tflm and custom_ops/src. Expected bytes come from the official wheel, which
+Users also compile the files of custom_ops/tflm and custom_ops/src. Expected bytes come from the official wheel, which
 contains the current TFLM.
 """
 

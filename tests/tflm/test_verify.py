@@ -30,7 +30,7 @@ HOWS: tuple[How, How] = (TFLM_WHEEL, HOST_REFERENCE)
 
 @pytest.mark.parametrize("how", HOWS)
 def test_names_the_first_byte_that_differs(how: How) -> None:
-    other = region_model(program(relu_from=1))  # the rewritten model makes 1 of values of 0 and below
+    other = region_model(program(relu_from=1))  # the rewritten model returns 1 for values of 0 and below
     lowest = np.full(IN, -128, np.int8)
     result = verify(region_model(), other, runs=0, inputs=[lowest], how=how)
     assert not result.bit_exact
@@ -58,7 +58,7 @@ def test_a_write_outside_of_the_rows_is_found_by_the_guard() -> None:
 
 def test_a_crash_is_an_answer() -> None:
     far = 1 << 26
-    before_the_arena = region_model(workspace=far, offsets=(16, 64, 16 - far))  # TFLM does not check these offsets
+    before_the_arena = region_model(workspace=far, offsets=(16, 64, 16 - far))  # TFLM does not check the offsets
     result = verify(region_model(), before_the_arena, runs=1)
     assert not result.bit_exact
     assert result.failure.startswith("the rewritten model crashed in TFLM (SIGSEGV)")
@@ -79,7 +79,7 @@ def _with_another_entry(model: bytes, entry: int) -> bytes:
 
 
 def test_one_wrong_value_in_256_is_found() -> None:
-    """Two random inputs miss the wrong entry of the table, and the inputs of a usual verify() hit the entry."""
+    """Two random inputs never read the wrong table entry, but the inputs of a usual verify() read the entry."""
     original = _a_table()
     rewritten = optimize(original, if_worthwhile=False).model
     other = _with_another_entry(rewritten, 77)

@@ -14,7 +14,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.options import OPTIONS
 
 WRONG = (object(), math.nan, -math.inf, [object()], {"a": 1}, b"1")
-"""The option for a plan accepts the mapping. No other option accepts any of these values."""
+"""No option accepts one of these values, but the option for a plan accepts the mapping."""
 
 
 @pytest.mark.parametrize("name", OPTIONS)

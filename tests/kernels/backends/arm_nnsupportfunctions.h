@@ -1,5 +1,4 @@
-/* The functions of CMSIS-NN that the library calls, reimplemented for the tests with its interface (arm_nnsupportfunctions.h) and TFLM's
- * arithmetic. */
+/* Implements the functions of CMSIS-NN that the library calls, with CMSIS-NN's interface (arm_nnsupportfunctions.h) and TFLM's arithmetic. */
 #ifndef TESTS_ARM_NNSUPPORTFUNCTIONS_H_
 #define TESTS_ARM_NNSUPPORTFUNCTIONS_H_
 

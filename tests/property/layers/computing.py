@@ -317,7 +317,7 @@ def averaged(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def columns(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add to each pixel the convolved mean of its column (rarely of its row), or multiply both."""
+    """Convolve means of columns (rarely of rows). The result is added to the pixels or multiplied with the pixels."""
     x = image(net, x)
     mean = net.mean(x, (1 if layer.other else 2,))
     y = net.conv2d(mean, net.shape(x)[3], kernel=layer.kernel, padding="SAME")

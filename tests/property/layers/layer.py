@@ -24,7 +24,7 @@ class Layer:
     source: int = 0
     """The first operand is counted backwards from the newest tensor, 0, modulo the number of tensors."""
     other: int = 0
-    """The first operand is counted backwards from the newest tensor, which is 0. Too large numbers wrap around."""
+    """The first operand is counted backwards from the newest tensor, which is 0. Larger numbers wrap around."""
     channels: int = 4
     kernel: Pair = (3, 3)
     stride: Pair = (1, 1)

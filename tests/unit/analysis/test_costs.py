@@ -37,7 +37,7 @@ def test_every_kernel_was_measured(table: Table) -> None:
 
 @TABLES
 def test_estimates_are_as_good_as_promised(table: Table) -> None:
-    """The errors are those for plans of networks that no fit used. Estimates for vectors are less exact."""
+    """The errors are measured with networks that no fit of costs used. Estimates for vectors are less exact."""
     assert table.plans >= 36
     assert table.median <= 0.03
     assert table.worst <= (0.15 if table.core in ("cortex-m55", "rv32-v") else 0.10)

@@ -51,7 +51,7 @@ def graph(name: str) -> Graph:
 
 
 TICK = 10
-"""FreeRTOS has a tick every so many milliseconds in ESP-IDF's default settings. TiGrIS waits for a tick of FreeRTOS
+"""With ESP-IDF's default settings, a tick of FreeRTOS takes this many milliseconds. TiGrIS waits for a tick of FreeRTOS
 after each tile.
 """
 

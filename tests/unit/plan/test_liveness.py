@@ -32,7 +32,7 @@ def ranges_of(chain: Chain, group: Candidate) -> tuple[LiveRange, ...]:
 
 
 def constraint(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -> int:
-    """Return how many bytes above the tensor `lower` the tensor `upper` must start."""
+    """Return the smallest allowed distance in bytes from the start of `lower` to the start of `upper`."""
     chain = s.chain(*wanted)
     ranges = ranges_of(chain, whole_group(chain))
     index = {c.buffer.key: i for i, c in enumerate(ranges) if c.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)}
