@@ -36,7 +36,7 @@ def reads_first(op: RowOp) -> bool:
 
 
 def ends_last(op: RowOp) -> bool:
-    """Return whether the kernel writes its last byte after all reads. Kernels on packed weights or two cores do not."""
+    """Return whether the kernel writes its last byte after all reads. Packed weights and two cores rule this out."""
     return op.kind.name in PIXEL_BY_PIXEL and op.packing is Packing.NONE and not op.core_1_counters
 
 

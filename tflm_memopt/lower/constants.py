@@ -23,7 +23,7 @@ class ConstantPool:
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
         self._longest = {raw[:SHARED]: raw for raw in sorted(expected, key=len) if len(raw) >= SHARED}
-        """By its first bytes, the longest constant that begins with them. Other constants may lie inside."""
+        """For each start of a constant, the longest constant with this start. Other constants may lie inside."""
 
     @property
     def end(self) -> int:

@@ -152,7 +152,7 @@ class Channels(enum.Enum):
     OWN = enum.auto()
     """Channel c is computed from channel c of each input."""
     FILTERED = enum.auto()
-    """Depthwise: channel c is computed from channel c // (outputs / inputs)."""
+    """In a depthwise operator, channel c is computed from channel c // (outputs / inputs)."""
     SUMMED = enum.auto()
     """Each channel is a weighted sum of all channels."""
     ANY = enum.auto()

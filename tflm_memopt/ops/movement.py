@@ -1,6 +1,6 @@
-"""Parses operators that only move data into RowOps. Each function applies the operator's movement to an array of
-element numbers (moves.py), and relies on the operator's constraints in opset.OPSET. If an operator contradicts its
-operands, NumPy fails or the result has another size than the output, and the operator stays builtin.
+"""Turns operators that only move data into RowOps. Each function applies the operator's movement to an array of element
+numbers (moves.py), and relies on the operator's constraints in opset.OPSET. If an operator contradicts its operands,
+NumPy fails or the result has another size than the output, and the operator stays builtin.
 """
 
 from __future__ import annotations

@@ -264,7 +264,7 @@ class RowOp:
     """Exponent of two for each multiplier. A positive exponent shifts to the left."""
     param: int = 0
     """ADD, SUB and SQUARED_DIFFERENCE: the left shift. int16: the activation range. SOFTMAX: diff_min. GATHER: the
-    number of rows of the table. ARG_MAX: 1 finds the smallest value. DSP_CONV: 1 if the tile is wide. QUANTIZE and
+    number of rows of the table. ARG_MAX: 1 finds the smallest value. DSP_CONV: 1 means a wide tile. QUANTIZE and
     DEQUANTIZE: the bits of the float32 scale. float32: limits and function (quant.float_form), or the bits of SOFTMAX's
     beta.
     """
@@ -280,7 +280,7 @@ class RowOp:
     macs: int = 0
     """Number of multiply-accumulates, with those in the padding, as the original model executes them."""
     older: TensorId | None = None
-    """The state whose rows, the last of them row -1, precede row 0 of the input instead of padding."""
+    """The state whose rows precede row 0 of the input, in place of padding. Its last row has number -1."""
     recalls: bool = False
     """Whether an input is a state."""
     state_write: StateRollingBuffer | None = None

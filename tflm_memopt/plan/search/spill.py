@@ -29,7 +29,7 @@ Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
 """Function that places the buffers of a group and returns the fast bytes. The given tensors are in slow memory."""
 MOST_CHOSEN = 3
-"""Maximum number of outputs of a group that are tried one by one in slow memory. More outputs move together."""
+"""Maximum number of outputs of a group that are tried one by one in slow memory. Others are moved all at once."""
 
 
 @dataclass(frozen=True, slots=True)

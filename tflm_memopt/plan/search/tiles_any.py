@@ -38,7 +38,7 @@ class _Rows:
         return -((self.end - 1) // self.advance)
 
     def read(self, op: RowOp) -> _Rows:
-        """Return the rows of an operand that the operator needs to make these rows."""
+        """Return the rows of an operand that the operator needs to make the given output rows."""
         w = op.window
         return _Rows(self.advance * w.stride_h, w.reach_h(self.end) - w.pad_top)
 
