@@ -27,7 +27,7 @@ static uint32_t wait_for(void *context, uint8_t peer, bool sends, uint32_t milli
   uint32_t passed = 0;
   while (line != NULL && !line->has_ahead && passed < most) {
     const int32_t n = sends ? 0 : line->read(line->port, &line->ahead, 1);
-    if (n < 0) break; /* the next receive() will report the error */
+    if (n < 0) break; /* the next call of receive() will return the error */
     line->has_ahead = n > 0;
     passed = uarts->milliseconds() - begun;
   }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This link connects devices by UARTs or other streams of bytes, with two callbacks for each link.
  *
- * Messages need no additional framing. Each message begins with a head that has its own CRC, so a receiver finds the next message after bytes were
- * lost, added or damaged. A link needs no flow control if the receiver's buffer is as large as `optimize --devices` prints for this link. */
+ * Each message begins with a head that has its own CRC, so a receiver finds the next message after bytes were lost, added or damaged. A link needs no
+ * flow control if the receiver's buffer is as large as `optimize --devices` prints for this link. */
 #ifndef TMO_LINK_UART_H_
 #define TMO_LINK_UART_H_
 

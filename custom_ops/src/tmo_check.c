@@ -142,7 +142,7 @@ static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
 static bool check_channel_groups(const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_channel_groups(op) == 1) return !tmo_sums_channel_groups(op);
-  if (op->channel_groups == UINT16_MAX) return false; /* an additional pass may follow the channel groups */
+  if (op->channel_groups == UINT16_MAX) return false; /* after the channel groups, one more pass may write sums */
   if (tmo_iterative(op) || !tmo_is_in(TMO_GROUPABLE_KINDS, op->kind) || (tmo_sums_channel_groups(op) && !tmo_is_summed(op))) return false;
   const bool reads = tmo_reads_channel_group(op), writes = tmo_writes_channel_group(op);
   if (reads && writes && o->in->channels != o->out->channels) return false;

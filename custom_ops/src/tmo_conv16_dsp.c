@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions and fully connected layers with int16 activations for cores with the DSP extension. Two products take one instruction. */
+/* This file computes CONV_S16 on cores with the DSP extension, where one instruction computes two products. */
 #include "tmo/packed.h"
 
 #if TMO_CORE_DSP
@@ -11,7 +11,7 @@ enum {
   PIXELS = 2,
   VALUES = TMO_WIDE_VALUES, /* number of values that are multiplied at once for each of two pixels; for a single pixel, twice as many */
   QUADS = 4,                /* number of quads of sums that are added up at once */
-  NARROW = 511              /* number of products whose sum fits 32 bits */
+  NARROW = 511              /* the sum of this many products fits 32 bits */
 };
 
 /* The windows of adjacent pixels and the sums of their outputs. A quad has the sums of four channels of one pixel, or of two channels of two pixels. */
@@ -23,7 +23,7 @@ typedef struct {
   uint32_t filter;          /* number of weights of a channel */
   uint32_t row;             /* number of weights of a channel in a row of the window */
   uint32_t values;          /* number of values of a pixel under the window */
-  uint32_t zeros;           /* number of zeros before the first value, so that four values are multiplied at once */
+  uint32_t zeros;           /* number of zeros before the first value, which complete the first four values */
   uint32_t next[3];         /* bytes from the weights of a quad's first channel to those of its other channels */
   union {
     int32_t narrow[4 * QUADS];
@@ -127,7 +127,7 @@ TMO_OWN_FRAME static void multiply(const wide_pixels *v, const int8_t *w, uint32
 TMO_OWN_FRAME static int32_t rescale(int64_t sum, int32_t multiplier, int32_t shift) { return tmo_rescale_wide(sum, multiplier, shift); }
 
 /* Writes an output from its bias and the sum of its products. factor: a factor for which the upper half of a product is the output, or 0. range: the
- * least output in the lower half, and the greatest. */
+ * least output in the lower half, and the greatest output in the upper half. */
 static TMO_ALWAYS_INLINE void write_output(const int32_t *bias, int32_t sum, int32_t factor, const int32_t *multiplier, const int8_t *shift, int32_t range, int8_t *out) {
   int32_t value;
   if (factor != 0 && !__builtin_add_overflow(bias[0], sum, &value)) {
@@ -198,7 +198,7 @@ TMO_OWN_FRAME static void sum_channels(wide_pixels *v, const int8_t *w, uint32_t
   }
 }
 
-/* Computes outputs whose values fit v->x. */
+/* Computes the outputs if all values under the window fit v->x at once. */
 static TMO_ALWAYS_INLINE void convolve_collected(wide_pixels *v, const int8_t *w, int8_t *out) {
   const uint32_t each = v->pixels > 1 ? 2 : 4, channels = v->k->out_channels / 2;
   int32_t *const sums = v->sums.narrow;
@@ -213,7 +213,7 @@ static TMO_ALWAYS_INLINE void convolve_collected(wide_pixels *v, const int8_t *w
   }
 }
 
-/* Computes one pixel or two, whose windows are `apart` bytes apart and whose outputs are out_apart bytes apart. */
+/* Computes one or two pixels. The windows of two pixels are `apart` bytes apart, and their outputs are out_apart bytes apart. */
 TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *window, uint32_t pixels, uint32_t apart, uint32_t out_apart, int8_t *out) {
   const uint32_t channels = k->out_channels / 2;
   const bool by_row = tmo_reads_rows(k) || window->columns == 0;

@@ -16,7 +16,7 @@
 #endif
 #endif
 
-/* A call computes at most this many channels. The limit is small because the channels' shifts are converted to int32 on the stack. */
+/* A call computes at most this many channels. The limit is small because the code converts the shifts of the channels to int32 on the stack. */
 enum { BACKEND_CHANNELS = 8 };
 
 typedef struct {

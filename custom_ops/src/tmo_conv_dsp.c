@@ -208,8 +208,8 @@ void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *o
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);
 }
 
-/* tmo_dsp_direct() computes at least two pairs of channels. The last one of an odd number of channels is therefore computed with the pair before it,
- * into a separate buffer. */
+/* tmo_dsp_direct() computes at least two pairs of channels. If the number of channels is odd, the last channel and the pair before it are therefore
+ * computed together, into a separate buffer. */
 void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!tmo_has_part(TMO_PART_DSP_DIRECT)) return;
   const int8_t *const bytes = window->pixels[0];
@@ -322,7 +322,7 @@ static tmo_run_of_columns complete_columns(const tmo_kernel *k, const tmo_window
   return inside;
 }
 
-/* Gathers the windows of n pixels from column x on. */
+/* Gathers the values under the windows of n adjacent output pixels from column x on. */
 static void gather_columns(const tmo_kernel *k, const tmo_window *rows, tmo_run_of_columns inside, uint32_t x, uint32_t n) {
   const tmo_op *op = k->op;
   if (x >= inside.first && x + n <= inside.first + inside.count) {
@@ -352,7 +352,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   for (uint32_t x = columns->first; x < end; x += n, out += n * step) {
     n = tmo_packed_pixels(op, values, end - x);
     if (n > most) n = most;
-    const uint32_t last = inside.first + inside.count; /* the first window after the windows inside the input */
+    const uint32_t last = inside.first + inside.count; /* output column after the last window inside the input */
     if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && columns->outs == NULL && n == TMO_PACKED_PIXELS && wide && x >= inside.first && x + n <= last) {
       uint32_t channel_groups = ((end < last ? end : last) - x) / TMO_PACKED_PIXELS;
       if (channel_groups * TMO_PACKED_PIXELS + 1 == end - x && channel_groups > 1) --channel_groups; /* the last five pixels are computed as three and two */

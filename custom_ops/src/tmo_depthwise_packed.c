@@ -83,7 +83,7 @@ static void nine_channels(const tmo_kernel *k, tmo_mve_nine *job) {
 }
 
 TMO_OWN_FRAME static void nine_pixel(const tmo_kernel *k, const int8_t *const *taps, int8_t *out) {
-  tmo_mve_nine job; /* a job for listed taps needs only the fields that are set below */
+  tmo_mve_nine job; /* a job whose taps are listed needs only the fields that the code sets below */
   nine_channels(k, &job);
   job.column = 0;
   job.pixels = 1;
@@ -242,7 +242,7 @@ TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, i
 }
 
 #if TMO_RUNS_DSP
-/* Computes a row with nine taps per window. All windows inside the input form one run, and each other window forms a run. */
+/* Computes a row with nine taps per window. All windows inside the input form one run, and each other window is a run of its own. */
 TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->out_channels, step = op->stride_w * channels;

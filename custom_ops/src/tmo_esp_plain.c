@@ -39,7 +39,7 @@ bool tmo_mul_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
   return true;
 }
 
-/* Whether the rows under each window follow each other in memory, and each window has at least one column. */
+/* Whether all rows under the windows are adjacent in memory, and each window has at least one column. */
 static bool is_image(const tmo_kernel *k, const tmo_window *rows) {
   const tmo_op *op = k->op;
   const uint32_t row = (uint32_t)k->in_width * k->in_channels;

@@ -355,7 +355,7 @@ TMO_OWN_FRAME static tmo_status gather(const tmo_run_state *run, const tmo_op *o
   place from = row_of(run, &in, y), to = row_of(run, &out, y);
   if (!tmo_by_row(op)) return gather_row(&k, &from, &to, tmo_unit_column(op, &run->unit), end);
   if (has_adjacent_rows(run, in.tensor, y, end) && has_adjacent_rows(run, out.tensor, y, end)) {
-    from.line.depth = to.line.depth = UINT32_MAX; /* these rows are one long row */
+    from.line.depth = to.line.depth = UINT32_MAX; /* the adjacent rows are treated as one long row */
     return gather_row(&k, &from, &to, 0, (end - y) * out.tensor->width);
   }
   tmo_status status = gather_row(&k, &from, &to, 0, out.tensor->width);
@@ -406,8 +406,8 @@ TMO_OWN_FRAME static tmo_status gather_nd(const iteration *f) {
   return TMO_OK;
 }
 
-/* Sets the steps of the two operands of a kernel. Operands with one column or one channel are broadcast. Comparisons of int32 or float32 read four
- * bytes for each byte that they write. */
+/* Sets the bytes from pixel to pixel and from channel to channel of two operands. An operand with one column or one channel is repeated. A comparison
+ * of int32 or float32 reads four bytes for each byte that it writes. */
 static void step_through_operands(iteration *f) {
   const uint32_t channels = f->out.tensor->channels * (tmo_is_kind(f->kernel.op, TMO_OP_COMPARE_32) ? 4u : 1u);
   for (uint8_t k = 0; k < 2; ++k) {
@@ -533,7 +533,7 @@ tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end) 
 #endif
 
 #if TMO_RUNS_DSP && !defined(TMO_WITHIN_CORES)
-/* Reads the rows under the windows of run->unit's row and the row before it, each into one half of `pixels`. */
+/* Lists the input rows under two output rows, the row of run->unit and the row before it. Each output row has one half of `pixels`. */
 static TMO_ALWAYS_INLINE void read_two_rows(iteration *f, tmo_run_state *run, const tmo_op *op, const int8_t **pixels, uint32_t room, tmo_window *rows, int8_t **outs) {
   f->run = run;
   f->kernel.op = op;
@@ -571,7 +571,7 @@ void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op) {
 #endif
 
 static tmo_status iterate_one(const tmo_run_state *run, const tmo_op *op) {
-  iteration f; /* set_up() sets only the fields that kernels of this kind read */
+  iteration f; /* set_up() sets only the fields that the operator's kernel reads */
   f.run = run;
   f.kernel.op = op;
   set_up(&f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions read the loops of a group. The functions find the number of iterations, and the position after some iterations. */
+/* These functions count the iterations of a group's loops, and find the loop code after a number of iterations. */
 #include "tmo/loops.h"
 
 #include "tmo/check.h"

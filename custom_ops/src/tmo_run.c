@@ -45,7 +45,7 @@ static void enter_group(tmo_run_state *run) {
 
 static bool is_streamed(const tmo_run_state *run) { return tmo_has_part(TMO_PART_STREAM) && run->stream != NULL; }
 
-/* Whether rows of the streamed input are still missing. */
+/* Whether some rows of the streamed input have not arrived yet. */
 static bool expects_rows(const tmo_run_state *run) { return is_streamed(run) && run->rows < run->stream->height; }
 
 /* Skips loop codes that open or close loops. Afterwards run->at is at a code that runs an operator, or at the end of the group. */
@@ -306,8 +306,8 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most)
 #endif
 
 #if TMO_RUNS_DSP
-/* Runs the next two iterations of a packed operator, whose codes follow each other, in one call. Returns false if a counter is damaged.
- * run->at stays at the last code. */
+/* If the next two loop codes run the same packed operator, runs both iterations in one call. Returns false if a counter is damaged. run->at stays at
+ * the last code. */
 static TMO_ALWAYS_INLINE bool iterate_two_rows(tmo_run_state *run, const tmo_nest *nest, uint8_t *counters) {
   const uint32_t number = *run->at++;
   if (!count_next(run, nest, counters, number, false) || !count_next(run, nest, counters, number, false)) return false;

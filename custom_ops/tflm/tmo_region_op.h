@@ -11,8 +11,8 @@
  * streams or has state then has a variable of two int32, or of uint8 with state. The last input is the program, a constant uint8 tensor. The outputs
  * of a node are the region's outputs, then a uint8 workspace tensor if the program needs one. The operator keeps no state of its own in RAM: Invoke
  * only needs the program in flash and the node's tensors. An external input is not a tensor of TFLM, since the program's input 0 is then a
- * tmo_source. Tensors in slow memory are no tensors of TFLM, either. The code reads only those fields of TFLM's structs whose position does not
- * depend on TF_LITE_STATIC_MEMORY. */
+ * tmo_source. Tensors in slow memory are also not tensors of TFLM. The code reads only those fields of TFLM's structs whose position does not depend
+ * on TF_LITE_STATIC_MEMORY. */
 #ifndef TMO_REGION_OP_H_
 #define TMO_REGION_OP_H_
 
@@ -110,7 +110,7 @@ bool SizeOf(const TfLiteEvalTensor *tensor, uint32_t element_bytes, uint32_t *by
   return true;
 }
 
-/* Computes the bytes of a tensor of one-byte elements. Returns false for a tensor of larger elements. */
+/* Computes the bytes of a tensor. Returns false if the elements are larger than a byte. */
 bool ByteTensorSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   if (tensor == nullptr || (tensor->type != kTfLiteInt8 && tensor->type != kTfLiteUInt8)) return false;
   return SizeOf(tensor, 1, bytes);
@@ -142,7 +142,7 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
   }
 
   const void *program = tensor->data.data;
-  /* if the header cannot be read, tmo_check() reports the error, whatever the signature is */
+  /* tmo_check() reports a header that cannot be read */
   const bool readable = Aligned(program) && program_bytes >= sizeof(tmo_header);
   const Signature s = SignatureOf(node, readable ? static_cast<const tmo_header *>(program) : nullptr);
   if (s.inputs < 0 || (s.streamed && !IsStream(Variable(context, node)))) {

@@ -16,7 +16,7 @@
 #include "tensorflow/lite/micro/kernels/kernel_util.h"
 #include "tensorflow/lite/micro/micro_context.h"
 #if __has_include("tensorflow/lite/micro/kernels/circular_buffer.h")
-#include "tensorflow/lite/micro/kernels/circular_buffer.h" /* this header declared kTfLiteAbort until July 2023; since then, micro_context.h does so */
+#include "tensorflow/lite/micro/kernels/circular_buffer.h" /* this header declared kTfLiteAbort until July 2023, and micro_context.h declares it in later versions */
 #endif
 #include "tmo/library.h"
 #include "tmo/turns.h"

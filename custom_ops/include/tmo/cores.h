@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions run one inference on two cores that share their memory. Core 0 calls the inference, and core 1 helps. Unused code is not linked.
+/* These functions run one inference on two cores that share their memory. Core 0 starts the inference, and core 1 computes a part of it. Unused code
+ * is not linked.
  *
  *   core 0                                        core 1
  *   tmo_team team = {wake, wait, &context};       for (;;) tmo_run_worker(&team);

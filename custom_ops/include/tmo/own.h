@@ -16,7 +16,7 @@ typedef void tmo_own_pixel(const int8_t *x, const int8_t *other, int8_t *y);
 typedef struct {
   uint32_t identity; /* number that identifies the kernel in a program */
   uint32_t channels; /* number of channels of each pixel */
-  uint32_t operands; /* number of operands: 1 or 2 */
+  uint32_t operands; /* number of operands, which is 1 or 2 */
   tmo_own_pixel *pixel;
 } tmo_own_kernel;
 

@@ -35,8 +35,7 @@ static inline const tmo_group *tmo_groups(const void *program) {
   return (const tmo_group *)tmo_constant(program, tmo_header_of(program)->groups);
 }
 
-/* Returns the program's TMO_INPUT_*. A build without a part never has an input that needs the part, since tmo_check_build() has refused such
- * programs. */
+/* Returns the program's TMO_INPUT_*. tmo_check_build() has refused programs whose input needs a part that this build lacks. */
 static inline uint16_t tmo_input_of(const void *program) {
   const uint16_t input = tmo_header_of(program)->input;
   const bool possible = tmo_has_part(TMO_PART_STREAM) || tmo_has_part(TMO_PART_EXTERNAL);
@@ -63,7 +62,7 @@ static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
 static inline bool tmo_is_tiled(const tmo_group *group) { return tmo_has_part(TMO_PART_TILES) && group->stripes > 0; }
 static inline bool tmo_by_row(const tmo_op *op) { return !tmo_has_part(TMO_PART_TILES) || op->tile == 0; }
 
-/* Whether an operator's iterations compute tiles. In a tiled group, an operator may run row by row. */
+/* Whether each iteration of an operator computes a tile instead of a row. In a tiled group, an operator may run row by row. */
 static inline bool tmo_in_tiles(const tmo_group *group, const tmo_op *op) { return tmo_is_tiled(group) && !tmo_by_row(op); }
 
 static inline bool tmo_has_column_windows(const tmo_tensor *t) { return tmo_has_part(TMO_PART_TILES) && t->n_column_windows > 0; }
@@ -93,7 +92,7 @@ static inline bool tmo_is_message(const tmo_op *op) { return tmo_has_part(TMO_PA
 /* Whether the operator's input elements are larger than a byte. An external input with larger elements is not converted. */
 static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
 
-/* Whether an output channel is a sum over all input channels, so that it can be computed in parts. */
+/* Whether an output channel is a sum over all input channels, so that partial sums can be added up. */
 static inline bool tmo_is_summed(const tmo_op *op) { return tmo_is_in(TMO_SUMMED_KINDS, op->kind); }
 
 static inline bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PART_ITERATIVE) && (op->flags & TMO_FLAG_ITERATIVE) != 0; }
@@ -161,7 +160,7 @@ static inline const tmo_rolling_buffer *tmo_rolling_buffers(const void *program)
   return (const tmo_rolling_buffer *)tmo_constant(program, tmo_header_of(program)->rolling_buffers);
 }
 
-/* Whether a tensor's rows are in the state. */
+/* Whether a tensor's rows are stored in the state, which outlives a run. */
 static inline bool tmo_in_rolling_buffer(const tmo_tensor *t) { return tmo_has_part(TMO_PART_STATE) && t->layout >= TMO_LAYOUT_STATE; }
 
 /* Returns the number of the tensor's rolling buffer, counted from 0. */

@@ -26,7 +26,7 @@ static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_
   }
 }
 
-/* Calls the kernel of an operator for one pixel. A convolution must read the pixel in place. */
+/* Calls the kernel of an operator for one pixel. If the operator is a convolution, it must read the pixel in place. */
 static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
     TMO_CASE_DSP(TMO_PACKING_DSP_CONV, tmo_conv_dsp_direct(k, window, out))

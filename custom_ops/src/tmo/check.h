@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The validator. A program that passes tmo_check() cannot make the executor access bytes outside its buffers. Each of the validator's files includes
- * this internal header first. tmo_check.c checks the tables, tmo_check_kind.c checks the operands of each kind of operator, and tmo_check_packed.c
- * checks the constants of packed operators. tmo_check_bytes.c has the bounds checks. Sizes are uint32_t. A size that does not fit becomes
- * TMO_TOO_MANY.
+/* With a program that passes tmo_check(), the executor accesses no bytes outside its buffers. Each file of the validator includes this internal
+ * header first. tmo_check.c checks the tables, tmo_check_kind.c checks the operands of each kind of operator, and tmo_check_packed.c checks the
+ * constants of packed operators. tmo_check_bytes.c has the bounds checks. Sizes are uint32_t. A size that does not fit becomes TMO_TOO_MANY.
  *
  * The validator does not detect wrong results, such as those of a rolling buffer that is too shallow or of buffers that overlap. The converter's
  * checker detects wrong results. */

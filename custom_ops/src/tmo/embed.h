@@ -7,9 +7,9 @@
  *   #include "tmo/embed.h"
  *   const tmo_library net_library = {.check = tmo_check_embedded, .run = tmo_run};
  *
- * build.h explains the macros TMO_KINDS, TMO_PACKINGS and TMO_PARTS. All functions are static. The compiler therefore omits functions that the table
- * does not use, and a program can contain several files that include this header. Inner loops in assembly are not embedded, but linked from the
- * library. TMO_TWO_CORES selects tmo_run_shared() instead of tmo_run(). TMO_SKIP_PROOF omits the validator and trusts the converter's programs. */
+ * build.h explains the macros TMO_KINDS, TMO_PACKINGS and TMO_PARTS. Since all functions are static, the compiler omits functions that the table does
+ * not use, and a program can contain several files that include this header. Inner loops in assembly are not embedded, but linked from the library.
+ * TMO_TWO_CORES selects tmo_run_shared() instead of tmo_run(). TMO_SKIP_PROOF omits the validator and trusts the converter's programs. */
 #ifndef TMO_EMBED_H_
 #define TMO_EMBED_H_
 

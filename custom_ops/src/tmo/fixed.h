@@ -145,7 +145,7 @@ static inline float tmo_as_float(int32_t bits) {
 }
 
 /* Rounds like std::round, but without a mathematics library. The compiler emulates float32 operations that a core lacks. Values beyond the range of
- * an int16 plus a zero point are limited, since their results saturate anyway. A NaN is rounded to 0. this subtraction is exact */
+ * an int16 plus a zero point are limited, since their results saturate anyway. A NaN is rounded to 0. Subtracting the whole part from x is exact. */
 static inline int32_t tmo_nearest(float x) {
   const int32_t far = 65536;
   if (x >= (float)far) return far;

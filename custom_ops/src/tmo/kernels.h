@@ -69,7 +69,7 @@ typedef struct {
   const int8_t *const *pixels; /* pointers to the first pixel of each row in a row group, and to all pixels in a tiled group */
   uint16_t count;              /* number of pointers in `pixels` */
   uint16_t columns;            /* number of taps in each row of the window */
-  uint16_t first_row, first_column; /* row and column of the kernel's tap that is at the first pixel */
+  uint16_t first_row, first_column; /* row and column of the kernel's tap that is multiplied with the first pixel */
   uint32_t offset;             /* bytes from each pointer to the first tap of its row */
   uint32_t area;               /* number of pixels in the whole clipped window, even if several calls compute it */
 } tmo_window;
@@ -203,12 +203,12 @@ TMO_LINKAGE void tmo_collect_taps(const tmo_kernel *k, const tmo_window *w, int8
 /* The bytes under a window. The bytes form parts, each of which has runs of bytes with adjacent weights. */
 typedef struct {
   const int8_t *const *at; /* pointer to the first byte of the first run */
-  uint16_t stride;         /* number of pointers from the first byte of a run to that of the next run */
+  uint16_t stride;         /* number of pointers from a run's pointer to the next run's pointer */
   uint16_t count;          /* number of runs in a part */
   uint16_t parts;          /* number of parts, which differ only in the next three fields */
   uint16_t next_at;        /* number of pointers from a part's first pointer to that of the next part */
-  uint32_t next_offset;    /* bytes that are added to `offset` from one part to the next */
-  uint32_t next_row;       /* bytes from a part's weights to those of the next part */
+  uint32_t next_offset;    /* from one part to the next, `offset` grows by this many bytes */
+  uint32_t next_row;       /* bytes from the weights of a part to the weights of the next part */
   uint32_t offset;         /* in the first part, bytes from each pointer to the first byte of its run */
   uint32_t bytes;          /* number of bytes of a run */
   uint32_t step;           /* distance between the bytes of a run, modulo 2^32 */
@@ -258,7 +258,7 @@ typedef struct {
   tmo_dsp_job job;           /* `weights` are the first tap's weights, and `filter` is the number of bytes of a tap's weights; x and bytes are not used */
   const int8_t *const *taps; /* pointers to all taps row by row, or to the first tap of each row if `apart` is not 0 */
   uint32_t rows, columns;
-  uint32_t skipped;          /* bytes of weights to skip after each row, since their taps are outside the input */
+  uint32_t skipped;          /* after each row, bytes of weights to skip because their taps are outside the input */
   uint32_t offset;           /* bytes from each pointer to the first channel of its tap */
   uint32_t apart;            /* bytes from one tap to the next in a row of taps */
 } tmo_dsp_window_job;

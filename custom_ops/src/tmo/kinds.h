@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header computes sets of kinds from the rows of kinds.def. Internal. */
+/* This internal header computes sets of kinds from the rows of kinds.def. */
 #ifndef TMO_KINDS_H_
 #define TMO_KINDS_H_
 

@@ -106,7 +106,7 @@ static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const 
 /* Returns the bytes of an external input that an iteration converts to int8 for one window, at most UINT32_MAX. */
 TMO_LINKAGE uint32_t tmo_converted_bytes(const void *program, const tmo_group *group, const tmo_op *op);
 
-/* Returns the index of a unit's first int32 sum, for an operator that sums channel groups. */
+/* For an operator that sums channel groups, returns the index of the first int32 sum that an iteration uses. */
 static inline uint32_t tmo_channel_group_sum(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
   const uint32_t row = (uint32_t)(unit->row - tmo_stripe_first(t, unit->stripe));
   return (row * t->width + tmo_unit_column(op, unit)) * t->channels;
@@ -152,13 +152,13 @@ static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uin
 }
 
 /* The place of a row in a tensor, from which the places of the next rows can be found. In its column window, pixel x of the row has the number
- * ((column + x) * column_window->rows + row) % column_window->depth. For a tensor without column windows, `whole` becomes a single column window with
- * all rows. */
+ * ((column + x) * column_window->rows + row) % column_window->depth. For a tensor without column windows, the field `whole` describes all rows as a
+ * single column window. */
 typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
   uint32_t column;
-  uint32_t width; /* pixels from a row of a column window to the same row in the next period */
+  uint32_t width; /* number of pixels from a row of a column window to the row that follows one period later */
 } tmo_row_place;
 
 static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t stripe, uint32_t y, tmo_column_window *whole) {
@@ -175,7 +175,8 @@ static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const t
   return place;
 }
 
-/* Lists n pixels of a rolling buffer of `bytes` bytes, from byte `at` on. Returns the address after the last pointer of the list. */
+/* Lists the addresses of n pixels of a rolling buffer, from byte `at` on. The rolling buffer has `bytes` bytes. Returns the address after the last
+ * pointer of the list. */
 static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *rolling_buffer, uint32_t bytes, uint32_t at, uint32_t step, uint32_t n, const int8_t **pixels) {
   const uintptr_t end = (uintptr_t)rolling_buffer + bytes;
   step = tmo_remainder(step, bytes);

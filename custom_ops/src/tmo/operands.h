@@ -97,7 +97,7 @@ TMO_OWN_FRAME static uint32_t convert_pieces(const iteration *f, const tmo_tenso
 }
 
 /* Converts the n pieces of an external input under a window to int8. bytes: size of each piece. done: bytes that this iteration has already
- * converted. Returns the total number of bytes that the iteration has now converted. */
+ * converted. Returns `done` plus the number of bytes that this call has converted. */
 static TMO_ALWAYS_INLINE uint32_t make_int8(const iteration *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   if (t->base != 1 || tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL) return done;
   return convert_pieces(f, t, pieces, n, bytes, done);

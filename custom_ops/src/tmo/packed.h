@@ -10,7 +10,7 @@
 #include "access.h"
 #include "kernels.h"
 
-/* TMO_CORE is the linkage of the inner loops of packed kernels. Inner loops in assembly are never embedded in another file. */
+/* The inner loops of packed kernels have the linkage TMO_CORE. Inner loops in assembly are never embedded in another file. */
 #if TMO_TWINS
 #define TMO_CORE TMO_LINKAGE
 #else
@@ -172,8 +172,7 @@ static inline tmo_run_of_columns tmo_inside(const tmo_kernel *k) {
 }
 
 /* A job that computes output columns [first, end) of one row. The outputs are `step` bytes apart, and the first output is at `out`. The scratch has
- * room for at most `most` columns at once. If `outs` is not NULL, it lists the addresses of the outputs instead, which only TMO_PACKING_DSP_CONV
- * supports. */
+ * room for at most `most` columns at once. Only with TMO_PACKING_DSP_CONV, `outs` may list the addresses of all outputs; otherwise `outs` is NULL. */
 typedef struct {
   uint32_t first, end, most;
   int8_t *out;
@@ -191,7 +190,7 @@ TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *wind
 TMO_LINKAGE void tmo_conv_dsp_gather_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t n);
 TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs);
-TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* computes a row of pixels */
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* computes a whole output row */
 TMO_LINKAGE tmo_make_columns tmo_conv_dsp_columns;
 TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs); /* computes two rows of five pixels */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* computes one pixel, if tmo_packed_direct() holds */
@@ -218,7 +217,7 @@ static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales
 }
 
 /* These functions compute a CONV with TMO_PACKING_MVE_CONV, like the functions for TMO_PACKING_DSP_CONV. If pixels are read in place, the values of
- * pixel p are at bytes + p * bytes_step. If `bytes` is NULL, the gathered values are read. */
+ * pixel p are at bytes + p * bytes_step. If `bytes` is NULL, the function reads the gathered values. */
 TMO_LINKAGE void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_mve_row;
@@ -251,7 +250,7 @@ TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, u
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
 /* tmo_half() returns the index of the operand with the greater scale. The greater scale is exactly 1/2, so that a shift can scale the operand. If
- * both scales are equal, tmo_half() may return either operand. tmo_half_shift() returns the number of bits of the left shift that scales the
+ * both scales are equal, tmo_half() may return either index. tmo_half_shift() returns the number of bits of the left shift that scales the
  * operand. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
@@ -288,7 +287,7 @@ TMO_CORE tmo_dsp_widen tmo_dsp_widen_2, tmo_dsp_widen_3, tmo_dsp_widen_4;
  * written. */
 TMO_CORE void tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes);
 
-/* Widens n >= 1 taps into a tile of one pixel. Each tap has a multiple of 4 bytes. */
+/* Widens at least one tap to int16, into a tile of one pixel. The number of bytes of a tap is a multiple of 4. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
 /* These functions compute `pairs` pairs of output channels for 1 to 5 pixels. The tile has the values of all pixels two by two, in the packing's
@@ -356,8 +355,8 @@ typedef struct {
   const int8_t *columns[3 * (TMO_BLOCK_PIXELS + 2)];
 } tmo_dsp_blocks;
 
-/* Returns the index in tmo_dsp_blocks.columns of a column in one of three rows. The columns of the first two rows alternate, and those of the third
- * row follow. */
+/* Returns the index in tmo_dsp_blocks.columns of a column in one of three rows. The columns of the first two rows alternate, and the columns of the
+ * third row come last. */
 static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return row < 2 ? 2 * column + row : 2 * (TMO_BLOCK_PIXELS + 2) + column; }
 
 /* Computes all channels of the pixels in a run of blocks. */
