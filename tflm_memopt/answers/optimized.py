@@ -70,7 +70,7 @@ class Optimized:
         labels: Sequence[str] = (),
         inputs: Sequence[NDArray[Any]] = (),
     ) -> list[Path]:
-        """Write all files into a folder and return their paths. If one cannot be written, none is written.
+        """Write all files into a folder and return their paths. Write no file if one cannot be written.
 
         The original model is never overwritten.
         """

@@ -43,7 +43,7 @@ def modules(result: AppOptimized) -> Mapping[str, Module]:
 
 
 def in_one_arena(models: Mapping[str, Optimized]) -> Mapping[str, Module]:
-    """Place the models' modules in one arena. The heads come first and share bytes. The states follow."""
+    """Place the models' modules in one arena: first all heads, which share bytes, and then all states."""
     alone = {name: _alone(name, done) for name, done in models.items()}
     head, at = 0, dict[str, dict[TensorId, int]]()
     for name, done in models.items():

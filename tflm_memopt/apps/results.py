@@ -110,7 +110,7 @@ class AppOptimized:
         return generic.files(self, emit, labels)
 
     def save(self, folder: str | PathLike[str], emit: str | Collection[str] = "cpp") -> list[Path]:
-        """Write all files into a folder and return their paths. If one cannot be written, none is written."""
+        """Write all files into a folder and return their paths. Write no file if one cannot be written."""
         return generic.save(self, Path(folder), emit, ())
 
 

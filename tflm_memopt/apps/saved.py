@@ -37,7 +37,7 @@ OWN_NAMES = frozenset(
 
 @generic.files.register
 def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[str] = ()) -> dict[str, bytes]:
-    """Return the content of each file by name. Raises UsageError for duplicate names and for kinds of single models."""
+    """Return the content of each file by name. Raises UsageError for equal names or kinds of files for one model."""
     wanted = bundle.kinds(kinds)
     if alone := [kind for kind in wanted if kind not in HERE]:
         what = f"--emit {alone[0]} is for one model"

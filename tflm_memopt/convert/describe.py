@@ -248,7 +248,7 @@ def _kept(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> l
 
 
 def _interface_kept(border: Int8Interface, unchanged: str) -> list[str]:
-    """Describe the inputs and outputs that `--int8-io` left unchanged. An unchanged model keeps all of them."""
+    """Describe inputs and outputs that `--int8-io` left unchanged, or all inputs and outputs of an unchanged model."""
     kept = [f"{refusal.where}: {refusal.reason}" for refusal in border.refusals]
     return kept + [f"{i.side} '{short_name(i.name)}': {unchanged}" for i in _interface(border) if unchanged]
 

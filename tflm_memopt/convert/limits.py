@@ -34,7 +34,7 @@ class SlowMemory:
 @dataclass(frozen=True, slots=True)
 class Limits:
     overhead: float | None = None
-    """Maximum compute as factor F. If None, plans recompute nothing or, if RAM is limited, as much as needed."""
+    """Maximum compute as factor F. None means F = 1 or, if RAM is limited, the least F within the limit."""
     total: int | None = None
     """Maximum bytes of the whole arena, tail included, or None."""
     instructions: int | None = None

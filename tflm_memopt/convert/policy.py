@@ -295,8 +295,8 @@ def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: st
     """Return the RAM that a rewrite saves and the flash that it adds.
 
     A rewrite is worthwhile if it saves as many bytes of RAM as model, library and new kernels add to flash. Unneeded
-    kernels of TFLM count as saved only if the rewrite saves at least the fraction LITTLE of the arena. With a smaller
-    gain, the firmware may keep the kernels for other models.
+    kernels of TFLM count as saved only if the rewrite saves at least the fraction LITTLE of the arena. The firmware may
+    keep unneeded kernels for other models.
 
     arenas: bytes of the arena before and after. core: core for which the library's code is counted.
     """

@@ -66,7 +66,7 @@ class Request:
     """Memory from which kernels read weights."""
 
     def tiles(self, overhead: float | None = None) -> Settings | None:
-        """Return the limits of tiled groups for a recompute factor."""
+        """Return the limits of tiled groups for a maximum of the compute factor F."""
         return settings(self.without, overhead)
 
     @property

@@ -4,7 +4,7 @@ Two kinds of splits are compared. Either each device runs whole operators (stage
 layers by rows, with or without exchange of rows, and later layers by channels. If memory is limited, more splits are
 tried, in which the first device alone runs the first or the last layers. Splits are first compared by three figures of
 their graphs: the bytes of the largest device, the multiply-accumulates of the busiest device, and the bytes sent. Only
-undominated splits are converted.
+splits that no other split beats are converted.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 IMPOSSIBLE = ("cannot_share", "unsupported_operator", "too_slow")
 """Codes of errors after which another split of the network is tried."""
 KINDS = ("cpp", "tflite")
-"""Kinds of files that can be written for a device. Projects and C modules would have to contain the links."""
+"""Kinds of files that can be written for a device. Projects and C modules would need code for the links."""
 
 
 def checked_count(devices: int, asked: Request) -> int:
@@ -333,7 +333,7 @@ def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
 
 
 def _demand_whole(one: results.Optimized, planned: Planned | None) -> Planned:
-    """Return a device's plan. Raises UsageError for builtin operators, which TFLM would run again after each wait."""
+    """Return a device's plan. Raises UsageError for builtin operators: TFLM would run them again after each wait."""
     if planned is None or planned.graph.builtins or len(planned.graph.regions) > 1:
         kept = one.report.kept_builtin
         where = f"operator {kept[0].index} {kept[0].operator}: {kept[0].reason}" if kept else one.report.model

@@ -73,9 +73,9 @@ class Combining:
     """Decides which accesses of a function can be combined.
 
     The accesses must have no conflict, and the change of their order must have no observable effect. Combined reads
-    move to the first of the reads, and combined writes to the last of the writes. Nothing moves past an action. An
-    action is a side effect, a call, an access to a volatile variable, or an access to a field that an interrupt handler
-    uses.
+    move to the first of the reads, and combined writes to the last of the writes. No combined access moves past an
+    action. An action is a side effect, a call, an access to a volatile variable, or an access to a field that an
+    interrupt handler uses.
     """
 
     function: Function
