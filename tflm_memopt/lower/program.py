@@ -77,9 +77,7 @@ class Header:
     state: U32 = 0
     """The state, which outlives a run, has this many bytes. The number is 0 for a program without a state."""
     rolling_buffers: U32 = 0
-    """The field is the offset of a tmo_rolling_buffer[] whose last buffer has the depth 0, or 0 if the program has no
-    state.
-    """
+    """The field is the offset of a tmo_rolling_buffer[] whose last buffer has depth 0, or 0 without a state."""
     parts: U32 = 0
     """A bit is set for each TMO_PART_* that the program needs."""
 

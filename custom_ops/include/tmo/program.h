@@ -257,8 +257,7 @@ typedef struct {
   uint32_t groups; /* tmo_group[n_groups] */
   uint32_t cores; /* The field is the offset of a tmo_cores, or 0 if the program is for one core. */
   uint32_t state; /* The state, which outlives a run, has this many bytes. The number is 0 for a program without a state. */
-  /* The field is the offset of a tmo_rolling_buffer[] whose last buffer has the depth 0, or 0 if the program has no state. */
-  uint32_t rolling_buffers;
+  uint32_t rolling_buffers; /* The field is the offset of a tmo_rolling_buffer[] whose last buffer has depth 0, or 0 without a state. */
   uint32_t parts; /* A bit is set for each TMO_PART_* that the program needs. */
 } tmo_header;
 

@@ -95,9 +95,7 @@ class Placer:
     def problem(
         self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft] = MappingProxyType({})
     ) -> tuple[list[Buffer], layout.LayoutProblem]:
-        """Return the buffers of these steps and the layout problem. reversibles: groups in reversed row order, by step
-        number.
-        """
+        """Return the buffers of these steps and the layout problem. reversibles: reversed groups by step number."""
         buffers: list[Buffer] = []
         tensors: dict[TensorId, int] = {}
         distances: dict[tuple[int, int], int] = {}

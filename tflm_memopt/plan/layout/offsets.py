@@ -30,7 +30,7 @@ SEED = 20261120
 PAIR_SECONDS = 2e-7
 """Estimated seconds to compare two buffers (plan/effort.py)."""
 MODEL_SECONDS = 6e-5
-"""Estimated seconds per constraint of CP-SAT's model. It includes the presolve, which CP-SAT's clock omits."""
+"""Estimated seconds per constraint of CP-SAT's model, including the presolve, which CP-SAT's clock omits."""
 SOLVER_SECONDS = 2.2
 """Estimated seconds for each of CP-SAT's deterministic seconds."""
 PATIENCE, PATIENT = 0.15, 0.2
