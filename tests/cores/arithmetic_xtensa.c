@@ -1,6 +1,6 @@
-/* Supplies what Debian's libgcc lacks for the lx106: multiplication and division, for which the core has no instructions, and float32,
- * which real
- * chips have in ROM. The functions are slow, so that a program with them shows correct outputs, but not correct instruction counts. */
+/* Supplies what Debian's libgcc lacks for the lx106: multiplication, division and float32. The core has no instructions for
+ * multiplication and division, and real chips have float32 in ROM. The functions are slow, so that a program with the functions shows
+ * correct outputs, but not correct instruction counts. */
 #include <stdint.h>
 #include <string.h>
 

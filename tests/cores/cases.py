@@ -59,9 +59,7 @@ class Outcome:
     operators: tuple[int, ...] = ()
     """The list has the instructions of each operator, if `by_operator` was set."""
     steps: tuple[int, ...] = ()
-    """The list has the number of clock readings of each operator. Consecutive iterations of the same operator take only
-    one clock reading.
-    """
+    """Each number counts the clock readings of an operator. Consecutive iterations of an operator take one reading."""
 
     @property
     def right(self) -> bool:

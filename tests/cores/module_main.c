@@ -3,7 +3,7 @@
 #include "module.h"
 
 #define STACK_PAINT 0x5AA55AA5u
-#define STACK_SPARE 16u /* the paint begins so many words below the stack frame, because called functions use the words between */
+#define STACK_SPARE 16u /* the paint begins this many words below the stack frame, because called functions use the words above */
 #define JOIN(a, b) a##b
 #define NAME(prefix, suffix) JOIN(prefix, suffix)
 

@@ -24,7 +24,7 @@
 #define CANARY 0xA5u
 #define CANARY_BYTES 64u
 #define STACK_PAINT 0x5AA55AA5u
-#define STACK_SPARE 16u /* the paint begins so many words below the stack frame, because called functions use the words between */
+#define STACK_SPARE 16u /* the paint begins this many words below the stack frame, because called functions use the words above */
 #define MAX_OPS 256u
 #define LOOPS 100000u
 

@@ -1,7 +1,8 @@
 """Judge files: `python -m hostile.server` reads lines of mutants' seeds and writes [outcome, detail] for each seed.
 
 The server imports all modules once, and then starts child processes by fork(). A crash, a hang or a huge allocation
-ends the child process, and is then the verdict on the current file. Another child process continues with the next file.
+ends the child process, and becomes the outcome for the current file. Another child process continues with the next
+file.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ ALIGN = 16
 
 
 def can_be_source(program: Program) -> bool:
-    """Return whether the program's only input belongs to one tensor, in normal order, that no GATHER reads."""
+    """Return whether exactly one tensor describes the only input, in normal order, and no GATHER reads the input."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     if any(program.tensors[i].layout != RowLayout.HWC for i in views):
         return False

@@ -32,7 +32,7 @@ void AnnotateBenignRaceSized(const char *file, int line, const volatile void *ad
 
 typedef struct {
   uint32_t n_inputs, n_outputs;
-  uint32_t io_bytes[MAX_IO + 2]; /* if the program has a state or slow memory, an edit may change their sizes */
+  uint32_t io_bytes[MAX_IO + 2]; /* an edit may change the size of the program's state or slow memory */
   uint8_t *io[MAX_IO]; /* the buffers hold the inputs, then the expected outputs */
   uint32_t frame_bytes, row_bytes; /* bytes of the whole input 0 and of one of its rows; io_bytes[0] may count only the rows of one push */
   uint32_t workspace;
@@ -294,7 +294,7 @@ static outcome try_program(const sample *s, const sample *original) {
   if (result >= ENDED && input != TMO_INPUT_STREAM && tmo_cores_of(s->program) == NULL) {
     (void)tmo_run(s->program, io, workspace); /* tmo_run() makes several tiles at once, and tmo_step() makes one */
   }
-  if (s->io_bytes[n] > 0) { /* the first run has its own state or slow memory, and the second run finds arbitrary bytes there */
+  if (s->io_bytes[n] > 0) { /* the state or slow memory is unchanged in the first run, and has arbitrary bytes in the second run */
     (void)run(s, io, workspace);
     memset(io[n], 0xA5, bytes_of(s, n));
     (void)run(s, io, workspace);
@@ -398,7 +398,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* Half of the time, one edit is replaced or added, and libFuzzer changes bytes in the other half. */
+/* In half of the cases, one edit is replaced or added. In all other cases, libFuzzer changes bytes. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed) {
   state = seed;
   const size_t n = size < 2 ? 0 : (size - 2) / sizeof(edit);

@@ -1,4 +1,4 @@
-"""Test the device packages of `make dist`, which hold exactly what users need, and are equal after each build."""
+"""The device packages of `make dist` hold exactly what users need, and every build makes equal packages."""
 
 from __future__ import annotations
 

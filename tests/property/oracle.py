@@ -124,7 +124,7 @@ def assert_same_bytes(data: bytes, new: bytes, *, seed: int = 0, before: Any = N
 
 
 def assert_arena_as_predicted(new: bytes, interpreter: Any = None) -> None:
-    """Check that the rewritten model's arena, with scratch of builtin operators, is the predicted one.
+    """Check that the rewritten model's arena has the predicted size, including the scratch of builtin operators.
 
     An arena that can only be estimated is not checked. `interpreter` is an interpreter of the model.
     """

@@ -88,7 +88,7 @@ def a_transposed_map_that_is_also_an_output(net: Net) -> bytes:
 
 @odd
 def strides_that_leap_twice(net: Net) -> bytes:
-    """A stripe of one output row would need 2^30 input rows, because of two large strides; the input has eight."""
+    """A stripe of one output row would need 2^30 input rows, because of two large strides; the input has eight rows."""
     y = net.conv2d(first(net), 3, kernel=(3, 3), stride=(32767, 32767))
     return net.model(net.conv2d(y, 3, kernel=(3, 3), stride=(32767, 32767)))
 

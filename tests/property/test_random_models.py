@@ -104,7 +104,7 @@ def examine_forced(seed: int) -> None:
 
 
 def test_an_operator_without_readers_does_not_need_room() -> None:
-    """The first rows of an UNPACK have no reader, and their tensor is larger than all buffers together."""
+    """No operator reads the first output of an UNPACK, which is larger than all buffers together."""
     sizes = {"kernel": (1, 1), "padding": "SAME", "zero_point": 3}
     layers = (
         Layer("conv", channels=1, **sizes), Layer("heads", channels=2, **sizes), Layer("stacked", channels=1, **sizes),

@@ -29,7 +29,7 @@ def order_of(case: OrderCase) -> AccessOrder:
 
 
 def distance(order: AccessOrder) -> int:
-    """Return the planner's minimum distance in bytes from the output's start to the input's."""
+    """Return the planner's minimum distance in bytes from the start of the output to the start of the input."""
     sizes = {0: len(order.last_read), 1: len(order.written)}
     return constraints(list(kernel_ranges({0: order}, 1, 0, sizes)))[1, 0]
 

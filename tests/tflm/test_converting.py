@@ -78,7 +78,7 @@ def test_between_integers(
 @pytest.mark.parametrize("dtype", ["FLOAT32", "UINT8"])
 @pytest.mark.parametrize("where", ["arena", "stream", "external"])
 def test_a_border_takes_no_second_copy(dtype: str, where: str) -> None:
-    """With a float32 or uint8 input, activations take only the extra bytes of the input and of a few rows."""
+    """A float32 or uint8 input enlarges the activations only by the extra bytes of the input and of a few rows."""
     net = Net(3)
     image, row = 24 * 20 * 3, 20 * 3
     x = net.input((1, 24, 20, 3), None if dtype == "FLOAT32" else (0.02, 128), dtype=dtype, name="image")

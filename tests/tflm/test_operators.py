@@ -1,4 +1,4 @@
-"""Compare operators with TFLM for inputs at which one rounding decides, and with int4 filters.
+"""Compare operators with TFLM for inputs at which a single rounding changes the output, and for int4 filters.
 
 TFLM and our C executor run the same model of one operator.
 """

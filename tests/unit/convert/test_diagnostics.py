@@ -31,7 +31,7 @@ def camera() -> bytes:
 
 def mostly_builtin() -> bytes:
     """Return a model whose arena depends on an operator without a row kernel. Only the dense layer at the model's end
-    can be converted, which saves little.
+    can be converted, so that little memory is saved.
     """
     net = Net(4)
     x = net.input((1, 32, 32, 8))

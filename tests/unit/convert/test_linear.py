@@ -60,6 +60,6 @@ def calls(model: bytes) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize(("made", "count"), [(regions, 60), (subgraphs, 60)])
 def test_calls_grow_with_the_number_of_operators(made: Callable[[int], bytes], count: int) -> None:
-    calls(made(8))  # the first conversion also imports modules and reads templates, which must not count
+    calls(made(8))  # the count must not include the imports and templates of the first conversion
     none, few, many = (calls(made(n)) for n in (8, count, MORE * count))
     assert many - none <= SLACK * MORE * (few - none)

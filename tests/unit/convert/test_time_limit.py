@@ -1,5 +1,5 @@
-"""A limit of instructions or time holds, or the conversion is refused. A time limit holds for the highest estimate of
-cycles.
+"""The conversion meets a limit of instructions or time, or refuses the model. A time limit holds for the highest
+estimate of cycles.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Damage plans in one place each, in a group of layers or in the address of a buffer."""
+"""Damage each plan in one place: in a group of layers, or in the address of a buffer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare the chosen plan of each model with all choices."""
+"""Compare the chosen plans of all models with every other choice of plans."""
 
 from __future__ import annotations
 

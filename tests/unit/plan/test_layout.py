@@ -29,7 +29,7 @@ SECONDS = 5.0
 
 
 def random_problem(seed: int, *, most: int, largest: int) -> LayoutProblem:
-    """Draw buffers and their least distances in each direction."""
+    """Draw buffers, and the least distance of each pair of buffers in both directions."""
     rng = random.Random(seed)
     count = rng.randint(1, most)
     nbytes = tuple(rng.randint(1, largest) for _ in range(count))

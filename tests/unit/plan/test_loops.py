@@ -1,4 +1,4 @@
-"""Loops run exactly the iterations from which they were made, and take few bytes if something repeats."""
+"""Loops run exactly the iterations from which the loops were made, and take few bytes if iterations repeat."""
 
 from __future__ import annotations
 
