@@ -37,7 +37,7 @@ ROUNDED = """\
 """
 ROUNDING = ("float", "float_curves", "float_windows", "compare", "places")
 BEGINS = {"conv": IN_ORDER, "depthwise": IN_ORDER, **dict.fromkeys(ROUNDING, ROUNDED)}
-"""The generated files with these names begin with these texts."""
+"""The values are the first lines of the generated files whose names are the keys."""
 ARM = """\
 /* scripts/kernels.py writes these kernels for Cortex-M's DSP extension and for Helium from descriptions
  * (docs/kernel-language.md). */

@@ -102,7 +102,7 @@ static struct {
   tmo_link link;
 } device;
 
-/* Links this process to the other devices. fds: a socket for each device. All models of the process use this link. */
+/* Links this process to the other devices. fds: a socket for each device. All models of the process share one link. */
 extern "C" void TmoOpenLink(const int *fds, unsigned number, unsigned devices, unsigned first, unsigned patience) {
   for (unsigned i = 0; i < TMO_SOCKET_PEERS; ++i) device.sockets.fd[i] = i < devices ? fds[i] : -1;
   device.transport = tmo_socket_transport(&device.sockets);

@@ -42,7 +42,7 @@ typedef struct {
 
 tmo_transport tmo_datagram_transport(tmo_datagrams *datagrams);
 
-/* Sends all bytes that remain. Returns false while some bytes are not acknowledged. After false, call tmo_datagram_done() again. */
+/* Sends all bytes that remain. Returns false while some bytes are not acknowledged. Call tmo_datagram_done() until it returns true. */
 bool tmo_datagram_done(tmo_datagrams *datagrams);
 
 /* Call tmo_datagram_came() when a frame has arrived from a peer. tmo_datagram_came() copies the frame's bytes. If the ring is full,

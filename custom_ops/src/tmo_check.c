@@ -110,8 +110,8 @@ static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t i
   return NULL;
 }
 
-/* Checks an operand of an operator. If the operand is in column windows or channel groups, an earlier operator of the group determines its layout. If
- * the operand is in neither, the tensor's record determines its layout. */
+/* Checks an operand of an operator. If the operand is in column windows or channel groups, an earlier operator of the group determines its layout.
+ * For any other operand, the tensor's record determines the layout. */
 static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t k) {
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= tmo_header_of(c->program)->n_tensors) return false;
@@ -211,7 +211,7 @@ static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
   return (tmo_in_tiles(group, op) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
 }
 
-/* first: index of the operator after those of the previous group. */
+/* first: number of operators in all previous groups. */
 static tmo_status check_group(tmo_checker *c, const tmo_group *group, uint32_t first) {
   if (group->first_op != first || group->n_ops == 0 || group->n_ops > tmo_header_of(c->program)->n_ops - first) return TMO_ERROR_TABLE;
   const uint32_t counter = tmo_is_tiled(group) ? sizeof(tmo_unit) : sizeof(uint16_t);
@@ -252,7 +252,7 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
     if (io_bytes[c.last_base++] < h->state) return TMO_ERROR_IO;
   }
   if (h->pools > 0) {
-    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* in io, the tmo_crosser is at the place of slow memory */
+    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* a link has no slow memory, since its tmo_crosser is at the same place in io */
     if (io_bytes[c.last_base++] < tmo_slow_bytes(program)) return TMO_ERROR_IO;
   }
   for (uint32_t i = 0; i < h->n_tensors; ++i) {

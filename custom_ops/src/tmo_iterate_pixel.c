@@ -117,8 +117,8 @@ static TMO_ALWAYS_INLINE bool is_pool(const tmo_op *op) {
 }
 
 #if TMO_CORE_DSP
-/* Computes a pixel of a pointwise convolution without padding, faster than call_plain_kernel(). Returns false if the operator is not such a
- * convolution. */
+/* Computes a pixel of a pointwise convolution without padding, faster than call_plain_kernel(). Returns false if the operator is not a pointwise
+ * convolution without padding. */
 TMO_OWN_FRAME static bool convolve_one(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint32_t y = run->unit.row * op->stride_h, x = run->unit.tile * op->stride_w;
   tmo_kernel k; /* only the fields that the kernel reads are set */

@@ -16,7 +16,7 @@ void tmo_lookup_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   for (; n >= 4; n -= 4, x += 4, out += 4) {
     uint32_t from, to;
     memcpy(&from, TMO_WORDS(x), sizeof from);
-    from ^= 0x80808080u; /* entry 0 of the table is for the value -128 */
+    from ^= 0x80808080u; /* entry 0 of the table is the result for the value -128 */
     to = table[from & 255] | (uint32_t)table[from >> 8 & 255] << 8 | (uint32_t)table[from >> 16 & 255] << 16 | (uint32_t)table[from >> 24] << 24;
     memcpy(TMO_WORDS(out), &to, sizeof to);
   }

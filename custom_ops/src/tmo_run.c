@@ -66,8 +66,8 @@ static TMO_ALWAYS_INLINE void skip_loop_codes(tmo_run_state *run) {
   }
 }
 
-/* Moves run->at to the next loop code that runs an operator, in this group or a later group. Returns TMO_MORE if run->at is then at such a loop code.
- * Returns TMO_WAIT if the next group cannot start before all rows of the input have arrived. */
+/* Moves run->at to the next loop code that runs an operator, in this group or a later group. Returns TMO_MORE if run->at has reached a loop code that
+ * runs an operator. Returns TMO_WAIT if the next group cannot start before all rows of the input have arrived. */
 static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run) {
   for (;;) {
     if (run->at == NULL) {

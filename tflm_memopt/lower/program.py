@@ -84,8 +84,8 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class PoolRecord:
-    """A program with slow memory has this record. Slow memory holds whole tensors and has at least `bytes` bytes. The
-    address of slow memory follows the state's address in io.
+    """A program with slow memory has this record. Slow memory holds whole tensors, and `bytes` is its smallest size.
+    The address of slow memory follows the state's address in io.
     """
 
     bytes: U32
@@ -163,10 +163,10 @@ class ProgramTensor:
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """For a COPY, this record moves runs of adjacent bytes: `count` runs, each of which has the size `bytes`. Run i
-    goes to byte target + i * target_step of output row y. Run i comes from byte source + phase + i * source_step of an
-    input row, where phase = (y + shift) % period * phase_step. In an iterative operator, y is the input row, and the
-    output has one row. An iterative operator adds `phase` to target instead of source.
+    """For a COPY, this record moves runs of adjacent bytes: `count` is the number of runs, and `bytes` is the size of a
+    run. Run i goes to byte target + i * target_step of output row y. Run i comes from byte source + phase + i *
+    source_step of an input row, where phase = (y + shift) % period * phase_step. In an iterative operator, y is the
+    input row, and the output has one row. An iterative operator adds `phase` to target instead of source.
     """
 
     row: U16
@@ -190,7 +190,7 @@ class CopyRecord:
 
     moves: Annotated[tuple[MoveRecord, ...], Follows(MoveRecord)]
     fills: Annotated[bool, Number("u1")]
-    """If `fills` is 1, the output row is filled with `fill` before the moves."""
+    """If `fills` is 1, all bytes of the output row get the value `fill` before the moves."""
     fill: I8
 
     C_ORDER: ClassVar[str] = "n_moves"
@@ -207,7 +207,7 @@ PARAMETERS: Mapping[str, str] = {
     "smallest": "MAX_POOL and ARG_MAX use the smallest value if this is 1, and otherwise the greatest.",
     "least_difference": "SOFTMAX and LOG_SOFTMAX compute e^(x - max), as 0 if x - max is less than this.",
     "sum_bytes": "A sum of SUMS has this many bytes.",
-    "operand_bytes": "For ADD_SUMS, bits 4k to 4k + 3 are the bytes of a sum: of operand k, or for k = 4 the output.",
+    "operand_bytes": "For ADD_SUMS, bits 4k to 4k + 3 are a sum's bytes in operand k, or in the output if k is 4.",
     "range_s16": "For int16 kinds, the upper half is the maximum of the output, and the lower half is the minimum.",
     "cell_range": "LSTM has the range of its cells, encoded like range_s16.",
     "table_rows": "The table of GATHER has this number of rows.",
@@ -220,7 +220,7 @@ PARAMETERS: Mapping[str, str] = {
     "beta_bits": "SOFTMAX_F32 has the bits of the float32 beta.",
     "scale_bits": "QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale.",
     "identity": "OWN has the identity of the application's kernel.",
-    "at_once": "TMO_PACKING_DSP_* computes this number of pixels or rows at once. If 1, the scratch has larger tiles.",
+    "at_once": "TMO_PACKING_DSP_* computes this number of pixels or rows at once. The value 1 enlarges the scratch.",
 }
 """Names and meanings of the field `param` in some kinds of operators."""
 TABLE = {"table": "LOOKUP has the offset of an int8_t[TMO_TABLE_BYTES], and GATHER of an int8_t[table_rows][channels]."}
@@ -352,7 +352,7 @@ class ProgramRollingBuffer:
     resets it. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the
     oldest row. Row y, counted from the oldest row, is at position (oldest + y) % depth. A run that finds 0 in a
     buffer's uint16_t sets all rows of the buffer to `fill`. A successful run moves the position of the oldest row on by
-    `advance`.
+    `advance` rows.
     """
 
     offset: U32
@@ -383,7 +383,7 @@ class ProgramGroup:
     n_ops: U16
     counters: U32
     """The counters are at this offset in the workspace, a multiple of 2. A uint16_t[n_ops] holds the next row of each
-    operator. A tiled group has a tmo_unit[n_ops] instead.
+    operator. In a tiled group, a tmo_unit[n_ops] says what each operator computes next.
     """
     loops: Annotated[Loops, ArrayOffset("u1", loop_codes, loops_at)]
     """The field is the offset of the loop codes, which are TMO_LOOP_* constants."""

@@ -261,7 +261,7 @@ typedef struct {
   uint32_t parts; /* A bit is set for each TMO_PART_* that the program needs. */
 } tmo_header;
 
-/* A program with slow memory has this record. Slow memory holds whole tensors and has at least bytes bytes. The address of slow memory follows the
+/* A program with slow memory has this record. Slow memory holds whole tensors, and bytes is its smallest size. The address of slow memory follows the
  * state's address in io. */
 typedef struct {
   uint32_t bytes;
@@ -272,7 +272,7 @@ typedef struct {
  * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0 resets it. The state begins with a
  * uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Row y, counted from the oldest row, is at position
  * (oldest + y) % depth. A run that finds 0 in a buffer's uint16_t sets all rows of the buffer to fill. A successful run moves the position of the
- * oldest row on by advance. */
+ * oldest row on by advance rows. */
 typedef struct {
   uint32_t offset; /* The buffer begins this many bytes after the start of the state. */
   uint32_t row; /* A row of the rolling buffer has this many bytes. */
@@ -350,13 +350,14 @@ typedef struct {
 /* This record describes how a COPY makes an output row. A tmo_copy is followed by n_moves records of tmo_move. */
 typedef struct {
   uint16_t n_moves;
-  uint8_t fills; /* If fills is 1, the output row is filled with fill before the moves. */
+  uint8_t fills; /* If fills is 1, all bytes of the output row get the value fill before the moves. */
   int8_t fill;
 } tmo_copy;
 
-/* For a COPY, this record moves runs of adjacent bytes: count runs, each of which has the size bytes. Run i goes to byte target + i * target_step of
- * output row y. Run i comes from byte source + phase + i * source_step of an input row, where phase = (y + shift) % period * phase_step. In an
- * iterative operator, y is the input row, and the output has one row. An iterative operator adds phase to target instead of source. */
+/* For a COPY, this record moves runs of adjacent bytes: count is the number of runs, and bytes is the size of a run. Run i goes to byte target + i *
+ * target_step of output row y. Run i comes from byte source + phase + i * source_step of an input row, where phase = (y + shift) % period *
+ * phase_step. In an iterative operator, y is the input row, and the output has one row. An iterative operator adds phase to target instead of source.
+ * */
 typedef struct {
   /* The move reads the row with this number among all rows of the iteration. The rows of operand 0 come first. If the row does not exist, the move
    * copies nothing. */
@@ -406,7 +407,7 @@ typedef struct {
     int32_t smallest; /* MAX_POOL and ARG_MAX use the smallest value if this is 1, and otherwise the greatest. */
     int32_t least_difference; /* SOFTMAX and LOG_SOFTMAX compute e^(x - max), as 0 if x - max is less than this. */
     int32_t sum_bytes; /* A sum of SUMS has this many bytes. */
-    int32_t operand_bytes; /* For ADD_SUMS, bits 4k to 4k + 3 are the bytes of a sum: of operand k, or for k = 4 the output. */
+    int32_t operand_bytes; /* For ADD_SUMS, bits 4k to 4k + 3 are a sum's bytes in operand k, or in the output if k is 4. */
     int32_t range_s16; /* For int16 kinds, the upper half is the maximum of the output, and the lower half is the minimum. */
     int32_t cell_range; /* LSTM has the range of its cells, encoded like range_s16. */
     int32_t table_rows; /* The table of GATHER has this number of rows. */
@@ -419,7 +420,7 @@ typedef struct {
     int32_t beta_bits; /* SOFTMAX_F32 has the bits of the float32 beta. */
     int32_t scale_bits; /* QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale. */
     int32_t identity; /* OWN has the identity of the application's kernel. */
-    int32_t at_once; /* TMO_PACKING_DSP_* computes this number of pixels or rows at once. If 1, the scratch has larger tiles. */
+    int32_t at_once; /* TMO_PACKING_DSP_* computes this number of pixels or rows at once. The value 1 enlarges the scratch. */
   };
   union {
     uint32_t weights; /* The weights begin at this offset. Weights are int8_t[], or float[] for float32 kinds. */
@@ -453,8 +454,8 @@ typedef struct {
 /* The loops of a group interleave the iterations of operators [first_op, first_op + n_ops). */
 typedef struct {
   uint16_t first_op, n_ops;
-  /* The counters are at this offset in the workspace, a multiple of 2. A uint16_t[n_ops] holds the next row of each operator. A tiled group has a
-   * tmo_unit[n_ops] instead. */
+  /* The counters are at this offset in the workspace, a multiple of 2. A uint16_t[n_ops] holds the next row of each operator. In a tiled group, a
+   * tmo_unit[n_ops] says what each operator computes next. */
   uint32_t counters;
   uint16_t stripes; /* The group has this number of stripes, or 0 if it runs row by row. */
   uint8_t reserved_10[2];

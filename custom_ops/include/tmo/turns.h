@@ -20,8 +20,8 @@ extern "C" {
 
 enum { TMO_OUT_OF_TURN = -15 }; /* an emitted C function returns this status if it is not the model's turn and nothing was run */
 
-/* The models that keep one model from beginning. `running` has a bit for each model that keeps it from beginning while that other model runs.
- * `paused` has a bit for each model that keeps it from beginning during a pause. */
+/* The models that keep one model from beginning. `running` has a bit for each other model during whose inference the model cannot begin. `paused` has
+ * a bit for each other model during whose pause the model cannot begin. */
 typedef struct {
   uint32_t running, paused;
 } tmo_excluded;

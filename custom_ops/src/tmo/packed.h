@@ -49,7 +49,7 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Whether an operator computes two consecutive rows at once. Convolutions compute two rows at once if a row has five pixels. Depthwise convolutions
- * with 3x3 taps do it for any width. */
+ * with 3x3 taps compute two rows at once for any width. */
 static TMO_ALWAYS_INLINE bool tmo_makes_two_rows(const tmo_op *op) {
   if (!tmo_has_part(TMO_PART_TWO_ROWS) || !tmo_by_row(op) || op->at_once != 2) return false;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE);
@@ -304,8 +304,8 @@ TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, con
                                  uint32_t step, int32_t apart);
 
 /* For CONV_S16 on the DSP extension, tmo_conv_two_s16() computes two pixels at once after reading both windows. The function tmo_conv_makes_two_s16()
- * returns whether it can do that. apart: bytes from each value of the first window to that of the second. out_apart: bytes from the first output
- * pixel to the second. */
+ * returns whether tmo_conv_two_s16() supports an operator. apart: bytes from each value of the first window to that of the second. out_apart: bytes
+ * from the first output pixel to the second. */
 TMO_LINKAGE bool tmo_conv_makes_two_s16(const tmo_kernel *k);
 TMO_LINKAGE void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out);
 
