@@ -7,9 +7,9 @@
 Plans of random networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, and with a
 random tiling. A kernel's work consists of amounts such as multiplications and stored values (analysis/costs.py).
 Non-negative least squares fit the instructions that one unit of each amount takes. No fit uses the networks of
-tests/unseen.py, so the errors of the estimates are measured on plans of these networks. The file stores these errors.
-Costs of other cores do not change. After a change of the library that costs few instructions, the option --keep is
-enough.
+tests/unseen.py, so the errors of the estimates are measured on plans of these networks. The written file has the errors
+as well. Costs of other cores do not change. After a change of the library that costs few instructions, the option
+--keep is enough.
 """
 
 from __future__ import annotations

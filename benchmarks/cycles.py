@@ -40,8 +40,8 @@ PUBLISHED = Path(__file__).parent / "cycles_published.json"
 BOARD = "nucleo_l4r5"
 """Board of the tables in docs/cycles.md."""
 LIKE: Mapping[str, tuple[Pipeline, float, float]] = {"m33": (M4, 0.66, 1.0), "m7": (M4, 0.28, 1.0)}
-"""A core without published timings runs by the rules of another core's pipeline. Its cycles, divided by those of this
-pipeline, lie between the two factors.
+"""A core without published timings runs by the rules of another core's pipeline. The core takes at least the first
+factor times the cycles of this pipeline, and at most the second factor.
 
 On boards, the runtimes of tigris-bench take 0.66 to 0.88 of M4's cycles on an M33 (DS-CNN), and 0.28 to 0.65 on an M7.
 In MLPerf Tiny, ST's library takes 0.81 to 0.90 of M4's cycles on an M33, and 0.54 to 0.63 on an M7.
@@ -77,7 +77,7 @@ class Row:
 def measure(path: Path, core: str, on: Board | None, *, fewest: bool = False) -> Row:
     """Convert a model, run it and model its cycles. Raises RuntimeError if a byte of an output is wrong.
 
-    fewest: whether to use the plan with the fewest estimated instructions instead of the plan with the least RAM.
+    `fewest` selects the plan with the fewest estimated instructions instead of the plan with the least RAM.
     """
     machine, flash = emulated(core), flash_of(on)
     options: Mapping[str, Any] = {"int8_io": True, "target": machine.target}

@@ -67,7 +67,7 @@ class Run:
 
     whole: Cycles
     operators: Mapping[int, Cycles]
-    """Cycles of single operators by their numbers in the program. Empty if the operators did not run one by one."""
+    """Cycles of operators by their numbers in the program. The mapping is empty if no operator ran alone."""
 
 
 def trace(

@@ -252,7 +252,7 @@ def decoded(net: Net, x: int) -> list[int]:
 
 
 def compared(net: Net, x: int, rng: random.Random) -> list[int]:
-    """Add comparisons of two int8 tensors and of each channel with a limit, and the maximum of both tensors."""
+    """Add comparisons of two int8 tensors, comparisons of channels with limits, and the maximum of both tensors."""
     shape, like = net.shape(x), net.affine(x)
     other, limits = net.input(shape, like), net.tensor(shape[3:], affine=like, data=np.arange(shape[3]))
     kinds = rng.sample(("LESS", "LESS_EQUAL", "EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL"), 2)
@@ -324,7 +324,7 @@ def over_windows(seed: int) -> bytes:
 
 
 def in_sums(seed: int) -> bytes:
-    """Draw layers of partial sums, as several devices compute them."""
+    """Draw layers that compute partial sums, as in a network that several devices share."""
     rng = random.Random(seed)
     drawn = Drawn(seed, (1, rng.randint(4, 16), rng.randint(4, 16), rng.choice((6, 8, 16, 24, 40))))
     for _ in range(3):

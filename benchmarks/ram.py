@@ -38,7 +38,7 @@ def measure(path: Path) -> Iterator[Row]:
         yield _row(path, prefix.rstrip(), tflm_memopt.optimize(data, name=path.name, int8_io=int8).report)
         try:
             streamed = tflm_memopt.optimize(data, name=path.name, int8_io=int8, input="stream").report
-        except UsageError:  # the input of this model cannot be streamed
+        except UsageError:  # This model's input cannot be streamed.
             return
         flags = f"{prefix}{STREAMED}"
         yield _row(path, flags, streamed)

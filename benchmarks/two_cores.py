@@ -1,8 +1,8 @@
 """Count the instructions of each of two cores, and of one core alone, on an emulated Cortex-M33.
 
-A core's share is counted alone, without barriers. The counters of tmo/spin.h count the barriers, and the instructions
-of a barrier for a core that does not wait. A second run computes both shares on two emulated Cortex-M33 with shared
-memory, and compares the output bytes.
+Each core's instructions are counted while it runs alone, without barriers. The counters of tmo/spin.h count the
+barriers, and the instructions of a barrier for a core that does not wait. A second run uses two emulated Cortex-M33
+with shared memory, and compares the output bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def counted(core: Core, cases: Sequence[Case], run_as: RunAs) -> tuple[int, int]
 
 
 def without_barriers(case: Case) -> Case:
-    """Return the same program without barriers, to count the instructions of one core's share."""
+    """Return a copy of the program without barriers, so that one core can run alone."""
     program = unpack(case.program)
     if program.cores is None:
         return case
@@ -38,7 +38,7 @@ def without_barriers(case: Case) -> Case:
 
 
 def shares(core: Core, cases: Sequence[Case], barriers: int) -> tuple[list[tuple[int, int]], int]:
-    """Return the instructions and the stack of each core's share, and the instructions of a barrier."""
+    """Return the instructions and the stack of each core, and the instructions of a barrier."""
     apart = [without_barriers(case) for case in cases]
     each, barrier = [], 0
     for run_as in (RunAs.FIRST, RunAs.SECOND):

@@ -1,4 +1,4 @@
-"""Hooks that mkdocs calls. They generate pages from the code and show the version in header and footer."""
+"""Hooks that mkdocs calls to generate pages from the code and to show the version in header and footer."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ else:
 ROOT = Path(__file__).parents[1]
 REGISTRY = ROOT / "tests/faults"
 OWN_TEST = "tests/unit/test_faults.py"
-"""A test that fails for every planted fault, because it looks for the original text. It is never run."""
+"""A test that is never run, because it looks for the original text and so fails for every planted fault."""
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
 """A run of tests that takes more than these seconds is ended and counts as failed."""
@@ -169,7 +169,7 @@ class Copy:
 
 
 def outcome(copy: Copy, fault: Fault, named: bool) -> Outcome:
-    """Plant a fault, look for a failing test, and remove the fault. With `named`, only tests that it names run."""
+    """Plant a fault, look for a failing test, and remove the fault. `named` runs only tests that the fault names."""
     before, start = (copy.tree / fault.file).read_text(encoding="utf-8"), time.monotonic()
     own = [f"tests/{test}" for test in fault.tests]
     ways = [("named", QUICK, own), *([] if named else [("quick", QUICK, ["tests"])]), ("slow", SLOW, own)]

@@ -37,7 +37,7 @@ RAM counts as a model that does not fit.
 at this clock, followed by the bytes of a flash line, if both are known. The [modelled cycles](cycles.md) depend on
 these figures.
 
-**Flash** for inference is the board's flash minus the core's flash. It holds these parts:
+**Flash** for inference is the board's flash minus the core's flash. This flash holds these parts:
 
 - The model file is counted exactly.
 - A rewritten model needs the C library. Its size is the sum of the parts that the model needs, measured on Cortex-M0,

@@ -37,7 +37,7 @@ ON_DEVICES = {
 MOST_WIDE = 16_400
 """Maximum arena of the wide network in bytes, with tiles of builtin operators."""
 Folders = dict[str, Path]
-"""Folders by name: `models` holds the public models, `nets` the layer lists of msf-CNN's networks."""
+"""Folders by name: `models` has the public models, and `nets` has the layer lists of msf-CNN's networks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def by_pixels(_: Folders) -> str:
 
 
 def wrapping(folders: Folders) -> str:
-    """State how many bytes a circular pool could save at most. No layout takes fewer bytes than are live at once."""
+    """State how many bytes a circular pool could save at most. No layout is smaller than the peak of live bytes."""
     models = [path.read_bytes() for path in sorted(folders["models"].glob("*.tflite"))]
     small = [data for data in models if len(data) < SMALL]
     modules = [vmcu.model(m) for m in vmcu.TABLE_2]

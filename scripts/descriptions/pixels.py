@@ -1,5 +1,5 @@
 """These kernels compute one output pixel from the window under it. The window is given by the addresses of its rows or
-pixels. It is clipped and contains no padding. TFLM: ConvPerChannel, DepthwiseConvPerChannel.
+pixels. The window is clipped and contains no padding. TFLM: ConvPerChannel, DepthwiseConvPerChannel.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def conv_wide(b: Builder) -> None:
     filters = groups * each
     x, y = b.rows("x", Type.INT16, pointers, reach), b.output("y", Type.INT16, filters)
     w = b.flash("w", Type.INT8, filters, rows, columns, channels, strides=strides)
-    bias = b.flash("bias", INT32, filters, 2, strides=(bias_step,))  # the lower half of a bias comes first
+    bias = b.flash("bias", INT32, filters, 2, strides=(bias_step,))  # The lower half of a bias comes first.
     multipliers = b.flash("multipliers", INT32, filters, stride=scale_step)
     shifts = b.flash("shifts", Type.INT8, filters, stride=scale_step)
     with b.loop("g", groups) as g, b.loop("j", each) as j:

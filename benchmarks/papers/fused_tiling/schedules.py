@@ -85,7 +85,7 @@ def graphs() -> Iterator[tuple[str, OrderProblem]]:
 
 
 def row(graph: str, problem: OrderProblem) -> list[str]:
-    """Return a row of the table: operators, peak of the own order, least peak, whether it is proved, and seconds."""
+    """Return a row of the table: operators, peak of the model's order, least peak (proved or not), and seconds."""
     before = time.process_time()
     found = schedule(problem, seconds=LIMIT)
     seconds = time.process_time() - before

@@ -5,8 +5,8 @@ paper does not state the width; with width 0.35 and 224 x 224 pixels, this tenso
 stated size.
 - Teensy 4.1: arXiv 2605.09357 splits the kernels of MobileNetV2 1.0 at 224 x 224 among microcontrollers. The paper's
 repository (shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) lists the bytes that each of three devices
-reads and computes in each of 53 layers. The RAM of a device follows from these lists as the largest sum of a layer's
-input and output. In tflm-memopt's split, all layers are split by channels.
+reads and computes in each of 53 layers. The largest sum of a layer's input and output in these lists is a
+device's RAM. In tflm-memopt's split, all layers are split by channels.
 
 Weights are random, because the bytes sent do not depend on them. Every device is a process that has only its own file
 and runs TFLM. The processes are linked over loopback, and all output bytes are compared.

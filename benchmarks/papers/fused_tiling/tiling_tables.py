@@ -24,7 +24,7 @@ from tflm_memopt.runtime.stimuli import stimuli
 from tflm_memopt.runtime.wheel import interpreter
 
 MOST = 1.5
-"""Maximum F of FFMT."""
+"""The largest compute factor F with which FFMT is tried."""
 _BUILTIN: Mapping[str, Any] = {"ops": "builtin", "kernels": "reference"}
 _PARTS: Mapping[str, Any] = {**_BUILTIN, "allow_ops": ("PAD", "SLICE", "CONCATENATION"), "max_macs": MOST}
 WAYS: Mapping[str, Mapping[str, Any]] = {

@@ -31,7 +31,7 @@ PUBLISHED_KB = {"B1": 102.7}
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A row of vMCU's Table 2. Its layers are expand, depthwise, project, and ADD if input and output have the same
+    """A row of vMCU's Table 2. The layers are expand, depthwise and project, then ADD if input and output have one
     shape.
     """
 
@@ -189,10 +189,10 @@ class Headroom:
     channels: float
     """Factor by which input and output channels may grow, with recompute."""
     image_once: float
-    """Factor for height and width without recompute."""
+    """Factor by which height and width may grow, without recompute."""
     channels_once: float
     image_formula: float
-    """Factor for height and width by vMCU's formula."""
+    """Factor by which height and width may grow, by vMCU's formula."""
     channels_formula: float
 
 
