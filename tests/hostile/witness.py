@@ -1,7 +1,8 @@
 """Run a damaged model in TFLM repeatedly with different memory contents.
 
 TFLM trusts the contents of a model's file. Wrong shapes make TFLM read or write beyond a tensor's end, or leave a part
-of its output unwritten. TFLM's output then depends on unrelated memory and cannot be compared with a conversion's.
+of its output unwritten. The output of a damaged model may depend on unrelated memory, so that outputs cannot be
+compared.
 """
 
 from __future__ import annotations

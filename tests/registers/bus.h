@@ -20,7 +20,7 @@ typedef struct {
   uint8_t bit, bits, access, flags;
 } bus_field;
 
-/* The array has the fields of a test, by id. */
+/* The number of a field is the field's index in each of the arrays. */
 extern const bus_field *bus_fields;
 extern const char *const bus_names[];
 extern const uint32_t bus_initial[];

@@ -1,4 +1,4 @@
-/* Runs a model in ordinary TFLM with our operator registered as users do it, with canaries around the arena.
+/* Runs a model in ordinary TFLM with our operator, registered as users register the operator, and with canaries around the arena.
  *
  *   adapter_main MODEL INPUTS OUTPUTS ARENA_BYTES [stream|external HEIGHT WIDTH PIXEL_BYTES]
  *

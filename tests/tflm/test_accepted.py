@@ -43,7 +43,7 @@ def _types(operands: Sequence[Operand], own: Sequence[str], common: str) -> list
 
 
 def base_of(form: Form, common: str) -> Base:
-    """Return the known operator whose types are most like the types of the form with the common type T."""
+    """Return a known operator of the form, preferably one that has the common type T in an input."""
     found = [b for b in bases()[form.operator] if form.accepts(b.inputs, b.outputs)] or bases()[form.operator]
     return next((b for b in found if common in b.inputs[:2]), found[0])
 

@@ -1,6 +1,6 @@
 """Check the table of access orders (tflm/access_order.py) against TFLM's reference kernels in the official wheel.
 
-Each output is placed at the smallest distance to an input that the table allows, and then one pixel nearer.
+Each output is placed at the smallest allowed distance from an input, and then at one pixel less.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compare the predicted arenas of TFLM's own custom operators with those that the official wheel uses."""
+"""Compare the predicted arenas of TFLM's own custom operators with the arenas in the official wheel."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def moved(graph: RowGraph, key: int, rows: int) -> RowGraph:
 
 
 def keeping_fewer(graph: RowGraph, key: int) -> RowGraph:
-    """Return the graph in which one row less is kept for an operator, and the operator reads one row less."""
+    """Return the graph in which one operator keeps one row less, and the reader of the rows reads one row less."""
     state = graph.ops[key].older
     keeper, op = next((k, o) for k, o in graph.ops.items() if o.state_write and o.state_write.tensor == state)
     assert op.state_write
@@ -69,7 +69,7 @@ def test_random_windows_pass_and_moved_ones_do_not(seed: int) -> None:
     check_sliding(graph)
     model = {op.index: op for op in graph.model.ops}
     for key, op in reading(graph):
-        # only operators that read the input are moved: all others recompute the rows that depend on padding
+        # only operators that read the input are moved, because all other operators recompute padded rows
         if op.inputs[0] in graph.model.inputs and "padding" in model[key].options:
             for rows in (1, -1):
                 with pytest.raises(PlanError, match="its first window begins at row"):

@@ -116,4 +116,4 @@ FULL_BUILD: Mapping[str, Measured] = {
 """For the ABI "ilp32-full", TFLM was built without TF_LITE_STATIC_MEMORY and with -fno-short-enums."""
 
 EARLY_2023: Mapping[str, tuple[int, int]] = {"lstm": (1104, 2000), "lstm_int8": (1316, 4892)}
-"""For TFLM at 0c425da36 (13 January 2023), the values are arena_used_bytes() and a sufficient arena."""
+"""TFLM at 0c425da36 (13 January 2023) gave the values: arena_used_bytes(), and a sufficient arena size."""
