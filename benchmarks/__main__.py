@@ -54,7 +54,7 @@ class Table:
     page: str
     name: str
     make: Callable[..., str]
-    """Function that returns the table's text. A table that needs a folder gets the folder's path as its argument."""
+    """Function that returns the table's text. If the table needs a folder, the function gets the path."""
     folder: str = ""
     timed: bool = False
     """Whether the table contains seconds of this machine, so that --check cannot compare the table."""
@@ -64,7 +64,7 @@ BENCHMARKS, CYCLES, FRONTIER, REGISTERS = (
     f"docs/{page}.md" for page in ("benchmarks", "cycles", "frontier", "registers")
 )
 IN_PAGES = ("m4", "m55", "rv32")
-"""Cores whose counted instructions are in a page. The tables of all other cores are only printed."""
+"""Cores whose counted instructions are in a page. The tables of other cores are printed but not kept in a page."""
 TABLES = (
     Table("README.md", "board", on_board.table, "models"),
     Table(BENCHMARKS, "ram", ram.table, "models"),

@@ -63,9 +63,9 @@ DIGITS = 4
 CARE = 0.75
 """The fit divides each error by count**CARE. The value 0 minimizes absolute errors, and 1 minimizes relative errors."""
 MORE = 4
-"""The fit adds one network from the families with rare kernels (fit_networks.py) for every MORE other networks."""
+"""For every MORE drawn networks, the fit has one more from the families with rare kernels (fit_networks.py)."""
 EFFORT = 0.01
-"""Effort of the search for the plans that are counted. Good and bad plans give the same costs."""
+"""Effort of the search for the plans that are counted. Plans of any quality lead to the same costs."""
 SEEDS_AT_ONCE = 5
 """Number of networks that a worker process plans and counts before it starts with others."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")

@@ -4,9 +4,9 @@
     python benchmarks/cycles.py --core m4 --board nucleo_f446re --image TFLM.elf --blob MODEL.tflite@0x100000
 
 The script converts every .tflite file in the folder for the core (`--int8-io`, F = 1.00) and runs it as
-benchmarks/speed.py does. The model of the pipeline uses Arm's published timings (cycles_rules.py). The board determines
-the wait states of its flash; without --board there are no wait states. Arm publishes no timings for Cortex-M33 and M7,
-so these cores run their own code by the rules of M4, and their cycles are ranges without a known error. The file
+benchmarks/speed.py does. Cycles follow from Arm's published timings (cycles_rules.py). The board determines the wait
+states of its flash; without --board there are no wait states. Arm publishes no timings for Cortex-M33 and M7, so these
+cores run their own code by the rules of M4, and their cycles are ranges without a known error. The file
 cycles_published.json has published cycles, and the model's cycles for the same programs.
 """
 
@@ -40,8 +40,8 @@ PUBLISHED = Path(__file__).parent / "cycles_published.json"
 BOARD = "nucleo_l4r5"
 """Board of the tables in docs/cycles.md."""
 LIKE: Mapping[str, tuple[Pipeline, float, float]] = {"m33": (M4, 0.66, 1.0), "m7": (M4, 0.28, 1.0)}
-"""A core without published timings runs by the rules of another core's pipeline. The core takes at least the first
-factor times the cycles of this pipeline, and at most the second factor.
+"""A core without published timings runs by the rules of another core's pipeline. The two factors, times the cycles of
+this pipeline, are the least and the most cycles of the core.
 
 On boards, the runtimes of tigris-bench take 0.66 to 0.88 of M4's cycles on an M33 (DS-CNN), and 0.28 to 0.65 on an M7.
 In MLPerf Tiny, ST's library takes 0.81 to 0.90 of M4's cycles on an M33, and 0.54 to 0.63 on an M7.

@@ -87,7 +87,7 @@ def _found(text: str, name: str) -> re.Match[str]:
 
 
 def models(folder: Path) -> list[Path]:
-    """Return the .tflite files of a folder by name. Raises ValueError if the folder has none."""
+    """Return the .tflite files of a folder by name. Raises ValueError if the folder has no such file."""
     paths = sorted(folder.glob("*.tflite"))
     if not paths:
         raise ValueError(f"{folder} has no .tflite files")

@@ -57,7 +57,7 @@ def python_packages(out: Path, scratch: Path) -> list[Path]:
 
 
 def _built(kind: str, source: Path, scratch: Path) -> Path:
-    """Build a distribution of this kind in its own folder, with the packages that are installed."""
+    """Build an sdist or a wheel in a new folder, with the packages that are installed."""
     folder = scratch / kind
     folder.mkdir()
     _run("-c", BACKEND, kind, folder, cwd=source)

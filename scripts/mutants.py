@@ -51,7 +51,7 @@ AREAS: Mapping[str, tuple[str, str]] = {
         ),
     ),
 }
-"""Files of each area, and its tests in the order in which they run."""
+"""Files of each area, and the area's tests in the order of the runs."""
 SWAPS = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "+=": "-=", "-=": "+=",
     "*": "+", "/": "*", "//": "*", "%": "*", "&&": "||", "||": "&&", "and": "or", "or": "and", "not": "", "!": "",

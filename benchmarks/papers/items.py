@@ -99,7 +99,7 @@ def by_pixels(_: Folders) -> str:
 
 
 def wrapping(folders: Folders) -> str:
-    """State how many bytes a circular pool could save at most. No layout is smaller than the peak of live bytes."""
+    """State how many bytes a circular pool could save at most. No layout is smaller than its peak of live bytes."""
     models = [path.read_bytes() for path in sorted(folders["models"].glob("*.tflite"))]
     small = [data for data in models if len(data) < SMALL]
     modules = [vmcu.model(m) for m in vmcu.TABLE_2]

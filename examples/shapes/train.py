@@ -33,8 +33,8 @@ def unit(images: Images) -> npt.NDArray[np.float32]:
 def build(batch: int | None = None) -> tf.keras.Model:
     """Return the untrained network, which has 21,000 weights and 5.9 million multiply-accumulates.
 
-    Its layers are a convolution, six depthwise separable layers, two of them with residual additions, a pool, a dense
-    layer and softmax.
+    The network has a convolution, six depthwise separable layers (two with residual additions), a pool, a dense layer
+    and softmax.
     """
     layers = tf.keras.layers
 

@@ -2,9 +2,9 @@
 for tensors with the same lifetimes.
 
 Sizes are counted in tokens, as in the chapter. The available text of the chapter lacks Figure 6.1. The sizes in Table
-6.1 imply that a feature map of CNN 1 has 32 rows of 256. They also imply that l4 adds two feature maps, and that l5
-reads its input row by row. Kernels are assumed to be 3 x 3 in CNN 1, and 5 x 5 without padding in CNN 2. Offsets come
-from the layout solver of tflm-memopt.
+6.1 imply that a feature map of CNN 1 has 32 rows of 256. In CNN 1, l4 adds two feature maps, and l5 reads its input row
+by row. Kernels are assumed to be 3 x 3 in CNN 1, and 5 x 5 without padding in CNN 2. Offsets come from the layout
+solver of tflm-memopt.
 
 The applications of Table 6.6 are int8 models with random weights, each planned from an app.toml. As in the thesis,
 megabytes count weights and activations in float32. The bytes of int8 activations are given as well, because a
@@ -184,7 +184,7 @@ class Application:
     networks: tuple[str, ...]
     partitions: int
     paper: float
-    """The smallest memory in the thesis in MB, with weights."""
+    """The smallest memory that the thesis states, in MB, with weights."""
 
 
 APPLICATIONS: Mapping[int, Application] = {

@@ -1,9 +1,9 @@
 """Read the layer lists of msf-CNN's networks, which have the geometry but no weights, and plan these networks.
 
 As in msf-CNN, the bytes of the network's input are not counted. For a pure chain (`*_chain.json`), the final output is
-not counted either. F is counted exactly. A layer is an object with the keys "name", "type", "k", "s", "p", "h", "w",
-"cin", "ho", "wo" and "cout". Kernel "k", stride "s" and padding "p" are [rows, columns]. The key "skip" of an "add" is
-the index of the layer whose input it adds.
+not counted either. The compute factor F is exact. A layer is an object with the keys "name", "type", "k", "s", "p",
+"h", "w", "cin", "ho", "wo" and "cout". Kernel "k", stride "s" and padding "p" are [rows, columns]. The key "skip" of an
+"add" is the index of the layer whose input it adds.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def at(points: Sequence[CutLabel], macs: int, overhead: float) -> CutLabel | Non
 
 
 def tiled_front(chain: Chain, settings: Settings) -> list[CutLabel]:
-    """Return the Pareto front of a chain if all groups are tiled, with bytes as msf-CNN counts them (section 6).
+    """Return the Pareto front of a chain whose groups are all tiled. Bytes are counted as in section 6 of msf-CNN.
 
     Groups that compute nothing twice are searched first, because these groups bound the bytes of all other groups.
     """
