@@ -52,7 +52,7 @@ void tmo_copy_row(const tmo_kernel *k, const tmo_tensor *in, const int8_t *base,
   const tmo_move *m = (const tmo_move *)(const void *)(copy + 1);
   if (copy->fills) memset(out, copy->fill, k->out_width * k->out_channels);
   for (const tmo_move *const end = m + copy->n_moves; m != end; ++m) {
-    const uint32_t y = (uint32_t)rows.first + m->row; /* a row before the first one is a large number */
+    const uint32_t y = (uint32_t)rows.first + m->row; /* y of a row before row 0 wraps to a large number */
     if (m->row >= rows.count || y >= in->height) continue;
     move_bytes(m, base + tmo_row_offset(in, y) + m->source + phase_of(m, k->row) * m->phase_step, out + m->target);
   }

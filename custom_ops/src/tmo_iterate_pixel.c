@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes iterations of a single pixel. To save time, it sets only the fields that the kernels read. The general code for addresses in
- * tmo_iterate.c would take as long as the computation. */
+/* This file computes iterations of a single pixel. To save time, the code sets only the fields that the kernels read. The general code for addresses
+ * in tmo_iterate.c would take as long as the computation. */
 #include "tmo/iterate.h"
 
 #if TMO_RUNS_PACKED

@@ -370,7 +370,7 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
 }
 #endif
 
-/* Runs at least one and at most `most` iterations in the loops' order. The function may stop early where continuing would be slow. */
+/* Runs at least one and at most `most` iterations in the loops' order. To save time, the function may run fewer than `most` iterations. */
 static tmo_status step(tmo_run_state *run, uint32_t most) {
   if (run->iterations == 0) return without_iterations(run);
   if (run->at == NULL || *run->at >= TMO_LOOP_REPEAT) {

@@ -48,8 +48,8 @@ PACKED_PIXELS = 4
 FIVE_PIXELS = 5
 """A convolution with TMO_PACKING_DSP_CONV may compute this many last output pixels of a row at once."""
 FIVE_VALUES = 96
-"""TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. With so
-few values, caches hold the weights of a pair of channels.
+"""TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. If a
+window has no more values, the cache can hold the weights of a pair of channels.
 """
 PACKED_TILE = 2304
 """The pixels that a packed convolution computes at once have at most this many int16 inputs together."""

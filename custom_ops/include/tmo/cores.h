@@ -17,9 +17,9 @@ extern "C" {
 /* The cores wait for each other with two callbacks, which implement a counting semaphore for each core. The cores synchronize only in the callbacks,
  * so the callbacks must also order memory.
  *
- * The function wake(context, core) is called by the other core. A wake() is a release. All that its caller has written before is visible to `core`
- * when the wait() of `core` returns. A release needs a DMB before the signal on Arm and a MEMW on Xtensa; semaphores, task notifications and C11's
- * release stores contain it. A wake() before `core` waits must not be lost. At most two wakes of a core are outstanding.
+ * The function wake(context, core) is called by the other core. A call of wake() orders memory as a release: when the wait() of `core` returns,
+ * `core` sees all that the caller of wake() has written before. A release needs a DMB before the signal on Arm and a MEMW on Xtensa; semaphores, task
+ * notifications and C11's release stores contain it. A wake() before `core` waits must not be lost. At most two wakes of a core are outstanding.
  *
  * The function wait(context, core) is called by `core`. The call returns as soon as the number of wakes of `core` exceeds the number of waits that
  * have returned. A wait() is an acquire (on Arm, a DMB after the signal), so that later reads see all that was written before the wake(). A wait()

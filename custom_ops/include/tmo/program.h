@@ -34,8 +34,8 @@
 #define TMO_LOOP_DEPTH 4 /* Loops are nested at most this deep. */
 #define TMO_PACKED_PIXELS 4 /* A packed convolution computes at most this many output pixels at once. */
 #define TMO_FIVE_PIXELS 5 /* A convolution with TMO_PACKING_DSP_CONV may compute this many last output pixels of a row at once. */
-/* TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. With so few values, caches hold the
- * weights of a pair of channels. */
+/* TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. If a window has no more values, the
+ * cache can hold the weights of a pair of channels. */
 #define TMO_FIVE_VALUES 96
 #define TMO_PACKED_TILE 2304 /* The pixels that a packed convolution computes at once have at most this many int16 inputs together. */
 #define TMO_MVE_PIXELS 2 /* A packed convolution for Helium computes at most this many output pixels at once. */

@@ -81,8 +81,8 @@ TMO_LINKAGE tmo_status tmo_take_rows(const tmo_source *source, uint32_t pixel_by
  * passed tmo_check() or tmo_check_build(). Inputs and outputs may overlap the workspace as the converter has planned. */
 TMO_LINKAGE tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 
-/* The state of a run between two pushes or pauses. Set all its bytes to zero before a run. Other data of the run are in the workspace and in io[0].
- * */
+/* The state of a run between two pushes or pauses. Set all its bytes to zero before a run. The workspace and io[0] contain the rest of the run's
+ * data. */
 typedef struct {
   uint32_t rows;    /* number of rows pushed so far, or 1 after the beginning of a run without pushes */
   uint32_t iterations; /* iterations left */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This internal header lets the library of a chip's vendor compute convolutions. A build with TMO_ESP_NN calls esp-nn 1.1.1 or later, and a build
- * with TMO_CMSIS_NN calls CMSIS-NN 7 or later. In other builds, this header is empty. */
+ * with TMO_CMSIS_NN calls CMSIS-NN 7 or later. Without TMO_ESP_NN and TMO_CMSIS_NN, this header is empty. */
 #ifndef TMO_BACKEND_H_
 #define TMO_BACKEND_H_
 

@@ -111,7 +111,7 @@ static inline uint32_t tmo_esp_depthwise_own(const tmo_op *op, uint32_t padded, 
   return 2 * (filters + op->kernel_h * tmo_esp_columns(op, n) * padded) + 64;
 }
 
-/* Returns the bytes of all scratch of an ESP-NN call for n pixels. This scratch has room for that of ESP-NN itself, for some padding, and for the
+/* Returns the bytes of all scratch of an ESP-NN call for n pixels. All scratch is the sum of ESP-NN's own scratch, some padding, and room for the
  * input and output of the call. */
 static inline uint32_t tmo_esp_depthwise_bytes(const tmo_op *op, uint32_t padded, uint32_t n) {
   return tmo_esp_depthwise_own(op, padded, n) + (op->kernel_h * tmo_esp_columns(op, n) + n) * padded + 3 * 16;
@@ -409,7 +409,7 @@ typedef struct {
   const int8_t *base;
   uint32_t columns;     /* number of columns of the window, at least one */
   uint32_t dilation_w;
-  const tmo_column_window *first, *end; /* all column windows; after the last of them, the next period begins */
+  const tmo_column_window *first, *end; /* all column windows; after the last column window, the next period begins with the first one */
   uint32_t dilation_h;
   uint32_t gap;         /* bytes from one copied row to the next */
   uint32_t width;

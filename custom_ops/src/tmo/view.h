@@ -14,7 +14,7 @@ extern "C" {
 /* A tensor as one iteration reads or writes it, with all channels or with those of one channel group. */
 typedef struct {
   const tmo_tensor *tensor;
-  const int8_t *base; /* address to which a pixel's offset is added; it skips the channels of other channel groups */
+  const int8_t *base; /* address to which a pixel's offset is added, moved past the channels of other channel groups */
   uint32_t pixel;     /* bytes from one pixel to the next */
 } tmo_view;
 
