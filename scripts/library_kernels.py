@@ -279,7 +279,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
             CURVE,
             _inlined("int32_t bits, int32_t right, int32_t centre"),
             calls={
-                HEAD.format("tmo_logistic_s16"): "k, window, out, 9, 10, 1 << 24",
+                HEAD.format("tmo_logistic_s16"): "k, window, out, 9, 10, INT32_C(1) << 24",
                 HEAD.format("tmo_tanh_s16"): "k, window, out, 8, 8, 0",
             },
         ),

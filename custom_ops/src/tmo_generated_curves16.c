@@ -61,7 +61,7 @@ static TMO_ALWAYS_INLINE void curve_s16(const tmo_kernel *k, const tmo_window *w
   }
 }
 
-void tmo_logistic_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { curve_s16(k, window, out, 9, 10, 1 << 24); }
+void tmo_logistic_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { curve_s16(k, window, out, 9, 10, INT32_C(1) << 24); }
 
 void tmo_tanh_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { curve_s16(k, window, out, 8, 8, 0); }
 
