@@ -36,7 +36,7 @@ PACKED = (
     ("", scheduled(windows, [vectorise("i")])),
 )
 """These kernels serve programs that are packed for vectors. The first string of each pair is the end of the kernel's
-name. Hosts run the same kernels without a schedule.
+name. Hosts run the same descriptions as plain C loops.
 """
 PLAIN = (packed_conv, packed_depthwise, windows)
 Expressions = dict[str, str]
@@ -454,8 +454,8 @@ ADDENDS = {
     "scale_out": "(int32_t)((uint32_t)scales[8] >> 1)", "right_out": "scales[10]",
     "zero_out": "op->output_zero_point", "low": "op->act_min", "high": "op->act_max",
 }  # fmt: skip
-"""A packed ADD has these parameters. For each operand, `scales` has the left shift, m2, c and e. For the output,
-`scales` has m2, c and e.
+"""The keys are the arguments of the description of a packed ADD. For each operand, `scales` has the left shift, m2, c
+and e. For the output, `scales` has m2, c and e.
 """
 ADDITION = "void {}(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op)"
 ADD_BY_LANES = LibraryKernel("tmo_packed_add", scheduled(packed_add_within, [vectorise("i")]), ADDENDS, ADDITION)

@@ -19,7 +19,7 @@ typedef struct {
   const tmo_kernel *k;
   const tmo_window *window; /* window of the first pixel */
   uint32_t pixels;
-  uint32_t apart, out_apart; /* bytes from a value of the first pixel to that of the second, in the input and in the output */
+  uint32_t apart, out_apart; /* bytes from the first pixel to the second pixel, in the input and in the output */
   uint32_t filter;          /* number of weights of a channel */
   uint32_t row;             /* number of weights of a channel in a row of the window */
   uint32_t values;          /* number of values of a pixel under the window */

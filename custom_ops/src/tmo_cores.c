@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This file runs a program on two cores, each of which computes its part of every iteration.
  *
- * Both cores run the same loops, so each core knows the next iteration. This file includes the executor's source files under other names.
- * Applications with programs for two cores link this file instead of tmo_run(). Other applications link none of it. */
+ * Both cores run the same loops, so each core knows the next iteration. This file includes the executor's source files under other names. An
+ * application with programs for two cores contains the code of this file, and does not contain tmo_run(). Other applications contain no code of this
+ * file. */
 #include "tmo/cores.h"
 
 #define tmo_iterate_any tmo_cores_iterate_any

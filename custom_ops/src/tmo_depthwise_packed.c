@@ -264,7 +264,7 @@ TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *ro
 /* BLOCK_RUNS is the maximum number of runs in one call of tmo_dsp_3x3(), and COLUMNS is the number of columns under a block of windows */
 enum { BLOCK_RUNS = 3, COLUMNS = TMO_BLOCK_PIXELS + 2 };
 
-/* Lists the input columns from `start` on, which may be outside the row. */
+/* Lists the input columns from `start` on. Some of the columns may be outside the row. */
 TMO_OWN_FRAME static void list_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t start, tmo_dsp_blocks *run) {
   const int8_t *const zero = zero_of(k);
   const uint32_t channels = k->in_channels;

@@ -3,7 +3,7 @@
 
 #include "tmo/kernels.h"
 
-/* Loads and stores four bytes at once if input and output are equally far from a word. */
+/* Loads and stores four bytes at once if the addresses of input and output have the same lowest two bits. */
 void tmo_lookup_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *x = window->pixels[0];
   const uint8_t *const table = (const uint8_t *)k->weights;

@@ -31,7 +31,7 @@ _Static_assert(TMO_MATH || !(0 TMO_KINDS(TMO_OR_USES_LIBM)), "TMO_MATH=0 leaves 
 
 #if TMO_MATH
 #include <math.h>
-#else /* without libm, its functions have stand-ins so that kernels compile, but no program may use these kernels */
+#else /* without libm, kernels compile with replacements of its functions, but no program may use a kernel that calls libm */
 #define expf(x) (x)
 #define expm1f(x) (x)
 #define tanhf(x) (x)

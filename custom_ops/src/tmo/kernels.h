@@ -140,8 +140,8 @@ TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s8;  /* TRANSPOSE_CONV */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s16; /* TRANSPOSE_CONV_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_f32; /* TRANSPOSE_CONV_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_batch_matmul_row_s8, tmo_batch_matmul_row_s16; /* BATCH_MATMUL, BATCH_MATMUL_S16 */
-TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* the LSTM's kernel also writes operands 1 and 2 */
-TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* the kernel of SLIDING_SUM also writes the last operand */
+TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM: besides the output, the kernel writes its operands 1 and 2 */
+TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM: besides the output, the kernel writes its last operand */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 
 /* Returns the bytes of a sum in operand n of an ADD_SUMS. For n = TMO_MAX_INPUTS, tmo_sum_bytes() returns the bytes of a sum in the output, or 0 if
@@ -342,8 +342,9 @@ void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32
 
 enum { TMO_STACK_SUMS = 32 }; /* number of sums that a kernel keeps on its stack */
 
-/* These functions begin and end the sums of n channels of a pixel, from `channel` on, which are outputs from i on. The function tmo_begin_sums() sets
- * `sums` to their values before this call. The function tmo_end_sums() writes outputs, or keeps the sums for the next call. */
+/* These functions begin and end the sums of n channels of a pixel, from `channel` on. The sums belong to the outputs from output i on. The function
+ * tmo_begin_sums() sets `sums` to the initial values, or to the sums of the previous call. The function tmo_end_sums() writes outputs, or keeps the
+ * sums for the next call. */
 TMO_LINKAGE void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i);
 TMO_LINKAGE void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out);
 

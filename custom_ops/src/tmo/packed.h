@@ -369,7 +369,7 @@ typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weig
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
 /* tmo_mve_relu_1() and tmo_mve_relu_2() compute outputs like tmo_mve_conv_1() and tmo_mve_conv_2() for a ReLU, whose zero point is -128 and whose
- * range is that of int8. Hosts use the same C for any range. */
+ * range is that of int8. Hosts compute every range with the same C functions. */
 #if TMO_TWINS
 #define tmo_mve_relu_1 tmo_mve_conv_1
 #define tmo_mve_relu_2 tmo_mve_conv_2
@@ -453,8 +453,8 @@ static inline bool tmo_mve_has_nine(const tmo_op *op) {
   return relu && op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
 }
 
-/* Computes windows of 3x3 taps. If `taps` is NULL, tmo_mve_depthwise_9() computes job->pixels pixels. Otherwise, it computes one pixel with the taps
- * in `taps`. */
+/* Computes windows of 3x3 taps. If `taps` is NULL, tmo_mve_depthwise_9() computes job->pixels pixels. With `taps`, tmo_mve_depthwise_9() computes one
+ * pixel. */
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS
