@@ -25,7 +25,7 @@ def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1
 
 
 def json_lines(document: object, depth: int, indent: str = "\n") -> str:
-    r"""Return JSON with a line for each value of the objects and lists that are nested down to this depth. An object or
+    r"""Return JSON in which each value of an object or list takes one line, down to this depth of nesting. An object or
     list of plain values takes one line.
 
     >>> print(json_lines({"source": {"n": 1}, "rows": [{"a": 1}, {"a": 2}]}, 2))

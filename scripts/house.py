@@ -70,7 +70,7 @@ def kinds(source: Source) -> Iterator[str]:
 
 
 def circles(source: Source) -> Iterator[str]:
-    """Yield modules that import each other. Imports inside functions and for types count, too."""
+    """Yield modules that import each other. This includes imports inside functions or for types."""
     modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): tree for path, tree in source.items()}
     imports: nx.DiGraph[str] = nx.DiGraph()
     for module, tree in modules.items():

@@ -180,8 +180,8 @@ def mean_pixel(kind: Type) -> KernelProgram:
 
 
 def place_pixel(kind: Type) -> KernelProgram:
-    """Return the kernel for the index of the greatest sign * x. before: number of pixels of the window in earlier
-    calls.
+    """Return the kernel for the index of the greatest sign * x. `before` is the number of the window's pixels in
+    earlier calls.
 
     The first pixel counts even if it is NaN, but later NaNs do not (ArgMinMax,
     kernels/internal/reference/arg_min_max.h).

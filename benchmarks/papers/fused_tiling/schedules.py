@@ -2,7 +2,7 @@
 
 Some graphs are RandWire's (Watts-Strogatz, tensors of 4 units). Others resemble SwiftNet, which is not public: they
 have 62 operators in cells of 21, 19 and 22, and their edges are drawn from seeds. Graphs with "one cell" in their names
-have as many operators in a single cell. The seconds in the table are processor time.
+have all operators in a single cell. The seconds in the table are processor time.
 """
 
 from __future__ import annotations

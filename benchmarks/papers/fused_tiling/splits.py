@@ -1,7 +1,7 @@
 """Compute the costs of sharing layers among devices, as in the fused tiling thesis (Stahl, chapter 5).
 
-The first layers are split by feature maps (FFMT), and all later layers by weights, each in one of four ways
-(LayerSplit).
+The first layers are split by feature maps (FFMT), and all later layers by weights. LayerSplit lists the four ways to
+split weights.
 
 The caller gives all sizes either in elements, as in the thesis, or in bytes. In bytes, an int8 value counts as 1, and a
 partial sum as the bytes that its range needs (SplitLayer.sum_size). Device 0 has the input and gets the output. Every

@@ -5,7 +5,7 @@
 DIR is the folder of layer lists. The formulas are Equations 5 to 15 of msf-CNN (Huang and Baccelli) and section 6.3.
 The RAM of a fusion group is input + output + sum(t * k * c_in), where t is the number of rows of a layer's tile that
 one output element of the group needs. The network's input and final output are not counted, and 1 kB is 1000 B.
-Equation 12 of the paper omits the padding at a layer's end when it counts tiles, so the paper's F is too low; the F of
+Equation 12 of the paper omits the padding at a layer's end when it counts tiles, so the paper's F is too low. The F of
 tflm-memopt is exact. The paper's formulas give the bytes of its table to 1.4 %, and F to the printed digits.
 """
 
