@@ -17,7 +17,7 @@ typedef struct {
   uint32_t step;
 } column;
 
-/* Returns the place of the values of one of `pixels` pixels that are computed at once. Five pixels are in a tile of three pixels and a tile of two
+/* Returns the place in the tile for one of `pixels` pixels that are computed at once. Five pixels are in a tile of three pixels and a tile of two
  * pixels. */
 static column column_of(const tmo_kernel *k, uint32_t pixel, uint32_t pixels) {
   enum { FIRST = 3 };
@@ -274,8 +274,7 @@ static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t 
 }
 
 /* Gathers the windows of four adjacent pixels from x on, some of which may extend beyond the input. The number of bytes of a pixel must be a multiple
- * of four. Padding is read from a pixel at the end of the tile. Writing the last values to the tile overwrites the padding pixel, after its last
- * use. */
+ * of four. Padding is read from a pixel at the end of the tile. Writing the last values overwrites the padding pixel after its last use. */
 TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *rows, uint32_t x) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, step = TMO_PACKED_PIXELS * channels;

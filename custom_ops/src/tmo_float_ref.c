@@ -111,8 +111,7 @@ static TMO_ALWAYS_INLINE side side_of(const tmo_kernel *k, const tmo_window *win
   return o;
 }
 
-/* Returns elements [i, i + n) of an operand's pixel, aligned and adjacent. If the operand repeats one element, only the first call for a pixel copies
- * the element. */
+/* Returns elements [i, i + n) of an operand's pixel, aligned and adjacent. A repeated element is copied in the first call for a pixel. */
 static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *room) {
   const int8_t *from = o->at + i * o->element;
   if (!o->copied) return from;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor runs the loops of each group, one iteration after the other. This file controls the order of iterations, and tmo_iterate.c computes
- * them. */
+/* The executor runs the loops of each group, one iteration after the other. This file finds the next iteration, and tmo_iterate.c computes it. */
 #include <string.h>
 
 #include "tmo/iterate.h"

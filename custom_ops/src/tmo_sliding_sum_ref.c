@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file sums rows over a sliding window. The state keeps the sums from run to run. Each run adds the new rows and subtracts the rows that leave
- * the window. */
+/* This file sums rows over a sliding window. The state keeps the sums from run to run. Each run adds the new rows and subtracts the oldest rows. */
 #include <stddef.h>
 #include <string.h>
 

@@ -249,8 +249,7 @@ typedef struct {
   int32_t zero_out, zero_in, each;
 } tmo_dsp_job;
 
-/* Computes all outputs of a job, saturated to int8. The last output is written after all inputs are read. The function changes the fields of the
- * job. */
+/* Computes all outputs of a job, saturated to int8. The last output is written after all inputs are read. The function changes fields of the job. */
 void tmo_dsp_outputs(tmo_dsp_job *job);
 
 /* A job that computes output channels of a depthwise convolution in groups of four. */

@@ -250,8 +250,7 @@ TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, u
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
 /* tmo_half() returns the index of the operand with the greater scale. The greater scale is exactly 1/2, so that a shift can scale the operand. If
- * both scales are equal, tmo_half() may return either index. tmo_half_shift() returns the number of bits of the left shift that scales the
- * operand. */
+ * both scales are equal, tmo_half() may return either index. tmo_half_shift() returns the left shift of that operand in bits. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 
