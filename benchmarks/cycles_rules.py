@@ -130,7 +130,7 @@ class Pipeline:
     multiple: int = 1
     """Additional cycles of a load or store of several words, besides one cycle for each word."""
     paired: bool = True
-    """Whether a load or store after a load takes one cycle less. It takes all cycles if the address was just loaded, or
+    """Whether a load or store after a load takes one cycle less. No cycle is saved if the address was just loaded, or
     if the load is a 32-bit instruction in two words of code.
     """
     address: int = 1

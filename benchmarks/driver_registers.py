@@ -1,6 +1,6 @@
 """Compare drivers with generated accessors and plain ones: by accesses, code, instructions, memory map and effort.
 
-Accesses are counted on the simulated bus of tests/registers, instructions on RV32 in QEMU.
+Accesses are counted on the simulated bus of tests/registers, and instructions are counted on RV32 in QEMU.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ Labels = npt.NDArray[np.int64]
 
 SYLLABLES = 3
 VOICE = 7
-"""Seed of the sounds of words. Every data set uses this seed, so that its words sound the same."""
+"""Seed of the sounds of words. All data sets use this seed, so that a word sounds the same in all of them."""
 KEYWORDS, OTHER_WORDS = 10, 30
 """Numbers of words that have a class of their own, and of words that share the class "unknown"."""
 WAKE_WORD = 0

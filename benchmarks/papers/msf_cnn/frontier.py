@@ -58,7 +58,7 @@ MEASURED: Mapping[str, Mapping[float, float]] = {
 """Peaks of RAM in kB that msf-CNN's authors measured on boards, by the limit of F.
 
 The peaks are peak_mem_usage in the files result.json of the repository TinyPART/msf-CNN (commit fd74a7c). Table 2 of
-the paper has the peaks without a limit.
+the paper has the peaks without a limit of F.
 """
 
 

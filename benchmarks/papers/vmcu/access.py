@@ -1,4 +1,4 @@
-"""Trace the segments that a kernel reads, writes and frees, and compute how close to the input its output may begin.
+"""Trace the segments that a kernel reads, writes and frees, and compute how near to the input the output may begin.
 
 The distance solves problem (1) of vMCU (Zheng et al.). It is the least distance from the output's start to the input's
 start (b_In - b_Out) for which no write hits a segment that is still to be read. The loads and stores in the kernel's
