@@ -141,7 +141,7 @@ def test_many_forced_plans(seed: int) -> None:
 
 
 def test_every_point_of_a_frontier_runs() -> None:
-    """Run the smallest plan for every limit on recomputation that changes the plan."""
+    """Run each of the smallest plans that different limits on recomputation give."""
     for seed in seeds(5, first=100):
         data = build(mobile(seed))
         source = read(data)

@@ -187,7 +187,7 @@ class Plans:
         return _rising(points)
 
     def budgets_with(self, choice: Choice) -> list[int]:
-        """Return the budgets at which the least head is expected to change if a set of operators runs twice."""
+        """Return the compute budgets at which the smallest head probably changes when these operators run twice."""
         if self._better:
             return self.budgets
         return _rising(_points(self._with(choice)))
@@ -202,7 +202,7 @@ def _rising(points: Collection[tuple[int, int]]) -> list[int]:
 
 
 IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
-"""Compute budgets for plans in parts, as multiples of the original's multiply-accumulates."""
+"""Limits of computation for plans in parts, as multiples of the original's multiply-accumulates."""
 
 
 def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:

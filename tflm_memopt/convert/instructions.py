@@ -108,7 +108,7 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 
 
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return plans of several tile widths and, between neighbouring plans, plans with more pixels at once.
+    """Return plans with several tile widths. Between two neighbouring plans, further plans compute more pixels at once.
 
     Narrow tiles are tried if the prices of neighbouring plans differ much.
     """

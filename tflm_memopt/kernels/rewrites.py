@@ -60,7 +60,7 @@ def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
     """Run several iterations of a loop side by side inside its inner loops, so that common loads happen once.
 
     jam() is legal where vectorise() is legal, and where the inner loops are vectorised. turns: number of iterations,
-    with further numbers for the remaining iterations. apart: between the inner loops, run one iteration after the
+    the following numbers apply to the remaining iterations. apart: between the inner loops, run one iteration after the
     other, which needs fewer registers. With `apart`, jam() is legal if the code between the inner loops does not change
     a value that several iterations read.
     """

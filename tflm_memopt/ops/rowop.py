@@ -124,9 +124,9 @@ NO_ROW = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """This record says which rows of an operand an operator without a window reads. Iteration y reads `extent` rows
-    from row floor((y * mul + add) / div) on, or from row table[y] if there is a table. Rows outside the operand are
-    left out.
+    """This record gives the rows that an operator without a window reads from one operand. Iteration y reads `extent`
+    rows from row floor((y * mul + add) / div) on, or from row table[y] if there is a table. Rows outside the operand
+    are left out.
     """
 
     add: I32 = 0

@@ -20,8 +20,8 @@ class LoopNest:
     """The stripes of an operator's rows.
 
     Stripe m ends before row hi_m = m * advance + end, or at the end of the tensor. If `rows` equals `advance`, it
-    begins where the stripe before it ends, and every row is made once ("cache"). If `rows` is larger, the stripe begins
-    at hi_m - rows, and rows that two stripes have are made twice ("recompute").
+    begins where the stripe before it ends, and every row is made once ("cache"). With larger `rows`, a stripe begins at
+    hi_m - rows, and a row that two stripes contain is computed twice ("recompute").
     """
 
     advance: int = 1

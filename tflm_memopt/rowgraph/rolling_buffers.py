@@ -223,7 +223,7 @@ class GraphWork:
                 self._read_rolling_buffer(joined, op.output, _Slice(cut.rows, seen.first + cut.first, cut.channels))
 
     def _part(self, joined: _Joined, seen: _Slice, like: int) -> tuple[TensorId, TensorId]:
-        """Return the tensors of the new rows and of the state, with the channels that the reader sees."""
+        """Return tensors of the new rows and of the state that have only the channels read by the operator."""
         if seen.channels == joined.rows.c:
             return joined.new, joined.state
         part = joined.new, seen.first, seen.channels

@@ -220,7 +220,7 @@ def _scaled(m: Module, *, size: int = 0, times: float = 1.0) -> Module:
 
 
 def _largest(start: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number from `start` on that fits. Above a number that does not fit, no number may fit."""
+    """Return the largest number from `start` on that fits. If a number does not fit, no larger number may fit."""
     low, high = start, 2 * start
     while fits(high):
         low, high = high, 2 * high

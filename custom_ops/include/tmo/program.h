@@ -330,8 +330,8 @@ typedef struct {
   uint8_t reserved_10[2];
 } tmo_column_window;
 
-/* This record says which rows of an operand an operator without a window reads. Iteration y reads extent rows from row floor((y * mul + add) / div)
- * on, or from row table[y] if there is a table. Rows outside the operand are left out. */
+/* This record gives the rows that an operator without a window reads from one operand. Iteration y reads extent rows from row floor((y * mul + add) /
+ * div) on, or from row table[y] if there is a table. Rows outside the operand are left out. */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;

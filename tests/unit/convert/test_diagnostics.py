@@ -1,4 +1,4 @@
-"""Test boards as limits, hints that make a model fit, and rewrites that add more flash than they save RAM."""
+"""Test limits of boards, hints for models that do not fit, and rewrites that cost more flash than they save RAM."""
 
 from __future__ import annotations
 

@@ -374,7 +374,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """Return Member.batches if an operator makes whole rows. Calls end where most readers stop, so no row is early."""
+    """Return Member.batches if an operator makes whole rows. A call ends with a row after which most readers pause."""
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)
     shift = int(np.bincount(need[last] % most).argmax())

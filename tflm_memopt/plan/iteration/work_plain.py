@@ -21,7 +21,7 @@ SUMS_AT_ONCE = 32
 
 
 def _conv(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_conv_ref.c: byte runs for each channel. The DSP extension computes four channels at once."""
+    """Add the work of tmo_conv_ref.c, in runs of bytes for each channel or, with the DSP extension, four channels."""
     if not w.makes_fours:
         return in_fours(_runs(w, done), w.out_channels)
     window, c = w.op.window, w.in_channels

@@ -65,7 +65,7 @@ class LayoutProblem:
     constraints: Mapping[tuple[int, int], int]
     lower_bound: int
     reversibles: tuple[Reversible, ...] = ()
-    """Groups that may compute their rows in reverse. The field `constraints` omits their distances."""
+    """Groups that may compute their rows in reverse. The field `constraints` has no distances for these groups."""
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
         """Return the layout problem in which these groups are reversed and all others run forward."""

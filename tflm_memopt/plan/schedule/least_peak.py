@@ -37,7 +37,7 @@ class Schedule:
     order: tuple[int, ...]
     peak: int
     lower_bound: int
-    """Number of bytes that the peak of any order reaches at least."""
+    """A lower bound in bytes for the peaks of all orders."""
 
 
 def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDED) -> Schedule:

@@ -23,7 +23,7 @@ class Input(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What memory counts, and which techniques the search may use."""
+    """Settings name the memory to be counted, and the techniques that the search may use."""
 
     input: Input = Input.RESIDENT
     pushed: int = 1
