@@ -195,8 +195,8 @@ def explore_devices(
 ) -> DevicesExploration:
     """Compute the frontier of a network on up to `devices` devices: memory of the largest device against time.
 
-    Each point of the frontier is planned and checked. One point is the network on a single device. The arguments are
-    those of optimize_devices(), and a clock is required.
+    Each point of the frontier is planned and checked. One point of the frontier is for the network on a single device.
+    The arguments are those of optimize_devices(), and a clock is required.
     """
     progress("reading", 0, 0)
     network = _network(model, name, link, nothing, options)
@@ -210,7 +210,7 @@ def _network(model: GivenModel, name: str, link: Link | None, progress: Progress
     line = None if link is None else LinkSpeed(*units.line(link))
     asked = request(options).in_one_memory()
     own = OptimizeOptions(**{**options, "if_worthwhile": False})
-    if on := asked.limits.board:  # the board is compared with all devices later
+    if on := asked.limits.board:  # each device is checked against the board later
         target = options.get("target") or on.target
         own = OptimizeOptions(**{**own, "board": None, "clock": None, "target": target, "abi": on.abi})
 

@@ -61,12 +61,12 @@ Code = Literal[
 """Codes of errors."""
 NO_OTHERS: Mapping[str, str] = MappingProxyType({})
 SHORTEST = 3
-"""Minimum length of a part of a name that counts as a match."""
+"""A word of at least this length matches each name that contains the word."""
 
 
 class MemoptError(Exception):
     """Base class of all errors. An error says what is wrong (`what`), where (`where`) and what to do (`hint`), and has
-    a stable `code`. Callers that know the file set `file`.
+    a stable `code`. Callers that know the model's file set the attribute `file`.
     """
 
     exit_code = 2
@@ -147,7 +147,7 @@ def about(*paths: Path) -> Iterator[None]:
 
 
 def near(word: str, names: Iterable[str], also: Mapping[str, str] = NO_OTHERS, most: int = 1) -> list[str]:
-    """Return the names for which a word probably stands, best first. also: names for other words.
+    """Return the names that the user probably meant by a word, best first. also: synonyms of names.
 
     >>> near("optimise", ["inspect", "optimize"]), near("Cortex M4", ["cortex-m4"]), near("xyz", ["abc"])
     (['optimize'], ['cortex-m4'], [])

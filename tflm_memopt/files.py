@@ -266,7 +266,7 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _umask() -> int:
-    """Return the process's file mode mask, which mkstemp does not apply. Python reads the mask only by setting it."""
+    """Return the process's file mode mask, which mkstemp does not apply. Python must set the mask to read it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -139,7 +139,7 @@ def is_number(value: Any, kind: Any = Real) -> bool:
 
 
 def _amount(said: float | str, units: Mapping[str, float]) -> float | None:
-    """Return the amount in a text with a unit, a number itself, or None for any other value."""
+    """Return a number as it is, a text with a unit as a number, and anything else as None."""
     if not isinstance(said, str):
         return float(said) if is_number(said) else None
     parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", said.strip().lower(), re.ASCII)

@@ -17,7 +17,7 @@ SMALLEST_IMAGE, LARGEST_IMAGE = 16, 2048
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A model's inputs and outputs in the model's order. A streamed or external input has its whole shape."""
+    """A model's inputs and outputs in the model's order. A streamed or external input has the whole input's shape."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
@@ -61,7 +61,7 @@ class Image:
     white: float
     """Real values for the brightness 0 and for the brightness 255."""
     why: str
-    """Text for a comment that says where the values `black` and `white` come from."""
+    """Source of `black` and `white` for a comment, such as "from the model's metadata"."""
 
 
 def image_of(of: Border, pixels: tuple[float, float] | None) -> Image | None:

@@ -19,8 +19,8 @@ def harness(
 ) -> str:
     """Return main.c, which prints the result of the self-test and then performs N runs. The program takes three
     arguments: N, the input file and the output file. For each run, the input file holds the bytes of each input. A
-    streamed input has all its rows. An external input is a frame: its number of bytes, pitch, x, y and format as
-    uint32, and then its data. The output file holds the bytes of each output for each run.
+    streamed input is in the file with all its rows. An external input is a frame: its number of bytes, pitch, x, y and
+    format as uint32, and then its data. The output file holds the bytes of each output for each run.
 
     ports, source: inputs and outputs that the module must have to compile. stateful: whether the module has a state. If
     the module has a state, each run's data begin with three uint32: whether to reset the module, whether the window is

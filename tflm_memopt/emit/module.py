@@ -53,7 +53,7 @@ class Module:
     at: Mapping[TensorId, int]
     """Arena offsets of the inputs and outputs of the model and of its regions."""
     ports: Ports
-    """The model's inputs and outputs in its own order. The tensor of a streamed input has the rows of one push."""
+    """The inputs and outputs in the model's order. The tensor of a streamed input has the rows of one push."""
     constants: Mapping[TensorId, bytes]
     """Outputs of the model that are constants outside the arena."""
     source: SourceReport | None
@@ -102,8 +102,8 @@ class Module:
 def module(
     name: str, model: Model, source: SourceReport | None = None, left: str = "", window: WindowReport | None = None
 ) -> Module:
-    """Return the module of a rewritten model. left: text for the error, which names the model's builtin operators or
-    says why all operators are builtin. Raises UsageError if the model has builtin operators.
+    """Return the module of a rewritten model. left: text for the error message, with the model's builtin operators or
+    the reason why all operators are builtin. Raises UsageError if the model has builtin operators.
     """
     found = tuple(regions(model))
     if not found or not all(is_region(op) for op in model.graph.ops):

@@ -67,7 +67,7 @@ class Index:
     """
 
     terms: tuple[tuple[int, tuple[str, ...]], ...]
-    """For each product of the sum, the constant factor, and the sorted names that are multiplied."""
+    """For each product of the sum, its constant factor, and the sorted names of its other factors."""
 
     @staticmethod
     def name(name: str) -> Index:
@@ -154,7 +154,7 @@ class Array:
     """Distance in elements from one index to the next along each axis."""
     written: bool = False
     values: tuple[int, ...] = ()
-    """Contents of a table that belongs to the kernel."""
+    """Values of a constant table that the kernel itself defines."""
     aligned: bool = True
     """Whether elements are aligned as C requires; if not, elements wider than a byte may be at any address."""
     pointers: bool = False
@@ -245,7 +245,7 @@ class For:
     group: int = 0
     """Number of registers per vector of the widest elements, or 0 for as many as the core allows."""
     step: int = 1
-    """Number of iterations that the body executes at once. `rest` executes the remaining iterations singly."""
+    """Number of iterations that the body executes at once. `rest` executes the remaining iterations one by one."""
     rest: tuple[Statement, ...] = ()
     """Statements of one iteration, or a loop over the same variable for the remaining iterations."""
 
@@ -254,7 +254,7 @@ class For:
 class When:
     """A condition: the body runs if 0 <= `at` < `extent`, for example if a window's tap is inside the tensor.
 
-    If `at` is a register, the body may only compute, so that no memory access depends on the register's value.
+    If `at` is a register, the body does not access RAM, so that no access to RAM depends on data.
     """
 
     at: Operand

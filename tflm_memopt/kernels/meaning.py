@@ -38,7 +38,7 @@ Values: TypeAlias = NDArray[Any]
 
 MOST = (1 << 31) - 1
 FAR = 1 << 16
-"""A distance that exceeds any int16 and zero point, so that the result saturates."""
+"""A number so large that it still exceeds int16 after any zero point is added."""
 
 
 def wrap32(x: Ints) -> Ints:
@@ -158,7 +158,7 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "dot": lambda total, a, b: total + a * b,
     "dot_wide": lambda total, a, b: total + a * b,
 }
-"""Functions that compute the ops, before results are reduced to 32 bits. An op in OWN also gets its old result."""
+"""Functions that compute the ops before a reduction to 32 bits. An op in OWN also gets the register's old value."""
 OWN = ("dot", "dot_wide")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
 LONGEST_SHIFT = 31

@@ -2,7 +2,7 @@
 
 From the analysis, the planner knows which input rows an output row needs (ops/kinds.py, ops/rowop.py). The analysis
 reads a kernel's description once, without numbers for extents and parameters. The analysis follows values from loads
-through registers to stores. If a value outlives a loop, the loop's variable stands for all iterations.
+through registers to stores. A value that is used after a loop counts as dependent on all iterations.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
 
 
 def _reversed(sources: Sources, loops: Sequence[For], kept: Sequence[For]) -> Sources:
-    """Replace the variable of each ended loop, in the indices of all loads, by a variable for all iterations."""
+    """Replace the variable of each ended loop, in all indices, by a variable that stands for all iterations."""
     left = [loop.var for loop in loops[len(_common(loops, kept)) :]]
     if not left:
         return sources

@@ -60,9 +60,9 @@ def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
     """Run several iterations of a loop side by side inside its inner loops, so that common loads happen once.
 
     jam() is legal where vectorise() is legal, and where the inner loops are vectorised. turns: number of iterations,
-    the following numbers apply to the remaining iterations. apart: between the inner loops, run one iteration after the
-    other, which needs fewer registers. With `apart`, jam() is legal if the code between the inner loops does not change
-    a value that several iterations read.
+    followed by numbers for the remaining iterations. apart: whether code between the inner loops runs one iteration
+    after the other, to need fewer registers. With `apart`, jam() is legal if the code between the inner loops does not
+    change a value that several iterations read.
     """
 
     def jammed(loop: For) -> For:
@@ -106,9 +106,9 @@ def unroll(var: str, *turns: int) -> Rewrite:
 
 
 def inward(var: str) -> Rewrite:
-    """Move a loop into its inner loops. Loads that iterations share then happen once, and each sum is updated in
-    memory. A loop can move where jam() is legal. The loop must load sums from a workspace, add to the sums in one inner
-    loop, and store the sums.
+    """Move a loop into its inner loops. Afterwards, a load that all iterations share happens once, and each sum is
+    updated in memory. The rewrite is legal where jam() is legal. The loop must load sums from a workspace, add to the
+    sums in one inner loop, and store the sums.
     """
 
     def moved(loop: For) -> For:
@@ -223,7 +223,7 @@ def _varies(one: Plain, wide: set[str]) -> bool:
 
 
 def _turn(one: Statement, own: set[str], var: str, k: int) -> Statement:
-    """Return the statement for iteration k, with copies of the registers `own` for this iteration alone."""
+    """Return the statement for iteration k, where the registers `own` are replaced by registers of iteration k."""
 
     def put(index: Index) -> Index:
         return index.put(var, Index.name(var) + k)
@@ -273,7 +273,7 @@ def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
     """Expand ops without an instruction into supported ops. into: a function that returns the statements for one op.
-    The names of all temporaries start with a prefix. Expansion is always legal. A test runs each expansion.
+    The names of all temporaries start with a prefix. All expansions are legal and tested.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -296,7 +296,7 @@ def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrit
 
 
 def _in_loop(var: str, change: Callable[[For], For], said: str, *, every: bool = False) -> Rewrite:
-    """Return a rewrite that changes a loop. every: whether it changes all loops over the variable."""
+    """Return a rewrite that changes a loop. every: whether to change all loops over the variable."""
 
     def in_it(one: Statement) -> Statement:
         if isinstance(one, For) and one.var == var:

@@ -25,8 +25,7 @@ from tflm_memopt.kernels.language import (
 
 Ints: TypeAlias = NDArray[np.int64]
 Moment: TypeAlias = tuple[Load | Compute | Store | Free, dict[str, int], int]
-"""A statement, the values of all names, and the number of lanes that run at once, which is 1 outside vectorised
-loops."""
+"""A statement, the value of each extent, parameter and loop variable, and the number of lanes that run at once."""
 
 RegisterValue: TypeAlias = Callable[[Reg], int]
 
@@ -34,7 +33,7 @@ RegisterValue: TypeAlias = Callable[[Reg], int]
 def walk(kernel: KernelProgram, values: Extents, lanes: int = 1, held: RegisterValue | None = None) -> Iterator[Moment]:
     """Yield all statements except loops and conditions, in execution order.
 
-    lanes: lanes of the core. held: function that returns the register values on which conditions depend. Without
+    lanes: lanes of the core. held: function that returns a register's value, so that conditions can be tested. Without
     `held`, all conditions on registers are taken as true. The yielded dictionary of values changes between statements.
     """
     yield from _walk(kernel.body, dict(values), 1, lanes, held)
@@ -78,7 +77,7 @@ class Addresses:
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Index, Index | None]] = {}
-        """By id() of a load or store: the first element, and the distance between two lanes in elements."""
+        """For each id() of a load or store, the first element that it accesses, and the distance between two lanes."""
 
     def of(self, one: Load | Store, values: Extents, count: int) -> Ints:
         """Return the number of the element that the statement accesses or, for a vector, one number per lane."""

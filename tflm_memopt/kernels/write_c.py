@@ -122,7 +122,7 @@ def element_function(
 ) -> str:
     """Return the definition of a function by a macro of tmo/elements.h, which loops over adjacent elements.
 
-    kernel: one loop that computes an element of y from x, or from x and other. Outer loops have one iteration.
+    kernel: one loop that computes an element of y from x, or from x and other, inside loops that run once.
     """
     kernel, writer = for_target(kernel, table), Writer(table, depth=0)
     loop = [one for one in statements(kernel.body) if isinstance(one, For)][-1]
@@ -208,7 +208,7 @@ class Writer:
     pointers: int = 0
     """Number of shared pointers that are declared in the enclosing blocks."""
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
-    """By the C expression of an array's start: the name of a shared pointer, and the index at which it points."""
+    """For the C expression of an array's start, the name of a shared pointer and the pointer's index in the array."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)
@@ -280,7 +280,7 @@ class Writer:
                 )
 
     def _kept(self, body: Sequence[Statement]) -> int:
-        """Set the vector unit to the loop's element width and return it, or return 0 if the widths differ."""
+        """Set the vector unit to the loop's element width. Return the width, or 0 if elements differ in width."""
         widths = self._widths(body)
         if len(widths) == 1:
             self.set_width(*widths)

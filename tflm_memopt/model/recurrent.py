@@ -37,7 +37,7 @@ def described(graphs: Sequence[Graph]) -> str:
 
 
 def _layer(body: Graph) -> str | None:
-    """Return the name of the recurrent layer of which a subgraph is one step. Cells in one loop count as one layer."""
+    """Return the name of the recurrent layer whose step a subgraph computes. Cells in one loop count as one layer."""
     kinds = Counter(op.type for op in body.ops)
     if not any(kinds[product] for product in _PRODUCTS):
         return None

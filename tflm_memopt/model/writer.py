@@ -38,7 +38,7 @@ def check_alignment(data: bytes) -> None:
     """Raise ModelError unless every buffer of a .tflite file is at a multiple of 16 bytes, as kernels may assume."""
     model = schema.Model.GetRootAs(data, 0)
     for index in range(model.BuffersLength()):
-        table = model.Buffers(index)._tab  # the public accessors return the data without its offset
+        table = model.Buffers(index)._tab  # public accessors do not return offsets
         field = table.Offset(4)  # 4 is the place of Buffer.data in a vtable
         if field and table.VectorLen(field) and table.Vector(field) % ALIGNMENT:
             offset = table.Vector(field)
@@ -168,7 +168,7 @@ def rename_tensor(tree: Any, tensor: int, name: str) -> None:
 
 
 def replace_interface(tree: Any, replaced: Mapping[int, int]) -> None:
-    """Replace inputs and outputs of the model and its signatures. replaced: new tensor for each replaced tensor."""
+    """Replace inputs and outputs, also in the model's signatures. replaced: new tensor for each replaced tensor."""
     graph = tree.subgraphs[0]
     graph.inputs, graph.outputs = (_mapped(v, replaced) for v in (graph.inputs, graph.outputs))
     for entry in _signature_entries(tree):
@@ -218,7 +218,7 @@ def _drop_opcodes(tree: Any) -> None:
 
 
 def _drop_buffers(tree: Any) -> None:
-    """Drop unused buffers. The deprecated Model.metadata_buffer counts as a use."""
+    """Drop unused buffers. Buffers in the deprecated list Model.metadata_buffer count as used."""
     tensors = [t for g in tree.subgraphs for t in g.tensors or ()]
     old_style = [int(b) for b in ([] if tree.metadataBuffer is None else tree.metadataBuffer)]
     new = _renumber({0, *old_style, *(t.buffer for t in tensors), *(m.buffer for m in tree.metadata or ())})

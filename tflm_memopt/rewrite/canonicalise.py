@@ -1,7 +1,7 @@
 """Rewrites a graph to an equivalent one with fewer kinds of operators, so that more operators run row by row.
 
-Each row of RULES is a rule. If a rule refuses to rewrite operators, the refusal names the place and the reason. The
-bytes of the model's outputs never change.
+Each row of RULES is a rule. A rule that refuses to rewrite operators returns the reason, with the place of the
+operators. The bytes of the model's outputs never change.
 """
 
 from __future__ import annotations

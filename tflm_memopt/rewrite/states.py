@@ -1,7 +1,7 @@
 """Turns resource variables into tensors that persist between inferences.
 
-A variable is a state if each inference first reads the variable and then assigns it once. READ_VARIABLE's output
-becomes a tensor without producer, and ASSIGN_VARIABLE's operand is kept for the next inference. A state's handles are
+A variable is a state if each inference first reads the variable and then assigns it once. No operator writes
+READ_VARIABLE's output any more, and ASSIGN_VARIABLE's operand is kept for the next inference. A state's handles are
 removed, and so is a CALL_ONCE that only fills states with initial values. Variables that are not states stay builtin.
 
 Before the first assignment and after a reset, TFLM fills a variable bytewise with the zero point of the tensor that the
@@ -28,7 +28,7 @@ class _Uses:
     assigned: list[Tensor] = field(default_factory=list)
     """Tensors that other subgraphs assign to the variable."""
     elsewhere: bool = False
-    """Whether other subgraphs use the variable in other ways, or the first subgraph passes on its handle."""
+    """Whether another subgraph reads the variable, or an operator passes on the variable's handle."""
 
 
 def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
@@ -135,7 +135,7 @@ def _fill(value: Tensor) -> int:
 
 
 def _setup(graph: Graph) -> dict[int, set[Variable]]:
-    """Return the variables that each CALL_ONCE fills, by operator index. A CALL_ONCE with other effects is left out."""
+    """Return the variables that each CALL_ONCE fills, by operator index, if the CALL_ONCE does nothing else."""
     run_by = {op.index: [graph.subgraphs[k] for k in called(op)] for op in graph.ops if op.type == ONCE}
     return {
         once: {key for other in run for key in handles(other).values()}

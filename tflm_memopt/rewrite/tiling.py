@@ -1,8 +1,8 @@
 """Splits chains of builtin operators into parts that run one after the other: tiles of rows and columns, or groups of
 channels. Tiles are fused tiling of feature maps (FFMT): each tile recomputes the pixels that it shares with previous
 tiles. Channel groups are the fan-out of fused depthwise tiling (FDT), which recomputes nothing. Fan-in is not used,
-since it would add rounded partial sums, which changes int8 results. PAD adds the padding of a convolution in advance,
-which changes no byte, since PAD fills in the zero point.
+since it would add rounded partial sums, which changes int8 results. A PAD before the tiles adds the padding of a
+convolution. The output bytes stay the same, since PAD writes the zero point.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Along:
     """Number of padding elements after the end of the axis."""
 
     def reads(self, first: int, end: int) -> tuple[int, int]:
-        """Return the range that outputs [first, end) read, including padding before 0 and after the end."""
+        """Return the range of input indices that outputs [first, end) read, including padding before and after."""
         low = first * self.stride - self.before
         return low, (end - 1) * self.stride - self.before + (self.kernel - 1) * self.dilation + 1
 

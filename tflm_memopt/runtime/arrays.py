@@ -25,7 +25,7 @@ FORMATS: Sequence[tuple[bytes, str, str]] = (
     (b"\x89HDF", "an HDF5 file", "numpy.save('X.npy', h5py.File('FILE')['NAME'][:])"),
     (b"\x80", "a pickle", "numpy.save('X.npy', numpy.array(pickle.load(open('FILE', 'rb'))))"),
 )
-"""For each format, the first bytes of a file, the name, and how to make an array of such a file."""
+"""For each file format, its first bytes, its name, and the code that converts such a file to .npy."""
 SAVE = "numpy.save('X.npy', X): numbers, examples stacked along the first axis"
 TEXT = "numpy.save('X.npy', numpy.loadtxt('FILE', delimiter=','))"
 

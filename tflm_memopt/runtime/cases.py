@@ -56,7 +56,7 @@ class Job:
     """Number of threads that run a model made for two cores."""
 
     def stacks(self) -> list[Array]:
-        """Return all runs of input 0, of input 1, and so on."""
+        """Return, for each input, one array with the values of all runs."""
         return [np.stack(values) for values in zip(*(run.values for run in self.fed), strict=True)]
 
     def resets(self) -> list[int]:
@@ -117,8 +117,8 @@ def cases_of(
 def further_cases(
     before: Graph, after: Graph, changes: Changes, *, done: int, count: int, seed: int
 ) -> tuple[list[Case], int]:
-    """Return `count` more inferences, and how many of them every_value.py made. `done` random inferences came before.
-    Complete rounds from every_value.py come first, and random inferences follow.
+    """Return `count` more inferences, and how many of them every_value.py made. Complete rounds from every_value.py
+    come first, and random inferences follow. done: number of earlier random inferences.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
     if count >= every_value.RUNS:

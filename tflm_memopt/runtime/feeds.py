@@ -116,7 +116,7 @@ class CameraFrame:
 
 
 def in_a_picture(values: Array, shape: Sequence[int], number: int) -> CameraFrame:
-    """Return a frame that is the input or, for odd numbers, a larger uint8 frame that contains the input.
+    """Return the input as a frame or, for an odd `number`, as part of a larger frame of random bytes.
 
     shape: rows, pixels of a row, bytes of a pixel.
     """

@@ -22,7 +22,7 @@ Bytes = NDArray[np.int8]
 State = NDArray[np.uint8]
 
 RANDOM_RUNS = 2
-"""Runs of each region on random values, which suffice because the addresses of writes do not depend on data."""
+"""Number of runs of each region on random values; two suffice, as the written addresses do not depend on data."""
 
 
 def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> tuple[int, str]:

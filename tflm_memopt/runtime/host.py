@@ -68,8 +68,8 @@ class DeviceArena:
 
 
 class ExecutedUnit(NamedTuple):
-    """An operator of a program, and the part of its output that an iteration computes (tmo_unit). For operators that
-    are not tiled, `stripe` is the row's number.
+    """An operator of a program, and the part of its output that an iteration computes (tmo_unit). If the operator is
+    not tiled, `stripe` is the number of the output row.
     """
 
     op: int
@@ -337,7 +337,7 @@ def _source_view(program: bytes) -> Any:
 
 
 def _handed_bytes(program: bytes, inputs: Sequence[NDArray[Any]]) -> list[int]:
-    """Return the bytes of each input in the arena. A streamed input has the bytes of one push."""
+    """Return the bytes of each input in the arena. For a streamed input, this is the number of bytes of one push."""
     sizes, mode = [i.nbytes for i in inputs], input_mode(program)
     if mode == InputPlace.STREAM:
         view = _source_view(program)

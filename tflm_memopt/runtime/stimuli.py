@@ -23,7 +23,7 @@ TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
 """For each operator, the operand numbers of its table and of its indices."""
 
 EXTREME_EVERY = 7
-"""Of this number of consecutive inferences in a sequence, the last one has extreme inputs."""
+"""In a sequence, one inference in this number has extreme inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ NO_STEPS = Steps()
 
 
 def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) -> list[Run]:
-    """Return inferences for a model with state, one after the other. Some inputs are extreme."""
+    """Return consecutive inferences for a model with state, where every EXTREME_EVERY-th has extreme inputs."""
     ranges, extremes = [(tensor, *limits(graph, tensor)) for tensor in inputs], [*EXTREMES.values()]
     found = []
     for step, run in enumerate(parts_of_range(graph, inputs, steps.count, seed)):
@@ -88,8 +88,8 @@ def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) ->
 def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     """Return the inferences in the user's arrays. Each input must have the same number of arrays.
 
-    An array has its input's type and shape. An array for several runs has the number of runs as an additional first
-    dimension, or instead of a first dimension of 1.
+    An array has its input's type and shape. For several runs, the number of runs is an additional first dimension, or
+    replaces a first dimension of 1.
     """
     if not files:
         return []
@@ -145,7 +145,7 @@ def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | N
 
 
 def _last_index(graph: Graph, tensor: Tensor) -> int:
-    """Return the largest valid index for all tables into which the tensor, or integers computed from the tensor, point.
+    """Return the largest index that is valid in every table that the tensor, or a tensor computed from it, indexes.
     TFLM does not check the indices of all operators.
     """
     found, waiting, seen = list[int](), [tensor.id], {tensor.id}

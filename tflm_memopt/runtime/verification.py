@@ -95,7 +95,7 @@ class Verification:
     constants: ComparedConstants | None = None
     """Comparison of constants, or None if they were not compared."""
     threads: tuple[int, ...] = (1,)
-    """Numbers of threads that ran the rewritten model. A model made for two cores runs on one thread and on two."""
+    """Numbers of threads on which the rewritten model ran. A model made for two cores runs on one thread and on two."""
     undefined: str = ""
     """Reason why TFLM's results of the original are undefined, so that two runs of it may differ, or ""."""
 

@@ -54,10 +54,10 @@ Array = NDArray[Any]
 SECONDS = 2.0
 """Time in seconds for all runs of a model if the caller gives no number of runs."""
 LEAST_RUNS = 10
-"""Number of random inputs that run however long they take."""
+"""Minimum number of random inputs, which run even if they exceed the time limit."""
 MOST_CASES = 10_000
 MOST_BYTES = 64_000_000
-"""Maximum bytes of inputs and outputs of all cases of one model."""
+"""Maximum size of all inputs and outputs of one model together, in bytes."""
 
 
 def verify(
@@ -181,7 +181,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class More:
-    """The result of the cases that ran in the remaining time."""
+    """Result of the additional cases that `verify` ran because time was left."""
 
     random: int = 0
     every_value: int = 0
@@ -265,8 +265,8 @@ def _run_module(
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
     """Run both models and return one inference in the rewritten model's formats.
 
-    The inference is the first one of the user's `inputs` or, without inputs, a random one. If possible, exchanging two
-    inputs changes the outputs. Raises the errors of verify(), and ModelError if the two models differ.
+    The inference is the first one of the user's `inputs` or, without inputs, a random one. If possible, an exchange of
+    two inputs changes the outputs. Raises the errors of verify(), and ModelError if the two models differ.
     """
     before = read(original)
     seen, changes = interfaces(before, read(rewritten))

@@ -2,8 +2,8 @@
 
 A crash in native code (of the operator or of TFLM) ends only the process of one model. The worker imports modules only
 once. Each line of standard input is a JSON list, [DIR, RUNS, OUTPUTS, INPUT, RESETS, CORES], and starts a fork. The
-fork's exit code becomes a line of standard output. DIR contains MODEL and INPUTS. The fork writes OUTPUTS into DIR
-after all runs, and LOG with TFLM's output, because only print_allocations() gives the arena figures.
+fork's exit code becomes a line of standard output. DIR contains MODEL and INPUTS. After all runs, the fork writes the
+files OUTPUTS and LOG into DIR. LOG has TFLM's output, which contains the arena figures.
 """
 
 from __future__ import annotations

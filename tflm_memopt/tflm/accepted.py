@@ -163,7 +163,7 @@ class Form:
         return self.text if self.types == ("",) else f"{self.text} (T: {' or '.join(t.lower() for t in self.types)})"
 
     def accepts(self, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
-        """Return whether the form of an operator has these types. "" stands for an absent input."""
+        """Return whether a kernel of this form accepts these types. "" stands for an absent input."""
         return any(_match(self.inputs, inputs, t) and _match(self.outputs, outputs, t) for t in self.types)
 
 

@@ -4,8 +4,8 @@ Each kernel library has one row per kernel. The rows of the reference kernels ar
 with every load and store logged (tests/tflm/test_access_order.py). The order of kernels of CMSIS-NN and ESP-NN is
 unknown, so their outputs never overlap their inputs.
 
-A compiler may move a store above a load of another type, unless one of the types is a byte. Therefore, a kernel with
-different input and output types has a row only if one of the types is a byte.
+A compiler may move a store above a load of another type, unless one of the types is a byte. Therefore, a kernel whose
+input and output differ in type is listed only if one of the types is a byte.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""Function that describes when a kernel accesses its tensors, from a node and the number of an input. The function
-returns the step of the last read of each input element, and the step of the first write of each output element.
+"""Function of a node and the number of an input, which describes when a kernel accesses its tensors. The function
+returns when each input element is last read, and when each output element is first written, as step numbers.
 """
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
 ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))
@@ -44,7 +44,7 @@ class KernelOrder:
     types: tuple[tuple[str, str], ...] = ALIKE
     """Pairs of input and output types for which the order is verified."""
     operands: int = 1
-    """Number of the kernel's first inputs for which the order holds."""
+    """Number of inputs, counted from the first, for which the access order is known."""
 
 
 def elementwise(node: Node, k: int) -> tuple[Ints, Ints]:

@@ -165,7 +165,7 @@ class _Where(enum.Enum):
     """Event: allocates temporary bytes above the head, which the next RESET or HEAD frees."""
     RESET = enum.auto()
     LENT = enum.auto()
-    """Event: lends all free bytes to TFLM's planner, which needs at least the given number."""
+    """Event: lends all free bytes to TFLM's planner; its number of bytes is the planner's minimum."""
 
 
 _Event = tuple[_Where, int, int]

@@ -198,7 +198,7 @@ def _transpose_conv(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _transposed_s8(node: Node, mve: bool) -> tuple[int, int]:
-    """Return the bytes of two buffers. The first holds im2col columns or sums of rows, the second a reversed filter."""
+    """Return the bytes of a buffer for im2col columns or sums of rows, and of a buffer for a reversed filter."""
     stride_h, stride_w = int(node.options.get("strideH", 1)), int(node.options.get("strideW", 1))
     units, kernel_h, kernel_w, channels = (node.dim("i1", n) for n in range(4))
     if max(stride_h, stride_w) <= 2 and channels > REVERSED_FROM:

@@ -111,8 +111,8 @@ def _slide(node: Node, size: tuple[int, int], kernel: tuple[int, int]) -> Shape:
 
 
 def transpose_conv(node: Node) -> Shapes:
-    """Return the shape that the file states, because TFLM scatters into a tensor of any shape. The reverse convolution,
-    from the output's shape, must give the input's shape.
+    """Return the output's shape from the file, because TFLM's TRANSPOSE_CONV writes into an output of any shape. A
+    convolution of the output must give the input's shape.
     """
     units, kernel_h, kernel_w, group = of(node, "i1")
     batches, h, w, channels = of(node, "i2")

@@ -37,9 +37,9 @@ def _sum(b: Builder, left: Number, right: Number) -> Reg:
 
 
 def _exp_of_negative(b: Builder, a: Reg, factors: Array) -> Reg:
-    """Return e^a for a <= 0, from Q5.26 to Q0.31: a series below 1/4, and one factor per bit for the rest."""
+    """Return e^a in Q0.31, for a <= 0 in Q5.26: a series for x in [-1/4, 0), times one factor per bit of x - a."""
     result = b.broadcast(INT32, MOST)
-    with b.inside(b.compute("less", INT32, -1, a), 1):  # e^0 is the initial result
+    with b.inside(b.compute("less", INT32, -1, a), 1):  # for a = 0, the result stays e^0
         low = b.compute("and", INT32, a, QUARTER - 1)
         fraction = b.compute("sub", INT32, low, QUARTER)
         rest = b.compute("sub", INT32, fraction, a)
@@ -74,7 +74,7 @@ def _reciprocal_of_one_plus(b: Builder, a: Reg) -> Reg:
 
 
 class Exponentials:
-    """The channels of a pixel and the parameters of their exponentials."""
+    """The channels of a pixel, and the parameters from which e^x of each channel is computed."""
 
     def __init__(self, b: Builder) -> None:
         self.b = b
@@ -172,7 +172,7 @@ def log_softmax(b: Builder) -> None:
         with b.loop("i", row.channels) as i:
             row.add(total, row.power(m, i, greatest))
         log = _log_of(b, total)
-        least = b.rescale(_sum(b, log, -MOST - 1), *back)  # for every number above `least`, number - log fits an int32
+        least = b.rescale(_sum(b, log, -MOST - 1), *back)  # number - log fits an int32 if number > least
         with b.loop("j", row.channels) as j:
             below = b.compute("sub", INT32, b.ram_load(row.x, m, j), greatest)
             far = b.compute("sub", INT32, b.rescale(below, *row.scale), log)

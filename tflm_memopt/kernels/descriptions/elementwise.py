@@ -90,8 +90,8 @@ def binary(
 ) -> KernelProgram:
     """Describe an operation on two operands, either of which may be broadcast.
 
-    For each operand, parameters give the distances in elements from pixel to pixel and from channel to channel, or 0 to
-    broadcast. to: type of the output, by default that of the operands. finish: returns a function of the result.
+    Two parameters per operand are the distances in elements between pixels and between channels, or 0 to broadcast. to:
+    type of the output, by default that of the operands. finish: returns a function of the result.
     """
 
     def describe(b: Builder) -> None:

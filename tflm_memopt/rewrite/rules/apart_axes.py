@@ -1,4 +1,4 @@
-"""Transposes a reduction's input where kept and reduced axes alternate, as in a group norm, to put kept axes last."""
+"""Transposes the input of a reduction whose kept and reduced axes alternate, as in a group norm: kept axes go last."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Exchanges rows and columns if a network reduces each column and combines the results with the map, as BC-ResNet does.
 
 A reduction of columns needs all rows of a map before its result can be used, so whole maps must be kept. If columns
-become rows, only a single row must be kept. Sums of integers do not depend on their order, so the bytes stay the same.
+become rows, one row at a time is enough. Sums of integers do not depend on their order, so the bytes stay the same.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ELEMENTWISE = frozenset(
 ALONG_CHANNELS = frozenset({"LOG_SOFTMAX", "SOFTMAX"})
 """Operators that compute each pixel alone, but from all its channels."""
 SUMS = WINDOWS | REDUCTIONS | SIZED
-"""Operators that add values in an order that depends on rows and columns, so that float32 sums would change."""
+"""Operators whose float32 results would change if rows and columns were exchanged, because sums change their order."""
 DIMENSIONS: Mapping[str, tuple[int, ...]] = {
     "BROADCAST_TO": (1,), "MIRROR_PAD": (1,), "PAD": (1,), "PADV2": (1,), "SLICE": (1, 2), "STRIDED_SLICE": (1, 2, 3),
 }  # fmt: skip
@@ -125,8 +125,8 @@ def _maps(graph: Graph, op: Op) -> list[TensorId]:
 
 
 def rearranged(graph: Graph, op: Op, order: Sequence[int]) -> tuple[Constants, dict[str, Any]] | None:
-    """Return the constants, by operand number, and the options of an operator whose maps have axes in another order.
-    Return None if the operator cannot use the new order.
+    """Return the constants (by operand number) and the options that an operator needs if the axes of its maps are
+    reordered. Return None if the operator cannot use the new order.
     """
     operands = [None if t == ABSENT else graph.tensors[t] for t in op.inputs]
     computed = [t for t in operands if t is not None and not t.constant]
@@ -222,4 +222,4 @@ def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, dict[int, Ops]]:
 
 
 RULE, WITHIN = Rule("columns", match, rewrite), Rule("columns", match, partial(rewrite, worth=math.inf))
-"""The rule WITHIN for sliding windows never transposes a whole map, so that the window's new rows stay rows."""
+"""For sliding windows, the rule WITHIN transposes no whole map, so that the window's new rows stay rows."""

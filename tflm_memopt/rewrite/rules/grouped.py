@@ -29,7 +29,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Rewrite the operator to a form that sums in the same order."""
+    """Rewrite the operator to operators that add the products in the same order."""
     made = NewOps(graph, ops[0])
     _apart(made) if graph.tensors[ops[0].inputs[1]].shape[3] > 1 else _depthwise(made)
     return made.in_place(("CONV_2D", "DEPTHWISE_CONV_2D"), "without groups it")

@@ -19,8 +19,8 @@ Order = tuple[int, ...]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match two transpositions that undo each other. Otherwise, match a TRANSPOSE, the operators next to it that can
-    run in the other layout, and all transpositions around the operators.
+    """Match two transpositions that undo each other, or else a TRANSPOSE, the adjacent operators that can run in the
+    other layout, and all transpositions around these operators.
     """
     order, before = _order(graph, op), graph.producer(op.inputs[0])
     if order is None or graph.producer(op.outputs[0]) is not op:
@@ -59,7 +59,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 @dataclass
 class _Turned:
-    """Operators in a new layout, and the number of bytes whose transposition the layout adds or saves."""
+    """Operators in a new layout, and the numbers of bytes that the layout transposes more and less than before."""
 
     graph: Graph
     order: Order
@@ -72,7 +72,7 @@ class _Turned:
     spared: int = 0
     """Number of bytes that no longer need to be transposed."""
     added: int = 0
-    """Number of bytes that the new layout transposes in addition."""
+    """Number of bytes that are transposed only because of the new layout."""
 
     def add(self, op: Op) -> None:
         """Add the operator in the new layout, after its operands."""
@@ -121,7 +121,7 @@ class _Turned:
 
 
 def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
-    """Replace two transpositions that undo each other by a view. The first one stays if others read its output."""
+    """Replace two transpositions that undo each other by a view, but keep the first if others read its output."""
     made, t = NewOps(graph, last), before.outputs[0]
     made.add("RESHAPE", before.inputs[:1], last.outputs[0])
     needed = t in graph.outputs or graph.consumers(t) != (last,)

@@ -121,7 +121,7 @@ def form_of(graph: Graph, op: Op, long: LongWindow) -> _Form | None:
 
 
 def _ignores_zeros(graph: Graph, op: Op) -> bool:
-    """Return whether added samples that have the padding's value leave the result as it is."""
+    """Return whether more samples with the padding's value would not change the result."""
     return op.type in CONVOLUTIONS and bool(np.isfinite(np.asarray(graph.tensors[op.inputs[1]].data)).all())
 
 

@@ -1,7 +1,7 @@
 """Joins dimensions of element-wise operators on tensors of more than four dimensions, as in a group norm.
 
-Adjacent dimensions become one dimension if each operand has all of them or is broadcast along all. A value for each
-group of channels is first repeated for all channels of the group.
+Adjacent dimensions become one if each operand either has all these dimensions or is broadcast along all of them. A
+value for each group of channels is first repeated for all channels of the group.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _shapes(graph: Graph, op: Op) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]] | None:
-    """Return the shapes to which the operands are first broadcast, and the joined shapes of operands and output."""
+    """Return the shapes of the broadcast operands, and the shapes of operands and output with joined dimensions."""
     out = graph.tensors[op.outputs[0]].shape
     padded = [(1,) * (len(out) - len(s)) + s for s in (graph.tensors[t].shape for t in op.inputs)]
     if any(len(s) != len(out) or any(d not in (1, o) for d, o in zip(s, out, strict=True)) for s in padded):
@@ -86,8 +86,8 @@ def _shapes(graph: Graph, op: Op) -> tuple[list[tuple[int, ...]], list[tuple[int
 
 
 def _repeated(shape: Sequence[int], out: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape to which an operand is first broadcast. From the first dimension above 1 that the operand shares
-    with the output, all dimensions get the output's size.
+    """Return the shape to which an operand is first broadcast. All dimensions get the output's size, from the first
+    dimension above 1 whose size equals the output's.
 
     >>> _repeated((1, 1, 1, 4, 1), (1, 15, 15, 4, 2)), _repeated((1, 15, 15, 1, 1), (1, 15, 15, 4, 2))
     ((1, 1, 1, 4, 2), (1, 15, 15, 1, 1))

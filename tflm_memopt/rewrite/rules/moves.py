@@ -15,7 +15,7 @@ from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops, sole_readers
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a chain of operators with one reader each. A change of shape to one row at the end is left out."""
+    """Match a chain of operators with one reader each, without changes of shape to a single row at its end."""
     if not _moves(graph, op) or graph.producer(op.outputs[0]) is not op:
         return None
     types = (VIEW,) if op.type == "PAD" else (*(t for t in STEP if t != "PAD"), VIEW)
@@ -27,7 +27,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def _moves(graph: Graph, op: Op) -> bool:
-    """Return whether the operator moves its first operand in a way that is known before run time."""
+    """Return whether the operator only moves elements of operand 0, to places that are known before run time."""
     return op.type in STEP and OperatorContext(graph, op).read == (0,)
 
 

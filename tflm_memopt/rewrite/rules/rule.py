@@ -17,7 +17,7 @@ Ops = tuple[Op, ...]
 
 
 class Rule(NamedTuple):
-    """A rewrite rule. `match` returns operators to rewrite, or None. `rewrite` returns the new graph, or why not."""
+    """A rewrite rule: `match` returns operators to rewrite or None, and `rewrite` the new graph or a reason why not."""
 
     name: str
     match: Callable[[Graph, Op], Ops | None]
@@ -44,7 +44,7 @@ class NewOps:
 
     def in_place(self, kinds: Collection[str] | None = None, who: str = "it") -> Graph | str:
         """Return the graph with the new operators in place of the old operator. The last new operator gets the old
-        index. If a new operator would stay builtin, return the reason instead. kinds: types to check, or None for all.
+        index. If a new operator would stay builtin, only return the reason. kinds: types to check, or None for all.
         """
         ops = (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))
         checked = (op for op in ops if kinds is None or op.type in kinds)
