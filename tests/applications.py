@@ -65,7 +65,7 @@ def random_inputs(data: bytes, runs: int, rng: np.random.Generator) -> list[NDAr
 
 
 def pushes(result: AppOptimized, name: str) -> int:
-    """Return how many calls one inference takes. With a streamed input, each call pushes rows."""
+    """Return the number of function calls for an inference. With a streamed input, each call pushes rows."""
     plan, frame = result.models[name].plan, result.models[name].report.source
     if plan and plan.pauses:
         return len(plan.pauses) + 1

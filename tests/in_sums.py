@@ -36,7 +36,7 @@ def fan_in(graph: Graph) -> dict[int, DeviceSharding]:
 
 
 def in_parts(data: bytes, parts: int) -> bytes:
-    """Return the model in `parts` parts, as a graph of our own operators."""
+    """Split the model's layers into `parts` parts where possible, and return a model of our own operators."""
     source = read(data)
     how = fan_in(source.graph)
     for op in source.graph.ops:

@@ -43,8 +43,8 @@ def integers(net: Net, shape: Sequence[int]) -> int:
 def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> int:
     """Compute the int32 vector `shape` from the shape of x, as converters do for an unknown batch size.
 
-    Form 0 packs the dimensions. Form 1 concatenates the dimensions. Form 2 multiplies the last dimension by the batch
-    size.
+    In form 0, a PACK joins the dimensions. In form 1, a CONCATENATION joins them. Form 2 multiplies the last dimension
+    by the batch size.
     """
     rank, first = len(net.shape(x)), schema.StridedSliceOptionsT(shrinkAxisMask=1)
     whole = net.op("SHAPE", [x], [integers(net, (rank,))], schema.ShapeOptionsT(outType=schema.TensorType.INT32))
@@ -109,8 +109,8 @@ def slice_(net: Net, x: int, begin: Sequence[int], size: Sequence[int]) -> int:
 def strided_slice(
     net: Net, x: int, slices: Sequence[slice], *, shrink: Sequence[int] = (), begin_mask: int = 0, end_mask: int = 0
 ) -> int:
-    """Add STRIDED_SLICE by Python slices. None in a slice sets a bit of the begin mask or of the end mask. Of the axes
-    in `shrink`, only the first index remains.
+    """Add STRIDED_SLICE by Python slices. None in a slice sets a bit of the begin mask or of the end mask. Each axis in
+    `shrink` is removed; the result has the first selected index of the axis.
     """
     begin = [0 if s.start is None else s.start for s in slices]
     end = [0 if s.stop is None else s.stop for s in slices]
@@ -165,7 +165,7 @@ def reverse(net: Net, x: int, axes: Sequence[int]) -> int:
 
 
 def upsampling(net: Net, x: int, size: Pair) -> int:
-    """Add UpSampling2D in Keras 3's form: rows and columns become dimensions, repeat, and are joined again."""
+    """Add UpSampling2D as Keras 3 writes it: RESHAPE and TILE repeat rows, then columns."""
     (n, h, w, c), (down, right) = net.shape(x), size
     y = tile(net, net.reshape(x, (n, h, 1, w, c)), (1, 1, down, 1, 1))
     y = tile(net, net.reshape(y, (n, h * down, w, 1, c)), (1, 1, 1, right, 1))

@@ -25,7 +25,7 @@ TOO_LARGE = -1000
 
 
 class RunAs(IntEnum):
-    """These values choose which cores run a case. The macros RUN_* of runner.c have the same values."""
+    """These values choose which cores run a case. The macros RUN_* of runner.c are equal to these numbers."""
 
     ALL = 0
     FIRST = 1
@@ -59,7 +59,7 @@ class Outcome:
     operators: tuple[int, ...] = ()
     """The list has the instructions of each operator, if `by_operator` was set."""
     steps: tuple[int, ...] = ()
-    """Each number counts the clock readings of an operator. Consecutive iterations of an operator take one reading."""
+    """Each operator has this many clock readings. Consecutive iterations of an operator share one reading."""
 
     @property
     def right(self) -> bool:

@@ -107,7 +107,7 @@ static void help(void) { tmo_run_worker(&team); }
 static tmo_spin always;
 static tmo_team alone = {tmo_spin_wake, tmo_spin_wait, &always, NULL, NULL, NULL, TMO_OK, NULL};
 
-/* Runs a whole program, or one core's part of the program without ever waiting for the other core. */
+/* Runs a whole program, or only one core's part of the program. Nothing waits for the other core. */
 static int run_as(uint32_t core, const void *program, void *const *io, void *workspace) {
   if (core == RUN_ALL) return tmo_run(program, io, workspace);
   if (core == RUN_BOTH) return tmo_run_shared(&team, program, io, workspace);
@@ -230,7 +230,7 @@ static void run_case(const blob_case *c) {
   write_number(" wrong ", c->core == RUN_FIRST || c->core == RUN_SECOND ? 0 : wrong_bytes(c, io, arena));
   write_number(" canaries ", canaries_alive(arena - CANARY_BYTES, behind));
   core_write("\n");
-  if (c->by_operator && m.status >= TMO_OK) { /* a sliding window may not be full yet */
+  if (c->by_operator && m.status >= TMO_OK) { /* the status is positive while a sliding window fills */
     fill_inputs(c, io, arena);
     run_by_operator(program, buffers, arena + c->workspace);
   }

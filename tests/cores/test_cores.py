@@ -69,7 +69,7 @@ def _tools(core: Core) -> None:
 
 @cache
 def network_cases(family: Family) -> dict[tuple[str, int], Case]:
-    """Return random programs with kernels of this family, by the function and the seed that drew them."""
+    """Return random programs for a kernel family. The keys are the function and the seed that drew a program."""
     drawn = {(draw.__name__, seed): program_case(draw, seed, family) for draw in DRAWS for seed in range(examples(5))}
     cases = {name: case for name, case in drawn.items() if case}
     assert len(cases) > len(drawn) // 2
@@ -169,7 +169,7 @@ def one_pixel_rows() -> list[Case]:
 
 @cache
 def sums_of_rows() -> list[Case]:
-    """A mean sums rows of fewer, exactly as many, or more pixels than an int16 sum can hold."""
+    """Means sum rows of several widths; an int16 sum can hold 256 pixels, but not 257."""
     cases = []
     for width, channels in ((5, 8), (256, 4), (257, 4), (3, 6)):
         net = Net(width)
@@ -227,7 +227,7 @@ def test_packed_networks(core: Core, network: Callable[[], list[Case]]) -> None:
 
 
 def test_int16_abs(core: Core) -> None:
-    """The multiplier of ABS is negative for negative values. Some instructions would read a positive number."""
+    """For negative values, ABS has a negative multiplier. No instruction may read the multiplier as unsigned."""
     net = Net(activations="INT16")
     x = net.conv2d(net.input((1, 9, 5, 2), (0.001, 0)), 4, kernel=(3, 1))
     y = net.unary("ABS", x, dtype="INT16", out=(0.001, 0))

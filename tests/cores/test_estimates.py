@@ -92,7 +92,7 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
         result = tflm_memopt.optimize(original(name), target=target, effort=QUICKLY)
         outcomes = run(CORE, model_cases(result.model, by_operator=True))
         assert all(outcome.wrong == 0 for outcome in outcomes)
-        # a run that is counted step by step takes more instructions than a whole run
+        # a run that stops after each iteration takes more instructions than a whole run
         operators = [n for outcome in outcomes for n in outcome.operators]
         keeps = any(done.kept for done in result.work)  # the first inference also fills the states
         counted = sum(operators) if keeps else sum(outcome.instructions for outcome in outcomes)

@@ -74,7 +74,7 @@ def test_a_barrier_takes_what_the_report_says() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("core", [CORES[name] for name in ("m4", "m33", "rv32", "lx106")], ids=lambda core: core.name)
 def test_a_share_is_counted_on_every_instruction_set(core: Core) -> None:
-    """The counters of two cores compile for every instruction set, and order memory accesses on two-core machines."""
+    """The counters that synchronise two cores compile for every instruction set, and contain memory fences."""
     if reason := missing_tools(core):
         pytest.skip(reason)
     (case,) = model_cases(tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2).model)

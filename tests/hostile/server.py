@@ -1,4 +1,4 @@
-"""Judge files: `python -m hostile.server` reads lines of mutants' seeds and writes [outcome, detail] for each seed.
+"""Judge damaged files: `python -m hostile.server` reads one seed per line, and writes [outcome, detail] for each seed.
 
 The server imports all modules once, and then starts child processes by fork(). A crash, a hang or a huge allocation
 ends the child process, and becomes the outcome for the current file. Another child process continues with the next
@@ -91,8 +91,8 @@ def tell(inspected: Inspection, done: Optimized) -> None:
 
 
 def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[tuple[object, str]]:
-    """Run each function in a child process with limits. Yield the function's JSON result, or None and the failure.
-    After a failure of a child process, a new child process continues.
+    """Run each function in a child process with limits. Yield a pair for each function: its JSON result and "", or None
+    and an error text. After a failure of a child process, a new child process continues.
     """
     done = 0
     while done < len(work):

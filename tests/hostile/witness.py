@@ -98,7 +98,7 @@ def fill_memory(value: int) -> None:
 
 
 def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
-    """Give every tensor its own bytes, and make the whole memory the first input and the last output.
+    """Place all tensors in one memory without overlaps. The whole memory is also the first input and the last output.
 
     Tensors lie in memory in reverse order. Memory holds `value` with random bytes between tensors; constants in the
     file are followed by random bytes.

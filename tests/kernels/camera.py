@@ -16,7 +16,7 @@ class Case:
 
     format: int
     part: tuple[int, int, int, int]
-    """The part of the frame has this left and top edge, width and height."""
+    """The numbers are the left edge, top edge, width and height of the frame's part."""
     margin: tuple[int, int]
     """The frame has this many pixels to the right of the part, and padding bytes after each row."""
     image: tuple[int, int, int]

@@ -69,7 +69,7 @@ def _options(family: Family, **options: Any) -> ConversionOptions:
 
 
 def _converted(recipe: Recipe, options: ConversionOptions, rng: random.Random) -> Drawn | None:
-    """Convert a network, if it becomes a single program with one output and TFLM runs it."""
+    """Convert a network. Return None unless the result is a single program with one output, which TFLM runs."""
     data = build(recipe)
     converted = oracle.convert(data, options)
     if converted is None:

@@ -14,7 +14,7 @@ ALIGN = 16
 
 
 def can_be_source(program: Program) -> bool:
-    """Return whether exactly one tensor describes the only input, in normal order, and no GATHER reads the input."""
+    """Return whether the only input has a single tensor in normal row order, which no GATHER reads."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     if any(program.tensors[i].layout != RowLayout.HWC for i in views):
         return False
@@ -44,7 +44,7 @@ def streamed(program: Program, rng: Generator) -> Program:
 
 
 def external(program: Program, _rng: Generator | None = None) -> Program:
-    """Reserve space for two of the widest windows after the workspace: both operands of ADD may read the frame."""
+    """Make the input external. Reserve twice the image's size, since both operands of ADD may read the image."""
     if not can_be_source(program):
         return program
     (frame,) = (t for t in program.tensors if t.base == 1)

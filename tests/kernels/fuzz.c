@@ -1,7 +1,7 @@
 /* Damages valid programs, and runs each damaged program that tmo_check() still accepts. Two threads run a program for two cores if
  * tmo_check_cores() accepts the program. With AddressSanitizer and UndefinedBehaviorSanitizer, an access outside the exactly sized buffers
- * or undefined arithmetic ends the process. With ThreadSanitizer, a race also ends the process. Only buffers that a damaged program makes
- * both cores use may have races. A run that does not end also ends the process.
+ * or undefined arithmetic ends the process. With ThreadSanitizer, a race also ends the process. Races are allowed in
+ * buffers that both cores use only because the program is damaged. A run that does not end also ends the process.
  *
  * A case is the number of a valid program and a few edits of its fields or of the buffers around it.
  *
@@ -69,7 +69,7 @@ static const tmo_copy *copy_of(const sample *s, const tmo_op *op) {
   return (const tmo_copy *)(const void *)(s->program + op->copy);
 }
 
-/* Returns the end of the operator's accesses and moves, or of the record of its copied weights. */
+/* Returns the end of an operator's tables, or of the record that describes its copied weights. */
 static size_t tables_end(const sample *s, const tmo_op *op) {
   if (tmo_copies_weights(op)) return op->weights + sizeof(tmo_copied);
   if (op->access == 0) return 0;

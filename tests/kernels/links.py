@@ -53,7 +53,7 @@ class Device:
         self.fails = False
         """The device restarts if this flag is set."""
         self.wrong = 0
-        """The number counts received rows of an inference that the first device has given up."""
+        """This many received rows had wrong bytes, because the first device had aborted the inference."""
         self.transport = Transport(MOVE(self._send), MOVE(self._receive), POLL(self._poll), None)
         self.restart(1)
 

@@ -35,7 +35,7 @@ TILED_OP = HEADER.itemsize + 5 * TENSOR.itemsize
 
 
 def _looped(*items: int | tuple[int, str]) -> Loops:
-    """Return the loops for these items: a number is one iteration, and a pair is a repeated list of iterations."""
+    """Return loops: a number becomes one iteration, and a pair (count, operators) becomes a repeated sequence."""
     return tuple(
         Iteration(item) if isinstance(item, int) else Repeat(item[0], tuple(Iteration(int(c)) for c in item[1]))
         for item in items
@@ -83,8 +83,8 @@ def good() -> Program:
 
 
 def tiled() -> Program:
-    """Return a program of a bottleneck in two stripes, two tiles and two groups of channels, and of a convolution that
-    adds up rows.
+    """Return a program of a bottleneck and a convolution. Its loops run over two stripes, two tiles and two groups of
+    channels.
     """
     conv, _, whole = good().ops
     expand = dataclasses.replace(

@@ -1,4 +1,4 @@
-"""Kernels of four-byte elements give the same bytes at whatever addresses the caller's buffers begin."""
+"""Kernels of four-byte elements give the same bytes for aligned and unaligned buffers of the caller."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Datagrams(ctypes.Structure):
 
 
 class Radio(Device):
-    """A device whose frames and acknowledgements are each lost with probability `loss`."""
+    """The device loses each frame, and each acknowledgement, with probability `loss`."""
 
     def __init__(self, library: ctypes.CDLL, number: int, rng: random.Random, *, loss: float, room: int = 1024) -> None:
         self.loss, self.room, self.time, self.refuses = loss, room, 0, 0

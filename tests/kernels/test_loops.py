@@ -1,4 +1,4 @@
-"""Run programs with loops of any nesting. The executor stays inside its buffers for loops of any nesting."""
+"""Run programs with nested loops. The executor stays inside its buffers, however deep the loops are nested."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def hostile(program: Program, rng: np.random.Generator) -> Program:
 
 
 def test_a_wrong_order_does_no_harm() -> None:
-    """In the wrong order, each iteration still writes its own pixels, and the run ends."""
+    """If the iterations run in a wrong order, no write leaves the buffers, and the run ends."""
     for seed in seeds(16):
         found = drawn(seed)
         damaged = pack(hostile(found.program, np.random.default_rng(seed)))

@@ -23,7 +23,7 @@ LINE = r"(\w+): (?:.+, )?0 us, arena \d+ B, self-test: the same outputs as on a 
 
 @cache
 def several() -> AppOptimized:
-    """Return models with streamed or external inputs or a state, models that pause, and an unchanged model."""
+    """Convert models with a streamed input, with a state, with retained outputs, and with an external input."""
     models = {
         "camera": AppModel(small(1), {"input": "stream:2"}),
         "state": AppModel(streaming.mixed()),

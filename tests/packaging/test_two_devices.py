@@ -83,4 +83,4 @@ def test_two_boards_find_the_shape_together(tmp_path: Path) -> None:
     assert b"data race" not in complaints, complaints.decode()
     assert "OTHER" not in done.stdout
     right = done.stdout.count("star, the same scores as on a PC, ")
-    assert right >= 2, done.stdout  # the first inferences may begin before the helper is ready
+    assert right >= 2, done.stdout  # the first inferences may begin before the second device is ready

@@ -1,7 +1,7 @@
 """Test the Zephyr module: its description, its settings, and what its CMakeLists.txt passes to Zephyr's build.
 
-Zephyr is not installed for the tests. Kconfiglib, on which Zephyr's reader is based, reads the Kconfig files, and
-functions that log their arguments replace Zephyr's CMake functions.
+Zephyr is not installed for the tests. Kconfiglib reads the Kconfig files, as in Zephyr. Stubs replace Zephyr's CMake
+functions, and log their arguments.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Recipe:
     inside: str = "INT8"
     """Activations of the network have this type. INT16 also changes inputs and outputs from INT8 to INT16."""
     unwanted: int = 0
-    """The first `unwanted` tensors without a reader are not outputs of the model."""
+    """This many of the tensors without a reader do not become outputs of the model."""
     unused: int = 0
     """This many unused tensors precede all other tensors, and shift the indices of the other tensors."""
 

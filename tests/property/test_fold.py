@@ -107,7 +107,7 @@ def test_many_networks(recipe: Recipe) -> None:
 
 
 def test_no_order_moves_a_folded_tensor_out_of_its_region() -> None:
-    """A dilated convolution stays builtin, and the end of the bottleneck could move past the convolution."""
+    """No reordering may move the bottleneck's last operator past the dilated convolution, which stays builtin."""
     one = Layer("conv", channels=1, kernel=(1, 1), flag=False)
     last = replace(one, kind="bottleneck", source=4, channels=4)
     examine(Recipe(((1, 1, 1, 1),), (replace(one, other=6, dilation=(1, 2)), one, one, one, last), seed=0))

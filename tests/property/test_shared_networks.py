@@ -33,7 +33,7 @@ from tflm_memopt.runtime.native import native_library
 from tflm_memopt.runtime.regions import regions
 
 NOT_FOR_DEVICES = ("unsupported_operator", "cannot_share")
-"""A network that can be converted runs on a single device for one of these reasons."""
+"""Networks that several devices cannot run are refused with one of these error codes."""
 CROSS = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_bool, ctypes.c_uint16, ctypes.c_void_p, ctypes.c_uint32
 )

@@ -57,7 +57,7 @@ def _gpio_initial(names: Iterable[str]) -> dict[str, int]:
 
 
 def fields(name: str, svd: str, *, with_registers: bool = True) -> list[Row]:
-    """Return the bus's table of a driver's peripherals, whose places are given by an SVD file."""
+    """Return the simulated bus's table of a driver's fields, at the addresses of an SVD file."""
     found = rows(svd, with_registers=with_registers)
     initial = _gpio_initial(row.name for row in found) if name == "gpio" else {}
     return with_flags(found, FLAGS[name], initial)
@@ -109,7 +109,7 @@ def _alias(name: str) -> str:
 
 
 def _aliased(values: Mapping[str, int]) -> dict[str, int]:
-    """Replace names of field groups by names of the fixed registers."""
+    """Rename fields such as pads_3_dir to the names in the fixed description, such as PADDIR_DIR_3."""
     if "intStatus" not in values:
         return dict(values)
     found = {"INTSTATUS": values["intStatus"]}

@@ -1,4 +1,4 @@
-"""Run drivers on RV32 in QEMU, on the simulated bus. To count instructions, RAM replaces the registers."""
+"""Run drivers on RV32 in QEMU, on a simulated bus. Instructions are counted with RAM in place of registers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from registers.simulated import Row
 RV32 = CORES["rv32"]
 COMPILER = [RV32.prefix + "gcc", *RV32.flags, "-std=c11", "-Os", "-ffreestanding"]
 RAM = 0x80300000
-"""The registers have this address when instructions are counted. Within this memory, a peripheral's registers begin at
-the peripheral's own address modulo 1 MB.
+"""The registers have this address when instructions are counted. A peripheral's offset in this memory is the
+peripheral's address modulo 1 MB.
 """
 READY = {"SR_TXE": 1, "SR_RXNE": 1, "dma_ISR_TCIF": 1, "RIS_FRAME": 1}
 """With these register values, every polling loop ends at once."""

@@ -25,7 +25,7 @@ def test_generated_drivers_do_what_the_plain_ones_do(name: str, mode: str, tmp_p
     assert seen(found) == seen(expected)
     if mode == "fixed":
         assert found.states == expected.states  # each state lists the values of all fields at one event
-    if (name, mode) != ("gpio", "fixed"):  # fixed GPIO registers have nothing to combine
+    if (name, mode) != ("gpio", "fixed"):  # in the fixed layout, no two GPIO accesses can be combined
         assert found.accesses <= MOST[name] * expected.accesses, (found.counts, expected.counts)
 
 

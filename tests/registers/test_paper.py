@@ -37,7 +37,7 @@ def regions(classes: list[list[FieldAccess]]) -> frozenset[frozenset[str]]:
 
 
 def two_colorings(accesses: list[FieldAccess], edges: Edges) -> Iterator[frozenset[frozenset[str]]]:
-    """Yield the access regions of every valid colouring with two colours."""
+    """Yield the reads and writes of each colour, for every valid assignment of two colours."""
     for chosen in itertools.product((0, 1), repeat=len(accesses)):
         by_order = {access.order: color for access, color in zip(accesses, chosen, strict=True)}
         if all(by_order[a] != by_order[b] for a, b in edges):
@@ -64,8 +64,8 @@ def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
 
 
 def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
-    """Check figure 6.5 (a), in which all reads may be combined. The graph has two colourings with two colours. The
-    dissertation's text shows the greedy colouring.
+    """Check figure 6.5 (a), in which all reads may be combined. The nodes of the graph can get two colours in two ways.
+    The dissertation's text shows the greedy colouring.
     """
     assert named(accesses, edges) == FIGURE_A
     assert set(two_colorings(accesses, edges)) == {ALL_READS, STATUS_ALONE}
@@ -116,8 +116,8 @@ TABLE_6_1 = {
     ("write", "yes", "yes"): (1, 0, 0), ("write", "no", "yes"): (1, 1, 0),
     ("write", "yes", "no"): (2, 0, 1), ("write", "no", "no"): (2, 1, 1),
 }  # fmt: skip
-"""The generated code has these numbers of bus accesses, shifts and masks. The paper states 3 accesses for a shared
-write, and the generated code has 2 accesses.
+"""The generated code has these numbers of bus accesses, shifts and masks. The paper counts 3 accesses for a write to a
+register with several fields, instead of 2.
 """
 
 

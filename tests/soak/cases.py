@@ -183,7 +183,7 @@ def programs(cases: range) -> list[Failure]:
 
 
 def cores(cases: range) -> list[Failure]:
-    """Run random programs and converted networks on emulated cores, in the cores' packings, if they fit."""
+    """Run random programs and converted networks on emulated cores with each core's kernels, if memory suffices."""
     failures = []
     for core in CORES.values():
         if reason := missing_tools(core):

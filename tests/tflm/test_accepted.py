@@ -30,7 +30,7 @@ UNCHECKED = frozenset({"LOGICAL_AND", "LOGICAL_OR", "TRANSPOSE_CONV"})
 
 
 def case(form: Form, common: str, base: Base) -> tuple[list[str], list[str]]:
-    """Return the types of the operator's inputs and outputs in a form. The first of all allowed types is used."""
+    """Return types of inputs and outputs that the form allows. The first of all allowed types is used."""
     return _types(form.inputs, base.inputs, common), _types(form.outputs, base.outputs, common)
 
 

@@ -1,6 +1,6 @@
 """Check the table of access orders (tflm/access_order.py) against TFLM's reference kernels in the official wheel.
 
-Each output is placed at the smallest allowed distance from an input, and then at one pixel less.
+Each output overlaps an input at the smallest allowed distance, and then at a distance that is one pixel too small.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def test_one_pixel_more_than_proved_is_wrong() -> None:
         least = distance(order)
         # overwriting the low bytes of a float32 input of QUANTIZE does not change the int8 output
         nearer = least - (case.pixel if case.op != "QUANTIZE" else ITEM[case.read] * case.shape[3])
-        # moving a pool of stride 2 by a whole pixel may do no harm, but moving by a part of a pixel does
+        # for a pool of stride 2, a distance that is a whole pixel too small may be harmless
         if not loses(order, nearer):
             nearer = least - case.pixel // case.output[-1]
         inputs = [draw(net, t) for t in net.graph.inputs]

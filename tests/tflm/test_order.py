@@ -24,8 +24,8 @@ def two_towers(net: Net) -> bytes:
 
 
 def three_heads(net: Net) -> bytes:
-    """Return a model whose operators all become ours. In the file's order, no branch can run row by row from its wide
-    tensor to its mean.
+    """Return a model whose operators all become ours. The file computes the layers of three branches in turn, so that
+    all wide tensors are alive at once.
     """
     x = net.input((1, 16, 16, 8))
     heads = [net.conv2d(x, 24, kernel=(3, 3)) for _ in range(3)]

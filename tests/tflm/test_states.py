@@ -112,7 +112,7 @@ def _beginning_otherwise(model: bytes) -> bytes:
 
 def test_another_programs_state_is_refused() -> None:
     """A state of the right size may belong to a model with other weights, whose rows must not be read. After a reset,
-    even the state of another model may be used.
+    another model may use the memory of the state.
     """
     (own,), (other,) = (
         programs(read(tflm_memopt.optimize(streaming.mixed(seed), seconds=0).model).graph) for seed in (1, 2)

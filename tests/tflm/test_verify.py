@@ -79,7 +79,7 @@ def _with_another_entry(model: bytes, entry: int) -> bytes:
 
 
 def test_one_wrong_value_in_256_is_found() -> None:
-    """Two random inputs never read the wrong table entry, but the inputs of a usual verify() read the entry."""
+    """Two random runs miss the wrong table entry, and verify() finds the entry with its usual number of runs."""
     original = _a_table()
     rewritten = optimize(original, if_worthwhile=False).model
     other = _with_another_entry(rewritten, 77)

@@ -14,7 +14,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.options import OPTIONS
 
 WRONG = (object(), math.nan, -math.inf, [object()], {"a": 1}, b"1")
-"""No option accepts one of these values, but the option for a plan accepts the mapping."""
+"""Every option refuses these values, apart from the mapping, which the option `plan` accepts."""
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -22,9 +22,9 @@ class Layer:
 
     kind: str
     source: int = 0
-    """The first operand is counted backwards from the newest tensor, 0, modulo the number of tensors."""
+    """The first operand has this index; 0 is the newest tensor, and large numbers wrap around."""
     other: int = 0
-    """The first operand is counted backwards from the newest tensor, which is 0. Larger numbers wrap around."""
+    """The second operand has this index; 0 is the newest tensor, and large numbers wrap around."""
     channels: int = 4
     kernel: Pair = (3, 3)
     stride: Pair = (1, 1)

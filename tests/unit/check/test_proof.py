@@ -36,7 +36,7 @@ from tflm_memopt.rowgraph.inputs import input_mode
 
 
 def copied(arena: TaggedArena, source: SourceReplay) -> tuple[TaggedArena, SourceReplay]:
-    """Return copies of the arena, so that changes to one arena do not affect the other."""
+    """Return independent copies of both arguments."""
     arena, source = copy(arena), copy(source)
     arena._marks = arena._marks.copy()
     arena._runs = cache(partial(sliding_window_view, arena._marks, writeable=True))  # type: ignore[arg-type, call-arg]
@@ -131,7 +131,7 @@ def error(found: Planned, plan: Plan, run: Callable[[Planned, Plan], object]) ->
 
 
 def lives(*moments: tuple[int, int]) -> LiveRanges:
-    """Return live ranges that all occupy the same four bytes, one range for each pair of moments."""
+    """Return live ranges of the same four bytes. Each pair has the moments of the write and of the last read."""
     at, end, written, read = zip(*((0, 4, *both) for both in moments), strict=True)
     return LiveRanges(*map(np.array, (at, end, written, read)), np.arange(len(at)))
 

@@ -98,7 +98,7 @@ def test_wrong_accesses_are_refused() -> None:
 
 @pytest.mark.parametrize(("height", "made"), [(33, 17), (6, 12), (9, 5)])
 def test_a_resize_that_misses_a_row(height: int, made: int) -> None:
-    """Row 0 is missed if the range of rows begins at row -1 and has only one row."""
+    """The checker refuses a damaged resize, which reads the padding row -1 instead of row 0."""
     net = Net(1)
     graph = row_graph(net, moving.resize(net, net.input((1, height, 2, 3)), (made, 2)))
     (key,) = graph.ops

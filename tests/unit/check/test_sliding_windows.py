@@ -40,7 +40,7 @@ def planned(graph: RowGraph) -> Plan:
 
 
 def reading(graph: RowGraph) -> list[tuple[int, RowOp]]:
-    """Return the windows that read kept rows, with their keys."""
+    """Return the keys and operators of all windows that read kept rows."""
     return [(key, op) for key, op in graph.ops.items() if op.older is not None and op.has_window]
 
 

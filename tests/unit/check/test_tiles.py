@@ -85,7 +85,7 @@ def test_what_is_always_wrong_is_always_refused(damage: Callable[[Plan], Mutants
 
 @pytest.mark.parametrize("advance", thinned([0, -1, 7], 1))
 def test_stripes_go_on_and_leave_no_row_out(advance: int) -> None:
-    """Even a single stripe must state by how many rows a stripe advances, although nothing uses the number."""
+    """The checker refuses stripes that advance by a wrong number of rows, even if there is only one stripe."""
     found = planned(0)[1]
     n, group = next((n, b) for n, b in enumerate(found.plan.steps) if isinstance(b, Group) and b.stripes)
     stage = replace(group.stages[0], nest=replace(group.stages[0].nest, advance=advance, rows=6))

@@ -1,4 +1,4 @@
-"""A comparison finds a single wrong constant in a program without running the program, however constants are packed."""
+"""A comparison of constants finds a single wrong constant in a program without a run, for every kind of packing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For every plan of optimize(), explore() has a point with no more RAM and no higher cost."""
+"""explore() finds a plan that needs at most the RAM and the cost of the plan that optimize() chooses."""
 
 from __future__ import annotations
 

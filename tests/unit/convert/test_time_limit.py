@@ -30,7 +30,7 @@ def frontier() -> Exploration:
 
 
 def deep() -> bytes:
-    """Return a model whose convolutions have more values than a usual tile of four pixels."""
+    """Return a model whose convolutions have windows of many values."""
     net = Net(5)
     x = net.input((1, 24, 16, 32))
     y = net.conv2d(x, 32, kernel=(3, 3), activation="RELU")

@@ -235,7 +235,7 @@ def test_rows_that_are_too_long_to_be_sent_are_not_sent() -> None:
 def test_only_impossible_splits_are_left_out(
     error: MemoptError, left_out: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A split that is impossible is left out. Any other error in the conversion for devices ends the command."""
+    """A split that is impossible is left out. Every other conversion error ends the command."""
     before = Network.converted
 
     def converted(self: Network, *args: Any, **at: Any) -> OptimizedDevices:

@@ -20,7 +20,7 @@ Edit = Callable[[Net], None]
 
 
 def conv(net: Net, **options: Any) -> int:
-    """Add a convolution. The operator's tensors are 0 input, 1 filter, 2 output, 3 bias."""
+    """Add a convolution. Tensors 0 to 3 are the input, filter, output and bias."""
     return net.conv2d(net.input((1, 6, 5, 4)), 3, kernel=(3, 3), **options)
 
 
@@ -30,12 +30,12 @@ def batch_matmul(net: Net) -> int:
 
 
 def remembering(net: Net) -> int:
-    """Add an SVDF. The tensors are 0 input, 1 feature weights, 2 time weights, 3 bias, 4 state, 5 output."""
+    """Add an SVDF. Tensors 0 to 5 are the input, feature weights, time weights, bias, state and output."""
     return svdf(net, net.input((1, 6)), 4, rank=2, memory=3)
 
 
 def recurrent(net: Net) -> int:
-    """Add an LSTM. The tensors are 0 input, 1 to 8 weights, 9 to 12 biases, 13 last output, 14 cells, 15 output."""
+    """Add an LSTM. Tensor 0 is the input; 1 to 8 are weights, 9 to 12 biases, 13 last output, 14 cells, 15 output."""
     return lstm(net, net.input((1, 3, 6)), 4)
 
 

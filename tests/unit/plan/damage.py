@@ -106,7 +106,7 @@ def other_orders(plan: Plan) -> Mutants:
 
 
 def other_ways_to_sum(plan: Plan) -> Mutants:
-    """Make operators that add up rows compute without running sums."""
+    """Mark operators with running sums as operators without running sums, one at a time."""
     for n, group in groups(plan):
         for s, stage in enumerate(group.stages):
             if stage.iterative:

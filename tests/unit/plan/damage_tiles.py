@@ -15,7 +15,7 @@ def tiled(plan: Plan) -> Iterator[tuple[int, Group]]:
 
 
 def _column_windows(plan: Plan, field: str, change: int) -> Iterator[tuple[int, Buffer]]:
-    """Yield the number of each rolling buffer, and the buffer with `field` changed in one column window."""
+    """Change `field` in one column window at a time. Yield the number of the buffer and the changed buffer."""
     for i, b in enumerate(plan.buffers):
         for k, column_window in enumerate(b.column_windows):
             other = replace(column_window, **{field: getattr(column_window, field) + change})
@@ -23,7 +23,7 @@ def _column_windows(plan: Plan, field: str, change: int) -> Iterator[tuple[int, 
 
 
 def _nests(plan: Plan, field: str, change: int, least: int | None = None) -> Mutants:
-    """Change one field of each operator's loop nest in turn, where the field is at least `least`."""
+    """Yield plans in which `field` of one operator's loops is changed. Values below `least` stay unchanged."""
     for n, group in tiled(plan):
         for s, stage in enumerate(group.stages):
             if least is None or getattr(stage.nest, field) >= least:
@@ -41,7 +41,7 @@ def shallower_column_windows(plan: Plan) -> Mutants:
 
 
 def column_windows_of_other_rows(plan: Plan) -> Mutants:
-    """Give a column window one row more or one row less than a stripe of the tensor has."""
+    """Yield plans in which a column window has one row too many or one row too few."""
     for change in (-1, 1):
         for i, b in _column_windows(plan, "rows", change):
             yield f"rolling buffer {b.key} {change:+}", with_buffer(plan, i, b)

@@ -89,7 +89,7 @@ def test_only_single_pixels_are_joined_and_at_most_four() -> None:
 
 
 def test_a_depthwise_convolution_never_writes_over_its_own_input() -> None:
-    """A kernel for several pixels writes the first pixels before it has read the windows of the last pixels."""
+    """A kernel that computes several pixels at once writes some pixels before it has read all windows."""
     net = Net(1)
     x = net.input((1, 12, 6, 8))
     with forced(Settings(tile=1, at_once=2, group_channels=0).once, 5):

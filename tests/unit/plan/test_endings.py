@@ -20,7 +20,7 @@ from tflm_memopt.plan.plan import Buffer
 
 
 def variants(members: Sequence[Member]) -> Iterator[tuple[Member, ...]]:
-    """Yield a group's operators unchanged, then with wider tiles in one operator at a time, the last one first."""
+    """Yield a group's operators, and copies of the group in which one operator has wider tiles."""
     yield tuple(members)
     for i, member in reversed([*enumerate(members)]):
         nest = member.nest

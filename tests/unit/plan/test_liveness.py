@@ -1,4 +1,4 @@
-"""Test the minimum distance of two buffers with formulas, and with the checker for every byte."""
+"""Compare the minimum distance of two buffers with formulas, and with the checker's result for each distance."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def constraint(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -
 
 
 def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distance: int) -> str:
-    """Return the checker's error message, or "", for buffer `high` `distance` bytes above buffer `low`.
+    """Return the checker's error message, or "", when buffer `high` begins `distance` bytes above buffer `low`.
 
     All other buffers are far away.
     """

@@ -1,4 +1,4 @@
-"""Loops run exactly the iterations from which the loops were made, and take few bytes if iterations repeat."""
+"""A sequence of iterations is written as loops, which run the same sequence, and are short if iterations repeat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Converted operators form convex parts of the graph, which are as large as possible in simple cases."""
+"""No path leaves a converted part of the graph and enters it again. In simple cases, the parts are largest."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def centred() -> bytes:
 
 
 def gated_at_once() -> bytes:
-    """Return a model in which no tensor but the input precedes the gate."""
+    """Return a model that multiplies the first layer's output by the means of this output."""
     net = Net(6)
     wide = net.conv2d(net.input((1, 12, 12, 2)), 16)
     return net.model(net.conv2d(net.binary("MUL", wide, net.mean(wide, (1, 2)), out=(0.1, 0)), 2))

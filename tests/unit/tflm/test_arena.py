@@ -108,7 +108,7 @@ def test_small_models_as_the_wheel_measures_them(name: str, wheel: Any, measured
 
 
 def test_real_models_as_the_wheel_measures_them(real_model: Path, wheel: Any, measured: Measure) -> None:
-    """Small models are left out: TFLM may overwrite its own temporaries."""
+    """The test skips small models, in which TFLM may overwrite its own temporary data."""
     model = real_model.read_bytes()
     arena = predict(model, "lp64", recording=True)
     assert as_printed(arena) == measured(model)

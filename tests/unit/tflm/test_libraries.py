@@ -44,7 +44,7 @@ CONVOLUTIONS = [
     (ConvShape(10, 4, 1, 1, 49, 10, 25, 5, 64, 1, 2, 2, pad_h=4, pad_w=1), 160, 192, 3472),
     (ConvShape(2, 2, 40, 1, 6, 6, 6, 6, 9, dilation_h=2), 640, 640, 5228),
 ]
-"""arm_convolve_wrapper_s8_get_buffer_size_dsp, _mve and esp_nn_get_conv_scratch_size_esp32s3 gave the values."""
+"""The values come from arm_convolve_wrapper_s8_get_buffer_size_dsp, _mve and esp_nn_get_conv_scratch_size_esp32s3."""
 DEPTHWISE = [
     (ConvShape(3, 3, 16, 1, 8, 8, 8, 8, 16, pad_h=1, pad_w=1), 0, 4464, 1760),
     (ConvShape(3, 3, 16, 1, 9, 9, 7, 7, 16), 0, 4464, 160),
