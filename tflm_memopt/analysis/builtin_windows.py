@@ -15,7 +15,7 @@ from tflm_memopt.tflm.builtin_memory import ConvShape, Node, conv_shape
 
 Amounts = Mapping[str, float]
 Found = tuple[str, Amounts]
-"""The variant of an operator's kernel, and the amounts of its work. The work of the call itself is not included."""
+"""The variant of an operator's kernel, and the amounts of its work. The amounts exclude the kernel's call."""
 
 
 def dtype_of(node: Node, name: str) -> str:
@@ -160,7 +160,7 @@ def pool(node: Node) -> Found:
 
 
 def transpose_conv(node: Node) -> Found:
-    """Return the work of arm_transpose_conv_wrapper_s8.c. For many channels, the kernel puts gaps into the input."""
+    """Return the work of arm_transpose_conv_wrapper_s8.c. The kernel puts gaps between pixels for many channels."""
     filters, inputs, out = node.tensor("i1"), node.tensor("i2"), node.outputs[0]
     if filters is None or inputs is None:
         return "", {"written": node.elements("o0")}

@@ -1,8 +1,8 @@
 """Finds the TFLM kernel that runs an operator, and how often its loops run.
 
-If TFLM has a wrapper for a kernel of CMSIS-NN (tensorflow/lite/micro/kernels/cmsis_nn), the operator runs this kernel
-(Source/*/arm_*.c), with or without the DSP extension. All operators without a wrapper run TFLM's reference kernels.
-benchmarks/builtin_costs.py fits the instructions per unit of work (builtin_costs.json).
+An operator runs a kernel of CMSIS-NN (Source/*/arm_*.c) if TFLM has a wrapper for the kernel
+(tensorflow/lite/micro/kernels/cmsis_nn). The kernel may use the DSP extension. All operators without a wrapper run
+TFLM's reference kernels. benchmarks/builtin_costs.py fits the instructions per unit of work (builtin_costs.json).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _elements(node: Node) -> Found:
 
 
 def _binary(node: Node) -> Found:
-    """Count groups of four values for operands of equal shapes. A reference kernel runs operands of unequal shapes."""
+    """Count groups of four values for operands of equal shapes. If the shapes differ, TFLM runs a reference kernel."""
     n = node.elements("o0")
     if node.elements("i0") != node.elements("i1"):
         return "broadcast", {"written": n}
@@ -138,7 +138,7 @@ def _sigmoid(node: Node) -> Found:
 
 
 def _radius(scale: float, bits: int) -> float:
-    """Return CalculateInputRadius (quantization_util.cc): the largest value that does not count as infinite."""
+    """Return the largest value that TFLM does not treat as infinite (CalculateInputRadius in quantization_util.cc)."""
     _, shift = math.frexp(scale * 2 ** (31 - bits))
     return math.floor(((1 << bits) - 1) * 2.0 ** (31 - bits) / 2.0**shift)
 

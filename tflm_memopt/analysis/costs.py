@@ -1,8 +1,8 @@
 """Estimate the instructions of a plan on a core from the work of its operators.
 
-The number of multiply-accumulates alone misleads (msf-CNN, section 8.3). Further instructions read and write bytes,
-fetch weights again, and begin each pixel and each iteration. costs.json has these costs for each kernel, fitted to
-counted instructions (benchmarks/costs.py).
+The number of multiply-accumulates alone is a poor estimate (msf-CNN, section 8.3). Further instructions read and write
+bytes, fetch weights again, and begin each pixel and each iteration. costs.json has these costs for each kernel, fitted
+to counted instructions (benchmarks/costs.py).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Work:
     macs: float = 0
     """Multiply-accumulates of the kernel, including those for the padding of packed windows."""
     weights: float = 0
-    """Bytes of weights that the kernel reads. A packed convolution reads weights once for a few pixels, and the DSP
+    """Bytes of weights that the kernel reads. A packed convolution reads weights once for several pixels. The DSP
     extension multiplies the weights of four channels at once.
     """
     read: float = 0
@@ -67,9 +67,9 @@ class Work:
     batches: float = 0
     """Number of times that a kernel reads all of its weights."""
     listed: float = 0
-    """Number of pixels under the windows that a kernel looks up one by one in a table."""
+    """Number of window pixels that a kernel looks up one by one in a table."""
     vectors: float = 0
-    """Number of values or taps that are multiplied by up to 32 channels at once, as vectors of a RISC-V core do."""
+    """Number of values or taps, each of which RISC-V vector instructions multiply by up to 32 channels at once."""
     older: float = 0
     """Number of times that a kernel looks up a row of an earlier inference."""
     kept: float = 0
@@ -94,7 +94,7 @@ MESSAGES: Mapping[str, tuple[float, float]] = {
     "": (530, 11.6),
 }
 """Instructions of a message between devices, and of each byte of its row, by core. The key "" is for all cores without
-a key. tests/cores/test_link.py counted these instructions, without the transport of the message.
+a key. tests/cores/test_link.py counts these instructions, which exclude the transport of the message.
 """
 
 
@@ -139,7 +139,7 @@ def estimate(kernels: Costs, work: Work) -> float:
 
 
 def counted(kernels: Costs, work: Iterable[Work]) -> bool:
-    """Return whether each kernel was counted in at least one way of computing."""
+    """Return whether instructions were counted for at least one variant of each kernel."""
     return {one.kernel.split()[0] for one in work} <= {kernel.split()[0] for kernel in kernels}
 
 

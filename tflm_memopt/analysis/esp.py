@@ -3,8 +3,8 @@
 The estimates were not compared with measurements on a chip. esp.json has the published figures with their sources, and
 for each kernel a range of costs that contains the figures. The cost of a kernel in plain C is the number of its
 instructions on RV32 times the chip's range of cycles per instruction. Xtensa cores also count instructions on RV32,
-because no compiler for Xtensa cores is at hand. The upper bounds include reads of weights from flash that do not fit
-the cache.
+because no compiler for Xtensa cores is at hand. The upper bounds include reads from flash of weights for which the
+cache is too small.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
 Span = tuple[float, float]
 """A lower and an upper bound of a quantity."""
 Costs = Mapping[str, Span]
-"""Costs per unit of a kernel's work. The names are fields of costs.Work, or `values` for values under windows."""
+"""Costs per unit of a kernel's work. A name is a field of costs.Work, or `values` for values under windows."""
 
 COUNTED = "rv32"
 """Core of analysis/costs.json whose instructions are used for all chips."""
@@ -32,10 +32,10 @@ TFLM_FACTOR = 2.0
 """Largest ratio of the instructions of a reference kernel on RV32 or Xtensa to those on a Cortex-M4."""
 AT_ONCE: Mapping[str, int] = {"S3": 8, "P4": 16}
 """Number of pixels that an ESP-NN vector kernel for 1x1 convolutions computes per read of its weights, by chip code.
-All other kernels of ESP-NN read the weights for each pixel.
+All ESP-NN kernels except vector kernels for 1x1 convolutions read the weights again for each pixel.
 """
 SHARE = 4
-"""While a group runs, the cache keeps the weights of an operator that take less than 1 / SHARE of the cache."""
+"""An operator's weights stay in the cache while a group runs if they take at most 1 / SHARE of the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class EspChip:
         return low, high + weights * reads * self.flash_cycles_per_byte
 
     def _fetched(self, work: Work) -> float:
-        """Return the maximum cycles for reading weights again that the cache loses between iterations."""
+        """Return the most cycles that reads of weights from flash take, including weights that the cache has lost."""
         nbytes = work.macs / work.pixels if work.pixels else 0.0
         if work.copied or nbytes <= self.cache / SHARE:
             read = nbytes * min(1.0, work.iterations)

@@ -97,7 +97,7 @@ class DevicesReport:
     time: DevicesTime | None = None
     """Estimated time, or None if the speed of the links is unknown."""
     stages: tuple[StageOnDevice, ...] = ()
-    """Runs of whole operators on one device, in order, if more than one device runs whole operators."""
+    """Each sequence of unsplit operators on one device, in order, or () if one device runs all unsplit operators."""
 
     @property
     def convention(self) -> str:
@@ -163,12 +163,12 @@ class OptimizedDevices:
 
 @dataclass(frozen=True, slots=True)
 class DevicesPoint:
-    """A split of a network. No other split is better both in the memory of the largest device and in time."""
+    """A split of a network. No other split needs both less memory on the largest device and less time."""
 
     devices: int
     """Number of devices that run operators, which is 1 if the first device runs the whole network."""
     rows: tuple[int, ...]
-    """Operators that are split by rows. DevicesReport describes the fields up to `whole`."""
+    """Operators that are split by rows. DevicesReport describes this field and the fields up to `whole`."""
     overlap: tuple[int, ...]
     channels: tuple[int, ...]
     inputs: tuple[int, ...]
@@ -182,7 +182,7 @@ class DevicesPoint:
     milliseconds: float
     """Estimated upper bound on the time of one inference."""
     stages: tuple[StageOnDevice, ...] = ()
-    """Runs of whole operators on one device, as in DevicesReport."""
+    """Each sequence of unsplit operators on one device, as in DevicesReport."""
     board: tuple[BoardFit, ...] = ()
     """Whether each device's model fits on the board of the exploration, with the bytes that are left."""
 

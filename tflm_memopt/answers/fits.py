@@ -33,7 +33,7 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """The board's RAM or flash, whichever is scarcer, divided by the model's needs. Ratios below 1 are inverted."""
+        """The board's RAM or flash, whichever is scarcer, divided by the model's needs. A ratio below 1 is inverted."""
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
         room = min((need + left) / max(1, need) for need, left in needs)

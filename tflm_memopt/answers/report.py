@@ -56,7 +56,7 @@ class Balance:
     """Core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """Bytes that model, library and new kernels add to flash. The number may be negative if the model shrinks."""
+    """Bytes that model, library and new kernels add to flash. The sum may be negative if the model shrinks."""
     model: int
     """Growth of the .tflite file."""
     library: int
@@ -80,7 +80,9 @@ class PackedEstimate:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """An input outside the arena: `rows` rows of `row_bytes` bytes. `pushed` rows arrive at once, or 0 if external."""
+    """An input outside the arena: `rows` rows of `row_bytes` bytes. `pushed` is the number of rows that arrive at once,
+    or 0 for an external input.
+    """
 
     rows: int
     row_bytes: int
@@ -115,7 +117,7 @@ class CoreReport:
     instructions: int
     """Estimated instructions."""
     share: float
-    """Instructions of the core, as a fraction of those that one core alone executes."""
+    """Instructions of this core, divided by the instructions of one core that runs the whole model."""
     stack: int
     """Most bytes of stack on a Cortex-M33, outside the arena and without the user's waking and waiting functions."""
 

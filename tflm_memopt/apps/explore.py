@@ -30,18 +30,18 @@ class AppChoices:
     app: App
     members: Sequence[AppMember]
     points: Sequence[Sequence[Costed]]
-    """Points by model. A model that is not rewritten has no points."""
+    """Points of each model. A model that is not rewritten has no points."""
     choices: Choices
     kept: Sequence[Sequence[int]]
-    """Indices of the points that keep the limits of their model, by model. `choices` contains no other points."""
+    """Indices of the points that keep the limits of their model, by model. `choices` contains only these points."""
 
     def chosen(self, choice: Selection) -> dict[str, int]:
-        """Return the index of each model's point, or 0 for a model that is not rewritten."""
+        """Return the index of each model's chosen point, or 0 for a model that is not rewritten."""
         each = zip(self.members, self.kept, choice.points, strict=True)
         return {member.name: kept[point] for member, kept, point in each}
 
     def members_at(self, choice: Selection) -> list[AppMember]:
-        """Return the models with the plans that were chosen."""
+        """Return the models with the plans of this choice."""
         numbers = self.chosen(choice)
         return [
             replace(m, made=replace(m.made, chosen=points[numbers[m.name]].converted, why="")) if points else m
@@ -152,7 +152,7 @@ def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list
 
 
 def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -> list[int]:
-    """Return the indices of the points that keep the model's own limit. Raises DoesNotFit if no point keeps it."""
+    """Return the indices of points that keep the model's own limit. Raises DoesNotFit if no point keeps the limit."""
     if entry.most is None:
         return list(range(len(milliseconds)))
     found = [n for n, ms in enumerate(milliseconds) if ms is not None and ms <= entry.most]

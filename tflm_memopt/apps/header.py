@@ -31,7 +31,7 @@ def arena_bytes(abi: Abi, models: Sequence[Optimized], libraries: Sequence[Libra
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
-    """Return the masks of the models that must not run, and of those that must not be paused, when a model starts."""
+    """For each model's start, return a mask of models that must not run, and a mask of models not to be paused."""
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}
     turns = {frozenset(pair) for pair in yields}
@@ -47,7 +47,7 @@ def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
 
 
 def excluded_rows(result: AppOptimized) -> list[str]:
-    """Return the lists of excluded() as rows of tmo_excluded in C."""
+    """Return the two masks of each model as a row of the C array tmo_excluded."""
     return [f"{{{a:#x}u, {b:#x}u}}" for a, b in zip(*excluded(result), strict=True)]
 
 

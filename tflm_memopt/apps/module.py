@@ -63,7 +63,7 @@ def _alone(name: str, done: Optimized) -> Module:
 
 
 def _in_head(model: Model, m: Module) -> tuple[dict[TensorId, int], int]:
-    """Return the offsets of a model's buffers except its states, and their end. Buffers that TFLM places are last."""
+    """Return the offsets of a model's buffers except its states, and their end. Buffers that TFLM places come last."""
     at = planned(model, m.at)
     end = max((offset + model.graph.tensors[t].nbytes for t, offset in at.items()), default=0)
     for t in m.at.keys() - at.keys() - set(m.states):

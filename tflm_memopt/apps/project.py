@@ -68,7 +68,7 @@ def _program(result: AppOptimized, subjects: Mapping[str, Subject], platform: Pl
 
 
 def _model(subject: Subject, platform: Platform, runs: Sequence[str]) -> dict[str, Any]:
-    """Return the template context of one model. runs: identifiers of the models that run in its pauses."""
+    """Return the template context of one model. runs: identifiers of models that run while this model pauses."""
     said, source = f"{printed(subject.name)}: ", subject.report.source
     return {
         "c": identifier(subject.name),

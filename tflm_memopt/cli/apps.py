@@ -49,7 +49,9 @@ def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Print the boards on which an application fits. The exit code is 1 if named boards, or all, are too small."""
+    """Print the boards on which an application fits. The exit code is 1 if a named board is too small. Without named
+    boards, the exit code is 1 if all boards are too small.
+    """
     app = read_app(args.model)
     with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:
         settings["progress"] = progress

@@ -160,7 +160,9 @@ def listed(files: Iterable[Path], folder: Path) -> list[str]:
 
 
 def fit(args: argparse.Namespace) -> int:
-    """Print the boards on which a rewritten model fits. The exit code is 1 if named boards, or all, are too small."""
+    """Print the boards on which a rewritten model fits. The exit code is 1 if a named board is too small. Without named
+    boards, the exit code is 1 if all boards are too small.
+    """
     if is_app(args.model):
         return apps.fit(args, given(args))
     data = _read(args.model)

@@ -144,7 +144,7 @@ def _looped(model: Model) -> LeftWhole | None:
 
 
 def _reads_unwritten(graph: Graph) -> bool:
-    """Return whether the graph reads a tensor without a value that no operator writes. VAR_HANDLE writes no value."""
+    """Return whether the graph reads a tensor whose value is not stored or computed. VAR_HANDLE computes no value."""
     values = {t for t in handles(graph) if t != ABSENT and graph.tensors[t].dtype != "RESOURCE"}
     written = {ABSENT, *graph.inputs, *(t for op in graph.ops for t in op.outputs)} - values
     read = {*graph.outputs, *(t for op in graph.ops for t in op.inputs)} - written

@@ -1,9 +1,9 @@
 """Compare the constants of a rewritten model with those of the original, without running a model.
 
 A program does not name the original operators that it replaces. Each operator of a program must have the weights,
-biases and scales of an operator of the original. The inputs of both operators must also come from equal operators. Each
-operator of the original must be found. Constants of builtin operators must have the original's bytes. Programs store
-constants in several forms: without dead channels, in parts on several devices, or with rows in reverse order.
+biases and scales of an operator of the original. Two operators match only if their inputs come from matching operators.
+Each operator of the original must be found. Constants of builtin operators must have the original's bytes. Programs
+store constants in several forms: without dead channels, in parts on several devices, or with rows in reverse order.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def compare_devices(original: Model, devices: Sequence[Model], changes: Changes)
 
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes) -> Originals:
-    """Return that form of the original which has the most operators in common with the programs."""
+    """Return the original's operators with or without dead channels, whichever match more operators of the programs."""
     best, most = Originals(()), -1
     for ops in _originals(original, changes):
         tried = Originals(ops)
@@ -63,7 +63,7 @@ def nearest_form(programs: Sequence[Program], original: Model, changes: Changes)
 
 
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
-    """Yield the operators of the original, once with and once without dead channels. Programs may have both kinds."""
+    """Yield the original's operators, with and without dead channels. Programs may have operators of both kinds."""
     graph = int8_io(model.graph).graph if changes.inputs or changes.outputs else model.graph
     mode = input_mode(changes.input or "arena")
     annotated = annotation.annotate(graph, annotation.left_whole(model), sliding=mode.where == SLIDING)
@@ -104,7 +104,7 @@ class Originals:
         return self.known[key].get(numbers.digest(numbers.of_program(op, program)), set())
 
     def equal_parts(self, op: ProgramOp, program: Program, channels: int) -> set[int]:
-        """Return the original's operators with a part of `channels` channels that equals a program's operator."""
+        """Return the original's operators of which a part with `channels` channels equals a program's operator."""
         form, found = numbers.form_of(op, program), numbers.digest(numbers.of_program(op, program))
         for begins in (self.ends, None):
             parts = self._numbers(form, program.target, channels, begins)
@@ -118,7 +118,7 @@ class Originals:
     def _numbers(
         self, form: numbers.ConstantForm, target: int, channels: int = 0, begins: Mapping[int, set[int]] | None = None
     ) -> Iterator[tuple[int, int, Numbers]]:
-        """Yield number, end channel and constants of each operator, or of each part with `channels` channels."""
+        """Yield the number, end channel and constants of each operator, or of each part of `channels` channels."""
         for number, op in self.forms:
             if op.kind is not form.kind:
                 continue
@@ -128,7 +128,7 @@ class Originals:
                     yield number, end, expected
 
     def nearest(self, op: ProgramOp, program: Program, channels: int) -> tuple[RowOp, Mapping[str, int]] | None:
-        """Return the original's operator or part whose constants differ least, and the number of differences."""
+        """Return the original's operator or part with constants most similar to those of `op`, and how many differ."""
         form, found = numbers.form_of(op, program), numbers.of_program(op, program)
         compared = (
             (self.ops[number], numbers.differences(found, expected))
@@ -140,7 +140,7 @@ class Originals:
 
 
 def _forms(op: RowOp) -> Iterator[RowOp]:
-    """Yield the operator in its normal form, with reversed rows, and with reversed rows and pixels."""
+    """Yield the operator in normal form, with rows in reverse order, and with rows and pixels in reverse order."""
     yield op
     axes = op.traits.constants.kernel_axes
     if op.weights is not None and axes:

@@ -15,8 +15,8 @@ from tflm_memopt.results import BarriersReport, CoreReport
 from tflm_memopt.rowgraph.inputs import ARENA
 
 NEST, SET_UP, BARRIER = 220, 250, 20
-"""Additional instructions on two cores, counted on Cortex-M33. A core takes NEST instructions to step to an iteration
-and SET_UP instructions to begin its part of an iteration. BARRIER is the number for a barrier, counted by
+"""Additional instructions on two cores, counted on Cortex-M33. A core takes NEST instructions to advance to an
+iteration and SET_UP instructions to begin its part of an iteration. BARRIER is the number for a barrier, counted by
 benchmarks/two_cores.py with the counters of tmo/spin.h.
 """
 STACKS = 1856, 1760
@@ -28,7 +28,7 @@ LEAST_SHARE = 0.2
 def speeds(
     cores: int, share: str | Collection[float] | None, target: str, where: str, ops: Ops
 ) -> tuple[float, float] | None:
-    """Return the part of each core's time for the model, or None for one core. Raises UsageError if options clash."""
+    """Return each core's part of time for the model, or None for one core. Raises UsageError if options conflict."""
     if cores == 1:
         if share is not None:
             raise UsageError("--share needs two cores", hint="--cores 2")

@@ -1,7 +1,7 @@
 """Explain why a model does not fit: the bytes that it needs, and the nearest alternatives, each of which was tried.
 
-An int8 interface, a streamed input, and both together are tried without recompute. Recompute is only tried in the
-alternative with the least RAM.
+The alternatives are an int8 interface, a streamed input, and both together. Recompute is only tried for the alternative
+with the least RAM.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def binding(converted: Converted) -> str:
 
 def _content(graph: Graph, buffer: Buffer) -> str:
     what = ROLES[buffer.role]
-    if buffer.role is Role.SCRATCH:  # the key of scratch is a step, not a tensor
+    if buffer.role is Role.SCRATCH:  # scratch belongs to a step of the plan, not to a tensor
         return what
     maker = graph.producer(buffer.key)
     if maker is None:

@@ -86,7 +86,7 @@ class Plans:
         self.at = cache(self._at)
         self._with = cache(self._planners_with)
         self._known: list[Plan] = []
-        """Plans that have a layout. Plans that cannot be better get no layout."""
+        """Plans with a layout. A plan gets no layout if it cannot be better than these plans."""
 
     @cached_property
     def inputs(self) -> int:
@@ -135,7 +135,7 @@ class Plans:
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:
-        """Return the plan of least head with at most `macs` multiply-accumulates, or with `least_macs` if that is more.
+        """Return the plan of least head with at most `macs` or, if that is larger, `least_macs` multiply-accumulates.
 
         Large sets of rematerialisations are tried first, since they promise the most gain. After two sets without a
         gain, only plans without rematerialisation are tried.
@@ -208,7 +208,7 @@ IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
 def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:
     """Return the lowest budget whose plan fits, found by bisection, or None if not even the last budget is enough.
 
-    A larger compute budget must never take more bytes.
+    The plan of a larger budget must not take more bytes than the plan of a smaller budget.
 
     >>> cheapest([10, 20, 30, 40], lambda macs: macs >= 25)
     30

@@ -31,7 +31,7 @@ CLIFF = 1.2
 TILED_COST = 1.5
 """Value of Settings.tiled_cost for fast plans. Four pixels take 1.4 times as long in a tile as in a whole row."""
 STEP = 1 / 32
-"""From plan to plan with more pixels at once, the head may grow by this fraction of the first head."""
+"""Each plan that computes more pixels at once may enlarge the head by this fraction of the first plan's head."""
 LESS = 0.9
 """Each plan with tensors in slow memory gets this fraction of the previous plan's fast memory."""
 Planning = Callable[[int, int], None]
@@ -101,7 +101,7 @@ def by_time(clock: Clock) -> Price:
 
 
 def price(cost: Cost, clock: Clock | None) -> Price:
-    """Return the function that gives the price of a plan, by which plans are compared in addition to their bytes."""
+    """Return the function that computes a plan's price. Plans are compared by price and by bytes."""
     if cost == "macs":
         return lambda c: c.macs
     return by_time(clock) if cost == "time" and clock else lambda c: c.instructions
@@ -110,7 +110,7 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
     """Return plans with several tile widths. Between two neighbouring plans, further plans compute more pixels at once.
 
-    Narrow tiles are tried if the prices of neighbouring plans differ much.
+    Narrow tiles are tried between two plans whose prices differ much.
     """
 
     def neighbours() -> list[tuple[Costed, Costed]]:
@@ -127,7 +127,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 
 
 def _roomier(each: Sequence[Conversion], start: Costed, room: int, table: Table, price: Price) -> Iterator[Costed]:
-    """Yield plans that compute more and more pixels at once than `start`, with up to `room` more bytes."""
+    """Yield plans that compute more and more pixels at once, and take at most `room` bytes more than `start`."""
     plan = start.converted.planned.plan
 
     def cost(done: Sequence[Work]) -> float:
@@ -145,8 +145,8 @@ def _of_forms(
 ) -> list[Costed]:
     """Return the known plans, and one plan for each conversion and each of its budgets of multiply-accumulates.
 
-    The budgets of a conversion are tried until a plan with recompute is slower and larger than another plan, since more
-    recompute takes even longer. If no plans are known, all budgets of the first conversion are tried.
+    The budgets of a conversion are tried until a plan with recompute is slower and larger than another plan. More
+    recompute would take even longer. If no plans are known yet, the first conversion gets a plan for each budget.
     """
     budgets = [form.plans.budgets for form in each]
     done, of, found = 0, sum(map(len, budgets)), [*known]
@@ -169,7 +169,7 @@ def _of_forms(
 
 
 def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | None, planning: Planning) -> list[Costed]:
-    """Return the plans with the least arena for their price, lowest price first. Any number of layers may keep rows."""
+    """Return the plans with the least arena for their price, lowest price first. All layers may keep rows."""
     how = price(cost, clock)
     found = []
     if cost != "macs" and not (cost == "time" and clock and clock.esp):
@@ -194,7 +194,7 @@ def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> It
 
 
 def known_cost(conversion: Conversion, cost: Cost, table: Table, timer: Clock | None) -> Cost:
-    """Return the requested cost, or a simpler cost if it is unknown for some operators. timer: clock for the plans."""
+    """Return the requested cost or, if some operators have no such cost, a simpler cost. timer: clock for the plans."""
     if cost == "time" and timer is not None and timer.esp:
         return cost
     if cost != "macs" and _not_counted(conversion, table):
@@ -275,8 +275,8 @@ def _forms_for(conversion: Conversion, slow: SlowMemory) -> tuple[Conversion, ..
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
-    """Return the plan of least arena within a limit of instructions. If RAM is limited, too, return the plan with the
-    fewest instructions that keeps the limits of RAM and instructions.
+    """Return the plan of least arena within a limit of instructions. If RAM is also limited, return the plan with the
+    fewest instructions within both limits.
 
     Raises DoesNotFit if no plan keeps the limits.
     """

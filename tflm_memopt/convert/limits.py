@@ -34,7 +34,7 @@ class SlowMemory:
 @dataclass(frozen=True, slots=True)
 class Limits:
     overhead: float | None = None
-    """Maximum compute as factor F. None means F = 1 or, if RAM is limited, the least F within the limit."""
+    """Maximum of the compute factor F. None stands for 1 or, if RAM is limited, for the least F within the limit."""
     total: int | None = None
     """Maximum bytes of the whole arena, tail included, or None."""
     instructions: int | None = None
@@ -63,7 +63,7 @@ class Limits:
         return self.instructions is not None or self.time is not None
 
     def admit(self, arena: Arena) -> bool:
-        """Return whether the arena keeps the RAM limits."""
+        """Return whether a plan with this arena keeps the limits of RAM."""
         room = self.board is None or arena.needed <= self.board.arena_limit
         return room and (self.total is None or arena.total <= self.total)
 
@@ -73,7 +73,7 @@ class Limits:
 
     @property
     def flash_room(self) -> FlashLimit | None:
-        """Return the smaller of `flash` and the board's limit of flash."""
+        """Return the limit `flash` or the board's limit of flash, whichever is smaller."""
         board = FlashLimit(self.board.flash_limit, self.board.flash_core) if self.board else None
         return min((one for one in (self.flash, board) if one), key=lambda one: one.nbytes, default=None)
 

@@ -53,7 +53,7 @@ class ConversionOptions(planner.Options):
     speeds: tuple[float, float] | None = None
     """Share of each core's time that the inference may use (plan/cores.py), or None for one core."""
     allow_ops: tuple[str, ...] = ()
-    """Types of operators, besides the types in the model, that tiling may add to a model of builtin operators."""
+    """Types of operators that tiling may add to a model of builtin operators although the model has none."""
 
 
 def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph | None:
@@ -103,7 +103,7 @@ def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Libr
 
 
 def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
-    """Return the graph with the best possible packed kernels. Readers of an input outside the arena get none."""
+    """Return the graph with the best packed kernels. Operators that read an input outside the arena get none."""
     wanted = family(target)
     source = graph.source.tensor if graph.source else None
 

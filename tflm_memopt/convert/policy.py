@@ -222,7 +222,7 @@ def _faster(chosen: _Timed, admitted: Sequence[_Timed]) -> FasterPlan | None:
 
 
 def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
-    """Return the conversion in which as many layers of a sliding window keep rows as the limits allow."""
+    """Return the conversion in which the most layers of a sliding window keep rows, within the limits."""
     conversion, limits = _within(start, asked), asked.limits
     limited = limits.ram is not None or limits.overhead is not None or limits.timed
     if conversion.rows is None or not conversion.rows.window or not (limited or asked.saved):
@@ -257,9 +257,9 @@ def _in_time(costed: by_instructions.Costed, limits: Limits) -> bool:
 def _within(conversion: Conversion, asked: Request) -> Conversion:
     """Return the conversion with suitable limits of tiled groups.
 
-    Packed kernels are slow on single pixels. Without recompute, a packed model gets whole rows and all channels if the
-    arena grows by at most ROOM bytes. For ESP-NN, single pixels are also allowed, and the arena may grow by the factor
-    SHARE.
+    Packed kernels are slow on single pixels. A packed model without recompute gets whole rows and all channels if the
+    arena grows by at most ROOM bytes. A model for ESP-NN may also compute single pixels, and may take SHARE times the
+    least arena.
     """
     limits = asked.limits
     if limits.timed and limits.overhead is None:

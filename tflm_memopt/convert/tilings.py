@@ -1,9 +1,9 @@
 """Chooses the chains of builtin operators that run in parts for the least arena.
 
-The search is greedy. The search takes one more chain as long as the arena shrinks. The search considers all chains that
-contain the operator with the most live bytes. The search splits each chain into several numbers of stripes or channel
-groups, and ranks the splits by the bytes of live tensors. The best chains are planned, and the chain with the least
-arena is taken. The arena includes the tail bytes of new operators.
+The search is greedy: it adds one chain after the other as long as the arena shrinks. The search considers all chains
+that contain the operator with the most live bytes. The search splits each chain into several numbers of stripes or
+channel groups, and ranks the splits by the bytes of live tensors. The best chains are planned, and the chain with the
+least arena is taken. The arena includes the tail bytes of new operators.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Tilings:
         self._weight: Callable[[tuple[Tiling, ...]], _Weight] = cache(self._weigh)
 
     def least(self, macs: int, start: Plan) -> Plan:
-        """Return the plan of least arena within `macs`, searched with all kinds of tiling and with each kind alone."""
+        """Return the plan of least arena within `macs` that all kinds of tiling find together, or one kind alone."""
         kinds = tuple(self._kinds())
         alone = [(kind,) for kind in kinds] if len(kinds) > 1 else []
         found = min((self._greedy(macs, start, some) for some in (kinds, *alone)), key=self._total)
@@ -155,7 +155,7 @@ def _keys(ops: Sequence[Op]) -> tuple[int, ...]:
 
 
 def live_bytes(graph: RowGraph) -> list[int]:
-    """Return the bytes of live whole tensors in each step. Tensors with common bytes count once."""
+    """Return the bytes of whole tensors that are live during each operator. Tensors with common bytes count once."""
     graph = stored(graph)
     sizes, nodes = tensor_sizes(graph), graph.builtins
     last = {t: n for n, node in enumerate(nodes) for t in (*node.inputs, *node.outputs)}

@@ -18,7 +18,7 @@ from tflm_memopt.plan.plan import Buffer, Plan, Role
 
 ALIGN = 16
 Pays = Callable[["Layer", int], bool]
-"""Function that returns whether a copy saves time, given the bytes of constants of its group that stay in flash."""
+"""Whether a copy of a layer's weights saves time, given the bytes of constants that the group keeps in flash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,13 @@ class Layer:
     """Output of the operator."""
     nbytes: int
     times: int
-    """Number of times that iterations of the operator read all of its weights."""
+    """Number of times that the operator reads all of its weights in an inference."""
 
 
 def with_copies(conversion: Conversion, chosen: Converted, most: int, waits: FlashWaits | None) -> Converted:
     """Return a plan with copies of weights.
 
-    waits: waits of the flash, to make only copies that save time. None copies all weights that are read more than once.
+    waits: waits of the flash, which show the copies that save time. None copies all weights that are read repeatedly.
     most: limit of the arena in bytes.
     """
     if conversion.options.ops == BUILTIN:
@@ -70,8 +70,8 @@ def copying(planned: Planned, head: int, pays: Pays = _always) -> Plan | None:
 def _faster(waits: FlashWaits) -> Pays:
     """Return a function that decides whether a copy saves time on a chip.
 
-    Weights that stay in the cache are not copied. Nothing stays from one iteration to the next in a cache that replaces
-    the least recently used line and is smaller than the constants of the group.
+    Weights that stay in the cache are not copied. If the constants of a group exceed a cache that replaces the least
+    recently used line, no line survives an iteration.
     """
 
     def pays(layer: Layer, in_flash: int) -> bool:

@@ -1,10 +1,10 @@
 """Chooses how to split a network: for the least memory, the least time within a limit, or the best trade-offs of both.
 
-Two kinds of splits are compared. Either each device runs whole operators (stages.py), or all devices share the first
-layers by rows, with or without exchange of rows, and later layers by channels. If memory is limited, more splits are
-tried, in which the first device alone runs the first or the last layers. Splits are first compared by three figures of
-their graphs: the bytes of the largest device, the multiply-accumulates of the busiest device, and the bytes sent. Only
-splits that no other split beats are converted.
+In one kind of split, each device runs whole operators (stages.py). In the other kind, all devices share the first
+layers by rows and the later layers by channels, and may exchange rows. If memory is limited, more splits are tried, in
+which the first device alone runs the first or the last layers. Splits are first compared by three figures of their
+graphs: the bytes of the largest device, the multiply-accumulates of the busiest device, and the bytes sent. Only splits
+that no other split beats are converted.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _cost(network: Network, one: OptimizedDevices) -> SplitCost:
 def shared_layers(
     network: Network, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
 ) -> OptimizedDevices:
-    """Return the network with layers that all devices share, by rows before the operator `switch` and then by channels.
+    """Return the network whose layers all devices share: by rows before operator `switch`, by channels from there on.
 
     switch: position of the first operator that is split by channels, by default the estimated best. front: ROWS, or
     OVERLAP to exchange no rows. Layers use partial sums if this saves sent bytes and fan-in is not switched off.
@@ -134,8 +134,8 @@ def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardi
 def _balanced(network: Network, shardings: Shardings, devices: int) -> OptimizedDevices:
     """Give the first device fewer channels if it holds more bytes than the other devices.
 
-    The first device also has the input, the output and whole operators. No device gets more than FAIR times the mean
-    weights of a device.
+    The first device also has the input, the output and the unsplit operators. No device gets more than FAIR times the
+    mean weights of a device.
     """
     even = network.converted(shardings, devices)
     held = [d.arena.total + d.flash for d in even.report.devices]
@@ -267,7 +267,7 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
 
 
 def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
-    """Yield the conversions of all promising splits, also with partial sums if they then send fewer bytes."""
+    """Yield the conversions of all promising splits, and of their variants in which partial sums save sent bytes."""
     candidates = []
     for shardings in promising(network, devices):
         other = _with_fan_in(network, shardings, devices)

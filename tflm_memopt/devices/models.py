@@ -1,4 +1,4 @@
-"""Writes the models of several devices that run one network together. A model is a part of the original."""
+"""Writes the models of several devices that run one network together. Each model is a part of the original."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Splits one network among several devices: makes a model for each device, and checks that the models fit together.
 
-The devices split the feature maps of the first layers in stripes, and the weights of later layers. switch.py chooses
-the layer at which the split changes, so that a device needs the fewest bytes. The model of each device is then
-converted like any other model.
+The devices divide the feature maps of the first layers into stripes. For later layers, they divide the weights.
+switch.py chooses the layer at which the split changes, so that a device needs the fewest bytes. The model of each
+device is then converted like any other model.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Network:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph without computed shapes, which devices would have to send, and without dead operators."""
+        """The graph without dead operators, and with constants for shapes, which devices would have to send."""
         return without_dead(with_known(self.source.graph))
 
     @cached_property
@@ -206,7 +206,7 @@ class Network:
 
 
 def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[results.StageOnDevice, ...]:
-    """Return the runs of whole operators on one device, or () if one device runs all whole operators."""
+    """Return each sequence of unsplit operators on one device, or () if one device runs all unsplit operators."""
     each = [(i, at[i]) for i in sorted(at) if shardings[i] is DeviceSharding.WHOLE]
     begins = [results.StageOnDevice(d, i) for n, (i, d) in enumerate(each) if n == 0 or d != each[n - 1][1]]
     return tuple(begins) if len(begins) > 1 else ()
@@ -228,7 +228,7 @@ def _demand_possible(shared: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Return the longest computing times before and after exchanged rows, in ms. Raises UsageError without times."""
+    """Return the longest computing times around exchanged rows, in ms. Raises UsageError if the times are unknown."""
     clock = asked.clock
     if clock is None:
         raise UsageError(
@@ -307,7 +307,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Return the split of each operator: `front` before position `switch`, channels before `end`, then whole."""
+    """Return the split of each operator: `front` before position `switch`, then channels, and unsplit from `end` on."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE
@@ -333,7 +333,7 @@ def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
 
 
 def _demand_whole(one: results.Optimized, planned: Planned | None) -> Planned:
-    """Return a device's plan. Raises UsageError for builtin operators: TFLM would run them again after each wait."""
+    """Return a device's plan. Raises UsageError for builtin operators, which TFLM would run again after each wait."""
     if planned is None or planned.graph.builtins or len(planned.graph.regions) > 1:
         kept = one.report.kept_builtin
         where = f"operator {kept[0].index} {kept[0].operator}: {kept[0].reason}" if kept else one.report.model
@@ -342,7 +342,7 @@ def _demand_whole(one: results.Optimized, planned: Planned | None) -> Planned:
 
 
 def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
-    """Return the cost of operators before each exchanged row and after the last. cost: cost of operators by key."""
+    """Return the cost of operators before each exchanged row and after the last exchanged row. cost: costs by key."""
     found = [0.0]
     for group in planned.groups.values():
         executed = group.trace.executed.tolist()

@@ -65,7 +65,7 @@ def verified(result: DevicesVerification) -> RenderableType:
 
 
 def exploration(result: DevicesExploration, files: Sequence[str]) -> RenderableType:
-    """Return the answer of `explore` for several devices: a line for each point, the fastest first."""
+    """Return the answer of `explore` for several devices, with a line for each point, fastest point first."""
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
     shared = ("rows", "overlap", "channels", "sums", "first device")
     columns = ("point", "ms", "arena", "flash", "both", "sent", "devices", *shared, *(LEFT if result.board else ()))

@@ -63,7 +63,7 @@ class DeviceSharding(enum.Enum):
     """Each device computes some output channels and has only the weights of these channels (FDT, fan-out)."""
     INPUTS = "inputs"
     """Each device computes partial sums of all output channels from some input channels (FDT, fan-in). Each device adds
-    the partial sums of its own channels, unless one device runs all readers and adds all sums.
+    the partial sums of its own channels. If one device runs all readers of the output, this device adds all sums.
     """
 
 
@@ -205,13 +205,13 @@ class _Sharer(Tiles):
     own: dict[tuple[TensorId, int], Piece] = field(default_factory=dict, init=False)
     """The rows of a tensor that a device has computed, by tensor and device. Rows of two devices may overlap."""
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors that were assembled from pieces, by original tensor, axis, first element, end and device."""
+    """Tensors made of pieces. The key has the original tensor, the axis, the first element, the end and the device."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors that hold only the first rows of another tensor, by the other tensor and the number of rows."""
+    """Tensors with only the first rows of another tensor. The key has the other tensor and the number of rows."""
     crossed: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Tensors on receiving devices, by the sent tensor and the device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
-    """Sent tensors by the tensor that the operator SEND writes and the operator RECEIVE reads."""
+    """Sent tensors. The key is the tensor that the operator SEND writes and the operator RECEIVE reads."""
 
     def shared(self) -> DeviceGraphs:
         for t in self.graph.inputs:

@@ -1,12 +1,12 @@
-"""Splits a network into stages. A stage consists of consecutive operators that one device runs.
+"""Splits a network into stages. Each stage has consecutive operators that one device runs.
 
 Each device runs one stage, and the first device may also run the last operators, since it returns the output. Tensors
 between stages are sent row by row, so that no device holds them whole. Layers with more weights than an even part of
 all weights are in no stage, but all devices share their channels.
 
 For a few cuts, the network is planned as two stages on two devices. A stage needs at most the arena of all operators up
-to its end, and at most the arena of all operators from its start on. The stages are chosen by upper bounds of their
-arenas, and then planned.
+to its end, and at most the arena of all operators from its start on. The search chooses stages by upper bounds of their
+arenas, and plans the chosen stages.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SplitCost(NamedTuple):
     exceeds_alone: int
     """0 if no device needs a larger arena than a device alone, 1 if the arena grows by at most LINK_STATE, else 2."""
     weights: float
-    """Largest flash of a device times the device count, divided by one device's flash alone, at least FAIR_PART."""
+    """Largest flash of a device, relative to an even part of a single device's flash, but at least FAIR_PART."""
     ram: int
     """Arena of the largest device."""
     sent: float
@@ -73,7 +73,7 @@ class Partial(NamedTuple):
 
     cost: SplitCost
     ends: tuple[int, ...]
-    """Index of the cut at which each stage ends."""
+    """For each stage, index of the cut at which the stage ends."""
 
 
 def cost_of(report: DevicesReport, alone: int) -> SplitCost:
@@ -112,9 +112,9 @@ def arranged(
 ) -> Iterator[OptimizedDevices]:
     """Yield converted arrangements of stages, until no other arrangement is estimated to cost less than the best one.
 
-    The arena of a planned stage replaces the estimated arena. As long as no split needs less RAM than a single device,
-    every second try takes the stages with the smallest arena, and splits no layer by channels. best: least cost of any
-    other split.
+    The arena of a planned stage replaces the estimated arena. Until a split needs less RAM than a single device, every
+    second try takes the stages with the smallest arena. These stages split no layer by channels. best: least cost of
+    any other split.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)
@@ -162,10 +162,10 @@ class _Arranging:
     shared: float
     """Weights per device in layers that are split by channels, divided by the mean weights of a device."""
     known: dict[tuple[int, int], int] = field(default_factory=dict)
-    """Arenas of planned stages, by the cuts before and after the stage. The first stage is missing."""
+    """Arenas of planned stages except the first stage. The key has the cut before and the cut after the stage."""
 
     def with_first(self, first: int) -> Iterator[Partial]:
-        """Yield the best stages if the first one ends at cut `first`. Device 0 also runs the last operators."""
+        """Yield the best stages if the first stage ends at cut `first`. Device 0 also runs the last operators."""
         cuts, count = self.cuts, len(self.cuts)
         states = {first: [Partial(cost(cuts[first].before, 0, cuts[first].sent, self.alone), (first,))]}
         for _ in range(self.devices - 1):
@@ -216,7 +216,7 @@ def _positions(graph: Graph, most: int) -> list[int]:
 
 
 def _sent_at(graph: Graph) -> list[float]:
-    """For each position, return the bytes that are sent if another device runs all operators from that position on."""
+    """For each position of a cut, return the bytes that are sent if another device runs all operators after the cut."""
     made = dict.fromkeys(graph.inputs, 0)
     made |= {t: position + 1 for position, op in enumerate(graph.ops) for t in op.outputs}
     last = {t: position for position, op in enumerate(graph.ops) for t in op.inputs if t in made}

@@ -39,7 +39,7 @@ def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[R
 
 
 def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
-    """Return even stripes of an output. If the windows of a stripe read only padding, a neighbour gets the stripe."""
+    """Return stripes of about equal height. A stripe whose windows read only padding goes to a neighbouring device."""
     parts: list[Stripe] = []
     begin = 0
     for device, (first, end) in enumerate(bounds(_height(graph, op.outputs[0]), devices)):

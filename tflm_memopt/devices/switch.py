@@ -22,7 +22,7 @@ class SplitLayer:
 def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fraction:
     """Return the memory of a device: its largest pair of input and output, and all its weights (Eq. 5.12 and 5.13).
 
-    The feature maps of layers[:switch] are split, and the weights of all later layers.
+    The devices divide the feature maps of layers[:switch] and the weights of all later layers.
     """
     shares = [devices if i < switch else 1 for i in range(len(layers))]
     maps = max((Fraction(a.reads + a.makes, n) for a, n in zip(layers, shares, strict=True)), default=Fraction(0))

@@ -1,8 +1,8 @@
 """This module has the types of a record's fields, and computes the C layout that follows from them.
 
-A record is a frozen dataclass whose fields are annotated with the types below. Fields without a type from this module
-are not stored. A property of the class is also stored if `DERIVED` states its type. Fields that `C_ORDER` names come
-first, in that order; all other fields follow in the order of the class.
+A record is a frozen dataclass whose fields are annotated with types of this module. Fields with other annotations are
+not stored. A property of the class is also stored if `DERIVED` states its type. Fields that `C_ORDER` names come first,
+in that order; all other fields follow in the order of the class.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Inline:
 
 @dataclass(frozen=True, slots=True)
 class ArrayOffset:
-    """The C field is the offset of an array among the program's constants, or 0 without an array. For a field whose
+    """The C field has the offset of an array in the program's constants, or 0 if there is no array. For a field whose
     value is not an array, `encode(value, context)` returns the bytes and `decode(data, at, context)` reads them.
     """
 
@@ -71,14 +71,14 @@ class ArrayOffset:
 
 @dataclass(frozen=True, slots=True)
 class TableOffset:
-    """The C field is the offset of one or more records among the program's constants, or 0 without records."""
+    """The C field has the offset of one or more records in the program's constants, or 0 if there are no records."""
 
     record: type
 
 
 @dataclass(frozen=True, slots=True)
 class Follows:
-    """The field has records that are stored directly after the record with this field."""
+    """The field holds records, which programs store directly after the record that has the field."""
 
     record: type
 

@@ -48,8 +48,8 @@ PACKED_PIXELS = 4
 FIVE_PIXELS = 5
 """A convolution with TMO_PACKING_DSP_CONV may compute this many last output pixels of a row at once."""
 FIVE_VALUES = 96
-"""TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. If a
-window has no more values, the cache can hold the weights of a pair of channels.
+"""TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. The cache
+can hold the weights of two channels for a window up to this size.
 """
 PACKED_TILE = 2304
 """The pixels that a packed convolution computes at once have at most this many int16 inputs together."""
@@ -66,7 +66,7 @@ PACKED_SCALES = 8
 PACKED_SHIFT = 22
 """A packed operator shifts right by at most this many bits."""
 SHORT_ROW = 16
-"""TMO_PACKING_DSP_CONV gathers a window's row and its padding if the row has at most this many bytes in full words."""
+"""TMO_PACKING_DSP_CONV gathers a window's row with padding if the row, as full words, has at most this many bytes."""
 BLOCK_PIXELS = 6
 """TMO_PACKING_DSP_DEPTHWISE computes this many adjacent output pixels at once from windows of 3x3 pixels."""
 GATHERED_BYTES = 200

@@ -137,7 +137,7 @@ def _constant(index: Cursor) -> int | None:
 
 
 def _variables(cursor: Cursor) -> set[str]:
-    """Return the variables of an expression. The empty name stands for parts that are no arithmetic, such as calls."""
+    """Return the variables of an expression. An empty name stands for a part without arithmetic, such as a call."""
     names = set()
     for inner in (cursor, *cursor.walk_preorder()):
         if inner.kind == CursorKind.DECL_REF_EXPR:

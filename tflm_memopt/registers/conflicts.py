@@ -1,9 +1,9 @@
 """Finds the accesses of a function that must not be combined.
 
-The bit field access conflict graph (6.4.2) has an edge between two accesses that must not be combined, and C's rules
-forbid further combinations. If a read decides a branch, it has an edge only to writes and to reads with effects in the
-branch. A read without effects may be executed even if a branch would have skipped it, as in Figure 6.5 (a) of the
-dissertation.
+The bit field access conflict graph (6.4.2) has an edge between two accesses that must not be combined. Rules of C
+forbid further combinations of accesses. A read that decides a branch has edges only to writes, and to reads with
+effects, in the branch. A read without effects may be executed even if a branch would have skipped it, as in Figure 6.5
+(a) of the dissertation.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _invalidates(access: FieldAccess, other: FieldAccess) -> bool:
 
 
 def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess], FieldAccess], bool]) -> Regions:
-    """Colour accesses greedily: each access, in source order, joins the first region into which it fits."""
+    """Colour accesses greedily: in source order, each access joins the first set of accesses that it fits."""
     regions: Regions = []
     for access in accesses:
         region = next((region for region in regions if fits(region, access)), None)
@@ -73,9 +73,8 @@ class Combining:
     """Decides which accesses of a function can be combined.
 
     The accesses must have no conflict, and the change of their order must have no observable effect. Combined reads
-    move to the first of the reads, and combined writes to the last of the writes. No combined access moves past an
-    action. An action is a side effect, a call, an access to a volatile variable, or an access to a field that an
-    interrupt handler uses.
+    move to the first of the reads, and combined writes to the last of the writes. A combined access does not move past
+    a side effect, a call, an access to a volatile variable, or an access to a field that an interrupt handler uses.
     """
 
     function: Function
@@ -88,7 +87,7 @@ class Combining:
         return conflicts(self.function)
 
     def regions(self) -> Regions:
-        """Return the sets of combined accesses of the function. A set may have a single access."""
+        """Return the sets of combined accesses of the function. An uncombined access is a set of its own."""
         writes = greedy(
             [a for a in self.function.accesses if a.op is AccessOp.WRITE],
             lambda region, access: self._fits(region, access) and all(self._may_sink(one, access) for one in region),

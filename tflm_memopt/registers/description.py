@@ -22,9 +22,9 @@ class AccessType(Enum):
     READ_CLEARS = "read_clears"
     """A read of the register clears the field."""
     ONE_CLEARS = "one_clears"
-    """Writing ones clears bits, and zeros keep them."""
+    """Writing ones clears bits, and writing zeros keeps bits."""
     ZERO_CLEARS = "zero_clears"
-    """Writing zeros clears bits, and ones keep them."""
+    """Writing zeros clears bits, and writing ones keeps bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class BitPlace:
         return BitPlace(self.byte + index * self.byte_step, self.bit + index * self.bit_step)
 
     def within(self, parent: BitPlace) -> BitPlace:
-        """Return the place in an outer group that has the inner group at `parent`."""
+        """Return this place as seen from an outer group, which contains the inner group at `parent`."""
         return BitPlace(self.byte + parent.byte, self.bit, self.byte_step, self.bit_step)
 
 
@@ -76,9 +76,9 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when this field is read (rse). If the field names itself, its reads stay separate."""
+    """Fields that change when this field is read (rse). If a field lists itself, its reads are not combined."""
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when this field is written (wse). If the field names itself, its writes stay separate."""
+    """Fields that change when this field is written (wse). If a field lists itself, its writes are not combined."""
     place: BitPlace = BitPlace(0)
     register_bits: int = WORD
     reset: int | None = None

@@ -18,7 +18,7 @@ class Happening(Enum):
 
     ACCESS = "access"
     BARRIER = "barrier"
-    """An event that can be observed or controlled from outside: a call, a volatile variable, or assembly."""
+    """A call, an access to a volatile variable, or assembly, which code outside the driver may observe or control."""
     EXIT = "exit"
     """A jump by return, break or continue."""
     SET = "set"
@@ -27,7 +27,7 @@ class Happening(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """A member in an expression, and its array index. `span` is the expression up to the end of the member."""
+    """A member in an expression, and its array index. `span` is the source text up to this member."""
 
     member: Field | SubGroup
     span: Span
@@ -153,7 +153,7 @@ class Function:
         return frozenset(order for order in self._closed(needs).accesses if order < access.order)
 
     def _closed(self, needs: MadeOf) -> MadeOf:
-        """Return the given dependencies, and those of the values of all variables among them."""
+        """Return the dependencies `needs`, and all dependencies of the variables in `needs`."""
         while True:
             more = needs
             for name in needs.variables:
@@ -165,7 +165,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """All functions of a driver, and the way in which its text uses groups."""
+    """All functions of a driver, and how they reach groups of bit fields."""
 
     functions: tuple[Function, ...]
     dynamic: frozenset[str]

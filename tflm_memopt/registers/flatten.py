@@ -41,7 +41,7 @@ def spot_of(groups: Groups, access: FieldAccess) -> Spot:
 
 
 def flatten(description: Description, driver: Driver) -> Groups:
-    """Return the remaining groups. A field keeps its `count` only if the driver indexes it with an unknown index."""
+    """Return the groups that remain after merging. A field keeps `count` only if the driver uses an unknown index."""
     kept = _kept(description, driver)
     found: dict[str, RegisterGroup] = {}
     for name, group in description.groups.items():
@@ -53,7 +53,7 @@ def flatten(description: Description, driver: Driver) -> Groups:
 
 
 def _kept(description: Description, driver: Driver) -> frozenset[str]:
-    """Return the groups that a device, a pointer or an unknown index leads to, and the groups that contain them."""
+    """Return the groups that a device, a pointer or an unknown index reaches, and the groups around these groups."""
     kept = {device.group for device in description.devices} | set(driver.dynamic)
     for name, group in description.groups.items():
         kept |= {part.group for part in group.parts if (name, part.name) in driver.indexed}

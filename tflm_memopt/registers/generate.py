@@ -155,11 +155,11 @@ class _Places:
         return {function.name: Combining(function, acts, together).regions() for function in self.driver.functions}
 
     def combinations(self) -> list[layout.Combination]:
-        """Return the fields of each region, for the choice of a layout."""
+        """Return the fields of each set of combined accesses, from which a layout is chosen."""
         regions = [region for regions in self.regions(None).values() for region in regions]
         spots = [[spot_of(self.groups, access) for access in region] for region in regions]
         return [frozenset((spot.group, spot.name) for spot in several) for several in spots]
 
     def _words(self, spot: Spot) -> list[str]:
-        """Return the source text that leads to a field. Equal texts with equal variables lead to the same register."""
+        """Return the source text that leads to a field. Equal texts and variables lead to one register."""
         return [self.unit.text_of(span) for span in (spot.anchor, spot.index) if span]

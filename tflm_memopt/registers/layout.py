@@ -57,13 +57,13 @@ class Register:
 
     @property
     def neutral(self) -> tuple[int, int]:
-        """Return the masks of the bits that have no effect if a write sets them to 0, and if it sets them to 1."""
+        """Return two masks: the bits on which writing 0 has no effect, and the bits on which writing 1 has none."""
         zeros = sum(field.all_bits for field in self.fields if field.access in _ZEROS)
         ones = sum(field.all_bits for field in self.fields if field.access is AccessType.ZERO_CLEARS)
         return zeros, ones
 
     def kept(self, written: int) -> int:
-        """Return the mask of the bits to read first and to write back if only the bits `written` change, or 0."""
+        """Return the mask of the bits that a write of the bits `written` must read and write back, or 0 for none."""
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used
         fixed = sum(field.all_bits for field in self.fields if not field.is_writable)
@@ -92,7 +92,7 @@ Layout = Mapping[str, Placed]
 
 
 def fixed(groups: Groups) -> Layout:
-    """Return the layout that a description gives."""
+    """Return the layout with the places that the description states."""
     found: dict[str, Placed] = {}
     for group in groups.values():
         by_place: dict[tuple[int, int, int], list[Field]] = {}

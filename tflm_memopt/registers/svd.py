@@ -225,7 +225,7 @@ def _found(description: Description, owner: Device, path: str, line: SourceLine)
 
 
 def _word(name: str) -> str:
-    """Return the C identifier for a name of an SVD file. The part [%s] or %s in the name of an array is left out."""
+    """Return the C identifier for a name of an SVD file. The identifier of an array omits [%s] or %s."""
     return re.sub(r"\W", "_", re.sub(r"_?\[?%s\]?", "", name.strip()))
 
 

@@ -57,7 +57,7 @@ class Series:
     name: str
     points: Sequence[tuple[int, float]]
     joined: bool = True
-    """Whether the points are joined by steps: a RAM limit between two points admits only the smaller point."""
+    """Whether steps join the points, because a RAM limit between two points allows only the smaller point."""
 
 
 # --- Memory over time
@@ -91,7 +91,7 @@ def memory_map(
 def before_and_after(
     before: MemoryMap, after: MemoryMap, width: float, *, title: str, note: str, height: float
 ) -> Drawing:
-    """Draw two maps at the same scale. The `note` is below the title."""
+    """Draw two maps at the same scale. The text `note` is below the title."""
     full, total = before.head + before.tail, after.head + after.tail
     half = (width - 16) / 2 if width >= WIDE else width
     roles = {b.role for memory in (before, after) for b in memory.buffers}
@@ -145,7 +145,7 @@ def _times(memory: MemoryMap, left: float, right: float) -> list[float]:
 
 
 def _filled(buffer: MappedBuffer, x: Sequence[float], y: Height) -> Iterator[tuple[Point, ...]]:
-    """Yield the outlines of the parts of a buffer that contain data, one outline for each time without a gap."""
+    """Yield outlines of the areas where a buffer contains data. A gap in time begins a new outline."""
     run: list[tuple[float, float, float, float]] = []
     for s in buffer.stretches:
         piece = x[s.first], x[s.last], y(buffer.offset + s.bottom), y(buffer.offset + s.top)
@@ -172,7 +172,7 @@ def _tip(buffer: MappedBuffer) -> str:
 
 
 def _buffer_labels(memory: MemoryMap, x: Sequence[float], y: Height, taken: list[Area]) -> Iterator[Label]:
-    """Yield the names of buffers that have enough space, largest buffers first, where a buffer holds the most data."""
+    """Yield the names of buffers with enough space, largest first. A name is placed where its buffer has most data."""
     for buffer in sorted(memory.buffers, key=lambda b: -b.nbytes):
         fullest = max(buffer.stretches, key=lambda s: s.top - s.bottom, default=None)
         if fullest is None or y(fullest.bottom) - y(fullest.top) < 13:

@@ -12,7 +12,7 @@ HATCH = (
     '<pattern id="tmo-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
     '<path d="M0 0V6" stroke="#fff" stroke-width="2" stroke-opacity=".4"/></pattern>'
 )
-"""Pattern for hatched shapes. A document must contain HATCH once."""
+"""Pattern for hatched shapes. A page with hatched shapes must contain this pattern once."""
 
 
 def document(drawing: Drawing) -> str:

@@ -239,7 +239,7 @@ def lines(lines: Iterable[str]) -> Text:
 
 def _diagnosis(found: Diagnosis) -> Text:
     style = "yellow" if found.advice else "dim"
-    return Text(f"  {printable(str(found))}", style, no_wrap=True, overflow="ignore")  # an address must not be broken
+    return Text(f"  {printable(str(found))}", style, no_wrap=True, overflow="ignore")  # a URL must stay on one line
 
 
 def _facts(found: Iterable[Fact]) -> Table:

@@ -23,7 +23,7 @@ HINT = "docs/targets.md shows an example"
 
 
 def board(name: str) -> Board:
-    """Return a known board or the board of a file. Raises UsageError for an unknown board or an invalid file."""
+    """Return a known board, or the board of a TOML file. Raises UsageError for an unknown board or an invalid file."""
     return own_board(Path(name)) if name.endswith(SUFFIX) else known_board(name)
 
 

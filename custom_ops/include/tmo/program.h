@@ -34,8 +34,8 @@
 #define TMO_LOOP_DEPTH 4 /* Loops are nested at most this deep. */
 #define TMO_PACKED_PIXELS 4 /* A packed convolution computes at most this many output pixels at once. */
 #define TMO_FIVE_PIXELS 5 /* A convolution with TMO_PACKING_DSP_CONV may compute this many last output pixels of a row at once. */
-/* TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. If a window has no more values, the
- * cache can hold the weights of a pair of channels. */
+/* TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. The cache can hold the weights of two
+ * channels for a window up to this size. */
 #define TMO_FIVE_VALUES 96
 #define TMO_PACKED_TILE 2304 /* The pixels that a packed convolution computes at once have at most this many int16 inputs together. */
 #define TMO_MVE_PIXELS 2 /* A packed convolution for Helium computes at most this many output pixels at once. */
@@ -44,7 +44,7 @@
 #define TMO_PACKED_TAPS 51 /* A packed depthwise convolution has at most this many taps. */
 #define TMO_PACKED_SCALES 8 /* A packed convolution has this many int32 values for each pair of channels. */
 #define TMO_PACKED_SHIFT 22 /* A packed operator shifts right by at most this many bits. */
-#define TMO_SHORT_ROW 16 /* TMO_PACKING_DSP_CONV gathers a window's row and its padding if the row has at most this many bytes in full words. */
+#define TMO_SHORT_ROW 16 /* TMO_PACKING_DSP_CONV gathers a window's row with padding if the row, as full words, has at most this many bytes. */
 #define TMO_BLOCK_PIXELS 6 /* TMO_PACKING_DSP_DEPTHWISE computes this many adjacent output pixels at once from windows of 3x3 pixels. */
 #define TMO_GATHERED_BYTES 200 /* On cores with the DSP extension, CONV gathers windows of at most this many bytes. */
 #define TMO_GATHERED_ROWS_BYTES 144 /* On cores with the DSP extension, CONV gathers windows of whole rows with at most this many bytes. */
