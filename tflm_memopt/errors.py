@@ -72,7 +72,7 @@ class MemoptError(Exception):
     exit_code = 2
     file = ""
     usual: Code = ""
-    """Code of errors that are raised without a code."""
+    """Code of an error that is raised without the argument `code`."""
 
     def __init__(self, what: str, *, code: Code = "", where: str = "", hint: str = "") -> None:
         self.what, self.code, self.where, self.hint = what, code or self.usual, where, hint

@@ -22,8 +22,8 @@ def harness(
     streamed input is in the file with all its rows. An external input is a frame: its number of bytes, pitch, x, y and
     format as uint32, and then its data. The output file holds the bytes of each output for each run.
 
-    ports, source: inputs and outputs that the module must have to compile. stateful: whether the module has a state. If
-    the module has a state, each run's data begin with three uint32: whether to reset the module, whether the window is
+    ports, source: the module must have these inputs and outputs. stateful: whether the module has a state. If the
+    module has a state, each run's data begin with three uint32: whether to reset the module, whether the window is
     incomplete before the last inference, and the number of inferences. slow: whether the module needs slow memory.
     """
     return rendered(

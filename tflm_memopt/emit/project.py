@@ -201,7 +201,7 @@ class Project:
     board: str = ""
     """Requested board."""
     camera: Texts = field(default_factory=dict)
-    """Camera files, for platforms that have cameras."""
+    """Files with the camera's C++ code, for platforms that have cameras."""
     packed: frozenset[Family] = frozenset()
     """Families of cores for whose kernels the programs' weights are packed."""
     about: About | None = None

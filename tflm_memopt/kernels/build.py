@@ -162,8 +162,8 @@ class Builder:
         return self.clamp(self.compute("add", Type.INT32, x, zero_point), span)
 
     def scaled(self, value: Reg, multiplier: Reg) -> Reg:
-        """Return value * multiplier / 2^31, minus 1 if the value is negative. If saturated() follows, the value is
-        rounded twice, as TFLM does for right shifts.
+        """Return value * multiplier / 2^31, minus 1 if the value is negative. A following saturated() rounds the value
+        again, as TFLM rounds twice for right shifts.
         """
         sign = self.compute("shift_right", Type.INT32, value, 31)
         x = self.compute("high_mul", Type.INT32, value, multiplier)

@@ -1,7 +1,7 @@
 """Data structures that describe a kernel. build.py creates them from a Python function, and other modules read them.
 
-A kernel works on scalars in registers. `rewrites.py` vectorises loops: as many iterations of a loop then run at once as
-the core has lanes, and registers that depend on the loop's variable become vectors.
+A kernel first computes with scalars in registers. `rewrites.py` vectorises loops: as many iterations of a loop then run
+at once as the core has lanes, and registers that depend on the loop's variable become vectors.
 
 The vocabulary is vMCU's (Zheng et al., section 6): RegAlloc, RAMLoad, FlashLoad, Dot, Broadcast, RAMStore, RAMFree.
 Each tensor records whether it is in RAM or in flash. A scalar is broadcast where a vector is needed.
@@ -300,7 +300,7 @@ def statements(body: Sequence[Statement]) -> Iterator[Statement]:
 
 
 def within(one: For | When, change: Callable[[Sequence[Statement]], Sequence[Statement]]) -> For | When:
-    """Return a loop or condition with its contents changed."""
+    """Return the loop or condition with changed statements inside."""
     if isinstance(one, When):
         return replace(one, body=tuple(change(one.body)))
     return replace(one, body=tuple(change(one.body)), rest=tuple(change(one.rest)))
@@ -309,7 +309,7 @@ def within(one: For | When, change: Callable[[Sequence[Statement]], Sequence[Sta
 def changed(
     one: Statement, reg: Callable[[Reg], Reg] = lambda reg: reg, index: Callable[[Index], Index] = lambda index: index
 ) -> Statement:
-    """Return a statement with each register and index changed, but keep the contents of a loop or condition."""
+    """Return a statement with changed registers and indices. Statements inside a loop or condition stay."""
 
     def operand(operand: Operand) -> Operand:
         return reg(operand) if isinstance(operand, Reg) else index(operand)

@@ -35,15 +35,15 @@ _Number = TypeVar("_Number", int, NDArray[np.int64])
 AT = "at"
 """Variable that stands for the output's index along an axis."""
 ALL = "'"
-"""Suffix of the name of a loop variable that stands for all iterations of the loop."""
+"""Suffix of a loop variable's name if the variable stands for all iterations of the loop."""
 ACCUMULATING = frozenset({"dot"})
 """Operations that add to the register of the result (meaning.OWN)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AxisRange:
-    """The indices of an input along one axis that an output element needs. An index times `per` is at least `first` and
-    less than `first + extent`.
+    """The indices of an input along one axis that an output element needs. Each index, multiplied by `per`, is at least
+    `first` and less than `first + extent`.
     """
 
     axis: int | None
@@ -103,7 +103,7 @@ class InputNeed:
 
     @property
     def own(self) -> tuple[bool, ...]:
-        """For each axis, whether an output element needs only the input elements with its own index."""
+        """For each axis, whether output index n needs only input index n."""
         return tuple(a == AxisRange(k, Index.name(AT), Index.of(1)) for k, a in enumerate(self.along))
 
     def is_all(self, axis: int) -> bool:
@@ -138,7 +138,7 @@ class _Source(NamedTuple):
     tensor: Array
     at: tuple[Index, ...]
     inside: tuple[tuple[Index, Index], ...] = ()
-    """Conditions of the load, given as expressions that must be at least 0 and below a limit."""
+    """Conditions of the load: for each, an expression that must be at least 0, and a limit for the expression."""
     through: frozenset[str] = frozenset()
     anywhere: bool = False
     """Whether a register adds an offset to the index."""
@@ -266,7 +266,7 @@ def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mappi
 def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, Index]:
     """Return (first, n, factor): a load's index along an axis, times the factor, is in [first, first + n).
 
-    If a condition limits a loop index i to 0 <= a - s * i < n, the products s * i reach from a - n + 1 to a.
+    For a condition 0 <= a - s * i < n on a loop index i, the product s * i is from a - n + 1 to a.
     """
     at = source.at[axis]
     turns = [name for name in at.names if at == Index.name(name) and at not in store.at]

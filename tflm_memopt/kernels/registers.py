@@ -64,7 +64,7 @@ def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[in
 
 
 def _last_uses(order: Sequence[Statement], loops: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Return where each register is last used: at a loop's end if the loop uses a value from before the loop."""
+    """Return where each register is last used. A loop that uses an earlier value needs the value until its end."""
     uses: dict[str, list[int]] = {}
     for at, one in enumerate(order):
         for reg in registers(one):

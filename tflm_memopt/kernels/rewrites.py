@@ -42,8 +42,8 @@ def vectorise(var: str, group: int = 0) -> Rewrite:
     """Run as many iterations of a loop at once as a core has lanes.
 
     group: number of registers that hold one vector. Vectorisation is legal if iterations are independent. Each
-    iteration must write only its own registers, store to its own elements, and free the elements that follow those of
-    the previous iteration. All addresses in the loop must be linear in its variable.
+    iteration must write registers and elements that no other iteration writes, and free the elements after those that
+    the previous iteration freed. All addresses in the loop must be linear in its variable.
     """
     said = f"vectorise {var}" + (f", m{group}" if group else "")
 
@@ -204,7 +204,7 @@ def _alone(loop: For) -> For:
 
 
 def _one_value(loop: For, wide: set[str], body: Sequence[Plain]) -> None:
-    """Raise KernelError if the statements twice set a register that all iterations share."""
+    """Raise KernelError if two of the statements set one register that all iterations share."""
     shared = [one.to.name for one in body if isinstance(one, (Load, Compute)) and not _varies(one, wide)]
     if twice := next((name for name in shared if shared.count(name) > 1), None):
         raise KernelError(

@@ -50,7 +50,7 @@ SCHEMA: Schema = {
     "TensorMap": {0: STRING},
     TABLE: {},
 }
-"""For each table of schema.fbs, by a field's number, what the field refers to: a table, "[item bytes]" or "[table]"."""
+"""For each table of schema.fbs, the type to which each field refers: a table, "[item bytes]" or "[table]"."""
 
 
 def check(data: bytes) -> None:

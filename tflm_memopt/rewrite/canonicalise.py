@@ -1,7 +1,7 @@
 """Rewrites a graph to an equivalent one with fewer kinds of operators, so that more operators run row by row.
 
-Each row of RULES is a rule. A rule that refuses to rewrite operators returns the reason, with the place of the
-operators. The bytes of the model's outputs never change.
+A rule that refuses to rewrite operators returns the reason, with the place of the operators. The bytes of the model's
+outputs never change.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: boo
 
 
 def views(graph: Graph) -> Mapping[TensorId, TensorId]:
-    """Return, for the output of each VIEW, the tensor that holds its bytes."""
+    """Return, for the output of each VIEW, the tensor whose bytes the output shares."""
     storage: dict[TensorId, TensorId] = {}
     for op in graph.ops:
         if op.type == VIEW:

@@ -22,7 +22,7 @@ from tflm_memopt.model.variables import ASSIGN, HANDLE, ONCE, READ, Variable, ha
 
 @dataclass(slots=True)
 class _Uses:
-    """The uses of a variable. `ops` are the operators of the first subgraph that use the variable, in order."""
+    """The uses of a variable. ops: operators of the first subgraph that use the variable, in order."""
 
     ops: list[Op] = field(default_factory=list)
     assigned: list[Tensor] = field(default_factory=list)

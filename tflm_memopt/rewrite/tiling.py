@@ -23,11 +23,11 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """Types that TFLM's SLICE, PAD and CONCATENATION all support."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""For operators with constants per output channel, the axis of the channels in each constant operand."""
+"""Operators with constants per output channel: by operand number, the axis of the channels in the constant."""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""For operators whose output channels each need one input channel, the channels' axis in each constant."""
+"""Operators that compute each output channel from one input channel: by operand number, the axis of the channels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ class _Tiler(Tiles):
         return x
 
     def _padded_source(self) -> _ChainInput:
-        """Return the chain's input. If tiling.padded is true, PAD adds the first operator's padding."""
+        """Return the chain's input. If tiling.padded is true, a PAD in front adds the first operator's padding."""
         first = self.chain[0]
         down, across = along(self.graph, first)
         margins = (down.before, down.after), (across.before, across.after)

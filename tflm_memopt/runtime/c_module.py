@@ -127,7 +127,7 @@ def toolchain(command: tuple[str, ...]) -> Toolchain:
 
 
 def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
-    """Return the outputs of all runs of a C module, or the failure.
+    """Return the outputs of all runs of a C module, or the reason why the module failed.
 
     model: the rewritten model to which the module must belong. where: Changes.input. runs: inputs of each run, with the
     whole input also if it is streamed or external, and the whole window of a sliding input.

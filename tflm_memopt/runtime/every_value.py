@@ -59,7 +59,7 @@ def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[i
         return (int(low) + spread).astype(dtype_of(tensor)).reshape(tensor.shape)
 
     def real(r: int, border: int) -> Array:
-        unit = (high - low) / (RUNS + 1)  # the range has one more quantized value at either end
+        unit = (high - low) / (RUNS + 1)  # `low` and `high` are one value outside the quantized range
         values = (low + unit * (index(r) + 1.0 - border / 2)).astype(np.float32)
         if border:
             neighbours = np.stack(

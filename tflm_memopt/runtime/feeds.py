@@ -24,7 +24,7 @@ ABORT = 15
 RESET_BEFORE = 2
 """Before the inference with this number, half of an input is pushed, and then the interpreter is reset."""
 BORDER = 3
-"""Number of pixels around the input in frames that are larger than the input."""
+"""Width of the margin around the input, in pixels, if a frame is larger than the input."""
 
 
 def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = ()) -> Feed:

@@ -64,7 +64,7 @@ def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: in
 
 
 def _in_steps(graph: Graph, region: CustomOperator, inputs: Sequence[Sequence[Array]]) -> Iterator[Sequence[Array]]:
-    """Yield the inputs of each run. A whole sliding window in `inputs` becomes several runs with its new rows."""
+    """Yield the inputs of each run. A whole sliding window becomes several runs with new rows each."""
     elements = [graph.tensors[t].elements for t in region.inputs]
     for values in inputs:
         if region.input == InputPlace.ARENA and len(elements) == 1 and values[0].size > elements[0]:

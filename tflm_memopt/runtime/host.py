@@ -314,7 +314,7 @@ def new_state(program: bytes) -> NDArray[np.uint8]:
 
 
 def input_mode(program: bytes) -> int:
-    """Return the place of a program's input 0, as a value of InputPlace."""
+    """Return the place of a program's input 0: one of the values of InputPlace."""
     return int(_header(program)["input"])
 
 
@@ -383,7 +383,7 @@ def _iteration(record: _RunState | _Report) -> ExecutedUnit:
 
 
 def _ended(status: int) -> Status:
-    """Return the final status of a run. A run that waits is OK, since its sliding window is not full yet."""
+    """Return the final status of a run. The status WAIT counts as OK: a sliding window is not full yet."""
     return Status.OK if status == WAIT else Status(status)
 
 

@@ -34,7 +34,7 @@ class CustomOperator:
     state: TensorId | None = None
     """Tensor that is kept between inferences, or None."""
     input: int = InputPlace.ARENA
-    """Place of the program's input 0, as a value of InputPlace. An external input is not in `inputs`."""
+    """Place of the program's input 0: ARENA or another value of InputPlace. An external input is not in `inputs`."""
     pauses: bool = False
     """Whether the operator stops between iterations and continues in the next invocation."""
 

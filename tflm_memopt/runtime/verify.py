@@ -123,7 +123,7 @@ class Outcomes:
     """Outcome of the rewritten model for each number of threads."""
     difference: Difference | None
     nbytes: int
-    """Bytes of the original model's inputs and outputs."""
+    """Total bytes of the original model's inputs and outputs in all cases."""
 
     @property
     def failure(self) -> str:

@@ -347,7 +347,7 @@ class _Ends(NamedTuple):
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Return the ends of head and tail in an arena of `size` bytes after all events, or after the first that does not
     fit. An event does not fit if it overwrites a temporary tensor that Prepare still reads, although TFLM allows that.
-    Therefore, events that fit into an arena fit into any larger arena, and the caller can bisect.
+    Therefore, events that fit an arena also fit every larger arena, so a binary search finds the smallest.
     """
     head = temp = 0
     tail = size
@@ -372,8 +372,8 @@ def _ends(events: Iterable[_Event], size: int) -> _Ends:
 def _smallest(events: Sequence[_Event], total: int) -> int:
     """Return the smallest arena in which all events fit. total: used bytes in an arena with ample room.
 
-    Free space grows with the arena, except for alignment gaps. An arena that lacks `missing` bytes must grow by at
-    least `missing` minus the alignment.
+    If an arena lacks `missing` bytes, the arena must grow by at least `missing` minus the alignment, because free space
+    grows with the arena except for alignment gaps.
     """
     low, high = max(0, total - ALIGNMENT), total
     while missing := _ends(events, high).missing:

@@ -124,7 +124,7 @@ def _decode(node: Node, abi: Abi) -> Iterator[Step]:
 
 PRUNE = "DecodeStatePrune"
 DECODERS = ("DecodeStateLut", "DecodeStateHuffman", PRUNE)
-"""Names of structs by the number of the coding."""
+"""Name of the struct for each coding, in the order of the codings' numbers."""
 
 
 def _detection_postprocess(node: Node, options: Options, abi: Abi) -> Iterator[Step]:

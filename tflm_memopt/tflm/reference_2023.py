@@ -31,7 +31,7 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
         yield Scratch(nbytes * cell)
     yield from temps(node, "i0 i18 i1 i2 i3 i4 i5 i6 i7 i8 i16 i17")
     yield from _hidden(node)
-    for bias in ("i13", "i14", "i15", "i12"):  # the persistent buffers have sums of a gate's weights
+    for bias in ("i13", "i14", "i15", "i12"):  # the two buffers are for sums of a gate's weights
         yield from temps(node, bias)
         yield Persistent(4 * node.dim("i2", 0))
         yield Persistent(4 * node.dim("i6", 0))

@@ -180,7 +180,7 @@ STRUCTS: Mapping[str, Struct] = {
     "DecodeStateHuffman": Struct((28, 4), (56, 8), "kernels/decode_state_huffman.h"),
     "DecodeStateLut": Struct((36, 4), (72, 8), "kernels/decode_state_lut.h"),
     "DecodeStatePrune": Struct((40, 4), (80, 8), "kernels/decode_state_prune.h"),
-    # Structs of CMSIS-NN's and ESP-NN's kernels usually extend the reference kernel's state by scratch indices.
+    # In CMSIS-NN and ESP-NN, most kernels extend the reference kernel's struct by indices of scratch buffers.
     "OpDataConv+int": Struct((60, 4), (88, 8), "kernels/cmsis_nn/conv.cc, depthwise_conv.cc; kernels/esp_nn/conv.cc"),
     "OpDataPooling+int": Struct((36, 4), (36, 4), "kernels/cmsis_nn/pooling.cc"),
     "SoftmaxParams+int": Struct((64, 8), (88, 8), "kernels/esp_nn/softmax.cc"),

@@ -202,7 +202,7 @@ def log_softmax(b: Builder) -> None:
 
 @kernel("y[m, n] = sum over i of left[m, i] * right[i, n]", "batch_matmul_f32")
 def batch_matmul(b: Builder) -> None:
-    """Multiply two matrices. (down, across): (0, 1) for a transposed right matrix, otherwise (1, 0)."""
+    """Multiply two matrices. down, across: 0 and 1 if the right matrix is transposed, otherwise 1 and 0."""
     rows, depth, columns = b.extents("rows", "depth", "columns")
     down, across = b.parameters("down", "across")
     left = b.ram("left", FLOAT, rows, depth)

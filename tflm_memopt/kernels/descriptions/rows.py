@@ -97,7 +97,7 @@ def resize_bilinear(b: Builder) -> None:
     one = 1 << FRACTION
 
     def part(position: Reg) -> tuple[Reg, Reg]:
-        """Return the weights of the first and of the second neighbour of a position."""
+        """Return the weights of the two pixels between which a position is."""
         second = b.compute("and", INT32, position, one - 1)
         return b.compute("sub", INT32, one, second), second
 

@@ -224,7 +224,7 @@ def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArra
 
 
 def _repeated(tensor: Tensor, times: int, *, each: bool) -> Quantization | None:
-    """Return a tensor's scales for repeated channels. each: whether the copies of one channel are adjacent."""
+    """Return a tensor's scales after each channel is repeated. each: whether copies of one channel are adjacent."""
     q = tensor.quantization
     if q is None or len(q.scale) <= 1:
         return q

@@ -1,7 +1,7 @@
 """Splits long pools with padding.
 
 A pool along one axis counts only the samples inside its input. Each window that reaches into the padding becomes a
-global pool over fewer samples. The windows without padding become one pool, which long_window.py converts to rows.
+global pool over fewer samples. Other windows become one pool without padding, which long_window.py converts.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def _steps(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], ...] | None:
     transpose, *means = ops
     sizes = list(graph.tensors[transpose.inputs[0]].shape)
     left = NHWC_TO_NCHW
-    """For each dimension of the current tensor, its axis in NHWC."""
+    """Axis in NHWC for each dimension that is left."""
     if graph.tensors[transpose.outputs[0]].shape != tuple(sizes[n] for n in left):
         return None
     steps = []
