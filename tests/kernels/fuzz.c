@@ -1,7 +1,7 @@
 /* Damages valid programs, and runs each damaged program that tmo_check() still accepts. Two threads run a program for two cores if
  * tmo_check_cores() accepts the program. With AddressSanitizer and UndefinedBehaviorSanitizer, an access outside the exactly sized buffers
  * or undefined arithmetic ends the process. With ThreadSanitizer, a race also ends the process. Races are allowed in
- * buffers that both cores use only because the program is damaged. A run that does not end also ends the process.
+ * buffers that both cores use only because the program is damaged. After a time limit, a run that has not ended also ends the process.
  *
  * A case is the number of a valid program and a few edits of its fields or of the buffers around it.
  *

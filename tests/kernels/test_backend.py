@@ -45,8 +45,8 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def agree_in(library: Path, programs: Sequence[Drawn]) -> int:
-    """Check that `library` gives the expected outputs of programs that were drawn with the package's library. Return
-    the number of calls to the vendor's functions.
+    """Check that random programs give the expected outputs when `library` runs them. Return the number of calls to the
+    vendor's functions.
     """
     with mock.patch.object(host, "native_library", return_value=library):
         host._loaded.cache_clear()

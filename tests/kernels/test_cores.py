@@ -138,7 +138,7 @@ def test_a_missing_barrier_is_seen_by_thread_sanitizer(watched: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [Sharding.CORE_1, Sharding.COLUMNS])
 def test_esp_nn_has_one_scratch_for_depthwise_convolutions(how: Sharding) -> None:
-    """Only core 0 may run a depthwise convolution of ESP-NN; any other sharding of the operator is refused."""
+    """A program is refused if core 1, or both cores, run a depthwise convolution of ESP-NN."""
     program = unpack(max(cases(EXAMPLE, "esp-nn"), key=lambda case: len(case.program)).program)
     assert program.cores
     shares = [*program.cores.shares]

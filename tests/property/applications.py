@@ -30,7 +30,7 @@ def examine(seed: int, machine: Machine) -> str:
 
 
 def planned(rng: random.Random) -> AppOptimized:
-    """Draw until an application is possible."""
+    """Draw random applications until one can be built."""
     for _ in range(20):
         try:
             return optimize(application(rng))

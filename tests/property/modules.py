@@ -78,7 +78,7 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
 
 
 def _modes(shape: tuple[int, ...], rng: random.Random) -> tuple[InputMode, ...]:
-    """Return the places where the test puts the input, in this order."""
+    """Return places for the input in the order in which the test tries them."""
     rows = shape[1] if len(shape) > 1 else 1
     pushed = rng.choice([n for n in range(1, rows + 1) if rows % n == 0])
     elsewhere = InputMode("stream", pushed), InputMode("external")

@@ -18,7 +18,7 @@ from property.layers.layer import MAX_ELEMENTS
 
 @dataclass(frozen=True)
 class Recipe:
-    """A network. The model outputs all unread tensors, and the tensors `extra`, counted back from the newest tensor."""
+    """A model of layers. Its outputs are all unread tensors, and tensors at the indices `extra` (0 is the newest)."""
 
     inputs: tuple[tuple[int, ...], ...]
     layers: tuple[Layer, ...]

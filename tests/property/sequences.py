@@ -103,7 +103,7 @@ class _Drawn:
         return self.streaming.join([a, b], 3)
 
     def _sum(self, x: int) -> int:
-        """Add a state that is added to itself in each step until it saturates."""
+        """Add a state to which x is added in each step, until the sum saturates."""
         self.states += 1
         name, affine = f"state{self.states}", self.net.affine(x)
         total = self.net.add(self.streaming.read(name, self.net.shape(x), affine), x, out=affine)

@@ -21,7 +21,7 @@ from tflm_memopt.tflm.refused import refusals
 CONSISTENT = 0.5
 """This fraction of the random networks has consistent shapes."""
 SMALL = 4096
-"""Later layers read only tensors of at most this many elements."""
+"""Tensors with more elements than this are not read by later layers."""
 WRONG = "the file has a wrong shape"
 
 

@@ -46,7 +46,7 @@ KINDS = (
 
 
 def chained(layer: Layer, chain: bool) -> Layer:
-    """With `chain`, the layer reads the newest tensor: only channels between converted operators are removed."""
+    """With `chain`, the layer reads the newest tensor: channels are only removed between converted operators."""
     return replace(layer, source=0) if chain else layer
 
 

@@ -86,7 +86,7 @@ def _network() -> bytes:
 
 
 def _float_network() -> bytes:
-    """Return an int8 body with two inputs and two outputs in float32."""
+    """Return a model with two inputs and two outputs in float32, and int8 tensors between them."""
     net = Net(seed=4)
     a, b = net.input(IMAGE, None, dtype="FLOAT32"), net.input(IMAGE, None, dtype="FLOAT32")
     x, y = (net.unary("QUANTIZE", t, out=(0.05, 0)) for t in (a, b))

@@ -230,7 +230,7 @@ def test_a_rate_that_nothing_keeps(entries: dict[str, Any], options: Any, code: 
 
 
 def test_a_measured_time_is_scaled_by_instructions() -> None:
-    """No clock is needed to scale a measured time."""
+    """A measured time is scaled to other plans by their instructions, without a clock rate."""
     found = explore(App({"one": AppModel(small(1), fps=2, ms_measured=41)}, options=LOW))
     assert found.times == {"one": MEASURED}
     points = found.models["one"]

@@ -1,5 +1,5 @@
-"""The checker proves tiled groups of layers in bulk. A replay of single iterations accepts all plans that the proof
-accepts.
+"""For tiled groups of layers, the checker proves many iterations at once. A replay of single iterations accepts all
+plans that the proof accepts.
 """
 
 from __future__ import annotations

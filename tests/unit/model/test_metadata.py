@@ -19,7 +19,7 @@ LABELS = ("cat", "dog", "größe")
 
 
 def _table(b: flatbuffers.Builder, fields: dict[int, tuple[str, object]]) -> int:
-    """Write a FlatBuffers table. Each field has a slot number and is an offset or a byte."""
+    """Write a FlatBuffers table. The keys of `fields` are slot numbers, and each field is an offset or a byte."""
     b.StartObject(8)
     for slot, (kind, value) in fields.items():
         add = b.PrependUOffsetTRelativeSlot if kind == "offset" else b.PrependByteSlot

@@ -1,4 +1,4 @@
-"""Iterations computed once for several groups of operators equal the iterations computed for each group alone."""
+"""A group of operators has the same iterations if they are computed alone or together with those of other groups."""
 
 from __future__ import annotations
 

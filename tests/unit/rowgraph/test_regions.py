@@ -64,7 +64,7 @@ def regions(parts: RowGraph) -> list[Region]:
 @settings(max_examples=examples(150), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_operators_with_state_keep_their_order(seed: int) -> None:
-    """No tensor connects operators with state, so nothing else fixes their order."""
+    """Operators with a state keep the file's order, although no tensor connects them."""
     graph, support = random_graph(seed)
     kept = [node.op for node in partition(graph, support).nodes if isinstance(node, BuiltinNode)]
     stateful = [i for i in kept if graph.ops[i].type in STATEFUL]

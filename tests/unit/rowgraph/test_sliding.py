@@ -69,7 +69,7 @@ def test_rows_that_depend_on_padding_are_made_again() -> None:
     ("strides", "padding", "least"), [((2, 3), "VALID", 6), ((2, 2, 2), "VALID", 8), ((2, 1, 3), "SAME", 6)]
 )
 def test_the_least_rows_that_all_strides_divide_are_said(strides: tuple[int, ...], padding: str, least: int) -> None:
-    """For a wrong number of new rows, the message names the product of all strides, which is accepted."""
+    """If the number of new rows is wrong, the message states an accepted number: the product of all strides."""
     net = Net()
     x = net.input((1, 60, 1, 4))
     for stride in strides:
