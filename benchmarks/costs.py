@@ -7,8 +7,8 @@
 Plans of random networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, and with a
 random tiling. A kernel's work consists of amounts such as multiplications and stored values (analysis/costs.py).
 Non-negative least squares fit the instructions that one unit of each amount takes. No fit uses the networks of
-tests/unseen.py, so the errors of the estimates are measured on plans of these networks. The written file has the errors
-as well. Costs of other cores do not change. After a change of the library that costs few instructions, the option
+tests/unseen.py, so the errors of the estimates are measured on plans of these networks. The written file also contains
+these errors. Costs of other cores do not change. After a change of the library that costs few instructions, the option
 --keep is enough.
 """
 
@@ -61,11 +61,12 @@ KEPT = ROOT / "build/costs"
 DIGITS = 4
 """Number of significant digits of a fitted cost."""
 CARE = 0.75
-"""The fit divides each error by count**CARE. The value 0 minimizes absolute errors, and 1 minimizes relative errors."""
+"""Exponent of the counts by which the fit divides errors: 0 minimizes absolute errors, and 1 minimizes relative errors.
+"""
 MORE = 4
-"""For every MORE drawn networks, the fit has one more from the families with rare kernels (fit_networks.py)."""
+"""For every MORE drawn networks, the fit adds one network with rare kernels (fit_networks.py)."""
 EFFORT = 0.01
-"""Effort of the search for the plans that are counted. Plans of any quality lead to the same costs."""
+"""Effort of the search for the plans that are counted. The quality of the plans does not change the costs."""
 SEEDS_AT_ONCE = 5
 """Number of networks that a worker process plans and counts before it starts with others."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")
@@ -92,7 +93,7 @@ class Counted:
 
 
 def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[Sample]:
-    """Yield plans of the random networks of these seeds. Files keep plans for later fits with the same converter."""
+    """Yield plans of random networks from seeds. Files store the plans for later fits with the same converter."""
     file = KEPT / converter / f"{target}-{seeds[0]}-{len(seeds)}.pickle"
     if not file.exists():
         found = list(_random_plans(target, seeds))

@@ -39,7 +39,7 @@ from tflm_memopt.targets.boards import boards
 
 TABLE = Path(__file__).parents[1] / "tflm_memopt/analysis/cycles.json"
 PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (M0_PLUS, M0)}
-"""The pipelines of each core. The first gives the lower bound of cycles, and the last gives the upper bound."""
+"""The pipelines of each core, from the one with the fewest cycles to the one with the most cycles."""
 AT_ONCE = 24
 """Maximum number of programs in one run. The plugin has space for 63 runs."""
 Rates = list[float]
@@ -67,7 +67,7 @@ def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTimi
     """Return the cycles per instruction of each kernel. The key "" stands for all kernels together."""
     sums: dict[str, Rates] = defaultdict(lambda: [0.0] * (3 + len(waits)))
     batches = list(_batches(core, samples))
-    runner(core), cycles_trace.plugin()  # Build both before several threads need them.
+    runner(core), cycles_trace.plugin()  # Several threads need the runner and the plugin, so both are built first.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda batch: [_runs(core, batch, each, waits) for each in PIPELINES[core.short]], batches)
         for batch, runs in zip(batches, found, strict=True):
@@ -116,8 +116,8 @@ DENSE = "ad_autoencoder"
 
 
 def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """Return the cycles of TFLM with CMSIS-NN by type of operator. Dense layers have an entry of their own: they read
-    each weight only once, so a cache does not help. The key "" has the cycles of all operators except dense layers.
+    """Return the cycles of TFLM with CMSIS-NN by type of operator. Dense layers have their own entry, because they read
+    each weight only once and gain nothing from a cache. The key "" has the cycles of all operators except dense layers.
     """
     rows = [row for row in json.loads(cycles.PUBLISHED.read_text())["programs"] if row["core"] == core]
     dense = [row for row in rows if row["model"] == DENSE]
@@ -126,7 +126,7 @@ def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
 
 def _rates(rows: Sequence[Mapping[str, Any]], waits: Sequence[FlashTiming]) -> Rates:
     """Return the mean cycles per instruction over all programs. The upper bound comes from the core's slowest pipeline.
-    Only M0 has two pipelines.
+    Only Cortex-M0 is modelled by two pipelines.
     """
     total = sum(row["instructions"] for row in rows)
     least, most = sum(row["pipeline"] for row in rows), sum(row.get("slowest", row["pipeline"]) for row in rows)

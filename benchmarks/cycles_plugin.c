@@ -4,7 +4,7 @@
  * reads its output. The plugin knows only addresses and lengths of instructions.
  *
  * A segment is the code that runs between the functions at `start` and `stop`. After a segment, the program adds ticks to one of the
- * 8-byte counters at `marks` (tests/cores/runner.c). The number of this counter is the number of the operator that has run. */
+ * 8-byte counters at `marks` (tests/cores/runner.c). The counter has the same number as the operator that has run. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -247,7 +247,7 @@ static void accessed(unsigned cpu, plugin_mem_info info, uint64_t at, void *unus
   }
 }
 
-/* Returns the length of a Thumb instruction. QEMU's length counts two instructions if a page ends between them. */
+/* Returns the length of a Thumb instruction. QEMU gives the length of two instructions if a page ends between them. */
 static uint32_t size_of(const uint8_t *bytes) { return bytes[1] >> 3 < 0x1D ? 2 : 4; }
 
 static void translated(plugin_id id, struct qemu_plugin_tb *tb) {

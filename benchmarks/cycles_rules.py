@@ -33,7 +33,7 @@ TABLE_BRANCHES = frozenset(("tbb", "tbh"))
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """Properties of an instruction that determine its cycles and the next instruction's. Registers are numbers."""
+    """What determines the cycles of an instruction and of the next instruction. Registers are stored as numbers."""
 
     name: str
     """Name of the instruction, without condition and width."""
@@ -145,7 +145,7 @@ class Pipeline:
     """Cycles of instructions that take more than one cycle, by name."""
 
     def cycles(self, one: Instruction, before: Instruction | None) -> int:
-        """Return the cycles of an instruction after another instruction. Cycles of a taken branch are not included."""
+        """Return the cycles of instruction `one` directly after `before`. Cycles of a taken branch are not included."""
         taken = self._alone(one)
         if one.name == "it" and self.folds and before is not None and before.size == 2:
             return 0

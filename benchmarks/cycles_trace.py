@@ -52,7 +52,7 @@ class Cycles:
     """Bytes of constants that are loaded. A byte that is loaded several times counts each time."""
 
     def total(self, flash: int = 0) -> int:
-        """Return all cycles with the flash of this number."""
+        """Return the cycles of the core, including the waits for flash number `flash`."""
         return self.pipeline + self.stalls[flash].fetch + self.stalls[flash].data
 
     def __add__(self, other: Cycles) -> Cycles:
@@ -67,7 +67,7 @@ class Run:
 
     whole: Cycles
     operators: Mapping[int, Cycles]
-    """Cycles of operators by their numbers in the program. The mapping is empty if no operator ran alone."""
+    """Cycles of operators by number. The mapping is empty if the program ran the whole plan at once."""
 
 
 def trace(

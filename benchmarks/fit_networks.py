@@ -1,4 +1,4 @@
-"""Draw the networks for the fit of instruction estimates (costs.py) from seeds.
+"""Draw networks from seeds, to which the instruction estimates are fitted (costs.py).
 
 A seed draws a network of one family: image classifiers, networks over time, dense layers, the tests' random networks,
 or rare operators. Seeds from KNOWN_FROM on give the networks of tests/known.py. The networks have sizes that
@@ -34,7 +34,7 @@ ONE: Pair = (1, 1)
 CHANNELS = (1, 2, 3, 4, 6, 8, 8, 10, 12, 14, 16, 16, 20, 24, 24, 30, 32, 32, 40, 48, 64, 64, 72, 96, 128, 160, 240)
 KERNELS = (ONE, ONE, (3, 3), (3, 3), (3, 3), (5, 5), (7, 7), (2, 2), (3, 1), (1, 5), (5, 1), (9, 1), (10, 4))
 MOST_MACS, MOST_BYTES = 3_000_000, 60_000
-"""Maximum multiply-accumulates of one operator, and maximum bytes of its output."""
+"""An operator has at most so many multiply-accumulates, and its output has at most so many bytes."""
 
 
 class Drawn:
@@ -315,7 +315,7 @@ def _size(shape: Sequence[int]) -> Pair:
 
 
 def over_windows(seed: int) -> bytes:
-    """Draw networks that average a sliding window. Each step updates sums instead of adding up the whole window."""
+    """Draw networks that average a sliding window, for kernels that update sums with each new row."""
     rng = random.Random(seed)
     net = Net(seed)
     x = net.input((1, rng.randint(8, 60), rng.choice((1, 1, 3, 8)), rng.choice((1, 3, 8, 16, 40, 64))))
@@ -334,7 +334,7 @@ def in_sums(seed: int) -> bytes:
 
 
 def with_state(seed: int) -> bytes:
-    """Draw a wake word network with few new rows per inference. Variables keep the older rows."""
+    """Draw a wake word network that gets few new rows per inference and keeps older rows in variables."""
     rng = random.Random(seed)
     c = rng.choice((8, 16, 24, 30, 32, 40, 48, 64))
     drawn = Drawn(seed, (1, rng.choice((1, 1, 2, 3)), 1, rng.choice((8, 16, 40, c))))
@@ -423,7 +423,7 @@ def over_frames(seed: int) -> bytes:
 
 
 def enlarged(seed: int) -> bytes:
-    """Draw transposed convolutions of many and few channels, and data movements: paddings, parts and joins."""
+    """Draw a transposed convolution, and perhaps operators that move data: CONCATENATION, SPLIT and PAD."""
     rng = random.Random(seed)
     net = Net(seed)
     x = net.input((1, rng.randint(3, 16), rng.randint(3, 16), rng.choice((1, 4, 8, 12, 20, 30))))
@@ -450,7 +450,7 @@ FAMILIES: Sequence[Callable[[int], bytes]] = (
 
 MORE: Sequence[Callable[[int], bytes]] = (pooled, over_frames, enlarged, few, dense, over_time, multiplied)
 MORE_FROM = 10_000
-"""Smallest seed that draws a network of the families in MORE."""
+"""Smallest seed that draws a network with rare operators, from the families in the table MORE."""
 KNOWN_FROM = 20_000
 """Smallest seed that stands for a network in tests/known.py."""
 

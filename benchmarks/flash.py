@@ -5,7 +5,7 @@
 
 For the library, the script measures .text and .rodata of a program that has only the validator and the executor
 (`base`). Each kernel is added to this program alone. Each optional part of the executor is added to a program with all
-packed kernels. The sum of a model's parts is an upper estimate, because code that two kernels share counts twice.
+packed kernels. The sum of a model's sizes is an upper estimate, because code that two kernels share counts twice.
 
 For TFLM, `--tflm` is an archive of a build of TFLM at -Os for Cortex-M4, with sections for functions and data. The
 results are the size of a program with an interpreter and one custom operator (`interpreter`), the size that each TFLM

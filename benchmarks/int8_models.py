@@ -23,7 +23,7 @@ Pair = Sequence[int]
 
 
 class Builder:
-    """A model to which operators are added. Methods take and return numbers of tensors."""
+    """A model to which operators are added. Methods take and return tensors as their numbers."""
 
     def __init__(self, seed: int = 0) -> None:
         self.net = Net(seed)
@@ -122,7 +122,7 @@ class Builder:
         return self._op("MUL", [a, b], self._activation(shape), schema.MulOptionsT())
 
     def mean(self, x: int, *, keep: bool = False) -> int:
-        """Add MEAN over all dimensions except the channels. With `keep`, the output has a height and width of 1."""
+        """Add MEAN over all dimensions except channels. If `keep` is true, averaged dimensions stay with the size 1."""
         *spatial, channels = self.shape(x)
         axes = self.net.tensor((len(spatial) - 1,), "INT32", None, data=np.arange(1, len(spatial)))
         shape = (1, 1, 1, channels) if keep else (1, channels)
@@ -146,7 +146,7 @@ class Builder:
         return self._op("PAD", [x, paddings], self._activation(shape, *self.net.affine(x)), schema.PadOptionsT())
 
     def _weights(self, x: int, shape: Sequence[int], axis: int, taps: float) -> list[int]:
-        """Return a layer's filter and bias with one scale per channel. The layer's outputs have the spread of its
+        """Return a layer's filter and bias with one scale per channel, so that the outputs spread as widely as the
         inputs.
         """
         channels = shape[axis]
@@ -168,7 +168,7 @@ class Builder:
 
 
 def _pair(sizes: int | Pair) -> Pair:
-    """Return height and width. A single number is used for both."""
+    """Return height and width, which are equal if `sizes` is a single number."""
     return (sizes, sizes) if isinstance(sizes, int) else sizes
 
 

@@ -320,11 +320,11 @@ FAMILIES: Mapping[str, tuple[Builder, str]] = {
     **{name: (build, "INT8") for name, build in INT8.items()},
     **{f"{name}_int16": (INT8[name], "INT16") for name in INT16},
 }
-"""Family of each name, with the type of its activations."""
+"""Function that builds the models of each family, and the type of their activations."""
 
 
 def model(family: str, number: int) -> bytes:
-    """Draw the model with this number of a family."""
+    """Draw a model of a family from its number."""
     build, activations = FAMILIES[family]
     rng = random.Random(f"{family} {number}")
     net = Net(number, activations=activations)

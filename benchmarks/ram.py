@@ -28,8 +28,8 @@ TITLES = (
 def measure(path: Path) -> Iterator[Row]:
     """Yield a row for an input in the arena and a row for a streamed input.
 
-    If --int8-io changes the model's interface, yield both rows again with int8 inputs and outputs. Models with
-    rematerialised tensors have one more row.
+    If --int8-io changes the model's interface, yield both rows again with int8 inputs and outputs. A model whose
+    plan computes a tensor a second time has one more row.
     """
     data = path.read_bytes()
     narrow = bool(int8_io(read(data).graph).replaced)
@@ -38,7 +38,7 @@ def measure(path: Path) -> Iterator[Row]:
         yield _row(path, prefix.rstrip(), tflm_memopt.optimize(data, name=path.name, int8_io=int8).report)
         try:
             streamed = tflm_memopt.optimize(data, name=path.name, int8_io=int8, input="stream").report
-        except UsageError:  # This model's input cannot be streamed.
+        except UsageError:  # The input of some models cannot be streamed.
             return
         flags = f"{prefix}{STREAMED}"
         yield _row(path, flags, streamed)

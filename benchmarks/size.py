@@ -53,7 +53,7 @@ class Size:
 
 
 def whole(core: Core) -> Size:
-    """Return the size of all object files except those for two cores, which contain the executor again."""
+    """Return the size of all object files except the code for two cores, which contains the executor a second time."""
     with tempfile.TemporaryDirectory() as folder:
         wanted = (source for source in sources() if source.stem != "tmo_cores")
         objects = [compiled(core, LEVEL, (), source, Path(folder)) for source in wanted]

@@ -55,7 +55,7 @@ def table(folder: Path) -> str:
 
 
 def measure(path: Path, core: Core) -> list[str]:
-    """Return the cells of a model in the table: instructions on one core, and the share of each of two."""
+    """Return a model's cells in the table, with the instructions of one core and the part of each of two cores."""
     one = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=core.target)
     two = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=core.target, cores=2)
     if two.plan is None:
@@ -63,7 +63,7 @@ def measure(path: Path, core: Core) -> list[str]:
     cases = model_cases(two.model)
     alone, _ = counted(core, model_cases(one.model), RunAs.ALL)
     for where, run_as in ((core, RunAs.ALL), (PAIR, RunAs.BOTH)):
-        counted(where, cases, run_as)  # Running both programs also checks the output bytes.
+        counted(where, cases, run_as)  # Each run also checks the output bytes.
     barriers = sum(len(s.barriers) for s in two.plan.sharing)
     each, barrier = shares(core, cases, barriers)
     before, after = one.report.arena.total, two.report.arena.total

@@ -107,7 +107,7 @@ def write_zip(path: Path, contents: Mapping[str, bytes]) -> Path:
         for name in sorted(contents):
             entry = zipfile.ZipInfo(name, date)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.create_system = 3  # The value 3 stands for Unix.
+            entry.create_system = 3  # In a zip file, the system 3 is Unix.
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, contents[name])
     return path

@@ -40,7 +40,7 @@ Files = Mapping[str, bytes]
 
 
 class Refused(Exception):
-    """A package that its registry would reject. The message says why."""
+    """A package that its registry would reject. The exception's message gives the reason."""
 
 
 def python_packages(out: Path, scratch: Path) -> list[Path]:

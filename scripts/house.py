@@ -1,6 +1,6 @@
 """List asserts, long functions, circles of imports and other constructs that the package must not contain.
 
-The exit status is 1 if the list is not empty.
+The exit status is 1 if the package contains such a construct.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def kinds(source: Source) -> Iterator[str]:
 
 
 def circles(source: Source) -> Iterator[str]:
-    """Yield modules that import each other. This includes imports inside functions or for types."""
+    """Yield modules that import each other. Imports inside functions and imports for types count as well."""
     modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): tree for path, tree in source.items()}
     imports: nx.DiGraph[str] = nx.DiGraph()
     for module, tree in modules.items():

@@ -30,9 +30,9 @@ These operators run row by row, with the same output bytes as in TFLM:
 """
 NOTES = """
 
-Every other operator stays builtin, which means that TFLM's own kernel runs it. An operator of these lists also stays
-builtin if it exceeds one of its limits. `tflm-memopt inspect` names each builtin operator, the limit that it exceeds
-and what to change.
+Every other operator stays builtin, which means that TFLM's own kernel runs it. A listed operator that exceeds one of
+its limits also stays builtin. `tflm-memopt inspect` names each builtin operator, the limit that it exceeds and what to
+change.
 
 int4 weights keep four bits each, except in operators with packed weights. QUANTIZE and DEQUANTIZE give TFLM's bytes for
 each number that fits an int32 after the division by the scale. TFLM's result for larger numbers and NaN depends on the

@@ -24,12 +24,12 @@ def _cell(text: str) -> str:
 
 BOARDS = """\
 This table has what `fit` and `--board` know about each board, in bytes. The columns *RAM* and *flash* have all bytes
-that a program may use. No array can be larger than the *largest block*. *External* is the size of PSRAM or SDRAM.
+that a program may use. *Largest block* is the maximum size of an array. *External* is the size of PSRAM or SDRAM.
 *Core* has the RAM and the flash of an empty firmware: start-up code, serial port, heap and, if there is one, the
 Arduino core. *Radio* has the additional RAM and flash of the radio stack.
 
 **RAM for an arena** is the board's RAM minus the core's RAM and the stack of one `Invoke()` ({stack}). An arena cannot
-be larger than the largest block. Your own variables, the objects of interpreter and resolver, and a deeper stack are
+be larger than *largest block*. Your own variables, the objects of interpreter and resolver, and a deeper stack are
 not counted. The radio stack is counted unless the answer says *without radio*. A model that only fits in the external
 RAM counts as a model that does not fit.
 

@@ -65,7 +65,7 @@ AUTUMN = Tflm(
     "xmos-ai-tools==1.4.2",
     "runtime/include",
     "xinterpreters/libs/linux/xtflm_python.so",
-    ("-Dtflite=tflite_micro",),  # The wheel's library has renamed the namespace.
+    ("-Dtflite=tflite_micro",),  # The wheel's library names the namespace tflite_micro instead of tflite.
 )
 AGES = (SPRING, AUTUMN)
 

@@ -35,7 +35,7 @@ ON_DEVICES = {
     "kws": "mlperf_tiny_kws_dscnn_int8", "vww": "mlperf_tiny_vww_96_int8", "ic": "mlperf_tiny_ic_resnet8_int8",
 }  # fmt: skip
 MOST_WIDE = 16_400
-"""Maximum arena of the wide network in bytes, with tiles of builtin operators."""
+"""Maximum arena in bytes that the wide network may take when builtin operators compute it in tiles."""
 Folders = dict[str, Path]
 """Folders by name: `models` has the public models, and `nets` has the layer lists of msf-CNN's networks."""
 
@@ -155,7 +155,7 @@ def running_example(_: Folders) -> str:
 
 
 def swapped(height: int, width: int) -> tuple[int, int]:
-    """Return the arena of two convolutions under TFLM, today and with tiles."""
+    """Return the arena of two convolutions under TFLM, before and after tiling."""
     net = int8_models.Builder()
     x = net.same(net.input((1, height, width, 3)), 32, 3)
     report = tflm_memopt.optimize(net.model(net.same(x, 16, 3, 2)), **PARTS, max_macs=1.5).report

@@ -15,7 +15,7 @@ Labels = npt.NDArray[np.int64]
 
 SYLLABLES = 3
 VOICE = 7
-"""Seed of the sounds of words. All data sets use this seed, so that a word sounds the same in all of them."""
+"""Seed that determines how words sound. A word sounds the same in all data sets, because they use this seed."""
 KEYWORDS, OTHER_WORDS = 10, 30
 """Numbers of words that have a class of their own, and of words that share the class "unknown"."""
 WAKE_WORD = 0
@@ -130,7 +130,7 @@ def figures(count: int, seed: int, side: int = 96) -> tuple[Floats, Labels]:
 
 
 def machine_sounds(count: int, seed: int) -> tuple[Floats, Labels]:
-    """Return spectra [N, 256] of a machine, 8 frames of 32 bins. The label is 1 if there is a foreign tone."""
+    """Return spectra [N, 256] of a machine, 8 frames of 32 bins. The label is 1 for a machine with a fault."""
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % 2
     frequency = np.arange(32) / 32

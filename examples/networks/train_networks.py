@@ -113,7 +113,7 @@ def wake_word(batch: int | None) -> tf.keras.Model:
 
 
 class Streaming(tf.Module):  # type: ignore[misc]
-    """The wake word network with 3 new frames per inference. Variables keep the rows that layers read again."""
+    """The wake word network with 3 new frames per inference. Rows that are read again stay in variables."""
 
     def __init__(self, window: tf.keras.Model) -> None:
         super().__init__()
@@ -151,7 +151,7 @@ class Network:
     epochs: int
     float_io: bool = False
     streaming: bool = False
-    """Whether to write a second file with state, whose name has `stream` instead of `window`."""
+    """Whether to write a second model, which keeps state and has `stream` instead of `window` in its name."""
 
 
 def wake_data(count: int, seed: int) -> tuple[Floats, Labels]:
@@ -223,7 +223,7 @@ def cut(samples: Floats) -> Floats:
 
 
 def answers(model: bytes, samples: Floats) -> Floats:
-    """Return the float outputs of a model under LiteRT's reference kernels. The state is kept between samples."""
+    """Return a model's float outputs under LiteRT's reference kernels. State stays from sample to sample."""
     interpreter = Interpreter(model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
     interpreter.allocate_tensors()
     source, result = interpreter.get_input_details()[0], interpreter.get_output_details()[0]

@@ -20,7 +20,7 @@ _Floats = npt.NDArray[np.float64]
 
 
 def _zigzag(corners: int, inner: float) -> Callable[[_Floats], _Floats]:
-    """Return an outline with `corners` tips at radius 1. Straight edges join each tip to notches at radius `inner`."""
+    """Return an outline of straight edges between `corners` tips at radius 1 and as many notches at radius `inner`."""
     half = np.pi / corners
     notch_x, notch_y = inner * np.cos(half), inner * np.sin(half)
 

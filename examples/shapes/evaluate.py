@@ -1,6 +1,6 @@
 """Measure the accuracy of a model and of its optimized versions on 120 test images under TensorFlow Lite Micro.
 
-The exit status is 1 if an optimized model gives other output bytes than the first model.
+The exit status is 1 if an optimized model gives other output bytes than the first model of the command line.
 
 Usage: python examples/shapes/evaluate.py shapes_int8.tflite [OPTIMIZED.tflite ...]
 """
@@ -18,7 +18,7 @@ from dataset import CLASSES, TEST_SEED, Images, Labels, make, quantize
 from tflm_memopt.runtime.wheel import interpreter
 
 HERE = Path(__file__).parent
-ARENA = 1_000_000  # These bytes are more than the original network needs.
+ARENA = 1_000_000  # An arena of this size is large enough for the original network.
 
 
 def load() -> tuple[Images, Labels]:

@@ -1,9 +1,9 @@
 """Compute the example and Table 5.1 of Stahl's chapter 5, which splits inference over several devices.
 
 Table 5.1 has float32 networks from darknet's layer lists, in MB of 10^6 bytes. The computed table equals the thesis'
-figures under three conditions. Weights of dense layers do not count. Inputs and outputs count only for convolutions and
-dense layers. Layers are numbered from 1, with darknet's [crop] before VGG-16. No choice of layers reproduced Table 5.2,
-so this script does not compute Table 5.2.
+figures if weights of dense layers do not count, and if inputs and outputs count only in convolutions and dense layers.
+Layers are numbered from 1, with darknet's [crop] before VGG-16. No choice of layers reproduced Table 5.2, so this
+script does not compute Table 5.2.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def dense(units: int) -> Line:
 
 
 def bottleneck(*channels: int) -> list[Line]:
-    """Return convolutions with these numbers of channels. The widest ones are 3 x 3, and all others are 1 x 1."""
+    """Return convolutions of 1 x 1, except that those with the most channels are 3 x 3."""
     return [conv(c, 3 if c == max(channels) else 1) for c in channels]
 
 
@@ -107,8 +107,8 @@ DEVICES = 10
 
 
 def layers(network: Network) -> tuple[SplitLayer, ...]:
-    """Return the elements of each layer as the thesis counts them. Buffers of layers without weights and the weights of
-    dense layers do not count.
+    """Return the elements of each layer as the thesis counts them. The thesis counts neither the buffers of layers
+    without weights nor the weights of dense layers.
     """
     shapes: list[tuple[int, int]] = []  # side length and channels of each output
     side, channels = network.side, 3

@@ -58,8 +58,8 @@ def _layer(net: Builder, line: devices.Line, x: int, made: Sequence[int]) -> int
 
 
 def row(name: str, *, execute: bool = False) -> dict[str, Any]:
-    """Return the memory of one device alone, and the memory of the largest of ten devices. Compare outputs if
-    `execute`.
+    """Return the memory of one device alone, and the memory of the largest of ten devices. Compare outputs if `execute`
+    is true.
     """
     side = SIDES[name] if execute else devices.NETWORKS[name].side
     data = model(name, side)

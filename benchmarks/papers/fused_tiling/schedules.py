@@ -1,8 +1,8 @@
 """Search the order of least peak memory for the operators of irregular graphs.
 
-Some graphs are RandWire's (Watts-Strogatz, tensors of 4 units). Others resemble SwiftNet, which is not public: they
-have 62 operators in cells of 21, 19 and 22, and their edges are drawn from seeds. Graphs with "one cell" in their names
-have all operators in a single cell. The seconds in the table are processor time.
+Some graphs are random as in RandWire (Watts-Strogatz), with tensors of 4 units. Other graphs resemble SwiftNet, which
+is not public: 62 operators form cells of 21, 19 and 22, and edges are drawn from seeds. Graphs with "one cell" in their
+names have all operators in a single cell. The seconds in the table are processor time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LIMIT = 20.0
 UNIT = 4
 CELLS = (21, 19, 22)
 PUBLISHED: Mapping[str, str] = {"SwiftNet": "37 s; Serenity 37.9 s"}
-"""Seconds for SwiftNet in section 4.4.1 of the thesis, for its own program on a Ryzen 9 3900X and for Serenity."""
+"""Seconds for SwiftNet in section 4.4.1 of the thesis: its program on a Ryzen 9 3900X, and Serenity."""
 
 COLUMNS = ("graph", "operators", "own order", "peak", "proven", "s", "published")
 
@@ -85,7 +85,7 @@ def graphs() -> Iterator[tuple[str, OrderProblem]]:
 
 
 def row(graph: str, problem: OrderProblem) -> list[str]:
-    """Return a row of the table: operators, peak of the model's order, least peak (proved or not), and seconds."""
+    """Return a row of the table, with the peak of the graph's own order and the least peak that the search found."""
     before = time.process_time()
     found = schedule(problem, seconds=LIMIT)
     seconds = time.process_time() - before

@@ -27,7 +27,7 @@ class LayerSplit(enum.Enum):
     FAN_IN = "FDTI"
     """Each device computes partial sums of all outputs from some inputs."""
     FUSED_OUT = "FDT1"
-    """Fan-out whose outputs stay on the devices that compute them."""
+    """Each device computes some outputs from all inputs, and sends none of these outputs."""
     FUSED_IN = "FDT2"
     """Each device computes partial sums from the outputs of FUSED_OUT that it has computed itself."""
 
@@ -65,7 +65,7 @@ def sent(layers: Sequence[SplitLayer], splits: Sequence[LayerSplit], devices: in
 
 
 def _stays(splits: Sequence[LayerSplit], i: int) -> bool:
-    """Return r of Eq. 5.20: whether all devices get a layer's whole output, because the next layer reads all of it."""
+    """Return whether all devices get the whole output of layer `i` (r of Eq. 5.20)."""
     wide = (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT)
     return splits[i] is LayerSplit.FAN_OUT and i + 1 < len(splits) and splits[i + 1] in wide
 

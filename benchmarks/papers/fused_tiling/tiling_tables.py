@@ -43,7 +43,7 @@ PUBLISHED: Mapping[str, tuple[float, float]] = {
 }  # fmt: skip
 """Memory that the thesis saves on a model with FFMT and with FDT, in percent (Table 4.1)."""
 SUBSTITUTES = {"TXT", "CIF", "RAD"}
-"""Networks that are not public in the thesis, in place of which similar networks are used."""
+"""Networks of the thesis that are not public. Similar networks stand for them."""
 
 
 def magic_wand() -> bytes:

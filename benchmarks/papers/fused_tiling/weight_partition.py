@@ -33,14 +33,14 @@ UNITS = (4, 8, 16, 4, 4)
 DEVICES = 2
 FAN_OUT = (LayerSplit.FAN_OUT,) * 4
 BEST = (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT, LayerSplit.FUSED_IN, LayerSplit.FAN_OUT)
-"""Split of each of the four layers in Figure 5.6."""
+"""How Figure 5.6 splits each of its four layers."""
 SHARDINGS: Mapping[LayerSplit, DeviceSharding] = {
     LayerSplit.FAN_OUT: DeviceSharding.CHANNELS, LayerSplit.FUSED_OUT: DeviceSharding.CHANNELS,
     LayerSplit.FAN_IN: DeviceSharding.INPUTS, LayerSplit.FUSED_IN: DeviceSharding.INPUTS,
 }  # fmt: skip
 LARGEST = {1: 0, 2: 16, 3: 127}
-"""Value of the third layer's weights, by the number of bytes that a partial sum takes. The value 0 means that each unit
-has a single weight of 1 on each device, and zeros otherwise.
+"""Value of the third layer's weights, by the number of bytes that a partial sum takes. For the value 0, a single weight
+of each unit on each device is 1, and all others are 0.
 """
 
 

@@ -2,9 +2,9 @@
 for tensors with the same lifetimes.
 
 Sizes are counted in tokens, as in the chapter. The available text of the chapter lacks Figure 6.1. The sizes in Table
-6.1 imply that a feature map of CNN 1 has 32 rows of 256. In CNN 1, l4 adds two feature maps, and l5 reads its input row
-by row. Kernels are assumed to be 3 x 3 in CNN 1, and 5 x 5 without padding in CNN 2. Offsets come from the layout
-solver of tflm-memopt.
+6.1 imply that a feature map of CNN 1 has 32 rows of 256. In CNN 1, layer l4 adds two feature maps, and layer l5 reads
+its input row by row. Kernels are assumed to be 3 x 3 in CNN 1, and 5 x 5 without padding in CNN 2. Offsets come from
+the layout solver of tflm-memopt.
 
 The applications of Table 6.6 are int8 models with random weights, each planned from an app.toml. As in the thesis,
 megabytes count weights and activations in float32. The bytes of int8 activations are given as well, because a
@@ -55,13 +55,13 @@ SCHEDULES: Schedules = {1: LAYERS[:5], 2: LAYERS[5:7], 3: LAYERS[7:]}
 PARALLEL = (frozenset({2, 3}),)
 """Pairs of partitions that run at the same time."""
 ROWS, ROW, INPUT_ROW = 32, 256, 96
-"""Rows of a feature map, tokens of one row of a feature map, and tokens of one row of the input. A layer that processes
+"""Number of rows of a feature map, of tokens in such a row, and of tokens in a row of the input. A layer that processes
 its data by parts takes one step for each row.
 """
 FLOAT, SECONDS = 4, 5.0
-"""Bytes of a float32 value, and the limit of CP-SAT's deterministic time for a layout."""
+"""Size of a float32 value in bytes, and the limit of CP-SAT's deterministic time."""
 PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
-"""Chromosome of the example in the chapter's text."""
+"""Chromosome of the genetic algorithm in the chapter's example."""
 
 
 def lifetime(edge: Edge, schedules: Schedules) -> tuple[int, int]:
@@ -76,7 +76,7 @@ def lifetime(edge: Edge, schedules: Schedules) -> tuple[int, int]:
 
 
 def conflict(a: Edge, b: Edge, schedules: Schedules) -> bool:
-    """Return whether both edges may hold data at the same time."""
+    """Return whether the tensors of both edges may hold data at the same time."""
     if a.partition != b.partition:
         return any({a.partition, b.partition} <= together for together in PARALLEL)
     (first_a, last_a), (first_b, last_b) = lifetime(a, schedules), lifetime(b, schedules)
@@ -152,7 +152,7 @@ def schedules_by_parts(chromosome: Chromosome) -> Schedules:
 
 def edges_by_parts(chromosome: Chromosome) -> Edges:
     """Return the edges. Between two layers that process their data by parts, the buffer is smaller: it holds only the
-    rows under a window of the second layer. The edge from l2 to l4 holds one row more, because l3 reads one row ahead.
+    rows under a window of the second layer. The buffer from l2 to l4 holds a second row: l3 reads one row ahead.
     """
     gene = dict(zip(LAYERS, chromosome, strict=True))
     in_flight = {

@@ -7,7 +7,7 @@ from typing import Any
 STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
 """Blocks of MobileNetV2: expansion, channels, blocks, stride of the first block (Sandler et al., Table 2)."""
 LAST = 1280
-"""Channels of the last convolution for a width of at most 1."""
+"""Number of channels of the last convolution if the width is at most 1."""
 
 
 def mobilenet_v2(size: int, width: float, classes: int = 1000) -> list[dict[str, Any]]:

@@ -1,9 +1,9 @@
 """Read the layer lists of msf-CNN's networks, which have the geometry but no weights, and plan these networks.
 
-As in msf-CNN, the bytes of the network's input are not counted. For a pure chain (`*_chain.json`), the final output is
-not counted either. The compute factor F is exact. A layer is an object with the keys "name", "type", "k", "s", "p",
-"h", "w", "cin", "ho", "wo" and "cout". Kernel "k", stride "s" and padding "p" are [rows, columns]. The key "skip" of an
-"add" is the index of the layer whose input it adds.
+As in msf-CNN, neither the network's input nor the final output of a pure chain (`*_chain.json`) is counted. The compute
+factor F is exact. A layer is an object with the keys "name", "type", "k", "s", "p", "h", "w", "cin", "ho", "wo" and
+"cout". Kernel "k", stride "s" and padding "p" are [rows, columns]. The key "skip" of an "add" is the index of the layer
+whose input it adds.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read(folder: Path) -> dict[str, Layers]:
 
 
 def chain(layers: Layers) -> Chain:
-    """Return the row operators of a layer list. Tensor i is the input of layer i."""
+    """Return the operators of a layer list, which run row by row. Tensor i is the input of layer i."""
     ops = tuple(_row_op(i, layer) for i, layer in enumerate(layers))
     return Chain(tuple(range(len(ops))), ops, frozenset({len(ops)}), 0)
 
@@ -70,7 +70,7 @@ def _row_op(index: int, layer: Mapping[str, Any]) -> RowOp:
 
 
 def settings(name: str) -> Settings:
-    """Return search settings by which bytes are counted as in msf-CNN."""
+    """Return search settings that count bytes as msf-CNN counts them."""
     return Settings(input=Input.FREE, count_output="chain" not in name, counter_bytes=0)
 
 

@@ -74,8 +74,8 @@ bottleneck_without_add = kernel("e = project(window(expand(a))), a pixel at a ti
 
 
 def equals_whole_tensors(m: Module) -> bool:
-    """Run the C of a module in a pool of the size that vMCU's formula gives. Return whether layers on whole tensors
-    give the same output.
+    """Run the generated C of a module in as many bytes as vMCU's formula gives. Return whether the output equals that
+    of layers on whole tensors.
 
     The output begins at the pool's start and grows into the input. The kernel's three workspaces lie behind the input.
     """

@@ -108,7 +108,7 @@ def figure_1c() -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Bottleneck:
-    """Bytes that one module needs, for each column of the table."""
+    """Bytes of one module in each column of the table."""
 
     name: str
     tinyengine: int
@@ -185,7 +185,7 @@ class Headroom:
 
     name: str
     image: float
-    """Factor by which height and width may grow, with recompute as in vMCU."""
+    """Factor by which height and width may grow if pixels are computed again, as in vMCU."""
     channels: float
     """Factor by which input and output channels may grow, with recompute."""
     image_once: float
@@ -231,7 +231,7 @@ def _largest(start: int, fits: Callable[[int], bool]) -> int:
 
 
 TITLES = {"": "", ", F = 1": "_once", ", formula": "_formula"}
-"""Endings of the columns' titles, each with the ending of the field that has the column's values."""
+"""Endings of column titles, and the ending of the field that has the values of each such column."""
 
 
 def bottleneck_table() -> str:
