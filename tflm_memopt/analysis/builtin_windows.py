@@ -160,7 +160,7 @@ def pool(node: Node) -> Found:
 
 
 def transpose_conv(node: Node) -> Found:
-    """Return the work of arm_transpose_conv_wrapper_s8.c. The kernel puts gaps between pixels for many channels."""
+    """Return the work of arm_transpose_conv_wrapper_s8.c. For many channels, the input gets gaps between pixels."""
     filters, inputs, out = node.tensor("i1"), node.tensor("i2"), node.outputs[0]
     if filters is None or inputs is None:
         return "", {"written": node.elements("o0")}

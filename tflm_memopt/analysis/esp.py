@@ -120,7 +120,7 @@ class EspChip:
             read = nbytes * min(1.0, work.iterations)
         elif nbytes <= self.cache:
             read = nbytes * work.iterations
-        else:  # for a row that is read in place, each weight is read only once
+        else:  # for a row in place, weights are read once per iteration, else once per pixel
             read = nbytes * (work.iterations if _in_place(work) else work.pixels)
         return read * self.flash_cycles_per_byte
 

@@ -79,7 +79,7 @@ class SlowCycles:
         return SlowCycles((read[0], read[1]), (write[0], write[1]))
 
     def times(self, factor: float) -> SlowCycles:
-        """Return the costs in cycles of a core with another clock, for memory whose clock is unchanged."""
+        """Return a core's costs in cycles at another core clock, if the clock of the memory stays the same."""
         return SlowCycles.of([n * factor for n in self.read], [n * factor for n in self.write])
 
     def moved(self, read: int, written: int) -> Span:
@@ -106,7 +106,7 @@ class Rates:
         return low, high
 
     def of(self, kernel: str, *, waits: bool = True) -> Span:
-        """Return the cycles per instruction of a kernel. A variant without modelled cycles counts as plain kernel."""
+        """Return the cycles per instruction of a kernel. A variant without modelled cycles counts as a plain kernel."""
         kernels, (name, *_, way) = self.kernels if waits else self.without_waits, kernel.split()
         return kernels.get(kernel) or kernels.get(f"{name} {way}") or kernels[""]
 

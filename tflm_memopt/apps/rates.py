@@ -36,7 +36,7 @@ class Timer:
     """Milliseconds per instruction, used without a cycle model."""
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
-        """Return the longest time of some work, or None if unknown. moved: bytes of slow memory read and written."""
+        """Return the longest time of `work`, or None if unknown. moved: bytes of slow memory read and written."""
         if self.clock is None:
             inside = self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)
             return None if any(moved) else inside

@@ -59,7 +59,7 @@ def settings(without: Collection[str] = (), max_overhead: float | None = None) -
 
 
 def roomy(chosen: Settings | None) -> Settings | None:
-    """Return the settings without single pixels and channel groups, for which no packed kernels exist."""
+    """Return the settings without single pixels and channel groups, because packed kernels support neither."""
     return replace(chosen, tile=FULL_WIDTH, group_channels=0) if chosen else None
 
 
@@ -155,7 +155,7 @@ class Plans:
         return self._better(macs, best) if self._better else best
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan:
-        """Return the plan with those other tiled groups that cost least within this head."""
+        """Return the plan with the tiled groups that cost least without enlarging the head above `head`."""
         with_passes = (p for choice in self.choices if choice.passes == plan.passes for p in self._with(choice))
         found = (planner.roomier(plan, head, price) for planner in (*self._once, *with_passes))
         return next((other for other in found if other is not None), plan)

@@ -33,7 +33,7 @@ TILED_COST = 1.5
 STEP = 1 / 32
 """Each plan that computes more pixels at once may enlarge the head by this fraction of the first plan's head."""
 LESS = 0.9
-"""Each plan with tensors in slow memory gets this fraction of the previous plan's fast memory."""
+"""Fast memory of each plan with tensors in slow memory, as a fraction of the previous plan's fast memory."""
 Planning = Callable[[int, int], None]
 """Callback for progress with the number of finished plans and of all plans."""
 

@@ -34,7 +34,7 @@ NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
 """If a rewrite saves a smaller fraction of the arena, the TFLM kernels that it replaces do not count as saved flash."""
 ROOM = 4_000
-"""Bytes by which a plan may exceed the least arena if packed kernels run faster in it."""
+"""Bytes by which a plan may exceed the least arena if packed kernels then run faster."""
 SHARE = 1.2
 """A plan for ESP-NN may take this multiple of the least arena, since ESP-NN's kernels are faster than C code."""
 SLOWER = 1.3
@@ -157,7 +157,7 @@ class _Timed:
 
     @property
     def taken(self) -> float:
-        """Upper bound of the milliseconds of an inference or, if they are unknown, its instructions."""
+        """Upper bound of the milliseconds of an inference or, if unknown, the instructions of an inference."""
         there = self.time.rewritten
         if there is None:
             return math.inf

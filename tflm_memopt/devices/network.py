@@ -160,10 +160,10 @@ class Network:
         portions: Sequence[Fraction] = (),
         at: Mapping[int, int] = ON_THE_FIRST,
     ) -> results.OptimizedDevices:
-        """Return the models of the devices, which were checked together.
+        """Return the models of all devices after a check that they fit together.
 
-        shardings, at: split of each operator and its device, by Op.index. portions: as in share(). Raises the errors
-        of optimize(), and UsageError if the network cannot be split.
+        shardings, at: split of each operator and its device, by Op.index. portions: as in share(). Raises the errors of
+        optimize(), and UsageError if the network cannot be split.
         """
         started = time.monotonic()
         shared = self.shared(shardings, devices, portions, at)

@@ -37,7 +37,7 @@ class SplitCost(NamedTuple):
     """The cost of a split. Costs are compared field by field, and the smaller cost is preferred."""
 
     exceeds_alone: int
-    """0 if no device needs a larger arena than a device alone, 1 if the arena grows by at most LINK_STATE, else 2."""
+    """0 if no device needs a larger arena than a single device, 1 if one needs at most LINK_STATE more, else 2."""
     weights: float
     """Largest flash of a device, relative to an even part of a single device's flash, but at least FAIR_PART."""
     ram: int

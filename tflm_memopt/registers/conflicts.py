@@ -152,7 +152,7 @@ class Combining:
     def _disturbs(
         self, event: Event, order: int, first: int, loops: Sequence[int], access: FieldAccess, ends: Mapping[int, int]
     ) -> bool:
-        """Return whether an event forbids moving a read to event number `first` and out of the given loops."""
+        """Return whether an event prevents a read from moving to event number `first` and out of the given loops."""
         end = ends.get(order, order)
         between = (order < access.order and end >= first) or any(loop in event.context for loop in loops)
         if not between:

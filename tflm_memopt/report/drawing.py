@@ -26,7 +26,7 @@ DARK: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The style of shapes. Colours are given by name, or "" for no colour. Lengths are in pixels."""
+    """The drawing style of shapes. Colours are given by name, or "" for no colour. Lengths are in pixels."""
 
     fill: str = ""
     opacity: float = 1.0

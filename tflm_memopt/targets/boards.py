@@ -128,7 +128,7 @@ class BoardFit:
     runs: bool = True
     """Whether the board's core can run the packed programs."""
     slow_left: int = 0
-    """Bytes of external RAM that the plan's slow memory leaves."""
+    """Bytes of external RAM that the plan's slow memory leaves free."""
 
     @property
     def undecided(self) -> bool:
