@@ -23,7 +23,7 @@ shapes = st.tuples(st.just(1), st.integers(1, 9), st.integers(1, 9), st.sampled_
 
 
 def assert_operators_agree(data: bytes) -> None:
-    """Compare TFLM with the C library's kernels for any core, if they can run all operators."""
+    """If the C library's portable kernels can run all operators of the model, compare the kernels with TFLM."""
     graph, before = read(data).graph, running(data)
     for inputs in draw_inputs(data, 0):
         with contextlib.suppress(RuntimeUnavailable):

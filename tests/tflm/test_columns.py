@@ -54,7 +54,7 @@ def test_maps_that_would_be_transposed_as_a_whole() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("transposed", [True, False])
 def test_a_sliding_window_computes_only_new_rows(*, transposed: bool) -> None:
-    """The window slides over rows of the network, or over rows that a TRANSPOSE makes columns."""
+    """The sliding window has rows of the input, which a TRANSPOSE turns into columns if `transposed` is set."""
     data = spectrogram_net(transposed=transposed)
     result = tflm_memopt.optimize(data, effort=0.05, input="sliding:2")
     assert result.report.macs.rewritten < 0.5 * result.report.macs.original

@@ -124,7 +124,7 @@ def test_layers_in_partial_sums(tmp_path: Path) -> None:
 
 
 def wide() -> bytes:
-    """Return convolutions of wide maps, whose pixels take less memory than their rows."""
+    """Return convolutions on wide maps, in which windows of pixels take less memory than whole rows."""
     net = Net(4)
     x = net.conv2d(net.input((1, 12, 24, 3)), 8, kernel=(3, 3))
     for channels in (24, 24, 24, 4):

@@ -266,8 +266,8 @@ def with_subgraphs(net: Net, output: int, *builders: Callable[[], int]) -> bytes
 
 
 def _region() -> bytes:
-    """Return our operator between two builtin operators. The workspace of our operator is placed offline over its input
-    and output.
+    """Return our operator between two builtin operators. A memory plan in the file places the operator's workspace over
+    its input and output.
     """
     net = Net()
     x = net.unary("RELU", net.input((1, 8, 8, 4)))

@@ -91,7 +91,7 @@ def places(program: bytes) -> Iterator[tuple[str, int, int]]:
         for name in RANGES:
             field = OP.fields[name] if OP.fields else None
             if name == "left_shift" and op.packing in AT_ONCE:
-                continue  # left_shift is a number of pixels, which affects no value
+                continue  # these kernels store a number of pixels in left_shift; the number affects no output
             if field and name != "input_zero_point":
                 yield f"{n} {op.kind.name} {name}", at + field[1], field[0].itemsize
             elif field:
