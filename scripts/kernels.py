@@ -27,7 +27,7 @@ ANY_CORE = """\
 """
 IN_ORDER = """\
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns") /* these options keep sums in registers */
+#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns") /* without reordering, GCC keeps sums in registers */
 #pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
 #endif
 """
@@ -77,7 +77,7 @@ def _definition(one: LibraryKernel, table: InstructionTable = REF) -> str:
 
 
 def _either(many: str, few: str) -> str:
-    """Return one function from two, with a condition around the lines that differ."""
+    """Return one function from two versions, with a preprocessor condition around the lines that differ."""
     lines, others = many.splitlines(keepends=True), few.splitlines(keepends=True)
     same = list(takewhile(lambda pair: pair[0] == pair[1], zip(lines, others, strict=False)))
     after = list(takewhile(lambda pair: pair[0] == pair[1], zip(lines[::-1], others[::-1], strict=False)))

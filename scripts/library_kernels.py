@@ -209,7 +209,7 @@ SIGNED = (
 
 
 def _signed(greatest: str, smallest: str, one: str, minus_one: str) -> Expressions:
-    """Return two functions that call a SIGNED kernel, given their names and signs."""
+    """Return two functions that call a kernel with a parameter `sign`. Each function passes its own sign."""
     signs = {greatest: one, smallest: minus_one}
     return {PIXEL.format(name): f"k, window, i, out, {sign}" for name, sign in signs.items()}
 
@@ -454,8 +454,8 @@ ADDENDS = {
     "scale_out": "(int32_t)((uint32_t)scales[8] >> 1)", "right_out": "scales[10]",
     "zero_out": "op->output_zero_point", "low": "op->act_min", "high": "op->act_max",
 }  # fmt: skip
-"""The keys are the arguments of the description of a packed ADD. For each operand, `scales` has the left shift, m2, c
-and e. For the output, `scales` has m2, c and e.
+"""The keys are the names of arguments in the description of a packed ADD. For each operand, `scales` has the left
+shift, m2, c and e. For the output, `scales` has m2, c and e.
 """
 ADDITION = "void {}(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op)"
 ADD_BY_LANES = LibraryKernel("tmo_packed_add", scheduled(packed_add_within, [vectorise("i")]), ADDENDS, ADDITION)

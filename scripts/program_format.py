@@ -48,7 +48,7 @@ CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
     "SHARDING": Sharding, "RANGE": FloatRange, "FUNCTION": FloatFunction, "RESIZE": ResizeForm, "SELECT": SelectForm,
     "PART": Part,
 }  # fmt: skip
-"""Each enumeration, by the middle part of its names in C."""
+"""The keys are the middle parts of names in C, and the values are the enumerations."""
 GLUE = "\0"
 """This character stands for a space at which lines are not broken."""
 WORD, BYTE = 4, 9
@@ -333,7 +333,7 @@ def drawing(record: type) -> Iterator[str]:
 
 
 def _split(cells: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """Split fields at the ends of lines of a drawing. Only the first part of a field keeps its name."""
+    """Split fields where a line of the drawing ends. Only the first piece of a split field keeps the name."""
     for begin, end, name in cells:
         for at in (begin, *range(begin - begin % WORD + WORD, end, WORD)):
             yield at, min(end, at - at % WORD + WORD), name if at == begin else ""

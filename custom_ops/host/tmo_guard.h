@@ -25,7 +25,7 @@ typedef struct {
   const void *source; /* all rows of a streamed input, which are pushed io_bytes[0] bytes at a time, or the tmo_source of an external input, or NULL */
 } tmo_arena;
 
-/* After a violation, `byte` is the arena offset of the first wrongly written byte. A negative `byte` precedes the arena. */
+/* After a violation, `byte` is the arena offset of the first wrongly written byte. If `byte` is negative, the wrong byte is before the arena. */
 typedef struct {
   uint32_t iterations; /* completed iterations */
   uint32_t op;

@@ -82,7 +82,7 @@ void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
 /* Sets the source from which models with an external input read. The caller still owns the source's data. */
 extern "C" void TmoSetSource(const tmo_source *now) { tmo::source = *now; }
 
-/* Sets the slow memory of models that need slow memory. The caller still owns the memory. */
+/* Sets the slow memory of models that need slow memory. The memory remains the property of the caller. */
 extern "C" void TmoSetMemory(void *data, uint32_t bytes) {
   tmo::memory.data = data;
   tmo::memory.bytes = bytes;
@@ -94,7 +94,7 @@ extern "C" void TmoSetCores(int cores, uint32_t seed) {
   tmo::jitter = seed;
 }
 
-/* The state of this process as one of several devices. */
+/* The links of this process, which acts as one of several devices. */
 static struct {
   tmo_sockets sockets;
   tmo_transport transport;

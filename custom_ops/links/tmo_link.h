@@ -41,7 +41,7 @@ typedef struct {
   uint16_t went;
 } tmo_peer;
 
-/* All links of one device, which tmo_link_open() initializes. Pass the first member of the struct to a run. */
+/* All links of one device, which tmo_link_open() initializes. Pass a pointer to the member `crosser` to a run. */
 typedef struct {
   tmo_crosser crosser;
   const tmo_transport *transport;

@@ -4,7 +4,7 @@
  *
  * A link sends one frame at a time and repeats the frame until it is acknowledged. Each frame begins with two bytes, session and number, so that
  * repeated frames are recognised and ignored. The receiver therefore gets all bytes once and in order. The link's timeout detects a lost peer. An
- * incomplete frame is sent as soon as the run waits or a new run begins. If the run neither waits nor begins again, call tmo_datagram_done(). */
+ * incomplete frame is sent as soon as the run waits or a new run begins. After the last run, call tmo_datagram_done() to send the remaining bytes. */
 #ifndef TMO_LINK_DATAGRAM_H_
 #define TMO_LINK_DATAGRAM_H_
 
@@ -25,7 +25,7 @@ typedef struct {
   uint8_t frame[TMO_DATAGRAM_BYTES];
   uint8_t bytes;           /* number of bytes of the frame, including its head */
   uint8_t number;          /* number of the frame */
-  uint8_t state;           /* state of the frame, which is being filled, sent, lost or acknowledged */
+  uint8_t state;           /* state of the frame: being filled, on its way, lost or acknowledged */
   uint8_t last[TMO_DATAGRAM_HEAD]; /* head of the last received frame */
   bool has_last;
 } tmo_datagram_line;

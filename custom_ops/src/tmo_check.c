@@ -100,7 +100,7 @@ static bool check_column_windows(tmo_checker *c, const tmo_tensor *t, uint32_t p
   return rows == t->rows;
 }
 
-/* Returns the last operator before operator `index` in the group that produces a tensor, or NULL. Several operators may share the record of a
+/* Returns the last operator of the group before operator `index` whose output is the tensor, or NULL. Several operators may share the record of a
  * tensor. */
 static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t tensor) {
   if (!tmo_may_read(c, index - group->first_op)) return NULL;
@@ -138,11 +138,11 @@ static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
   return true;
 }
 
-/* Checks that channel groups are not empty and divide the channels that are read, written, or both. */
+/* Checks that no channel group is empty and that the groups have all channels of the input, of the output, or of both. */
 static bool check_channel_groups(const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_channel_groups(op) == 1) return !tmo_sums_channel_groups(op);
-  if (op->channel_groups == UINT16_MAX) return false; /* after the channel groups, one more pass may write sums */
+  if (op->channel_groups == UINT16_MAX) return false; /* after all channel groups, one more pass over the stripe may write the sums */
   if (tmo_iterative(op) || !tmo_is_in(TMO_GROUPABLE_KINDS, op->kind) || (tmo_sums_channel_groups(op) && !tmo_is_summed(op))) return false;
   const bool reads = tmo_reads_channel_group(op), writes = tmo_writes_channel_group(op);
   if (reads && writes && o->in->channels != o->out->channels) return false;

@@ -23,11 +23,11 @@ typedef struct {
   uint32_t filter;          /* number of weights of a channel */
   uint32_t row;             /* number of weights of a channel in a row of the window */
   uint32_t values;          /* number of values of a pixel under the window */
-  uint32_t zeros;           /* number of zeros before the first value, which complete the first four values */
+  uint32_t zeros;           /* number of zeros that complete the first group of four values */
   uint32_t next[3];         /* bytes from the weights of a quad's first channel to those of its other channels */
   union {
     int32_t narrow[4 * QUADS];
-    int64_t wide[2 * QUADS]; /* used for sums of more than NARROW products */
+    int64_t wide[2 * QUADS]; /* sums of more than NARROW products are int64_t */
   } sums;
   int32_t x[PIXELS * VALUES / 2];
 } wide_pixels;
@@ -55,8 +55,8 @@ TMO_OWN_FRAME static void pair_after_zeros(const int8_t *from, uint32_t zeros, u
   pair_values(from, n, to);
 }
 
-/* Copies up to n adjacent values of a pixel's window, from value `at` of its first row on, to which `offset` leads; taps outside the input give 0.
- * Returns the number of copied values. */
+/* Copies up to n adjacent values of a pixel's window, beginning with value `at`. Taps outside the input give 0. offset: bytes from a listed address
+ * to the window's values. Returns the number of copied values. */
 TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, uint32_t offset, uint32_t at, uint32_t n, int8_t *to) {
   const tmo_kernel *k = v->k;
   const tmo_window *window = v->window;
@@ -103,7 +103,7 @@ TMO_OWN_FRAME static void take_values(wide_pixels *v, uint32_t at, uint32_t n) {
   }
 }
 
-/* Begins quads of `channels` channels. In the last quad, the sums after the last channel are arbitrary. */
+/* Sets the distances of the weights in a quad of `channels` channels. In the last quad, the sums after the last channel are arbitrary. */
 static TMO_ALWAYS_INLINE void begin_quads(wide_pixels *v, uint32_t channels) {
   for (uint32_t i = 0; i < 3; ++i) v->next[i] = i + 1 < channels ? (i + 1) * v->filter : 0;
 }
@@ -126,8 +126,8 @@ TMO_OWN_FRAME static void multiply(const wide_pixels *v, const int8_t *w, uint32
 
 TMO_OWN_FRAME static int32_t rescale(int64_t sum, int32_t multiplier, int32_t shift) { return tmo_rescale_wide(sum, multiplier, shift); }
 
-/* Writes an output from its bias and the sum of its products. factor: a factor for which the upper half of a product is the output, or 0. range: the
- * least output in the lower half, and the greatest output in the upper half. */
+/* Writes an output from its bias and the sum of its products. factor: 0, or a factor that puts the output into the upper half of a product. range:
+ * the least output in the lower half, and the greatest output in the upper half. */
 static TMO_ALWAYS_INLINE void write_output(const int32_t *bias, int32_t sum, int32_t factor, const int32_t *multiplier, const int8_t *shift, int32_t range, int8_t *out) {
   int32_t value;
   if (factor != 0 && !__builtin_add_overflow(bias[0], sum, &value)) {
@@ -187,7 +187,8 @@ TMO_OWN_FRAME static void multiply_channels(wide_pixels *v, const int8_t *w, uin
   }
 }
 
-/* Adds up the sums of at most as many channels as fit. w: weights of the first one, before which v->zeros bytes are multiplied by 0. */
+/* Adds up the sums of several channels, at most as many as fit into v->sums. w: weights of the first channel. The v->zeros bytes before w are
+ * multiplied by 0. */
 TMO_OWN_FRAME static void sum_channels(wide_pixels *v, const int8_t *w, uint32_t channels, bool wide) {
   for (uint32_t i = 0; i < 4 * QUADS; ++i) v->sums.narrow[i] = 0;
   for (uint32_t at = 0, n; at < v->values; at += n) {

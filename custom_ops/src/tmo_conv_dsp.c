@@ -11,7 +11,7 @@
 #include <arm_acle.h>
 #endif
 
-/* The place of a pixel's values in the tile. From each word of two values to the next, the address moves on by `step` int16. */
+/* The place of a pixel's values in the tile. `step` is the number of int16 from one word of two values to the next word. */
 typedef struct {
   int16_t *at;
   uint32_t step;
@@ -90,7 +90,7 @@ static void put_taps(const tmo_kernel *k, const tmo_window *w, uint32_t r, const
   }
 }
 
-/* Gathers the only pixel of a tile from a list of taps, whose number of bytes is a multiple of four. */
+/* Gathers the only pixel of a tile from a list of taps. Each tap's number of bytes is a multiple of four. */
 static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   const tmo_op *op = k->op;
   const uint32_t row = op->kernel_w * k->in_channels;
@@ -208,8 +208,8 @@ void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *o
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);
 }
 
-/* tmo_dsp_direct() computes at least two pairs of channels. If the number of channels is odd, the last channel and the pair before it are therefore
- * computed together, into a separate buffer. */
+/* tmo_dsp_direct() computes at least two pairs of channels. If the number of channels is odd, the last channel and the pair before it are computed
+ * together, into a separate buffer. */
 void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!tmo_has_part(TMO_PART_DSP_DIRECT)) return;
   const int8_t *const bytes = window->pixels[0];
@@ -295,8 +295,8 @@ TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *row
   }
 }
 
-/* Computes groups of four pixels whose windows are all inside the input. All code that runs for a group fits into the 1 KB of instruction cache
- * that many boards have. offset: bytes from the start of a row to the first window. */
+/* Computes groups of four pixels whose windows are all inside the input. The code for four pixels fits into 1 KB, the size of the instruction cache
+ * of many boards. offset: bytes from the start of a row to the first window. */
 TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t channel_groups, int8_t *out, uint32_t step) {
   const tmo_op *op = k->op;
   const uint32_t bytes = op->kernel_w * k->in_channels, apart = op->stride_w * k->in_channels;
@@ -314,7 +314,7 @@ TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *ro
   }
 }
 
-/* Returns the columns whose windows have all taps in adjacent columns. */
+/* Returns the output columns whose windows are inside the input. Returns no columns if windows have gaps or a row is missing. */
 static tmo_run_of_columns complete_columns(const tmo_kernel *k, const tmo_window *rows) {
   tmo_run_of_columns inside = tmo_inside(k);
   if (k->op->dilation_w > 1 || rows->count < k->op->kernel_h) inside.count = 0;

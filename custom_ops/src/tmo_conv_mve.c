@@ -88,8 +88,8 @@ void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
   tmo_mve_one_for(&job)(bytes + bytes_step, 0, k->weights, &job);
 }
 
-/* Multiplies the first pixels of a row in place. A vector may also read bytes after the window, whose weights are 0. Returns the number of pixels
- * that were computed in place. */
+/* Multiplies the first pixels of a row without copying their bytes. A vector may also read bytes after the window, whose weights are 0. Returns the
+ * number of pixels that were computed in place. */
 static uint32_t multiply_in_place(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job *job) {
   const uint32_t step = k->op->stride_w * k->in_channels, all = (uint32_t)k->in_width * k->in_channels, values = job->turns * VECTOR;
   const uint32_t inside = all < values ? 0 : (all - values) / step + 1, most = inside < k->out_width ? inside : k->out_width;
@@ -110,8 +110,7 @@ static void gather_column(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   gather_bytes(k, &window, to);
 }
 
-/* Computes pixels [x, end) from copied windows, two at a time if `most` is 2. Reading the first of two adjacent windows inside the input may also
- * read bytes of the second window. */
+/* Computes pixels [x, end) from copied windows, two at a time if `most` is 2. Vectors may read beyond the end of a window, into the next window. */
 static TMO_ALWAYS_INLINE void gathered(const tmo_kernel *k, const tmo_window *rows, tmo_mve_job *job, uint32_t x, uint32_t end, uint32_t most) {
   const tmo_op *op = k->op;
   const uint32_t values = job->turns * VECTOR, row = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels;

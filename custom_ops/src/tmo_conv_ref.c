@@ -51,8 +51,8 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
 }
 
 /* Lists the bytes under a window as few runs. A row of the window is one run if its bytes are adjacent, or if its pixels have one byte at equal
- * distances. If a row is no single run, a window in a row group has a part for each column, and a window in a tiled group has one part for all
- * pixels. A clipped window in a tiled group has a part for each row instead. */
+ * distances. If a row has several runs, a row group has a part for each column of the window. A tiled group has one part for all pixels of a complete
+ * window, and a part for each row of a clipped window. */
 static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   const bool by_row = tmo_reads_rows(k);
@@ -123,8 +123,8 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
-/* Whether conv_small() computes a pixel, because its window has several runs of bytes, the bytes fit on the stack, and gathering them costs less than
- * it saves. On the DSP extension, the limit is lower for bytes in whole rows, since they form few runs. */
+/* Whether conv_small() computes a pixel. The window must have several runs of bytes that fit on the stack, and the copy must save more time than it
+ * takes. On the DSP extension, windows of whole rows have a lower limit, since their bytes form few runs. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;

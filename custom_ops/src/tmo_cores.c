@@ -135,7 +135,7 @@ static void iterate_channels(iteration *f, tmo_op *own, const tmo_window *rows, 
   narrow_channels(f, channels);
   out += channels.first;
   if (tmo_is_in(TMO_FILTERED_KINDS, own->kind)) {
-    own->tile = 1; /* with a tile, the kernel uses the listed taps */
+    own->tile = 1; /* if `tile` is not 0, the kernel uses the listed taps */
     for (uint32_t x = 0; x < f->out.tensor->width; ++x) depthwise_channels(f, rows, x, channels.first, out + x * f->out.pixel);
 #if TMO_RUNS_DSP
   } else if (own->packing != TMO_PACKING_NONE) {
@@ -244,8 +244,8 @@ static uint32_t granule_of(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 4 : 0;
 }
 
-/* Whether both cores get a part of a shared operator and a kernel supports the split. An operator without a window can be split by columns if it
- * computes them from the same columns of each operand. */
+/* Whether both cores get a part of a shared operator and a kernel supports the split. Without a window, an operator can be split by columns if each
+ * output column needs only that column of the operands. */
 static bool check_both(const tmo_operation *o, const tmo_share *share) {
   const tmo_op *op = o->op;
   if (tmo_iterative(op) || op->access != 0 || op->kind == TMO_OP_GATHER || share->cut == 0) return false;

@@ -9,7 +9,8 @@
 #include "tmo/elements.h"
 #include "tmo/operands.h"
 
-/* Moves the kernel's pointers on to the biases and scales of channel first_out, and to the weights from channel first_in to channel first_out. */
+/* Moves the kernel's pointers to the biases and scales of output channel first_out. The pointer to weights moves to the weight from channel first_in
+ * to channel first_out. */
 TMO_OWN_FRAME static void skip_channels(tmo_kernel *k, uint32_t first_in, uint32_t first_out) {
   const tmo_op *op = k->op;
   if (k->bias != NULL) k->bias += first_out;
@@ -66,8 +67,8 @@ static void point_at_sums(iteration *f) {
 #if TMO_RUNS_PACKED
 enum { FEW_ROWS = 7 };
 
-/* Computes the output row of a packed depthwise convolution that reads few rows. This is a separate function because the kernel needs a large
- * stack frame. */
+/* Computes an output row of a packed depthwise convolution from few input rows. This is a separate function because the kernel needs a large stack
+ * frame. */
 TMO_OWN_FRAME static void iterate_depthwise_row(const iteration *f) {
   const int8_t *pixels[FEW_ROWS];
   const tmo_window window = read_rows(f, pixels);
@@ -190,7 +191,7 @@ TMO_OWN_FRAME static void iterate_packed_tile(iteration *f, uint32_t end) {
 static bool is_packed_conv(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_packs_bytes(op); }
 #endif
 
-/* Whether an operator computes a pixel from the pixel of its operand in the same place, with all channels. */
+/* Whether an operator computes all channels of a pixel from the pixel at the same place in its only operand. */
 static bool is_pixelwise(const tmo_op *op) {
   return tmo_is_in(TMO_BUILT(TMO_PIXELWISE_KINDS), op->kind) && op->n_inputs == 1 && tmo_channel_groups(op) == 1;
 }
@@ -476,7 +477,7 @@ bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op) {
   return !tmo_iterative(op);
 }
 
-/* Whether the tiles from run->unit to column `end` are a whole row that the operator's kernel also computes at once, pixel after pixel. */
+/* Whether the operator's kernel can compute the tiles from run->unit to column `end` as one whole row. */
 static bool makes_whole_row(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
   const bool pools = tmo_is_in(TMO_BUILT(TMO_POOL_KINDS), op->kind) && (tmo_element_bytes(op) > 1 || tmo_finds_places(op));

@@ -17,7 +17,7 @@ typedef struct {
 
 enum { ZERO_BYTES = 64 }; /* pixels that are gathered tap by tap have at most this many channels */
 
-/* Widens the bytes of a tap into the column of one of n pixels. */
+/* Widens the bytes of a tap of one pixel into a tile of n pixels. */
 static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t bytes) {
   for (; bytes >= 4; bytes -= 4, from += 4, to += 4 * n) {
     to[0] = from[0];
@@ -144,7 +144,7 @@ TMO_OWN_FRAME static bool list_grid(const tmo_run_state *run, const tmo_kernel *
   }
 }
 
-/* Widens a tap of n pixels, which has at least four bytes of each pixel. */
+/* Widens the bytes of one tap for n pixels. The tap has at least four bytes of each pixel. */
 static TMO_ALWAYS_INLINE void widen_each(const int8_t *const *from, int16_t *tile, uint32_t n, uint32_t bytes) {
   const ptrdiff_t apart = from[1] - from[0];
   const bool fits = apart == (int32_t)apart; /* on a host, pixels on the stack may be too far from other pixels */
@@ -209,7 +209,7 @@ TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kern
   const uint32_t channels = k->out_channels;
   pixel_grid grid;
   if (!list_grid(run, k, in, x, TMO_PACKED_PIXELS, (int8_t *)k->scratch, channels, &grid)) return false;
-  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* pixel 3 is written first, and pixel 2 overwrites it */
+  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* pixel 3 is missing, and pixel 2 is written after it to the same place */
   tmo_dsp_four(grid.pixels, outs, k->weights, channels);
   if (tmo_packed_clamps(k->op)) {
     for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, outs[p], channels);

@@ -267,7 +267,7 @@ TMO_OWN_FRAME static tmo_status iterate_packed(const tmo_run_state *run, const t
   return TMO_OK;
 }
 
-/* tmo_iterate_pixel() has no stack frame, because the functions that it calls have large ones. */
+/* tmo_iterate_pixel() leaves large arrays to the functions that it calls, so that it needs no stack frame itself. */
 tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
 #if TMO_FAST_PIXELS

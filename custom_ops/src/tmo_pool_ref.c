@@ -111,7 +111,7 @@ static tmo_make_pixel *pool_s16_of(const tmo_op *op) {
   return tmo_is_kind(op, TMO_OP_MEAN_S16) || !tmo_has_kind(TMO_OP_AVERAGE_POOL_S16) ? tmo_mean_s16 : tmo_average_pool_s16;
 }
 
-/* Computes a pool of single pixels that only limits values, such as RELU6. */
+/* Computes a pool whose windows are single pixels, such as RELU6. The pool only limits values. */
 TMO_OWN_FRAME static void clamp_row_s16(const tmo_kernel *k, const int8_t *x, int8_t *out) {
   const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
   for (uint32_t n = k->out_width * k->out_channels; n > 0; n -= 2, x += 2, out += 2) {

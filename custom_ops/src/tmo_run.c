@@ -225,8 +225,8 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 }
 
 #ifndef TMO_WITHIN_CORES /* two cores run no tiled groups, and always run row groups iteration by iteration */
-/* Runs, in one call, up to `most` next iterations of a loop over a single operator in a tiled group, whose tiles are adjacent. Returns the number of
- * iterations that it has run, or 0 for any other loop. Returns UINT32_MAX after TMO_ERROR_INDEX. */
+/* Runs up to `most` iterations of a loop that contains only one operator of a tiled group. The tiles are adjacent. Returns the number of completed
+ * iterations, or 0 for a loop of another kind. Returns UINT32_MAX after TMO_ERROR_INDEX. */
 TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t most) {
   const uint16_t innermost = (uint16_t)(run->depth - 1);
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + *run->at];
@@ -263,8 +263,8 @@ static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nes
   return row < nest->tensor->height;
 }
 
-/* Runs, in one call, up to `most` next iterations of a loop over a single operator whose iterations compute rows. Returns the number of iterations
- * that it has run, or 0 if tmo_iterate_pixel() is faster. Returns UINT32_MAX after TMO_ERROR_INDEX. */
+/* Runs up to `most` iterations of a loop that contains only one operator. Each iteration computes a row. Returns the number of completed iterations,
+ * or 0 if tmo_iterate_pixel() is faster. Returns UINT32_MAX after TMO_ERROR_INDEX. */
 TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next, uint32_t most) {
   uint16_t *const left = &run->left[run->depth - 1];
   const tmo_tensor *const t = tmo_iterated(run->program, op);
@@ -278,8 +278,9 @@ TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op,
 }
 
 #if TMO_RUNS_DSP
-/* Runs up to `most` next iterations of a packed operator in a tiled group in one call, if their codes are adjacent or are the whole body of a loop.
- * Returns the number of iterations that it has run, 0 if there is only one, or UINT32_MAX if a counter is damaged. run->at stays at the last code. */
+/* Runs up to `most` next iterations of a packed operator in a tiled group. The codes of the iterations must be adjacent or be the whole body of a
+ * loop. Returns the number of completed iterations. Returns 0 if only a single iteration is possible, or UINT32_MAX if a counter is damaged. run->at
+ * stays at the last code. */
 TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most) {
   const uint32_t number = *run->at;
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + number];
@@ -315,8 +316,8 @@ static TMO_ALWAYS_INLINE bool iterate_two_rows(tmo_run_state *run, const tmo_nes
 }
 #endif
 
-/* Runs at least one and at most `most` iterations of a group while the codes that run operators are below TMO_LOOP_NEAR. The program must exchange no
- * messages and get no rows during a run. */
+/* Runs at least one and at most `most` iterations of a group. After the first iteration, the function stops at an operator whose code is not below
+ * TMO_LOOP_NEAR. The program must exchange no messages and get no rows during a run. */
 TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most) {
   const tmo_group *const group = run->group;
   const uint8_t *const program = run->program;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file computes transposed convolutions by gathering inputs. TFLM scatters the inputs instead: TransposeConv,
+/* This file computes transposed convolutions by gathering inputs. TFLM computes the same sums by scattering inputs: TransposeConv,
  * kernels/internal/reference/integer_ops/transpose_conv.h. */
 #include <stddef.h>
 

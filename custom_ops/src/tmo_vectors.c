@@ -103,7 +103,7 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
 #define tmo_packed_conv_narrow_ref tmo_packed_conv_ref
 #endif
 
-enum { NARROW = 16 }; /* with fewer channels, computing more pixels at once is faster than computing more channels at once */
+enum { NARROW = 16 }; /* from this many channels on, vectors of channels are faster than vectors of pixels */
 
 /* Returns the multipliers of a packed convolution, which follow its biases. */
 static const int32_t *multipliers_of(const tmo_kernel *k) { return k->bias + k->out_channels; }

@@ -7,12 +7,12 @@
  * Abort() returns kTfLiteAbort. SourceOf(context) returns a tmo_source or NULL, LinkOf(context) returns a tmo_crosser or NULL, and MemoryOf(context)
  * returns a tmo_memory or NULL. Prepare and Invoke run the code of the given tmo_library. team: the team of two cores, or NULL.
  *
- * The inputs of a node begin with the region's inputs. A program that pauses then has a constant int32 list of iterations. A program that pauses,
- * streams or has state then has a variable of two int32, or of uint8 with state. The last input is the program, a constant uint8 tensor. The outputs
- * of a node are the region's outputs, then a uint8 workspace tensor if the program needs one. The operator keeps no state of its own in RAM: Invoke
- * only needs the program in flash and the node's tensors. An external input is not a tensor of TFLM, since the program's input 0 is then a
- * tmo_source. Tensors in slow memory are also not tensors of TFLM. The code reads only those fields of TFLM's structs whose position does not depend
- * on TF_LITE_STATIC_MEMORY. */
+ * The inputs of a node begin with the region's inputs. If the program pauses, the next input is a constant int32 list of iterations. If the program
+ * pauses, streams or has a state, the next input is a variable: uint8 with a state, and otherwise two int32. The last input is the program, a
+ * constant uint8 tensor. The outputs of a node are the region's outputs, then a uint8 workspace tensor if the program needs one. The operator keeps
+ * no state of its own in RAM: Invoke only needs the program in flash and the node's tensors. An external input is not a tensor of TFLM, since the
+ * program's input 0 is then a tmo_source. Tensors in slow memory are also not tensors of TFLM. The code reads only those fields of TFLM's structs
+ * whose position does not depend on TF_LITE_STATIC_MEMORY. */
 #ifndef TMO_REGION_OP_H_
 #define TMO_REGION_OP_H_
 
@@ -70,8 +70,8 @@ const TfLiteEvalTensor *Workspace(const TfLiteContext *context, const TfLiteNode
   return GetEvalOutput(context, node, node->outputs->size - 1);
 }
 
-/* Returns the variable that keeps data between calls of Invoke, which a program needs for a streamed input, a link, pauses or a state. One variable
- * suffices for every program. */
+/* Returns the variable that keeps data between calls of Invoke, which a program needs for a streamed input, a link, pauses or a state. No program
+ * needs more than one variable. */
 const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 2);
 }

@@ -76,23 +76,24 @@ auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, Register
   return status;
 }
 
-/* Sets the source that a model with an external input reads in every Invoke(). Keep the source alive; you may change its fields between calls. The
- * source becomes the interpreter's external context, which can be set only once. Set it after AllocateTensors(), since TFLM of September 2023 to June
- * 2025 otherwise aborts in debug builds. Returns 0 on success. */
+/* Sets the source that a model with an external input reads in every Invoke(). The source must outlive the interpreter; you may change its fields
+ * between calls. The source becomes the interpreter's external context, which can be set only once. Set it after AllocateTensors(), since TFLM of
+ * September 2023 to June 2025 otherwise aborts in debug builds. Returns 0 on success. */
 template <typename Interpreter>
 int SetSource(Interpreter &interpreter, tmo_source *source) {
   return static_cast<int>(interpreter.SetMicroExternalContext(source));
 }
 
-/* Sets the tmo_crosser (links/tmo_link.h) through which a model on several devices exchanges rows. Call SetLink() once, after AllocateTensors(). Keep
- * the link alive. Returns 0 on success. */
+/* Sets the tmo_crosser (links/tmo_link.h) through which a model on several devices exchanges rows. Call SetLink() once, after AllocateTensors(). The
+ * link must outlive the interpreter. Returns 0 on success. */
 template <typename Interpreter>
 int SetLink(Interpreter &interpreter, tmo_crosser *link) {
   return static_cast<int>(interpreter.SetMicroExternalContext(link));
 }
 
 /* Sets the slow memory of a model that was converted with --memory. The field `source` of the memory is the source of an external input. Call
- * SetMemory() once, after AllocateTensors(), and do not call SetSource() for the same model. Keep the memory alive. Returns 0 on success. */
+ * SetMemory() once, after AllocateTensors(), and do not call SetSource() for the same model. The memory must outlive the interpreter. Returns 0 on
+ * success. */
 template <typename Interpreter>
 int SetMemory(Interpreter &interpreter, tmo_memory *memory) {
   return static_cast<int>(interpreter.SetMicroExternalContext(memory));

@@ -1,3 +1,3 @@
-"""These modules describe kernels of the C library for scripts/kernels.py. No operator of the package needs the
-descriptions.
+"""These modules describe kernels of the C library for scripts/kernels.py. The package tflm_memopt does not import these
+modules.
 """

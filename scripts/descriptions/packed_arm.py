@@ -13,7 +13,7 @@ INT8, INT16, INT32 = Type.INT8, Type.INT16, Type.INT32
 
 
 def _output(b: Builder, total: Reg, scale: tuple[Reg, Reg, Reg]) -> Reg:
-    """Scale a sum by m2, c and e, where c includes the zero point. A core does so with the instruction SMMLAR and a
+    """Scale a sum by m2, c and e, where c includes the zero point. A core scales with the instruction SMMLAR and a
     shift.
     """
     doubled, constant, right = scale
@@ -58,7 +58,7 @@ class Pair:
 
 @kernel("y[p, pair] = saturate(sum over values of tile[p] * w[pair])")
 def dsp_pairs(b: Builder) -> None:
-    """Describe a convolution. Pairs of int16 values alternate between all pixels."""
+    """Describe a convolution. The tile has a pair of int16 values of each pixel, then the next pair of each pixel."""
     pixels, pairs, twos = b.extents("pixels", "pairs", "twos")
     (step,) = b.parameters("step")
     tile, w = b.workspace("tile", INT16, twos, pixels, 2), b.flash("w", INT16, pairs, twos, 2)

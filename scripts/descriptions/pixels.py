@@ -180,8 +180,8 @@ def mean_pixel(kind: Type) -> KernelProgram:
 
 
 def place_pixel(kind: Type) -> KernelProgram:
-    """Return the kernel for the index of the greatest sign * x. `before` is the number of the window's pixels in
-    earlier calls.
+    """Return the kernel for the index of the greatest x, or of the smallest x if `sign` is -1. `before` is the number
+    of the window's pixels in earlier calls.
 
     The first pixel counts even if it is NaN, but later NaNs do not (ArgMinMax,
     kernels/internal/reference/arg_min_max.h).
@@ -201,7 +201,7 @@ def place_pixel(kind: Type) -> KernelProgram:
             with b.inside(first, 1):  # The first call has no earlier results to load.
                 b.assign("copy", most, b.ram_load(values, c))
                 b.assign("copy", found, b.ram_load(places, c))
-            with b.inside(before, pointers):  # Only the call with the window's first pixel does this assignment.
+            with b.inside(before, pointers):  # Only the first call for a window sets `most` from the first pixel.
                 b.assign("mul", most, b.ram_load(x, 0, offset + c), sign)
             with b.loop("p", pointers) as p, b.loop("t", run) as t:
                 value = b.compute("mul", held, b.ram_load(x, p, offset + t * channels + c), sign)

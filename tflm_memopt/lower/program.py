@@ -52,7 +52,7 @@ class Header:
     target: U16
     """The field `target` is a TMO_TARGET_* constant: the family of cores that can run the program."""
     size: U32
-    """The whole program has `size` bytes."""
+    """The whole program has this many bytes."""
     iterations: U32
     """A run of the program has exactly this number of iterations."""
     workspace: U32
@@ -84,8 +84,8 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class PoolRecord:
-    """A program with slow memory has this record. Slow memory holds whole tensors, and `bytes` is its smallest size.
-    The address of slow memory follows the state's address in io.
+    """A program with slow memory has this record. Slow memory holds whole tensors, and the field `bytes` is its minimum
+    size. The address of slow memory follows the state's address in io.
     """
 
     bytes: U32
@@ -137,8 +137,8 @@ class ProgramTensor:
     memory. The base may also be TMO_PROGRAM_BASE or TMO_LINK_BASE.
     """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
-    """The field is the offset of tmo_column_window[n_column_windows], whose first element has the first rows of a
-    stripe, or 0 without column windows.
+    """The field is the offset of a tmo_column_window[n_column_windows], or 0 without column windows. The first column
+    window has the first rows of a stripe.
     """
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
     """A tensor has stripes if a tiled group writes it or adds up its rows. Other tensors have None."""
@@ -166,7 +166,8 @@ class MoveRecord:
     """For a COPY, this record moves runs of adjacent bytes: `count` is the number of runs, and `bytes` is the size of a
     run. Run i goes to byte target + i * target_step of output row y. Run i comes from byte source + phase + i *
     source_step of an input row, where phase = (y + shift) % period * phase_step. In an iterative operator, y is the
-    input row, and the output has one row. An iterative operator adds `phase` to target instead of source.
+    input row, and the output has one row. For an iterative operator, the phase moves the target of a run instead of the
+    source.
     """
 
     row: U16
@@ -190,7 +191,7 @@ class CopyRecord:
 
     moves: Annotated[tuple[MoveRecord, ...], Follows(MoveRecord)]
     fills: Annotated[bool, Number("u1")]
-    """If `fills` is 1, all bytes of the output row get the value `fill` before the moves."""
+    """If `fills` is 1, all bytes of the output row get the value of the field `fill` before the moves."""
     fill: I8
 
     C_ORDER: ClassVar[str] = "n_moves"
@@ -216,7 +217,7 @@ PARAMETERS: Mapping[str, str] = {
     "select_form": "For SELECT, bits 4n to 4n + 3 are TMO_SELECT_* of operand n, and bits 12 to 15 an element's size.",
     "transposed": "Operand 1 of BATCH_MATMUL is [out][depth] if this is 1, and [depth][out] if this is 0.",
     "tangent": "CURVE_S16 is a hyperbolic tangent if this is 1, and a sigmoid if this is 0.",
-    "float_form": "float32 kinds have TMO_RANGE_* + 16 * TMO_FUNCTION_*. A part that a kind does not use is 0.",
+    "float_form": "float32 kinds have TMO_RANGE_* plus 16 times TMO_FUNCTION_*. A part that a kind does not use is 0.",
     "beta_bits": "SOFTMAX_F32 has the bits of the float32 beta.",
     "scale_bits": "QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale.",
     "identity": "OWN has the identity of the application's kernel.",
@@ -297,7 +298,7 @@ class ProgramOp:
     """The field is the offset of the shifts, an int8_t[]. Positive shifts shift left."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH)] = 0
     """An iterative operator has an int32_t[width * channels] at this offset in the workspace, a multiple of 4. An
-    operator that sums channel groups has an int32_t[width * channels] for each row of the highest stripe.
+    operator that sums channel groups has one int32_t for each output element in the stripe with the most rows.
     """
     channel_groups: U16 = 0
     """The operator has this number of channel groups in a tiled group. 0 and 1 mean that the channels are not divided.
@@ -351,8 +352,8 @@ class ProgramRollingBuffer:
     The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0
     resets it. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the
     oldest row. Row y, counted from the oldest row, is at position (oldest + y) % depth. A run that finds 0 in a
-    buffer's uint16_t sets all rows of the buffer to `fill`. A successful run moves the position of the oldest row on by
-    `advance` rows.
+    buffer's uint16_t sets all rows of the buffer to `fill`. The field `advance` says by how many rows a successful run
+    moves the position of the oldest row.
     """
 
     offset: U32
@@ -366,8 +367,8 @@ class ProgramRollingBuffer:
     fill: U8
     """All bytes of the rolling buffer have this value after a reset."""
     window: U8 = 0
-    """A record with `window` 1 counts runs of a sliding window and has no rows. A run that ends before the sliding
-    window is full returns TMO_WAIT.
+    """If `window` is 1, the record has no rows and only counts the runs of a sliding window. A run that ends before the
+    sliding window is full returns TMO_WAIT.
     """
     key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
     """The field `key` is a number of at least 1 that is computed from the program. A run rejects a state with another
@@ -452,7 +453,8 @@ class ProgramCores:
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run."""
     alone: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """The field is the offset of one bit per iteration, or 0 if all are 0. If a bit is set, core 0 runs the iteration.
+    """The field is the offset of a table with one bit for each iteration, or 0 if all bits are 0. If a bit is set, core
+    0 runs the iteration.
     """
     counters: U32
     """The counters of core 1 begin this many bytes after those of core 0."""

@@ -25,9 +25,9 @@ typedef struct {
   tmo_pixel_format format;
 } tmo_camera;
 
-/* A model's input image, whose pixels are pixels of the frame without interpolation. Column x of an image with W columns is column (2 x + 1) * width
- * / (2 W) of the frame's part, rounded down. Rows of the frame are chosen like columns. The grey value of a colour pixel is (77 r + 150 g + 29 b +
- * 128) / 256; a grey pixel gives three equal channels. */
+/* The input image of a model. Each pixel of the image is one pixel of the frame, without interpolation. Column x of an image with W columns is column
+ * (2 x + 1) * width / (2 W) of the frame's part, rounded down. Rows of the frame are chosen like columns. The grey value of a colour pixel is (77 r +
+ * 150 g + 29 b + 128) / 256; a grey pixel gives three equal channels. */
 typedef struct {
   uint16_t width, height;
   uint8_t channels;     /* 1 channel for grey, or 3 channels for red, green and blue */

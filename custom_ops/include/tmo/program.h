@@ -246,7 +246,7 @@ typedef struct {
   uint32_t magic;
   uint16_t version;
   uint16_t target; /* The field target is a TMO_TARGET_* constant: the family of cores that can run the program. */
-  uint32_t size; /* The whole program has size bytes. */
+  uint32_t size; /* The whole program has this many bytes. */
   uint32_t iterations; /* A run of the program has exactly this number of iterations. */
   uint32_t workspace; /* The workspace has this many bytes. */
   uint16_t n_inputs, n_outputs, n_tensors, n_ops, n_groups;
@@ -261,8 +261,8 @@ typedef struct {
   uint32_t parts; /* A bit is set for each TMO_PART_* that the program needs. */
 } tmo_header;
 
-/* A program with slow memory has this record. Slow memory holds whole tensors, and bytes is its smallest size. The address of slow memory follows the
- * state's address in io. */
+/* A program with slow memory has this record. Slow memory holds whole tensors, and the field bytes is its minimum size. The address of slow memory
+ * follows the state's address in io. */
 typedef struct {
   uint32_t bytes;
 } tmo_pool;
@@ -271,8 +271,8 @@ typedef struct {
  *
  * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0 resets it. The state begins with a
  * uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Row y, counted from the oldest row, is at position
- * (oldest + y) % depth. A run that finds 0 in a buffer's uint16_t sets all rows of the buffer to fill. A successful run moves the position of the
- * oldest row on by advance rows. */
+ * (oldest + y) % depth. A run that finds 0 in a buffer's uint16_t sets all rows of the buffer to fill. The field advance says by how many rows a
+ * successful run moves the position of the oldest row. */
 typedef struct {
   uint32_t offset; /* The buffer begins this many bytes after the start of the state. */
   uint32_t row; /* A row of the rolling buffer has this many bytes. */
@@ -282,7 +282,8 @@ typedef struct {
   };
   uint16_t advance; /* Each run moves the position of the oldest row on by this number of rows. */
   uint8_t fill; /* All bytes of the rolling buffer have this value after a reset. */
-  /* A record with window 1 counts runs of a sliding window and has no rows. A run that ends before the sliding window is full returns TMO_WAIT. */
+  /* If window is 1, the record has no rows and only counts the runs of a sliding window. A run that ends before the sliding window is full returns
+   * TMO_WAIT. */
   uint8_t window;
   /* The field key is a number of at least 1 that is computed from the program. A run rejects a state with another key, which another program has
    * written. */
@@ -309,8 +310,8 @@ typedef struct {
   /* The field layout is a TMO_LAYOUT_* constant: the order of the axes of a row in memory. A tensor in column windows, or in a rolling buffer of the
    * workspace, always has TMO_LAYOUT_HWC. */
   uint8_t layout;
-  /* The field is the offset of tmo_column_window[n_column_windows], whose first element has the first rows of a stripe, or 0 without column windows.
-   * */
+  /* The field is the offset of a tmo_column_window[n_column_windows], or 0 without column windows. The first column window has the first rows of a
+   * stripe. */
   uint32_t column_windows;
   uint16_t n_column_windows;
   uint16_t advance; /* In a tiled group, each stripe begins this number of rows after the stripe before it. */
@@ -350,14 +351,14 @@ typedef struct {
 /* This record describes how a COPY makes an output row. A tmo_copy is followed by n_moves records of tmo_move. */
 typedef struct {
   uint16_t n_moves;
-  uint8_t fills; /* If fills is 1, all bytes of the output row get the value fill before the moves. */
+  uint8_t fills; /* If fills is 1, all bytes of the output row get the value of the field fill before the moves. */
   int8_t fill;
 } tmo_copy;
 
 /* For a COPY, this record moves runs of adjacent bytes: count is the number of runs, and bytes is the size of a run. Run i goes to byte target + i *
  * target_step of output row y. Run i comes from byte source + phase + i * source_step of an input row, where phase = (y + shift) % period *
- * phase_step. In an iterative operator, y is the input row, and the output has one row. An iterative operator adds phase to target instead of source.
- * */
+ * phase_step. In an iterative operator, y is the input row, and the output has one row. For an iterative operator, the phase moves the target of a
+ * run instead of the source. */
 typedef struct {
   /* The move reads the row with this number among all rows of the iteration. The rows of operand 0 come first. If the row does not exist, the move
    * copies nothing. */
@@ -416,7 +417,7 @@ typedef struct {
     int32_t select_form; /* For SELECT, bits 4n to 4n + 3 are TMO_SELECT_* of operand n, and bits 12 to 15 an element's size. */
     int32_t transposed; /* Operand 1 of BATCH_MATMUL is [out][depth] if this is 1, and [depth][out] if this is 0. */
     int32_t tangent; /* CURVE_S16 is a hyperbolic tangent if this is 1, and a sigmoid if this is 0. */
-    int32_t float_form; /* float32 kinds have TMO_RANGE_* + 16 * TMO_FUNCTION_*. A part that a kind does not use is 0. */
+    int32_t float_form; /* float32 kinds have TMO_RANGE_* plus 16 times TMO_FUNCTION_*. A part that a kind does not use is 0. */
     int32_t beta_bits; /* SOFTMAX_F32 has the bits of the float32 beta. */
     int32_t scale_bits; /* QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale. */
     int32_t identity; /* OWN has the identity of the application's kernel. */
@@ -442,7 +443,7 @@ typedef struct {
   uint32_t shifts; /* The field is the offset of the shifts, an int8_t[]. Positive shifts shift left. */
   union {
     /* An iterative operator has an int32_t[width * channels] at this offset in the workspace, a multiple of 4. An operator that sums channel groups
-     * has an int32_t[width * channels] for each row of the highest stripe. */
+     * has one int32_t for each output element in the stripe with the most rows. */
     uint32_t accumulator;
     uint32_t scratch; /* The scratch of a packed operator has this offset in the workspace, a multiple of 4. */
   };
@@ -484,7 +485,8 @@ typedef struct {
   uint32_t shares; /* tmo_share[n_ops] */
   uint32_t barriers; /* Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run. */
   uint32_t n_barriers; /* The run has this number of barriers. */
-  uint32_t alone; /* The field is the offset of one bit per iteration, or 0 if all are 0. If a bit is set, core 0 runs the iteration. */
+  /* The field is the offset of a table with one bit for each iteration, or 0 if all bits are 0. If a bit is set, core 0 runs the iteration. */
+  uint32_t alone;
   uint32_t counters; /* The counters of core 1 begin this many bytes after those of core 0. */
 } tmo_cores;
 

@@ -72,8 +72,8 @@ typedef struct {
   tmo_source *source; /* under TFLM, the source of a model with an external input; otherwise NULL */
 } tmo_memory;
 
-/* Copies rows from row y and pixel x of a source on, one after the other, in the type of a streamed input. Returns TMO_ERROR_SOURCE if the source
- * lacks some of the rows. */
+/* Copies rows of a source, from row source->y and pixel source->x on. The copy has the type of a streamed input. Returns TMO_ERROR_SOURCE if the
+ * source lacks some of the rows. */
 TMO_LINKAGE tmo_status tmo_take_rows(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
 
 /* Runs one inference of a program whose input is not streamed. The array io has the inputs, then the outputs, then the state and slow memory (16-byte

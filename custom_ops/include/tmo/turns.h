@@ -3,7 +3,7 @@
  *
  *   if (tmo_enter(&turns, MODEL) == TMO_OK) {  // if it is another model's turn, write nothing: the bytes belong to that model
  *     ... fill the inputs, run, read the outputs ...
- *     tmo_leave(&turns, MODEL);                // if the run has paused, call tmo_pause() instead
+ *     tmo_leave(&turns, MODEL);                // after a pause, call tmo_pause() instead of tmo_leave()
  *   }
  *
  * If several tasks take turns, make each call inside a lock. The emitted NAME_app.h has the table of excluded models. */
@@ -20,8 +20,8 @@ extern "C" {
 
 enum { TMO_OUT_OF_TURN = -15 }; /* an emitted C function returns this status if it is not the model's turn and nothing was run */
 
-/* The models that keep one model from beginning. `running` has a bit for each other model during whose inference the model cannot begin. `paused` has
- * a bit for each other model during whose pause the model cannot begin. */
+/* The models that keep one model from beginning. `running` has a bit for each other model whose inference keeps the model from beginning. `paused`
+ * has a bit for each other model whose pause keeps the model from beginning. */
 typedef struct {
   uint32_t running, paused;
 } tmo_excluded;
@@ -49,7 +49,8 @@ static inline tmo_status tmo_enter(tmo_turns *turns, uint32_t model) {
   return TMO_OK;
 }
 
-/* Call tmo_pause() when a model has paused. Models that may run during the pause can then enter. The paused model continues in a later turn. */
+/* Call tmo_pause() when a model has paused. After tmo_pause(), models that may run during the pause can call tmo_enter(). The paused model continues
+ * in a later turn. */
 static inline void tmo_pause(tmo_turns *turns, uint32_t model) {
   if (!tmo_has_turn(turns, model)) return;
   turns->running &= ~(1u << model);

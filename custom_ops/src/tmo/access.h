@@ -35,7 +35,7 @@ static inline const tmo_group *tmo_groups(const void *program) {
   return (const tmo_group *)tmo_constant(program, tmo_header_of(program)->groups);
 }
 
-/* Returns the program's TMO_INPUT_*. tmo_check_build() has refused programs whose input needs a part that this build lacks. */
+/* Returns the TMO_INPUT_* constant of the program. tmo_check_build() has refused programs whose input needs a part that this build lacks. */
 static inline uint16_t tmo_input_of(const void *program) {
   const uint16_t input = tmo_header_of(program)->input;
   const bool possible = tmo_has_part(TMO_PART_STREAM) || tmo_has_part(TMO_PART_EXTERNAL);

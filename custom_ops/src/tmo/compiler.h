@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header has attributes of some compilers. Compilers without them give the same results. Internal. */
+/* This header has attributes of some compilers. Compilers without these attributes give the same results. Internal. */
 #ifndef TMO_COMPILER_H_
 #define TMO_COMPILER_H_
 

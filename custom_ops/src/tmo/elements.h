@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This internal header loads and stores elements that are wider than a byte at any address. The header also has loops over aligned elements. */
+/* This internal header loads and stores elements that are wider than a byte at any address. Loops in this header compute aligned elements. */
 #ifndef TMO_ELEMENTS_H_
 #define TMO_ELEMENTS_H_
 

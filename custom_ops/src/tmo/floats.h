@@ -2,8 +2,8 @@
 /* float32 arithmetic. A file of float32 kernels includes this header first, so that products and sums are rounded one by one, as on the host that
  * verified the model.
  *
- * With TMO_CONTRACT=1, the compiler's options decide whether a product and a sum become one fused operation, which is rounded once. A TFLM that
- * was built with fused operations then gives the same bits where the compiler fuses the same operations. Internal. */
+ * With TMO_CONTRACT=1, the compiler's options decide whether a product and a sum become one fused operation, which is rounded once. A TFLM with fused
+ * operations gives the same bits if its compiler fuses the same operations. Internal. */
 #ifndef TMO_FLOATS_H_
 #define TMO_FLOATS_H_
 

@@ -4,10 +4,10 @@
  *
  * A call of a kernel computes one output row or pixel, or adds pixels to the sums of one row or pixel. Kernels keep no state, allocate nothing and
  * check nothing, since tmo_check() has verified every length. The output must not overlap the input, with two exceptions. The first exception: some
- * kernels process elements from front to back and read each element before they write it. The output of such a kernel may begin at or before the
- * start of an operand that is not broadcast. The kernels of the first exception are LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, kernels
- * with two operands, and kernels whose output elements are not larger than the input's. The second exception: CONV writes the last byte of a call
- * after it has read all inputs.
+ * kernels process elements from front to back and read each element before they write it. The output of a kernel of the first exception may begin at
+ * or before the start of an operand that is not broadcast. The kernels of the first exception are LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32,
+ * CURVE_F32, kernels with two operands, and kernels whose output elements are not larger than the input's. The second exception: CONV writes the last
+ * byte of a call after it has read all inputs.
  *
  * Kernels in files *_ref.c run on any core. Kernels in other files run on certain cores, and give the same bits. */
 #ifndef TMO_KERNELS_H_
@@ -56,7 +56,7 @@ typedef struct {
   uint32_t in_channels; /* number of channels of an int8 input pixel, or number of bytes of an int16 or float32 input pixel */
   uint32_t out_channels;
   uint32_t tap_step; /* bytes from the weights of a tap to those of the next tap */
-  uint32_t first_weight; /* for int4, number of the first weight, which the pointer `weights` does not include */
+  uint32_t first_weight; /* for int4, number of the first weight, counted from the address `weights` */
   uint32_t pixel_step[2], channel_step[2]; /* bytes from pixel to pixel and from channel to channel of each of two operands, or 0 where the operand is repeated */
   uint16_t in_width;
   uint16_t out_width;
@@ -200,12 +200,12 @@ static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
 /* Copies the bytes under a window in the order of its weights. to: address for the bytes of the first tap. */
 TMO_LINKAGE void tmo_collect_taps(const tmo_kernel *k, const tmo_window *w, int8_t *to);
 
-/* The bytes under a window. The bytes form parts, each of which has runs of bytes with adjacent weights. */
+/* The bytes under a window form parts, and each part has runs of bytes. The weights of one run are adjacent. */
 typedef struct {
   const int8_t *const *at; /* pointer to the first byte of the first run */
   uint16_t stride;         /* number of pointers from a run's pointer to the next run's pointer */
   uint16_t count;          /* number of runs in a part */
-  uint16_t parts;          /* number of parts, which differ only in the next three fields */
+  uint16_t parts;          /* number of parts, whose only differences are next_at, next_offset and next_row */
   uint16_t next_at;        /* number of pointers from a part's first pointer to that of the next part */
   uint32_t next_offset;    /* from one part to the next, `offset` grows by this many bytes */
   uint32_t next_row;       /* bytes from the weights of a part to the weights of the next part */

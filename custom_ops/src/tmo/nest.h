@@ -47,11 +47,11 @@ static inline uint32_t tmo_unit_column_end(const tmo_op *op, const tmo_tensor *t
   return !tmo_by_row(op) && end < t->width ? end : t->width;
 }
 
-/* Moves a unit to the start of its stripe. If the stripe has no rows, the function moves the unit to the next stripe with rows. If no stripe with
- * rows is left, the unit's stripe becomes `stripes`. */
+/* Moves a unit to the start of its stripe. If the stripe has no rows, the unit moves to the next stripe that has rows. If no stripe with rows is
+ * left, the unit's stripe becomes `stripes`. */
 TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_unit *unit);
 
-/* Moves a unit to the next one. After the last unit, its stripe is w->stripes. */
+/* Moves a unit to the next one. After the last unit, unit->stripe is w->stripes. */
 static inline void tmo_unit_next(const tmo_nest *w, tmo_unit *unit) {
   const bool only_row = w->tensor->rows == 1 && unit->stripe > 0; /* stripe 0 may have more rows than the others */
   if (!only_row) {
@@ -158,7 +158,7 @@ typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
   uint32_t column;
-  uint32_t width; /* number of pixels from a row of a column window to the row that follows one period later */
+  uint32_t width; /* distance in pixels between a row of a column window and the row one period later */
 } tmo_row_place;
 
 static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t stripe, uint32_t y, tmo_column_window *whole) {

@@ -19,7 +19,7 @@ typedef struct {
   tmo_kernel kernel; /* kernel arguments, whose pointer to sums advances with each pixel */
 } iteration;
 
-/* Moves the view to the unit's channel group, and returns the group's channels. */
+/* Moves `v` to the channel group of run->unit, and returns the channels of that channel group. */
 static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, tmo_view *v, bool grouped) {
   v->base += tmo_channel_group_offset(op, v->tensor, grouped, run->unit.channel_group);
   v->pixel = tmo_pixel_bytes(op, v->tensor, grouped);
@@ -84,7 +84,7 @@ static TMO_ALWAYS_INLINE int8_t *output_pixel(const iteration *f, uint32_t y, ui
   return (int8_t *)(uintptr_t)(plain ? f->out.base + tmo_row_offset(t, y) + x * f->out.pixel : pixel_at(f, &f->out, y, x));
 }
 
-/* Converts pieces of an external input, as make_int8() asks for. */
+/* Converts pieces of an external input to int8 for the function make_int8(). */
 TMO_OWN_FRAME static uint32_t convert_pieces(const iteration *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   const tmo_source *source = (const tmo_source *)f->run->io[0];
   if (source->format == TMO_FORMAT_INT8 || tmo_reads_wide(f->kernel.op)) return done;

@@ -44,8 +44,8 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the maximum number of input values that a packed convolution reads at once for two pixels together. For more than two pixels together, the
- * maximum is three eighths of the returned number. */
+/* Returns the maximum number of input values that a packed convolution reads at once for two pixels together. For three or more pixels, the maximum
+ * is three eighths of the returned number. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Whether an operator computes two consecutive rows at once. Convolutions compute two rows at once if a row has five pixels. Depthwise convolutions
@@ -60,14 +60,14 @@ static inline bool tmo_has_wide_tile(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (op->at_once == 1 || tmo_makes_two_rows(op));
 }
 
-/* Whether one pass over the weights computes the last five pixels of a row with this many columns. A wide tile has room for five pixels, and caches
- * hold the weights of a pair of channels between the first three pixels and the other two. */
+/* Whether one pass over the weights computes the last five pixels of a row of `columns` pixels. A wide tile has room for five pixels, and caches hold
+ * the weights of a pair of channels between the first three pixels and the other two. */
 static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t columns) {
   return tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
 }
 
 /* Returns the number of output pixels to compute at once, given the values of each pixel and the number of remaining pixels. With the DSP extension,
- * the result leaves no single last pixel, because a pixel by itself costs most. */
+ * the function leaves no single pixel for the end of the row, because a single pixel costs most. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
   uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
@@ -94,7 +94,7 @@ static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);
 }
 
-/* Returns the number of input columns from the first of n adjacent windows up to the window after them. */
+/* Returns the number of input columns under n adjacent windows, plus stride_w - 1 more columns that ESP-NN may read. */
 static inline uint32_t tmo_esp_columns(const tmo_op *op, uint32_t n) { return n * op->stride_w + op->kernel_w - 1; }
 
 /* Returns the channels of a depthwise convolution in ESP-NN, padded to whole vectors of int8. For few channels, or windows other than 3x3, ESP-NN
@@ -207,7 +207,7 @@ typedef struct {
   uint32_t pairs;            /* number of pairs of pixels, if a call computes two pixels at a time */
 } tmo_mve_job;
 
-/* Returns tmo_packed_values() as a number of vectors, for operators packed for Helium. */
+/* Returns the number of vectors that contain tmo_packed_values() values, for operators packed for Helium. */
 static inline uint32_t tmo_mve_turns(const tmo_op *op, uint32_t in_channels) { return (op->kernel_h * op->kernel_w * in_channels + 15) / 16; }
 
 static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales, uint32_t in_channels, uint32_t out_channels, int8_t *out, uint32_t step) {
@@ -249,8 +249,9 @@ TMO_LINKAGE bool tmo_depthwise_esp_row(const tmo_kernel *k, const tmo_window *ro
 TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
-/* tmo_half() returns the index of the operand with the greater scale. The greater scale is exactly 1/2, so that a shift can scale the operand. If
- * both scales are equal, tmo_half() may return either index. tmo_half_shift() returns the left shift of that operand in bits. */
+/* tmo_half() returns the index of the operand with the greater scale. The greater scale is exactly 1/2, so that a shift suffices to scale the operand
+ * with the greater scale. If both scales are equal, tmo_half() may return either index. tmo_half_shift() returns the left shift, in bits, of the
+ * operand with the greater scale. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 
@@ -308,15 +309,15 @@ TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, con
 TMO_LINKAGE bool tmo_conv_makes_two_s16(const tmo_kernel *k);
 TMO_LINKAGE void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out);
 
-/* Add the products of int16 values and int8 weights to four sums of 32 bits, which may wrap. x: values of the first pixel up to `end`, a multiple
- * of 4; each four are two words, namely the first and the third value, then the other two. */
-enum { TMO_WIDE_VALUES = 32 }; /* values from those of the first pixel to those of the second */
+/* Add the products of int16 values and int8 weights to four sums of 32 bits, which may wrap. x: the int16 values of the first pixel up to `end`,
+ * whose number is a multiple of 4. Each four values take two words: the first and the third value, then the second and the fourth value. */
+enum { TMO_WIDE_VALUES = 32 }; /* number of values from the start of the first pixel to the start of the second pixel */
 
 /* Computes two channels of two pixels. next: bytes from the first channel's weights to the second channel's weights. sums: the two sums of the first
  * pixel, then the two sums of the second pixel. */
 TMO_CORE void tmo_dsp_wide_two(const int32_t *x, const int32_t *end, const int8_t *weights, uint32_t next, int32_t *sums);
 
-/* For four channels and one pixel. next: bytes from the first channel's weights to those of the others. */
+/* Computes four channels of one pixel. next: bytes from the weights of the first channel to those of each other channel. */
 TMO_CORE void tmo_dsp_wide_four(const int32_t *x, const int32_t *end, const int8_t *weights, const uint32_t next[3], int32_t *sums);
 
 /* Computes at least two pairs of output channels for one pixel, whose `values` bytes are at `bytes`. */
@@ -343,7 +344,7 @@ typedef struct {
   const int8_t *taps[9];
 } tmo_dsp_run;
 
-/* Computes all channels of runs of pixels with nine taps. */
+/* Computes all channels of several runs of adjacent output pixels. Each window has nine taps. */
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
 /* A run of adjacent blocks, each of which has up to six adjacent output pixels with 3x3 taps and stride 1. `columns` has pointers to the columns of
@@ -362,8 +363,8 @@ static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return ro
 TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, uint32_t channels);
 
 /* tmo_mve_conv_1() computes one pixel, whose number of output channels must be a multiple of 8. The function tmo_mve_conv_2() computes pairs of
- * pixels, whose number of output channels must be a multiple of 4. The bytes of pixel p, 16 for each turn, are at bytes + p * step. The outputs of
- * two pixels must be less than 65,531 bytes apart. */
+ * pixels, whose number of output channels must be a multiple of 4. Pixel p has job->turns vectors of 16 bytes from bytes + p * step on. The outputs
+ * of two pixels must be less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
@@ -436,9 +437,9 @@ typedef struct {
   uint32_t width;        /* width of the row in pixels */
   uint32_t stride;
   uint32_t inside;       /* windows that begin before this input column have all taps; the field is 0 if a row of the window does not exist */
-  uint32_t apart;        /* bytes from the end of a tap's last vector to the same tap of the next window, modulo 2^32 */
+  uint32_t apart;        /* bytes from the end of a tap's last vector to the start of that tap in the next window, modulo 2^32 */
   const int8_t *constants;
-  uint32_t first;        /* number of channels in whole vectors of sixteen, or all channels if they are less than sixteen */
+  uint32_t first;        /* number of channels in complete vectors of sixteen, or all channels if no vector is complete */
   const int8_t *end;     /* end of all constants of the operator */
   uint32_t beyond;       /* bytes of the last vector beyond the last channel */
   uint32_t more;         /* number of channels modulo sixteen */

@@ -26,7 +26,7 @@
     str   r1, [sp, #RECORD]
     str   r2, [sp, #2 * RECORD]
     str   r3, [sp, #3 * RECORD]
-    ldmia r12!, {r0-r5}       /* a row has w0 and w1 of each channel, then w2 of channels 0 and 2, and w2 of channels 1 and 3 */
+    ldmia r12!, {r0-r5}       /* a row has weights 0 and 1 of each channel, then weight 2 of channels 0 and 2, then weight 2 of channels 1 and 3 */
     ldmia r12!, {r6-r11}
     TWO_ROWS 0, r0, r6, r4, r10
     TWO_ROWS 1, r1, r7, r5, r11

@@ -32,7 +32,7 @@ static inline bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *
 }
 #endif
 
-/* Whether output element i depends on element i of both operands only. */
+/* Whether output element i depends only on element i of each operand. */
 static inline bool tmo_is_elementwise(const tmo_kernel *k) {
   if (k->channel_step[0] != 1 || k->channel_step[1] != 1) return false;
   return k->out_width == 1 || (k->pixel_step[0] == k->out_channels && k->pixel_step[1] == k->out_channels);

@@ -14,7 +14,7 @@ extern "C" {
 /* A tensor as one iteration reads or writes it, with all channels or with those of one channel group. */
 typedef struct {
   const tmo_tensor *tensor;
-  const int8_t *base; /* address to which a pixel's offset is added, moved past the channels of other channel groups */
+  const int8_t *base; /* address to which a pixel's offset is added, including the offset of the current channel group */
   uint32_t pixel;     /* bytes from one pixel to the next */
 } tmo_view;
 
@@ -23,7 +23,8 @@ static inline const int8_t *tmo_base_of(const tmo_run_state *run, const tmo_tens
   return (const int8_t *)(t->base == TMO_PROGRAM_BASE ? run->program : run->io[t->base - 1]); /* tmo_check() has ensured that nothing writes to the program */
 }
 
-/* Returns the weights that were copied to the workspace. As a separate function, the code saves registers in operators without copied weights. */
+/* Returns the weights that were copied to the workspace. The function is not inlined, so that operators without copied weights save fewer
+ * registers. */
 TMO_LINKAGE const int8_t *tmo_copied_weights(const tmo_run_state *run, const tmo_op *op);
 
 /* Returns the weights of an operator, which are in the program or were copied to the workspace. */
