@@ -93,7 +93,7 @@ class Network:
     lines: Sequence[Line]
     side: int
     single: float
-    """Megabytes on one device in Table 5.1. The field `full` has the megabytes on ten devices."""
+    """Megabytes in Table 5.1: `single` on one device alone, and `full` on each of ten devices."""
     full: float
 
 
