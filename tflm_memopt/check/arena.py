@@ -18,7 +18,7 @@ Content = TensorId | tuple[str, int]
 """What bytes contain: a tensor, or private data of a group."""
 SLOW_ALIGN = 16
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4, Role.WEIGHTS: 16}
-"""Minimum alignment of int32, uint16, pairs of int16, and weights read as vectors. Bytes need no alignment."""
+"""Minimum alignment of int32, uint16, pairs of int16, and weights read as vectors. Single bytes need no alignment."""
 
 
 class TaggedArena:
@@ -76,7 +76,7 @@ class TaggedArena:
         self.write_run(tensor, self.span(tensor, row, row_bytes), first, row_bytes)
 
     def write_late(self, last: int, write: Callable[[], None], read: Callable[[], None]) -> None:
-        """Replay an iteration that writes the byte at `last` after all reads, and all other bytes before them."""
+        """Replay an iteration that writes the byte at `last` after all reads, and all other bytes before the reads."""
         held = self._marks[last]
         write()
         written, self._marks[last] = self._marks[last], held
@@ -95,7 +95,7 @@ class TaggedArena:
             at, begin = self.span(tensor, first, row_bytes), self._in_memory(tensor, first, row_bytes) * row_bytes
             if not (self._run(at, count * row_bytes) == self._base_of(tensor) + begin - at).all():
                 for row in range(first, first + count):
-                    self.read_part(tensor, row, row_bytes, range(row_bytes), who)  # read_part() raises the error
+                    self.read_part(tensor, row, row_bytes, range(row_bytes), who)  # read_part() raises PlanError
             first += count
 
     def _adjacent_rows(self, tensor: TensorId, row: int, row_bytes: int) -> int:

@@ -5,9 +5,10 @@ checker shares neither code nor ideas with the planner. The checker replays an i
 (custom_ops/src/tmo_iterate.c): writes come before reads, unless the kernel works in place.
 
 The module replay.py replays a group in the order of nest.py. A group that runs row by row reads and writes rows
-(rows.py), and a group in tiles pixels (tiles.py). A group in tiles has up to hundreds of thousands of iterations, so a
-proof of all iterations at once is tried first (proof.py). If that proof fails, the iterations are replayed one by one.
-Both methods trust what each operator declares to read. The module reads.py proves that kernels need no other bytes.
+(rows.py). A group in tiles reads and writes pixels (tiles.py). A group in tiles has up to hundreds of thousands of
+iterations, so a proof of all iterations at once is tried first (proof.py). If that proof fails, the iterations are
+replayed one by one. Proof and replay trust what each operator declares to read. The module reads.py
+proves that kernels need no other bytes.
 """
 
 from __future__ import annotations
@@ -82,10 +83,10 @@ class _Pauses:
 
 
 def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence[RowCrosses]:
-    """Raise PlanError unless every read of each plan step finds the bytes that were written for it.
+    """Raise PlanError unless every read of a plan step finds the bytes that were written for this read.
 
-    others: models that write all their bytes whenever this model waits for rows, and at the end. Return the rows that
-    are exchanged with other devices, in order (together.py).
+    others: models that overwrite their bytes whenever this model waits for rows, and at the end. Return
+    the rows that are exchanged with other devices, in order (together.py).
     """
     check_reads(graph)
     check_outliving(graph)

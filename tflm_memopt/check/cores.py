@@ -121,7 +121,7 @@ class CoresReplay:
             yield self.arena.at(Role.SCRATCH, self.number, behind + nbytes)[1] + behind, 1, nbytes, nbytes
 
     def _behind(self, key: int, nbytes: int) -> int:
-        """Return the offset of core 1's scratch. In a depthwise convolution it follows the group's largest scratch."""
+        """Return where core 1's scratch begins: in a depthwise convolution, after the group's largest scratch."""
         if self.ops[key].is_depthwise:
             nbytes = max(kernel_scratch(stage, self.ops[i], self.ops[i].writes.w) for i, stage in self.stages.items())
         return nbytes + -nbytes % 4
@@ -136,7 +136,7 @@ class CoresReplay:
         return at + behind, 1, nbytes, nbytes
 
     def _touch(self, core: int, marks: Ints, where: Bytes, key: int, y: int) -> None:
-        """Mark bytes with the number of barriers so far. Raises PlanError if both cores use a byte and one writes."""
+        """Mark bytes with the number of barriers so far, or raise PlanError if a core writes what the other uses."""
         start, count, nbytes, step = where
         if count <= 0 or nbytes <= 0:
             return

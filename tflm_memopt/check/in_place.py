@@ -1,4 +1,4 @@
-"""States in which order the executor's kernels read and write, independently of the planner.
+"""Lists the order of reads and writes of each kernel of the executor, independently of the planner.
 
 All kernels without an entry are assumed to write before they read.
 """
@@ -31,12 +31,12 @@ def accumulators(op: RowOp) -> int:
 
 
 def reads_first(op: RowOp) -> bool:
-    """Return whether the kernel reads each byte before overwriting it, if the output is no larger than an input."""
+    """Return whether the kernel reads each element before overwriting it, and the output is no larger than an input."""
     return op.kind.name in ELEMENT_BY_ELEMENT and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)
 
 
 def ends_last(op: RowOp) -> bool:
-    """Return whether the kernel writes its last byte after all reads. Packed weights and two cores rule this out."""
+    """Return whether the kernel writes its last byte after all reads: never with packed weights or two cores."""
     return op.kind.name in PIXEL_BY_PIXEL and op.packing is Packing.NONE and not op.core_1_counters
 
 

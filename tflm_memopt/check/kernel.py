@@ -21,7 +21,7 @@ class KernelReplay:
         self.arena, self.parts = arena, parts
 
     def run(self, number: int, node: BuiltinNode) -> None:
-        """Replay a builtin operator. An input without a known order of accesses must survive all writes."""
+        """Replay a builtin operator. An input whose order of accesses is unknown must not be overwritten."""
         who = f"builtin operator {node.op}"
         scratch = -(-node.scratch // 16) * 16
         self.arena.write_scratch(number, scratch)

@@ -50,7 +50,7 @@ def joined(parts: Sequence[LiveRanges]) -> LiveRanges:
 
 
 def pieces(lives: LiveRanges) -> LiveRanges:
-    """Cut live ranges so that any two have equal or disjoint bytes, and sort them by address and time."""
+    """Cut live ranges so that any two have the same bytes or no common byte, sorted by address and time."""
     cuts = np.unique(np.concatenate((lives.at, lives.end)))
     first, counts = np.searchsorted(cuts, lives.at), np.searchsorted(cuts, lives.end)
     counts -= first
@@ -63,7 +63,7 @@ def pieces(lives: LiveRanges) -> LiveRanges:
 
 
 def apart(cut: LiveRanges) -> bool:
-    """Return whether no two live ranges of pieces() overlap, apart from those written before the group."""
+    """Return whether no live ranges of pieces() overlap, except ranges that were written before the group."""
     later = np.append(False, cut.at[1:] == cut.at[:-1])
     number = np.cumsum(~later)
     above = int(cut.read.max(initial=0)) + 1
@@ -72,7 +72,7 @@ def apart(cut: LiveRanges) -> bool:
 
 
 def meet(one: LiveRanges, others: LiveRanges) -> bool:
-    """Return whether a live range in `one` overlaps a range in `others`. At each address, ranges are in order."""
+    """Return whether a live range in `one` overlaps a range in `others`. The ranges at each address are sorted."""
     if not len(one.at):
         return False
     near = (others.at < one.end[0]) & (others.end > one.at[0])

@@ -17,7 +17,7 @@ from tflm_memopt.model.graph import VIEW, Graph, Op
 from tflm_memopt.ops.context import PIECE, STEPS
 
 PADDING = -1
-"""Number that replaces the operand's number where an element has the padding value."""
+"""Operand number of an element that has the padding value."""
 
 Point = Sequence[Ints]
 """Coordinates of several elements: one array per axis."""
@@ -94,7 +94,7 @@ def _pack(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _piece(graph: Graph, op: Op, out: Point) -> Origin:
-    """Find the source elements of one output of SPLIT, SPLIT_V or UNPACK. UNPACK drops the axis."""
+    """Find the source elements of one output of SPLIT, SPLIT_V or UNPACK. The outputs of UNPACK lack the axis."""
     axis, begin, _ = op.options[PIECE]
     if op.type == "UNPACK":
         return _single([*out[:axis], np.full_like(out[0], begin), *out[axis : len(_shape(graph, op)) - 1]])
@@ -169,7 +169,7 @@ def _resize_nearest(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _gather(graph: Graph, op: Op, out: Point) -> Origin:
-    """Repeat Gather. The coordinates of an index replace the axis from which it selects."""
+    """Repeat Gather. The coordinates in the tensor of indices replace the axis along which GATHER selects."""
     indices = np.asarray(graph.tensors[op.inputs[1]].data)
     axis = int(op.options["axis"]) % len(_shape(graph, op))
     end = axis + indices.ndim

@@ -27,7 +27,7 @@ class Corners(NamedTuple):
     pixels: int
     first: Ints
     last: Ints
-    """First and last input pixel that each output pixel needs. If `last` < `first`, the pixel needs no input."""
+    """First and last input pixel that each output pixel needs. A pixel needs no input if `last` is below `first`."""
 
 
 Axis = tuple[Ints, Ints]
@@ -146,7 +146,7 @@ def _elementwise(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX and ARG_MIN read. Channels that stay count as one."""
+    """Find what MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX and ARG_MIN read. Unreduced channels count as one."""
     shape = _shape(graph, op)
     stated = op.options.get(AXES)
     axes = {

@@ -25,9 +25,9 @@ MOMENTS = 8
 SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
 """Names of the moments within one iteration, in order of time.
 
-Scratch and sums are written at SCRATCH and SUMS, and read at SCRATCH_READ and SUMS_READ. The output is written at the
-moment EARLY, and the input is read at the moment LATE. An operator that works in place reads at EARLY and writes at
-LATE. If a kernel writes the last byte of its output after all reads, the moment of this write is LAST.
+Scratch and sums are written at SCRATCH and SUMS, and read at SCRATCH_READ and SUMS_READ. Normally, output is written at
+the moment EARLY, and input is read later, at LATE. An operator that works in place reads at EARLY and writes at LATE.
+If a kernel writes the last byte of its output after all reads, the moment of this write is LAST.
 """
 
 
@@ -98,7 +98,7 @@ class StageNest:
 
     @property
     def channel_groups(self) -> int:
-        """Number of channel groups. A last pass over the channels that only writes the sums is not counted."""
+        """Number of channel groups. The last pass, which only writes the finished sums, is not counted."""
         return self.nest.channel_groups - self.nest.sums
 
     def count(self) -> None:
@@ -133,7 +133,7 @@ class StageNest:
 
     @cached_property
     def opens(self) -> Ints:
-        """For each iteration, whether it is the first that adds to its sums."""
+        """For each iteration, whether no earlier iteration added to the same sums."""
         before = self.stripe if self.stage.iterative else np.append(-1, self.stripe[:-1])
         first: Ints = self.stripe != before
         first[:1] = True
@@ -159,7 +159,7 @@ class StageNest:
         top, bottom, left, right = window(self.op, k, y, x0, x1)
         if not self.tiled:
             left, right = 0 * left, np.full_like(right, seen.w)
-        if self.is_reversed:  # reversed rows and columns are counted from the end
+        if self.is_reversed:  # a reversed group counts rows and columns from the end
             return UnitWindows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
         return UnitWindows(top, bottom, left, right)
 

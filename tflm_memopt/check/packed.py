@@ -12,7 +12,7 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
 
     A depthwise convolution needs scratch for one pixel. Other convolutions copy the values under the windows of up to 4
     columns as int16. Helium copies bytes of 2 columns, and RISC-V vectors bytes of 4. At most 1,728 B are converted at
-    once, or 4,608 B for one or two columns. In a wide tile, the number of these bytes is not limited. With int16
+    once, or 4,608 B for one or two columns. In a wide tile, any number of bytes is converted at once. With int16
     values, one more column is split off if a single column would be left. A wide tile also holds the last five columns
     of a row if each column has up to 96 values. Kernels of single pixels need no scratch, for any number of channels or
     for multiples of 8 or 16.

@@ -86,7 +86,7 @@ class Place:
         return self.arena.mark(self.tensor, self.pixels(y, x) * self.seen.c + first, at)
 
     def cells(self, stripe: int) -> Cells:
-        """Return the pixels of a stripe. Every stripe has the same pixels unless the group computes some rows twice."""
+        """Return the pixels of a stripe. Pixels differ between stripes only if the group computes rows twice."""
         if stripe not in self._cells:
             y, x = np.arange(self.seen.h, dtype=np.int64)[:, None], np.arange(self.seen.w, dtype=np.int64)
             at = self.at(stripe, y, x)

@@ -47,7 +47,7 @@ class Executed:
 
 
 def proved(running: RunningGroup) -> bool:
-    """Return whether the proof shows that a group loses no byte. Arena and input are changed as if it had run."""
+    """Return whether the proof shows that a group loses no byte, and change arena and input as if the group had run."""
     try:
         _Proof(running).run()
     except (Unproved, PlanError):
@@ -221,7 +221,7 @@ class _Pixels:
         self._written[self._index(*self._made)] = moments[of]
 
     def read_by(self, step: StageNest, k: int, units: Ints, moments: Ints) -> None:
-        """Record an operator's reads of input k. Pixels that the group makes must exist at the given moments."""
+        """Record an operator's reads of input k. Pixels that the group makes must exist when they are read."""
         reads = step.windows[k].some[units]
         units, moments = units[reads], moments[reads]
         window, stripe, channel_group = step.windows[k].of(units), step.stripe[units], step.channel_group[units]

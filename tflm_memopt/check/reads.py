@@ -1,10 +1,10 @@
 """Proves that operators read the rows that TFLM's operators need.
 
-The replay of a plan shows that each row that an iteration reads exists. For each operator, this module proves that the
-rows it reads are the rows that TFLM's kernel needs. The model's operator defines which pixels an output needs
-(needed.py), or from which byte each output byte is copied (movements.py). The module outliving.py checks operators that
-keep rows, read kept rows, or exchange messages. The module sliding.py checks operators of a sliding input. Operators on
-parts of tensors are not checked, since no operator of the model defines them.
+The replay of a plan shows that every row exists before an iteration reads the row. For each operator, this module
+proves that the rows it reads are the rows that TFLM's kernel needs. The model's operator defines which pixels an output
+needs (needed.py), or from which byte each output byte is copied (movements.py). The module outliving.py checks
+operators that keep rows, read kept rows, or exchange messages. The module sliding.py checks operators of a sliding
+input. Operators on parts of tensors are not checked, since no operator of the model defines them.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _fixed(graph: Graph, op: Op) -> list[int]:
 
 
 def _is_defined(op: RowOp, of: Op, graph: Graph) -> bool:
-    """Return whether an operator has the inputs and the output of the model's operator, apart from dead channels."""
+    """Return whether an operator's inputs and output are those of the model's operator, apart from dead channels."""
     given = _operands(graph, of)
     views = [*zip(op.reads, (of.inputs[k] for k in given), strict=False), (op.writes, of.outputs[0])]
     pixels = [(rows.h * rows.w, graph.tensors[t]) for rows, t in views]

@@ -75,7 +75,7 @@ def _through(op: RowOp, of: Op, model: Graph, held: _Held, kept: Mapping[TensorI
     """Return the output rows of an operator with a window, or the text of an error. Return None if the operator makes
     whole tensors or is not checked.
 
-    kept: the tensor whose rows each state keeps.
+    kept: for each state, the tensor whose rows the state keeps.
     """
     w, asked = op.window, _window(op, of, model, held.height)
     if asked is None:
@@ -107,7 +107,7 @@ def _window(op: RowOp, of: Op, model: Graph, height: int) -> _Window | None:
         sizes = model.tensors[of.inputs[1]].shape[1:3]
     else:
         sizes = of.options["filterHeight"], of.options["filterWidth"]
-    axis = int(sizes[0] == 1 < sizes[1] == op.window.kernel_h and op.reads[0].w == 1)  # pixels of a row count as rows
+    axis = int(sizes[0] == 1 < sizes[1] == op.window.kernel_h and op.reads[0].w == 1)  # the model's columns are rows
     kernel, name = sizes[axis], "HW"[axis]
     stride, dilation = of.options[f"stride{name}"], of.options.get(f"dilation{name}Factor", 1)
     extent, explicit = (kernel - 1) * dilation + 1, of.options.get(EXPLICIT_PADDING)

@@ -19,7 +19,7 @@ from tflm_memopt.plan.plan import Role
 
 
 class SourceRows:
-    """Times at which the rows of a streamed input arrive and are last read."""
+    """The times of arrival and of the last read of each row of a streamed input."""
 
     def __init__(self, replay: SourceReplay, needs: Sequence[tuple[Ints, Ints]]) -> None:
         """needs: positions of iterations, with the number of rows that each iteration needs."""
@@ -35,11 +35,11 @@ class SourceRows:
         demand(not replay.passed and self.pushed == at_once)
         positions, rows = (np.concatenate(column) for column in zip(*needs, strict=True))
         order = np.argsort(positions)
-        times = np.maximum.accumulate(-(-rows[order] // at_once))  # the number of pushes includes the first one
+        times = np.maximum.accumulate(-(-rows[order] // at_once))  # the count includes the first push
         self._positions = np.repeat(positions[order], np.diff(times, prepend=1))
         self.pushed += at_once * len(self._positions)
         self._seen = np.zeros((2, self.pushed), dtype=np.int64)
-        """For each row, the time of its last read among the pushed rows, and in the rolling buffer."""
+        """For each row, the time of its last read as a pushed row, and of its last read from the rolling buffer."""
 
     def moment(self, positions: Ints) -> Ints:
         """Return the times at which iterations begin. A push takes as long as an iteration."""

@@ -1,7 +1,7 @@
 """Replays rolling buffers of rows that outlive an inference. Every inference accesses a rolling buffer in the same
 order. From one inference to the next, only the position of the oldest row changes. Each rolling buffer is replayed on
 its own, since no buffer affects another one. The replay starts after a reset and lasts until the buffer was filled
-twice. By the end, every position has held the oldest row twice, and the accesses repeat.
+twice. At the end, the oldest row has been at every position twice, and later accesses repeat.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ def check_sums(ops: Collection[RowOp]) -> None:
     """Raise PlanError if a mean over a sliding input may include rows that have left the input.
 
     Each inference adds new rows to the sums and subtracts the oldest rows, which the new rows replace in the buffer. If
-    all sums and the whole buffer start at 0, each sum remains the sum of the rows in the buffer. The replay of the
-    buffer proves that the oldest rows are subtracted.
+    all sums and all rows of the buffer start at 0, each sum always equals the sum of the rows in the buffer. The replay
+    of the buffer proves that the oldest rows are subtracted.
     """
     writers = {op.state_write.tensor: op for op in ops if op.state_write}
     for op in ops:

@@ -23,7 +23,7 @@ class ConstantPool:
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
         self._longest = {raw[:SHARED]: raw for raw in sorted(expected, key=len) if len(raw) >= SHARED}
-        """For each start of a constant, the longest constant with this start. Other constants may lie inside."""
+        """The longest constant that begins with the given bytes. The longest constant may contain other constants."""
 
     @property
     def end(self) -> int:

@@ -98,7 +98,7 @@ def digest(numbers: Numbers) -> bytes:
 
 
 def differences(found: Numbers, expected: Numbers) -> Mapping[str, int] | None:
-    """Return how many numbers differ under each name, or None if two arrays have different shapes."""
+    """For each name, return how many numbers differ, or return None if two arrays have different shapes."""
     counts = {}
     for name in found.keys() | expected.keys():
         a, b = found.get(name), expected.get(name)

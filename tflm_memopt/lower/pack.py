@@ -62,7 +62,7 @@ def _dead(op: RowOp) -> NDArray[np.bool_]:
 def constant_sizes(
     packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int
 ) -> tuple[int | None, int | None]:
-    """Return the number of weight bytes and of int32 scales of an operator with packed weights."""
+    """Return two numbers for an operator with packed weights: its weight bytes and its int32 scales."""
     if packing is Packing.DSP_ADD:
         return None, 11
     taps = kernel[0] * kernel[1]
@@ -100,7 +100,7 @@ def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Return dsp_weights() with the words of three pairs at a time interleaved (at the end, of two or four pairs)."""
+    """Return dsp_weights() with the words of three pairs of channels interleaved (at the end, of two or four)."""
     pairs = dsp_weights(filters).view("<u4").reshape(len(filters) // 2, -1)
     done = (len(pairs) // 3 - (len(pairs) % 3 == 1)) * 3
     threes = pairs[:done].reshape(-1, 3, pairs.shape[1]).transpose(0, 2, 1)
@@ -119,8 +119,9 @@ def dsp_scales(op: RowOp) -> NDArray[np.int32]:
 def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
     """Convert weights [channel][kernel_h][kernel_w][1] and _scales() to bytes.
 
-    Each group of four channels has its biases, its taps and its scales m2, c, e. Three taps at a time are stored as
-    int16: two taps of channels 0 to 3, then one tap of channels 0, 2, 1, 3. The last group may repeat channels.
+    Each group of four channels has its biases, its taps and its scales (m2, c and e). Three taps at a time are stored
+    as int16: two taps of channels 0 to 3, then one tap of channels 0, 2, 1, 3. The last group may repeat earlier
+    channels.
     """
     n, taps = len(filters), filters[0].size
     padded = np.zeros((n, -(-taps // TURN) * TURN), np.int16)
@@ -155,7 +156,7 @@ def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def mve_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return biases, multipliers and shifts by four channels. Missing channels get multiplier 0 and shift -1."""
+    """Return biases, multipliers and shifts by four channels. Unused channels get multiplier 0 and shift -1."""
     scales = _mve_scales(op)
     padded = np.zeros((-(-len(scales) // QUAD) * QUAD, 3), np.int64)
     padded[:, 2] = -1
@@ -166,8 +167,8 @@ def mve_scales(op: RowOp) -> NDArray[np.int32]:
 def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
     """Convert weights [channel][kernel_h][kernel_w][1] and _mve_scales() to bytes.
 
-    Each group of sixteen channels has its biases, its taps, its multipliers and its shifts. The last group may repeat
-    channels. If there are fewer than sixteen channels, they are repeated to fill one group.
+    Each group of sixteen channels has its biases, its taps, its multipliers and its shifts. The last group may contain
+    channels of the group before. If there are fewer than sixteen channels, they are repeated to fill one group.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
     filters, scales = filters[again], scales[again]

@@ -125,7 +125,7 @@ def _pixels_at_once(op: ProgramOp, values: int, width: int) -> set[int]:
 
 
 def _is_inside(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> bool:
-    """Return whether no window of one input row needs padding."""
+    """Return whether no window needs padding, if windows are one row high."""
     window, last = op.window, (made.width - 1) * op.window.stride_w
     inside = last + window.kernel_w <= source.width and (made.height - 1) * window.stride_h < source.height
     return inside and (window.pad_top, window.pad_left) == (0, 0)

@@ -61,8 +61,8 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """Return the rows of a tensor with this shape. A shape without default rows gets `like` rows if its leading
-    dimensions allow them.
+    """Return the rows of a tensor with this shape. If a shape has no default division into rows, the result has `like`
+    rows where the leading dimensions allow it.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
     (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))

@@ -111,7 +111,7 @@ def comparison(context: OperatorContext) -> RowOp:
 
 
 WANTED: Mapping[str, int] = {"LESS": 1, "EQUAL": 2, "LESS_EQUAL": 3, "GREATER": 4, "NOT_EQUAL": 5, "GREATER_EQUAL": 6}
-"""For each comparison, when it is true, as a sum of 1 for less, 2 for equal and 4 for greater."""
+"""The cases in which each comparison is true, as a sum of 1 (less), 2 (equal) and 4 (greater)."""
 
 
 def _scaled_comparison(context: OperatorContext) -> RowOp:

@@ -45,7 +45,7 @@ def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
 
 
 def gathers(window: Window, in_channels: int, out_channels: int, *, rows: bool) -> bool:
-    """Return whether conv_small() of tmo_conv_ref.c gathers windows. rows: whether it reads whole rows."""
+    """Return whether conv_small() of tmo_conv_ref.c gathers windows. rows: whether conv_small() reads whole rows."""
     most, least = (GATHERED_ROWS_BYTES, MANY_CHANNELS) if rows else (GATHERED_BYTES, SOME_CHANNELS)
     small = window.kernel_h * window.kernel_w * in_channels <= most and out_channels >= least
     return small or gathers_everywhere(window, in_channels)
@@ -57,7 +57,7 @@ def gathers_everywhere(window: Window, in_channels: int) -> bool:
 
 
 def depthwise_part(window: Window, width: int, tile: int) -> Part:
-    """Return the kernel of a depthwise convolution for the DSP extension. tile: columns of an iteration (0: rows)."""
+    """Return the kernel of a depthwise convolution for the DSP extension. tile: columns per iteration, 0 for rows."""
     dense = (window.kernel_h, window.kernel_w, window.stride_w, window.dilation_w) == (3, 3, 1, 1)
     if tile == 0 and dense and width >= BLOCK_PIXELS - 1 and width != BLOCK_PIXELS + 1:
         return Part.DSP_3X3
@@ -65,7 +65,7 @@ def depthwise_part(window: Window, width: int, tile: int) -> Part:
 
 
 def makes_two_rows(packing: Packing, window: Window, values: int, width: int) -> bool:
-    """Return the result of tmo_makes_two_rows(). values: padded number of weights per output channel."""
+    """Return the same as tmo_makes_two_rows() in C. values: number of weights per output channel, with padding."""
     if packing is Packing.DSP_DEPTHWISE:
         return depthwise_part(window, width, 0) is Part.DSP_3X3
     return packing is Packing.DSP_CONV and width == FIVE_PIXELS and values <= FIVE_VALUES

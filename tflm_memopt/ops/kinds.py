@@ -156,7 +156,7 @@ class Channels(enum.Enum):
     SUMMED = enum.auto()
     """Each channel is a weighted sum of all channels."""
     ANY = enum.auto()
-    """The order of accesses follows a rule that no code relies on."""
+    """An output channel follows from input channels by a rule that no code relies on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -392,7 +392,7 @@ STEP: Mapping[str, Transform] = {
     "STRIDED_SLICE": strided_slice,
     "GATHER": gather,
 }
-"""Movements of one tensor of any shape. Except for PAD, each of them may be one step of an operator."""
+"""Movements of one tensor of any shape. Each movement except PAD may be one of several steps of an operator."""
 
 
 def _data(tensor: Tensor | None) -> NDArray[np.int64]:

@@ -31,7 +31,7 @@ Indices = NDArray[np.int32]
 
 
 class Irregular(Exception):
-    """Raised if a program cannot express how bytes move. The message completes a sentence after "because"."""
+    """Raised if a program cannot express how bytes move. The message is the part of a sentence after "because"."""
 
 
 def numbered(shapes: Sequence[tuple[int, ...]]) -> list[Indices]:
@@ -139,7 +139,7 @@ class _Slot(NamedTuple):
 
 
 def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
-    """Return the access to the rows of one input. mine: whether each output byte comes from this input."""
+    """Return the access to the rows of one input. mine: for each output byte, whether it comes from this input."""
     some: NDArray[np.bool_] = np.any(mine, axis=1)
     if not some.any():
         raise Irregular("an input is not read at all")
@@ -158,7 +158,7 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
 
 
 def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Access]:
-    """Yield possible accesses. The first row advances in each iteration, or by one row after every few iterations."""
+    """Yield possible accesses, whose first row advances in each iteration, or by one after every few iterations."""
     (known,) = np.nonzero(some)
     a = known[0]
     if len(known) == 1:
@@ -200,7 +200,7 @@ def _by_tap(
                 raise Irregular(UNLIKE)
             first = sources[0] - sources[0, 0] + origin
             ends = first.min(), first.max(), first.min() + step * (period - 1), first.max() + step * (period - 1)
-            # in one phase, a byte would lie outside the row
+            # some phase needs a byte outside the row
             if min(ends) < 0 or max(ends) >= rows.row_bytes:
                 raise Irregular(UNLIKE)
             yield np.flatnonzero(targets), first, step, period, shift
@@ -209,20 +209,20 @@ def _by_tap(
 
 
 def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
-    """Find numbers such that source = origin + step * ((y + shift) % period). Return step, period, shift and origin."""
+    """Return step, period, shift and origin such that source = origin + step * ((y + shift) % period)."""
     changes = np.flatnonzero(np.diff(source))
     if not len(changes):
         return 0, 1, 0, int(source[0])
     step = int(source[changes[0] + 1] - source[changes[0]])
     back = np.flatnonzero(np.diff(source) != step) + 1
     back = back[back != changes[0] + 1]
-    if not len(back):  # one period has all rows, and its first rows may be unread
+    if not len(back):  # all rows lie in one period, whose first rows may be unread
         candidates = {(int(y[-1]) + 1, 0), (int(y[-1] - y[0]) + 1, int(-y[0]))}
     else:
         candidates = {(int(y[back[0]]), 0)}
         if len(back) > 1:
             candidates.add((int(y[back[1]] - y[back[0]]), int(-y[back[0]])))
-        else:  # the source steps back once, so the period ends before this step or begins after it
+        else:  # the source row decreases only once, where a period ends or begins
             candidates |= {(n, int(-y[back[0]])) for n in (int(y[back[0]] - y[0]), int(y[-1] - y[back[0]]) + 1)}
     for period, shift in sorted((p, s % p) for p, s in candidates if p > 0):
         phase = (y + shift) % period
@@ -233,7 +233,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
 
 
 def _fewest_runs(slot: _Slot, writes: Rows) -> Sequence[Move]:
-    """Return the moves that copy the whole row. Prefer fewer moves of one or more pixels, to be repeated."""
+    """Return the moves that copy the whole row, or fewer moves of a few pixels each that are repeated."""
     fewest = list(_runs(slot))
     for pixels in range(1, writes.w):
         if len(fewest) > 1 and writes.w % pixels == 0:
@@ -243,7 +243,7 @@ def _fewest_runs(slot: _Slot, writes: Rows) -> Sequence[Move]:
 
 
 def _repeated(slot: _Slot, period: int) -> list[Move] | None:
-    """Return the moves of the first `period` bytes, if the moves of all other periods are equal, or None."""
+    """Return the moves of the first `period` bytes if they repeat in every further period, or None."""
     n = int(np.searchsorted(slot.targets, period))
     if not 0 < n < len(slot.targets) or len(slot.targets) % n:
         return None

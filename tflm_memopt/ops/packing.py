@@ -62,7 +62,7 @@ class Family(enum.IntEnum):
 
     @property
     def runs(self) -> tuple[Family, ...]:
-        """The families whose programs these cores can run. The last family is the one of the cores themselves."""
+        """The families whose programs these cores can run, with the cores' own family at the end."""
         return {Family.MVE: (Family.GENERIC, Family.DSP, Family.MVE)}.get(self, tuple(sorted({Family.GENERIC, self})))
 
 
@@ -122,7 +122,7 @@ def tile_limit(packing: Packing) -> int:
 
 
 def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int, columns: int) -> bool:
-    """Return whether a packed convolution of single pixels reads its input in place, without scratch or size limit."""
+    """Return whether a packed convolution of single pixels needs no scratch, however many channels it reads."""
     if kernel != (1, 1) or columns != 1 or packing is Packing.ESP_CONV:
         return False
     if packing in OF_BYTES:

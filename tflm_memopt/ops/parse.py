@@ -156,7 +156,7 @@ def float_resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def transpose_conv(context: OperatorContext) -> RowOp:
-    """Parse TRANSPOSE_CONV, with weights as for CONV_2D. A rewrite has removed the operand of the output shape."""
+    """Parse TRANSPOSE_CONV with weights as for CONV_2D. Its operand for the output shape was removed before."""
     filter_, padding = values(context.input(1)), (span.before for span in context.output_spans())
     window = Window(*context.kernel(), *context.strides(), 1, 1, *padding)
     geometry = _along(context, window)
@@ -222,7 +222,7 @@ def own(context: OperatorContext) -> RowOp:
 
 
 def arg_max(context: OperatorContext) -> RowOp:
-    """Parse ARG_MAX. Along int8 channels it turns a pixel into an index, and along other dimensions it has a window."""
+    """Parse ARG_MAX, which turns a pixel into an index along int8 channels, and has a window along other dimensions."""
     shape, dtype = context.input().shape, context.input().dtype
     (axis,) = context.axes()
     if dtype == "INT8" and shape[axis] > 1 and math.prod(shape[axis + 1 :]) == 1:

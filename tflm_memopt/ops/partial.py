@@ -96,7 +96,7 @@ def in_order(param: int, order: Sequence[int]) -> int:
 
 
 def partial(context: OperatorContext) -> RowOp | None:
-    """Parse SUMS or ADD_SUMS. Return None for other or invalid operators."""
+    """Parse SUMS or ADD_SUMS, or return None for any other operator and for an invalid one."""
     op = _parsed(context)
     return replace(op, name=context.op.options["custom_code"]) if op and limits.executable(op) is None else None
 

@@ -28,7 +28,7 @@ POWER_TOLERANCE = 1e-3
 
 
 class Multiplier(NamedTuple):
-    """Stands for the factor value * 2^(shift - 31). The value is 0 or in [2^30, 2^31), except in MEAN's division."""
+    """A factor: `value` * 2^(`shift` - 31). The value is 0 or in [2^30, 2^31), except in MEAN's division."""
 
     value: int
     shift: int
@@ -41,8 +41,8 @@ def scaling(multipliers: Sequence[Multiplier]) -> dict[str, Any]:
 
 
 def quantize_multiplier(real: float) -> Multiplier:
-    """Return the Q31 multiplier that is nearest to a factor >= 0 (QuantizeMultiplier). It is 0 for factors below about
-    2^-31.
+    """Return the Q31 multiplier that is nearest to a factor >= 0 (QuantizeMultiplier). The multiplier is 0 for factors
+    below about 2^-31.
 
     >>> quantize_multiplier(0.5), quantize_multiplier(1.0)
     (Multiplier(value=1073741824, shift=0), Multiplier(value=1073741824, shift=1))
@@ -119,7 +119,7 @@ def rescale(scale_in: float, scale_out: float) -> Multiplier:
     """Return the multiplier of QUANTIZE int8 -> int8 (micro/kernels/quantize_common.cc) and RELU
     (activations_common.cc), computed in double.
 
-    For RELU, TFLM of August 2026 (90b983c2b) divides in float32. The pinned wheel divides in double.
+    For RELU, TFLM of August 2026 (90b983c2b) divides in float32. The pinned wheel of TFLM divides in double.
     """
     return quantize_multiplier(scale_in / scale_out)
 

@@ -231,8 +231,8 @@ class Message:
 @dataclass(frozen=True, slots=True)
 class RowOp:
     """One operator, ready to plan and to lower. `inputs` are the activations that the operator reads row by row.
-    `reads[k]` has the rows, columns and channels of input k. If the operator that makes the tensor divides it into
-    other rows, the whole tensor must be in memory.
+    `reads[k]` has the rows, columns and channels of input k. An input must be in memory as a whole if its producer
+    divides it into other rows.
     """
 
     kind: Kind
@@ -276,7 +276,7 @@ class RowOp:
     nibbles: bool = False
     """Whether the model's weights are int4. Without a packing, the program has int4 weights, too."""
     packing: Packing = Packing.NONE
-    """Order of the constants for a fast kernel. Operators with sums or channel groups use none."""
+    """Order of the constants for a fast kernel. Operators with sums or channel groups have no packing."""
     macs: int = 0
     """Number of multiply-accumulates, with those in the padding, as the original model executes them."""
     older: TensorId | None = None
@@ -284,7 +284,7 @@ class RowOp:
     recalls: bool = False
     """Whether an input is a state."""
     state_write: StateRollingBuffer | None = None
-    """The state whose oldest rows the output rows replace. Such an output has no bytes in the arena."""
+    """The state whose oldest rows the output rows replace. An output in a state has no bytes in the arena."""
     updates: tuple[StateRollingBuffer, ...] = ()
     """States of one row that the operator updates in place."""
     core_1_counters: int = 0
@@ -374,9 +374,9 @@ class RowOp:
 
     @property
     def reducible(self) -> bool:
-        """Whether the operator makes one output row from all input rows and can process one input row at a time. The
-        operator adds to 32-bit sums (msf-CNN, section 7), or writes into the output. float32 sums keep the order of a
-        whole window.
+        """Whether the operator makes one output row from all input rows and can process one input row at a time. An
+        operator on rows adds to 32-bit sums (msf-CNN, section 7) or writes into the output. Sums of float32 keep the
+        order of additions of a whole window.
         """
         if self.scatters:
             return True
@@ -434,7 +434,7 @@ class RowOp:
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """The inputs that the output may overwrite: they are not broadcast, and their elements are not smaller."""
+        """The inputs that the output may overwrite: not broadcast, and with elements no smaller than the output's."""
         if not self.traits.elementwise or self.traits.reads < self.traits.writes:
             return frozenset()
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))
@@ -450,7 +450,7 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """Whether the last byte of an output is written after all reads. Two cores may write it earlier."""
+        """Whether the last byte of an output is written after all reads, which two cores cannot guarantee."""
         return self.is_convolution and self.packing is Packing.NONE and not self.core_1_counters
 
     @property

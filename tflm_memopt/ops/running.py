@@ -1,7 +1,7 @@
-"""Computes means over a sliding input from sums in a state, by adding new rows and subtracting leaving rows. The sums
-cover rows that a state keeps: before an inference the older rows of the input, and after it those of the next input. A
-reset fills sums and rows with zeros. Addition and subtraction of int32 sums are exact. Rows that depend on padding are
-not kept. A row that depends on padding is added to the output of a single inference.
+"""Computes means over a sliding input from sums in a state, by adding new rows and subtracting leaving rows. A state
+keeps the older rows of the next input, and the sums always cover the rows in the state. A reset fills sums and rows
+with zeros. Addition and subtraction of int32 sums are exact. Rows that depend on padding are not kept. A row that
+depends on padding is added only in the inference that computes the row.
 """
 
 from __future__ import annotations

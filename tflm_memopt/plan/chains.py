@@ -72,7 +72,7 @@ def lives_of(graph: RowGraph) -> TensorLives:
 
 
 def living_through(graph: RowGraph, lives: TensorLives) -> list[tuple[TensorId, ...]]:
-    """For each node, return the tensors that are live but not used. Unread model inputs are live at the first node."""
+    """For each node, return live tensors that the node does not use. Unread model inputs are live at the first node."""
     found: list[list[TensorId]] = [[] for _ in graph.nodes]
     for t, first in lives.made.items():
         for number in range(first + 1, lives.read.get(t, 0)):
@@ -104,7 +104,7 @@ def chain_of(graph: RowGraph, number: int, across: int, lives: TensorLives) -> C
 
 
 def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[TensorId]:
-    """Return tensors of which devices send all rows, although nothing requests the last rows."""
+    """Return tensors that another device sends with all rows, although no operator requests the last rows."""
     if not any(op.receives for op in ops):
         return set()
     # A view may have rows of another size, so rows are counted in bytes.

@@ -33,11 +33,11 @@ EVEN = (1.0, 1.0)
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
 """The cores split an operator's channels at multiples of this number, which depends on its packing."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""Number of pixels that a kernel with packed weights computes at once. Computing fewer pixels takes the same time."""
+"""Number of pixels that a kernel with packed weights computes at once. Fewer pixels take the kernel equally long."""
 LEAST_PACKED = 4
 """Minimum number of channels for a kernel with packed weights."""
 AWKWARD = 4
-"""No core gets exactly this number of columns of a wider row, since the scratch for them would not fit."""
+"""No core gets exactly this number of columns of a wider row, since the scratch would be too small."""
 MOST_ALONE = 0.2
 """Maximum fraction of an operator's iterations that core 0 makes alone to avoid conflicts with core 1."""
 LABELS = 1000
@@ -50,7 +50,7 @@ BYTE_WORK, PACKED_BYTE_WORK = 6, 28
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """In each of `pixels` pixels, the bytes [first, end). The pixels start `pitch` bytes apart."""
+    """A part of `pixels` pixels: the bytes [first, end) of each pixel. The pixels start `pitch` bytes apart."""
 
     start: int
     pixels: int
@@ -195,7 +195,7 @@ class _Possible:
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
-    """Yield splits that give core 0 about the fraction `first` of the work, each with the fraction done twice."""
+    """Yield splits that give core 0 about the fraction `first` of the work, with the part that both cores do."""
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
         return
@@ -231,7 +231,7 @@ def _around(ideal: float, step: int, whole: int) -> list[int]:
 
 
 def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
-    """Return the plan for two cores. speeds: fraction of each core's time that the model may use."""
+    """Return the plan for two cores. speeds: for each core, the fraction of its time that the model may use."""
     plan, times = planned.plan, (0.0, 0.0)
     sharing = []
     for call in plan.calls():
@@ -275,7 +275,7 @@ def _candidates(group: _Group, member: Member, speeds: tuple[float, float], mark
 def _balanced(
     candidates: Sequence[Sequence[_Possible]], before: tuple[float, float]
 ) -> tuple[list[_Possible], tuple[float, float]]:
-    """Choose a split for each operator so that both cores finish early. Return the splits and both end times.
+    """Choose a split for each operator so that both cores finish early. Return the splits and end times.
 
     before: start time of each core. The operators of a group alternate row by row, so one operator can balance the
     uneven split of another one. Of several choices with similar times of core 0, only the best is kept. If several

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 WORKERS = 1
-"""Number of threads of a search. Several threads would give other plans on other machines."""
+"""Number of threads of a search. With several threads, plans would differ between machines."""
 NAME = "ortools.sat.python.cp_model"
 
 
@@ -64,7 +64,7 @@ def solver(seconds: float, seed: int) -> cp_model.CpSolver:
     """Return a solver that stops after `seconds` of CP-SAT's deterministic time."""
     made: cp_model.CpSolver = load().CpSolver()
     made.parameters.max_deterministic_time = seconds
-    made.parameters.num_workers = WORKERS  # several threads would give other plans on other machines
+    made.parameters.num_workers = WORKERS
     made.parameters.random_seed = seed
     # CP-SAT would restore the default action of SIGINT, so that Ctrl-C would skip all clean-up
     made.parameters.catch_sigint_signal = False

@@ -1,8 +1,8 @@
 """Limits how long planning takes, in counted work instead of time, so that every machine makes the same plan.
 
 The unit of work is the second on a core of about 2.6 GHz. Work is counted in compared buffers, in simulated iterations,
-and in CP-SAT's deterministic time. The measured constants need only the right magnitude. A search without budget left
-returns the best result so far.
+and in CP-SAT's deterministic time. The constants that convert counts to seconds need only have the right magnitude. A
+search without budget left returns the best result so far.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
 FIRST = 0.75
 """Fraction of the budget for the first operator order, which the other orders must beat."""
 GENEROUS = 4
-"""One user of a shared budget may spend this multiple of its equal part."""
+"""One of several users of a budget may spend up to this multiple of an equal part."""
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
 """Factors of the budget by name."""
@@ -119,7 +119,7 @@ class Budget:
             self.log.seconds += seconds
 
     def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
-        """Return whether `seconds` more may be spent. If they may not, the log names the part."""
+        """Return whether `seconds` more may be spent, and log the name of the part if the budget is too small."""
         if self.left > seconds:
             return True
         self.log.cut[part] = None

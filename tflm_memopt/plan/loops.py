@@ -23,7 +23,7 @@ LONGEST_PERIOD = 1024
 REPEAT_BYTES = 4
 """Bytes of a loop in the program, without its body."""
 SKIP_BYTES = 5
-"""Bytes that an iteration takes in a program if it skips stripes. All other iterations take one byte."""
+"""Bytes of the loop code of an iteration that skips stripes. The code of any other iteration has one byte."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ Ints = NDArray[np.int64]
 class LoopNest:
     """The stripes of an operator's rows.
 
-    Stripe m ends before row hi_m = m * advance + end, or at the end of the tensor. If `rows` equals `advance`, it
-    begins where the stripe before it ends, and every row is made once ("cache"). With larger `rows`, a stripe begins at
-    hi_m - rows, and a row that two stripes contain is computed twice ("recompute").
+    Stripe m ends before row hi_m = m * advance + end, or at the end of the tensor. If `rows` equals `advance`, a stripe
+    begins where the stripe before it ends, and every row is made once ("cache"). If `rows` is larger, stripe m begins
+    at row hi_m - rows, and rows that two stripes share are made twice ("recompute").
     """
 
     advance: int = 1
@@ -49,7 +49,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """First row of stripe 0 if every row is made once. This row is 0 or negative."""
+        """First row of stripe 0 if every row is made once: 0 or a negative number."""
         return -(-self.end % self.advance)
 
 
@@ -58,7 +58,7 @@ BY_ROWS = LoopNest()
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """All iterations of an operator in order, and a way to find the one that makes a given pixel."""
+    """All iterations of an operator in order, and a search for the iteration that makes a given pixel."""
 
     nest: LoopNest
     stripe: Ints

@@ -62,7 +62,7 @@ class Buffer:
     """Parts of a rolling buffer of pixels, in the order of their addresses."""
 
     def overlaps(self, other: Buffer) -> bool:
-        """Return whether both buffers are live in the same step."""
+        """Return whether both buffers are live in a common plan step."""
         return self.first < other.last and other.first < self.last
 
 

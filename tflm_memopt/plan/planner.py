@@ -46,7 +46,7 @@ SPILL_TRIES = 4
 REVERSED_GAIN = 1 / 256
 """Reversed groups are placed if they may save this fraction of the arena's head, or at least TFLM's alignment."""
 KEPT_DRAFTS = 256
-"""Number of cached plan steps in which kernels compute several pixels at once. A plan with more steps tries them again.
+"""Number of cached plan steps in which kernels compute several pixels at once. Further steps are computed again.
 """
 TAIL_BYTES = 64
 """Approximate bytes that TFLM allocates for one more custom operator and its tensors (32-bit pointers)."""
@@ -143,7 +143,7 @@ class Planner:
         return self._searching.fair(len(numbers) - numbers.index(number))
 
     def _binding(self, least: int) -> list[tuple[Cuts, int]]:
-        """Return the regions that determine the peak RAM, and their largest group's bytes, if these reach `least`."""
+        """Return the regions that determine the peak RAM, each with its largest group's bytes, from `least` on."""
         needs = [(cut, cut.front()[0].nbytes) for cut in self._cuts.values()]
         most = max((nbytes for _, nbytes in needs), default=0)
         return [(cut, nbytes) for cut, nbytes in needs if nbytes >= max(most, least)]
@@ -192,7 +192,7 @@ class Planner:
             if plan.head <= limit:
                 return plan
             worst = max(spilling.worst(spill) for spilling, spill in zip(each, found, strict=True) if spill)
-            room = min(room - (plan.head - limit), worst - 1)  # in the next try, each group needs fewer bytes
+            room = min(room - (plan.head - limit), worst - 1)  # the next try gives groups fewer bytes
         return None
 
     def _plan_without(
@@ -231,7 +231,7 @@ class Planner:
         return drafts, groups
 
     def _is_beaten(self, other: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
-        """Return whether the plan `other` is at least as good as any possible layout of these plan steps."""
+        """Return whether no layout of these plan steps can be better than the plan `other`."""
         steps = [draft.step for draft in drafts]
         more = TAIL_BYTES * (len(calls(steps)) - len(other.calls()))
 
@@ -335,10 +335,10 @@ class Planner:
         return plan
 
     def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *starts: Plan | None) -> Plan:
-        """Return a plan of these steps with a quick buffer layout. A layout of at most `enough` bytes suffices.
+        """Return a plan of these steps with a quick buffer layout. The search stops at `enough` bytes.
 
-        starts: plans with similar layouts, from which the search starts in turn. For None, the search starts
-        with the largest buffers.
+        starts: plans with similar layouts, from which the search starts in turn. A start of None means that the largest
+        buffers are placed first.
         """
         buffers, problem = self._placer.problem(drafts)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
@@ -370,7 +370,7 @@ class Planner:
         return replace(step, loops=self._loops[step])
 
     def _may_be_lower(self, top: int, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
-        """Return whether reversed row orders might save bytes. If so, each step fits below `top` in one order."""
+        """Return whether reversed row orders might save bytes, so that each step fits below `top` in one order."""
         for i, draft in enumerate(drafts):
             if self._placer.bound(draft) >= top:
                 backward = self._reversed(groups[i][0], groups[i][1].geometry) if i in groups else None
@@ -465,7 +465,7 @@ class Planner:
         return self._top(without(self._draft(number, group.geometry), slow))
 
     def _top(self, draft: Draft, enough: int = 0) -> int:
-        """Return the bytes of a quick buffer layout of one plan step. Any layout of up to `enough` bytes will do."""
+        """Return the bytes of a quick buffer layout of one plan step. The search stops at `enough` bytes."""
         _, problem = self._placer.problem([draft])
         self._placing.spend(CONSTRAINT_SECONDS * len(problem.constraints))
         problem = replace(problem, lower_bound=max(problem.lower_bound, enough))
@@ -499,7 +499,7 @@ def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> It
 
 
 def plan(graph: RowGraph, options: Options = Options()) -> Plan:
-    """Return the plan with the smallest arena head that recomputes nothing. The plan is not checked yet."""
+    """Return the plan with the smallest arena head that recomputes nothing. The caller must check the plan."""
     tried = planners(graph, options)
     return min(plans(tried, tried[0].macs), key=cost)
 
@@ -528,7 +528,7 @@ Change = Callable[[Candidate], Candidate]
 
 def _more_at_once(chain: Chain, group: Candidate) -> Iterator[Change]:
     """Yield changes of a group that let a kernel compute several pixels at once. The operator with the most work comes
-    first, and for each operator the largest number of pixels.
+    first. For each operator, the largest number of pixels comes first.
     """
     each = [i for i in range(len(group.stages)) if joins(chain, group, i)]
     for i in sorted(each, key=lambda i: -chain.ops[group.first + i].macs):
@@ -545,7 +545,7 @@ def _lower(forward: Plan, backward: Plan) -> Plan:
 
 
 def cost(plan: Plan) -> tuple[int, int]:
-    """Return a plan's cost: first its bytes, with approximate bytes per operator, then its multiply-accumulates."""
+    """Return a plan's cost: its bytes plus approximate bytes per operator, and then its multiply-accumulates."""
     return plan.head + TAIL_BYTES * len(plan.calls()), plan.macs
 
 
@@ -573,7 +573,7 @@ class _Traced:
     """Tensors that stay in memory during the group without being used by it."""
 
     def draft(self, *, placed: bool = True) -> Draft:
-        """Return the plan step of the group. placed: False omits the layout constraints."""
+        """Return the plan step of the group. placed: whether to include the layout constraints."""
         if placed:
             return drafted(self.step, self.ranges, self.whole)
         return Draft(self.step, self.whole, tuple(r.buffer for r in self.ranges), {}, most_alive(self.ranges))

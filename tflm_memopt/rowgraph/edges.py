@@ -3,11 +3,11 @@
 When the input slides, all other rows of the previous inference stay valid. A layer with padding in time makes edge
 rows: its first and last rows depend on padding. Edge rows also depend on edge rows of the previous layer, so their
 number grows from layer to layer. The last rows of a layer are recomputed from the previous layer's last rows, its new
-rows, and its rolling buffer. The first rows are recomputed from the first rows of the input, which are kept, and from
-padding. If an operator reads all rows, its input joins the first rows, the kept rows, the new rows and the last rows.
-Two branches with different numbers of edge rows may meet, as in a residual connection. The branch with fewer edge rows
-then gets more edge rows. As a result, the new rows of both branches are at the same position. A rolling buffer keeps
-these additional edge rows from the inference that computed them.
+rows, and its rolling buffer. The first rows are recomputed from padding and from the first rows of the input, which are
+kept for this purpose. If an operator reads all rows, its input joins the first rows, the kept rows, the new rows and
+the last rows. Two branches with different numbers of edge rows may meet, as in a residual connection. The branch with
+fewer edge rows then gets more edge rows. As a result, the new rows of both branches are at the same position. A rolling
+buffer keeps the additional edge rows after the inference that computed the rows.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Edges(GraphWork):
         self.rolling_buffers: dict[TensorId, TensorId] = {}
         """The state that keeps rows of each tensor."""
         self._original = {op.output: op for op in self.rows()}
-        """Producer of each tensor in the original graph."""
+        """For each tensor, the operator that makes it in the original graph."""
         self._aligned = dict(self._original)
         """Operators by output, in which all inputs have the same number of edge rows."""
         self._rows_of: dict[tuple[object, ...], TensorId] = {}

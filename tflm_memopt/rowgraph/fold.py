@@ -70,7 +70,7 @@ class _Link:
 
 
 def _inner(graph: RowGraph, ops: Iterable[RowOp]) -> dict[TensorId, int]:
-    """Return the number of channels of each tensor that may lose channels. All readers have the same channels."""
+    """For each tensor that may lose channels, return its number of channels, which is equal for all readers."""
     channels = {op.output: op.writes.c for op in ops}
     whole = {t for node in graph.nodes for t in (*node.inputs, *node.outputs)}
     for op in ops:

@@ -150,7 +150,7 @@ class RowGraph:
     passes: tuple[Rematerialisation, ...] = ()
     """Operators that run twice in the graph (rowgraph/rematerialisation.py)."""
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
-    """Tensors whose bytes are part of another tensor. Nodes name the other tensor instead."""
+    """Tensors whose bytes are part of another tensor, which nodes name instead."""
     slow: frozenset[TensorId] = frozenset()
     """Tensors in slow memory (rowgraph/slow.py)."""
 

@@ -117,7 +117,7 @@ def _first_and_only(graph: RowGraph, readers: list[Region | BuiltinNode], tensor
 
 
 def _impossible(word: str, why: str, hint: str = "") -> UsageError:
-    """Return the error for an input that cannot be in its place, with the best alternative."""
+    """Return the error for an input that cannot live where the user asked, with the best alternative."""
     return UsageError(
         f"the input cannot be {word}: {why}",
         code="unsupported_input",

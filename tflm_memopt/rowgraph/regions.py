@@ -1,9 +1,9 @@
 """Selects the regions: the largest sets of supported operators that can each become one custom operator.
 
-No path may leave a region through a builtin operator and return to it. With a path that returns, the region and the
-builtin operator would wait for each other. The level of an operator says how often a path from the inputs goes from
-other operators to supported operators. Operators of one level never depend on each other through a builtin operator. A
-region therefore consists of connected operators of one level.
+No path may leave a region through a builtin operator and return to it. If a path returned, the region and the builtin
+operator would wait for each other. The level of an operator says how often a path from the inputs goes from other
+operators to supported operators. Operators of one level never depend on each other through a builtin operator. A region
+therefore consists of connected operators of one level.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[i
 def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]:
     """Yield pairs of operators (Op.index) that must keep the given order, since both use the same variable.
 
-    An operator with one variable affects only this variable. An operator of any other type affects all variables.
+    An operator with one variable affects only this variable. Any other operator is taken to affect all variables.
     """
     ops = {op.index: op for op in graph.ops}
     named = handles(graph)

@@ -32,7 +32,7 @@ MOST_OPS = 16
 class Choice:
     passes: tuple[Rematerialisation, ...]
     macs: int
-    """Number of multiply-accumulates. Operators that run twice count twice."""
+    """Number of multiply-accumulates, with both runs of operators that run twice."""
     bound: int
     """Maximum number of bytes of whole tensors when one of the late readers starts."""
 
@@ -49,7 +49,7 @@ class _Choice:
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return sets of operators that may run twice, by rising compute, from the empty set on. sizes: tensors' bytes."""
+    """Return sets of operators that may run twice, sorted by compute, first the empty set. sizes: tensors' bytes."""
     seen = _Seen(graph, sizes)
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
     once = sum(op.macs for op in graph.ops.values())
@@ -71,7 +71,7 @@ def with_passes(graph: RowGraph, passes: Sequence[Rematerialisation]) -> RowGrap
 
 
 def _cheapest(ways: Collection[_Choice], limit: int) -> _Choice:
-    """Return the option of least compute below a bound, or the option of lowest bound if there is none."""
+    """Return the option of least compute within the limit or, if no option fits, the option of lowest bound."""
     return min((w for w in ways if w.bound <= limit), key=lambda w: w.macs, default=min(ways, key=lambda w: w.bound))
 
 
@@ -144,7 +144,7 @@ class _Seen:
 
     @cached_property
     def read_late(self) -> frozenset[TensorId]:
-        """Outputs of operators that wait until another input is complete."""
+        """Outputs of operators that read one input only after another input is complete."""
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> int:

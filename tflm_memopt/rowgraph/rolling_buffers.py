@@ -72,7 +72,7 @@ class _Joined(NamedTuple):
     state: TensorId
     new: TensorId
     rows: Rows
-    """Size of the new rows."""
+    """Number and size of the new rows."""
     old: int
     """Number of rows in the state."""
 
@@ -87,7 +87,7 @@ class _Slice(NamedTuple):
 
 
 class GraphWork:
-    """A graph that is being changed. Each operator has two forms: one of the model and one that works on rows."""
+    """A graph that is being changed, with two forms of each operator: the model's form and a form for rows."""
 
     def __init__(self, annotated: AnnotatedGraph) -> None:
         graph = annotated.graph
@@ -104,7 +104,7 @@ class GraphWork:
         """Tensors that must exist as a whole."""
 
     def add_tensor(self, like: TensorId, rows: Rows | None = None, **changes: Any) -> TensorId:
-        """Add a tensor that differs from another one in the given fields and, if given, its rows. Return the number."""
+        """Copy a tensor with the given changes of fields and, if given, of its rows. Return the new tensor's number."""
         tensor, old = max(self.tensors) + 1, self.tensors[like]
         if rows:
             changes["shape"] = 1, rows.h, rows.w, rows.c // ITEM_BYTES[old.dtype]
@@ -293,7 +293,7 @@ class GraphWork:
         return (op.output,) if op else self.stated[key].outputs
 
     def _all_of(self, made: Mapping[TensorId, Rows], writer: int) -> Mapping[TensorId, Rows]:
-        """Replace the first few tensors by a tensor of one byte. An operator makes it when the tensors are complete."""
+        """Replace the first few tensors by a tensor of one byte, which an operator makes when they are complete."""
         some = dict(list(made.items())[:MAX_INPUTS])
         token = self.add_tensor(self.support_of(writer).output, shape=(1, 1, 1, 1))
         waits = movement.waiting(self.support_of(writer).sources, some, token)

@@ -94,12 +94,12 @@ class _Sliding(Edges):
     def __init__(
         self, annotated: AnnotatedGraph, tensor: TensorId, n: int, layers: int | None = None, *, padded: bool = False
     ) -> None:
-        """layers: as for with_sliding(). padded: whether layers with padding in time may be among them."""
+        """layers: as for with_sliding(). padded: whether these layers may have padding in time."""
         super().__init__(annotated, tensor)
         self.n, self.padded = n, padded
         self.may_slide = frozenset(self.order[:layers])
         self.joined_rows: dict[TensorId, TensorId] = {}
-        """For each tensor that slides, a tensor that holds all its rows."""
+        """For each tensor whose rows slide, another tensor that holds all rows."""
         rows = self._input_rows()
         if not 0 < n < rows.h:
             raise UsageError(

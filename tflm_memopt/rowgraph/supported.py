@@ -41,7 +41,7 @@ class AnnotatedGraph:
 
 
 def to_row_ops(graph: Graph) -> Mapping[int, Support]:
-    """By Op.index, return the row form of each operator, or why it stays builtin. Graphs from read() cause no error."""
+    """For each Op.index, return the operator's row form or why it stays builtin. No graph of read() causes an error."""
     aliases = views(graph)
     written: dict[TensorId, Rows] = {}
     support: dict[int, Support] = {}

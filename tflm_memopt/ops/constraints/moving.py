@@ -7,7 +7,7 @@ from tflm_memopt.ops.constraints.limits import MAX_DIMENSION
 from tflm_memopt.ops.context import ONE_PIXEL, PIECE, OperatorContext, natural_rows
 
 MAX_MOVED = 1 << 24
-"""Maximum number of moved bytes. The parser numbers all bytes to find moves: once per output of a SPLIT."""
+"""Maximum number of moved bytes. To find moves, the parser numbers all bytes once per output."""
 
 
 def constant_operands(*which: int) -> Constraint:

@@ -1,6 +1,6 @@
 """Decides where the pixels of an inner tensor live in a group that runs in tiles, and for how long.
 
-The rows of a stripe are divided into column windows: consecutive rows that later stripes need for equally long. A
+Consecutive rows of a stripe that later stripes need for an equally long time form a column window. A
 column window is a rolling buffer that holds a stripe's pixels column by column, in the order in which they are made. A
 column window holds a few columns of rows that no later stripe needs, or whole lines of other rows (vMCU's and msf-CNN's
 line buffers, exact to the pixel). The sizes are exact, since the simulation gives the write and the last read of every
@@ -100,7 +100,7 @@ def _runs(values: Ints) -> list[tuple[int, int]]:
 
 
 def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return number, write and last read of each pixel in a column window. base: number of column 0 in each row."""
+    """Return each pixel's number, time of write and time of last read. base: number of column 0 in each row."""
     u = producer.units
     x0, x1 = u.x0[life.unit[mine]], u.x1[life.unit[mine]]
     length = x1 - x0

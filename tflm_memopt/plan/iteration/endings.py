@@ -1,6 +1,6 @@
 """Traces of groups that have their last operators in common.
 
-The operators at the front of a group change neither the order in which the later operators run nor the bytes that these
+The first operators of a group do not change the order in which later operators run, or the bytes that later operators
 keep. Groups with the same last operators therefore share the iterations and rolling buffers of these operators.
 """
 
@@ -38,7 +38,7 @@ Key = tuple[tuple[tuple[TensorId, int], ...], bool, int, tuple[int, ...]]
 
 
 class Endings:
-    """Last parts of groups for which the iterations are already known."""
+    """The last operators of groups whose iterations are already known."""
 
     def __init__(self, source: InputSource | None) -> None:
         self._source = source

@@ -32,18 +32,18 @@ def kernel_ranges(
 
 
 def _still_read(last: Ints, steps: int) -> tuple[Ints, Ints]:
-    """Return the range of bytes that is still to be read after each step."""
+    """For each step, return the range of the bytes that this step or later steps read."""
     at = np.arange(len(last))
     lowest, highest = np.full(steps + 1, len(last)), np.zeros(steps + 1, np.int64)
     np.minimum.at(lowest, last, np.where(last < 0, len(last), at))
     np.maximum.at(highest, last, np.where(last < 0, 0, at + 1))
-    bottom = np.minimum.accumulate(lowest[::-1])[::-1]  # a step's range includes the bytes that the step reads
+    bottom = np.minimum.accumulate(lowest[::-1])[::-1]
     top = np.maximum.accumulate(highest[::-1])[::-1]
     return bottom, top
 
 
 def _written(first: Ints, steps: int) -> tuple[Ints, Ints]:
-    """Return the range of bytes that is written after each step."""
+    """For each step, return the range of the bytes that earlier steps wrote."""
     at = np.arange(len(first))
     lowest, highest = np.full(steps + 1, len(first)), np.zeros(steps + 1, np.int64)
     np.minimum.at(lowest, first + 1, at)

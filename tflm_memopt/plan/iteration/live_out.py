@@ -34,7 +34,7 @@ def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[i
 
 
 def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
-    """By buffer number, return the bytes that are live when a group stops before any of these iterations."""
+    """For each buffer number, return the bytes that are live when a group stops before any of these iterations."""
     found: dict[int, Range] = {}
     for i, (bottom, top) in at_each_wait(group, waits).items():
         if (some := top > bottom).any():
@@ -43,7 +43,7 @@ def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
 
 
 def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
-    """By buffer number, return the live bytes before these iterations. The rows that were pushed last may be lost."""
+    """For each buffer number, return the live bytes before these iterations, without the rows that were pushed last."""
     source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}
     for i in group.plan.alive[group.number]:
@@ -63,7 +63,7 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
 
 
 def _alive(live: LiveRange, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
-    """Return the bytes that are written before these iterations and read later. Rolling buffers count as a whole."""
+    """Return the bytes that are written before these iterations and read later. All bytes of a rolling buffer count."""
     bottom, top = live.bottom[waits], live.top[before]
     if live.buffer.role is not Role.TENSOR:  # a buffer must be in use before and after the iteration
         some = (live.top[before] > live.bottom[before]) & (live.top[waits] > live.bottom[waits])

@@ -34,11 +34,11 @@ class LiveRange:
     bottom: Ints
     top: Ints
     before: Ints
-    """The end `top` of the live bytes at the iteration's last read, when some of its writes may still be missing."""
+    """The end `top` of the live bytes at each iteration's last read, before the iteration's later writes."""
     replaces: frozenset[TensorId] = frozenset()
     """Tensors that may be overwritten in place when the buffer is written."""
     ends_on: frozenset[TensorId] = frozenset()
-    """Tensors that an iteration reads, but that may share bytes with the last byte that it writes."""
+    """Tensors that an iteration reads, and that may overlap the last byte that the iteration writes."""
     kept: Ints | None = None
     """For a rolling buffer, the end `top` of the live bytes before the iteration writes."""
 
@@ -48,7 +48,7 @@ class LiveRange:
         return replace(self, bottom=nbytes - self.top, top=nbytes - self.bottom, before=nbytes - self.bottom)
 
     def in_full(self) -> LiveRange:
-        """Return a tensor as live with all its bytes, so that nothing overlaps it. Other buffers do not change."""
+        """If the buffer holds a tensor, return it as live with all its bytes, so that nothing overlaps it."""
         if self.buffer.role is not Role.TENSOR:
             return self
         full = np.full_like(self.top, self.buffer.nbytes)
@@ -68,7 +68,7 @@ class GroupBorder:
 
 
 def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
-    """Return the rolling buffer of an output that only the group uses. It holds pixels in tiles, or else rows."""
+    """Return the rolling buffer of an output that only the group uses: of pixels in tiles, of rows otherwise."""
     tensor = member.op.output
     if not member.stripes:
         depth = rolling_buffer_depth(trace, member)
@@ -168,7 +168,7 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
 
 
 def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
-    """Return whether a rolling buffer is in use at each moment: first after its writes, then before them."""
+    """Return two arrays: whether a rolling buffer is in use after each moment's writes, and before these writes."""
     if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)
@@ -184,7 +184,7 @@ def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
 
 
 def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments: Ints) -> Ints:
-    """Return how many bytes below each in-place output pixel count as live. No input pixel is overlapped partly."""
+    """Return how many live bytes to add below each in-place output pixel, so that it overlaps whole input pixels."""
     result = np.zeros(len(moments), dtype=np.int64)
     if writer.stripes and writer.op.in_place:
         life = lives(trace, writer)
@@ -194,7 +194,7 @@ def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments:
 
 
 def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
-    """Return the written bytes of a whole output after the iteration at each moment, and at its last read."""
+    """For each moment, return the written bytes of a whole output after the iteration, and at its last read."""
     before, top = written_bytes(trace, writer)
     if writer.op.in_place:
         return top, before
@@ -238,8 +238,7 @@ def _constraint(lower: LiveRange, upper: LiveRange) -> int:
     """Return the minimum distance from the start of `lower` to the start of `upper`.
 
     An operator that works in place reads each byte before it overwrites it, so its output may lie at or below its
-    input. Some other operators write the last byte of their output after all reads, so that this byte may overlap the
-    input.
+    input. An operator that writes the last byte of its output after all reads may overlap its input with this byte.
     """
     is_tensor = upper.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)
     replacing = is_tensor and upper.buffer.key in lower.replaces

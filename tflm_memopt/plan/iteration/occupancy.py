@@ -15,7 +15,7 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 MOST_MOMENTS = 64
-"""Maximum number of moments of one group. A screen cannot show more."""
+"""Maximum number of moments of one group. More moments do not fit on a screen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from tflm_memopt.plan.plan import Buffer, Group, Role
 
 
 def reversed_op(op: RowOp, *, pixels: bool) -> RowOp | None:
-    """Return the operator with reversed rows and, if `pixels`, columns. Return None if reversing is impossible."""
+    """Return the operator with reversed rows and, if `pixels`, columns, or None if the operator cannot be reversed."""
     w, seen, made = op.window, op.reads[0], op.writes
     top = w.reach_h(made.h) - seen.h - w.pad_top
     left = w.reach_w(made.w) - seen.w - w.pad_left if pixels else w.pad_left
@@ -69,7 +69,7 @@ def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) ->
 
 
 def mirrored(buffers: Sequence[Buffer], distances: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
-    """Return the minimum distances for mirrored addresses. Only the distances of tensors to other buffers change."""
+    """Return the minimum distances for mirrored addresses. Only the distances of pairs with a tensor change."""
 
     def distance(u: int, v: int) -> int:
         if Role.TENSOR not in (buffers[u].role, buffers[v].role):

@@ -1,9 +1,9 @@
 """Simulates the order of a group's iterations, and finds when rows and pixels are written and last read.
 
-The last operators of a group request rows or pixels, and each iteration first requests the pixels that it reads, one
-input after the other. This order gives exact sizes of rolling buffers for any graph (as in the CSDF view of Jung et
-al., joint memory of several CNNs). The order is built from the group's end, since adding an earlier operator never
-changes the order of the later ones. Longer groups therefore reuse the work for shorter ones.
+The last operators of a group request rows or pixels. Before an iteration runs, it requests the pixels of each of its
+inputs. This order gives exact sizes of rolling buffers for any graph (as in the CSDF view of Jung et al., joint memory
+of several CNNs). The order is built from the group's end, since adding an earlier operator never changes the order of
+the later ones. Longer groups therefore reuse the work for shorter ones.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SCRATCH_ALIGN = 4
 OUTSIDE = -1
 """Operator number in Trace.entry for a request from outside the group."""
 EXECUTE = -1
-"""Number in Trace.entry that marks an iteration. A request has the number of an input or tensor in this place."""
+"""Number in Trace.entry that marks an iteration. Requests have the number of an input or tensor instead."""
 _SLOTS = 32
 """Number of bits of Trace.entry below the operator's number."""
 
@@ -97,7 +97,7 @@ class Member:
         return start[iteration], end[iteration]
 
     def pixels(self, iteration: Ints) -> int:
-        """Return the number of pixels that these iterations compute. Passes that only write sums compute none."""
+        """Return the number of pixels that these iterations compute. Passes that only write sums compute no pixels."""
         u = self.units
         if self.nest.by_rows:
             return len(iteration) * (self.op.reads[0].w if self.iterative else self.op.writes.w)
@@ -107,7 +107,7 @@ class Member:
 
     @cached_property
     def batches(self) -> tuple[Ints, Ints]:
-        """For each iteration, the half-open range of iterations that a kernel runs in the same call."""
+        """For each iteration, the half-open range of iterations that a kernel computes in one call."""
         u, most = self.units, self.stage.at_once
         number = np.arange(len(u), dtype=np.int64)
         if most == 1:
@@ -180,10 +180,10 @@ class Member:
     def bytes_written(self) -> Ints:
         """For each iteration, the end of the output bytes that it has written, or 0 if it only adds to sums."""
         u, out = self.units, self.op.writes
-        if self.iterative:  # only the last iteration writes the output, unless each one scatters a row
+        if self.iterative:  # only the last iteration writes, unless iterations scatter rows
             whole: Ints = ((np.arange(len(u)) == len(u) - 1) | self.op.scatters) * out.nbytes
             return whole
-        if self.nest.splits:  # the first channel group already reaches the stripe's end
+        if self.nest.splits:  # the first channel group already writes up to the stripe's end
             stripe: Ints = u.hi[u.stripe] * out.row_bytes
             return stripe
         end: Ints = (u.row * out.w + u.x1) * out.c
@@ -215,9 +215,9 @@ class Trace:
     members: tuple[Member, ...]
     """The group's operators in order."""
     entry: Ints
-    """One event per entry: _entry() combines an operator's number or OUTSIDE with an input's number or EXECUTE."""
+    """_entry() encodes each event: an operator's number (or OUTSIDE) and the number of its input (or EXECUTE)."""
     iteration: Ints
-    """Number of the iteration that runs. For outside requests, the number of the requested iteration."""
+    """Number of the iteration that runs or, for a request from outside the group, of the requested iteration."""
     wanted: frozenset[TensorId]
     """Tensors that are requested from outside the group."""
     readers_of: Mapping[TensorId, tuple[tuple[Member, int], ...]]
@@ -253,7 +253,7 @@ class Trace:
         return self.entry[self.moments] >> _SLOTS
 
     def iterations_of(self, key: int) -> tuple[Ints, Ints]:
-        """Return the positions at which an operator runs, and the number of its iteration at each."""
+        """Return the positions at which an operator runs, and the number of the iteration at each position."""
         if key not in self._iterations:
             at = self.entries(key, EXECUTE)
             self._iterations[key] = at, self.iteration[at]
@@ -266,7 +266,7 @@ class Trace:
         return self._order[key]
 
     def entries(self, op: int, slot: int) -> Ints:
-        """Return the positions of an operator's requests for an input. With EXECUTE, return those of its iterations."""
+        """Return the positions of an operator's requests for an input or, with EXECUTE, of its iterations."""
         found: Ints = (self.entry == _entry(op, slot)).nonzero()[0]
         return found
 
@@ -352,7 +352,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
     if member.nest.recomputes:
         iteration = (produced - counts.cumsum()).repeat(counts) + number
 
-    # Replace each request by the iterations that satisfy it, each after its own requests.
+    # Replace each request by the requested iterations, and put the requests of each iteration before it.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
     where = _together(trace, member, demands.repeat(counts))
     inserted = np.bincount(where, minlength=len(trace)) * len(pattern)
@@ -383,7 +383,7 @@ def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints
 
 
 def _together(trace: Trace, member: Member, at: Ints) -> Ints:
-    """Return the positions at which a producer's iterations are inserted. at: positions of the requests for its rows.
+    """Return the positions at which a producer's iterations are inserted. at: positions of requests for the rows.
 
     Operators that add up the same rows run together, so that the rows need not be kept.
     """

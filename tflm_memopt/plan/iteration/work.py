@@ -1,4 +1,4 @@
-"""Counts the work of operators from their iterations. Repeated work counts each time. Padding does not count."""
+"""Counts the work of operators from their iterations. Repeated work counts every time. Padding adds no work."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _by_access(m: Member, executed: Ints) -> Work:
 
 def _product_on_dsp(done: Work, op: RowOp, rows: int) -> Work:
     """Add the work of tmo_matmul_dsp.c, which multiplies four values by four columns at once, or by two columns of a
-    transposed matrix. It processes remaining values singly.
+    transposed matrix. The remaining values are processed singly.
     """
     values, columns, transposed = op.reads[0].c, op.writes.c, op.param == 1
     at_once = 2 if transposed else 4
@@ -167,7 +167,7 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool,
     # a state holds the rows above the input
     high = _clipped(m.units.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)
     if m.nest.sums:
-        high = np.where(m.units.channel_group[executed] == channel_groups, 0, high)  # the last group writes only
+        high = np.where(m.units.channel_group[executed] == channel_groups, 0, high)  # the last pass only writes
     # each channel group has only some of the channels
     read_groups = 1 if m.nest.splits and op.traits.channels is Channels.SUMMED else channel_groups
     written_groups = channel_groups if m.nest.splits else 1

@@ -42,7 +42,7 @@ def _conv(w: Windows, done: Work) -> Work:
 
 
 def in_fours(done: Work, channels: int) -> Work:
-    """Add the work of tmo_dsp_sums(): four channels at once, then single ones. The counts are for all channels."""
+    """Add the work of tmo_dsp_sums(): four channels at once, then single ones. `done` counts all channels."""
     runs, words = done.loops / channels, done.quads / channels
     alone = channels % 4
     return replace(
@@ -123,7 +123,7 @@ def _pool(w: Windows, done: Work) -> Work:
 
 
 def _softmax(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_generated_softmax.c for random values. Values far below the maximum cost no exponential."""
+    """Add the work of tmo_generated_softmax.c for random values. Far below the maximum, no exponential is computed."""
     return replace(done, pieces=(done.written - w.pixels) * min(1.0, -w.op.param / 256))
 
 

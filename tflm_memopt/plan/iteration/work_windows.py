@@ -49,7 +49,7 @@ class Windows:
 
     @property
     def reads_rows(self) -> bool:
-        """Whether an operator without packed weights uses its kernel for whole rows, if it has one."""
+        """Whether an operator without packed weights uses its kernel for whole rows, where such a kernel exists."""
         return self.rows or (self.in_one_piece and self.makes_single_pixels(Packing.NONE))
 
     def makes_single_pixels(self, packed: Packing) -> bool:

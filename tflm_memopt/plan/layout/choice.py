@@ -38,10 +38,10 @@ class Cores:
 
     count: int = 1
     sets: Sequence[Collection[int]] = ()
-    """Sets of model numbers. All models of a set run on the same core. Without sets, all models run on one core."""
+    """Each set has the numbers of models that run on the same core. If there are no sets, all run on one core."""
 
     def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
-        """Return the core of each model with the least load of the busiest core. busy: each model's share of time."""
+        """Return a core for each model so that the busiest core has the least load. busy: load of each model."""
         cp_model = cp_sat.load()
 
         model = cp_model.CpModel()
@@ -102,8 +102,8 @@ class Choices:
     align: int = 16
 
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
-        """Return the choice with the least RAM within the limits, or None. Among equals, the least load decides.
-        least_ram: False minimises the load first and then the RAM.
+        """Return the choice with the least RAM within the limits, or None. If several choices have the least RAM, the
+        least load decides. least_ram: False minimises the load first and then the RAM.
         """
         first = self._solved(ram, load, least_ram=least_ram)
         if first is None:
@@ -113,7 +113,7 @@ class Choices:
         return replace(found, proven=first.proven and found.proven)
 
     def frontier(self, load: int | None = None) -> Iterator[Selection]:
-        """Yield every choice that no other beats in both RAM and load. The one with the least load comes first."""
+        """Yield every choice that no other beats in both RAM and load. The choice with the least load is first."""
         ram: int | None = None
         while (found := self.choose(ram=ram, load=load, least_ram=False)) is not None:
             yield found

@@ -88,7 +88,7 @@ class Placer:
     inputs: Collection[TensorId]
     outputs: Collection[TensorId]
     known: Collection[TensorId] | None
-    """Tensors that TFLM places and aligns, or None for all. All others lie in a workspace."""
+    """Tensors that TFLM places and aligns, or None for all tensors. All other tensors lie in a workspace."""
     vectors: int = 1
     """Alignment in bytes of rows that kernels read and write as whole vectors."""
 
@@ -145,7 +145,7 @@ class Placer:
         tensors: dict[TensorId, int],
         by_tflm: bool,
     ) -> int:
-        """Return the index of a buffer, and add new buffers. by_tflm: whether TFLM allocates the step's scratch."""
+        """Return the index of a buffer, which is added if new. by_tflm: whether TFLM allocates the step's scratch."""
         if buffer.role is Role.TENSOR:
             return self._tensor(buffer.key, lives, buffers, tensors)
         key = step if buffer.role in (Role.COUNTERS, Role.SCRATCH) else buffer.key

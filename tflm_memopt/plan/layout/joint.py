@@ -133,7 +133,7 @@ def within(tenant: Tenant) -> Distances:
         for u, v in permutations(alive, 2):
             if u not in inside or v not in inside:
                 keep(u, v, plan.buffers[u].nbytes if inside else _as_planned(plan, u, v))
-        given = tenant.planned.graph.model.inputs  # all inputs of a model exist at once before it runs
+        given = tenant.planned.graph.model.inputs  # all inputs exist at once before the model runs
         inputs = [i for i in inside if plan.buffers[i].role is Role.TENSOR and plan.buffers[i].key in given]
         for u, v in permutations(inputs, 2):
             keep(u, v, plan.buffers[u].nbytes)
@@ -141,7 +141,7 @@ def within(tenant: Tenant) -> Distances:
 
 
 def _as_planned(plan: Plan, u: int, v: int) -> int:
-    """Return the distance from buffer u up to buffer v in the plan. If they share no bytes, return the size of u."""
+    """Return the distance from buffer u up to buffer v in the plan, or u's size if u and v share no bytes."""
     below, above = plan.buffers[u], plan.buffers[v]
     distance = plan.offsets[v] - plan.offsets[u]
     shared = -above.nbytes < distance < below.nbytes
@@ -149,7 +149,7 @@ def _as_planned(plan: Plan, u: int, v: int) -> int:
 
 
 def _stacked(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]]) -> list[int]:
-    """Return a start address for each model such that models that may not share bytes lie side by side."""
+    """Return a start address for each model. Models that may not share bytes lie side by side."""
     start, align = [0] * len(tenants), max((b.align for t in tenants for b in t.plan.buffers), default=1)
     placed: list[int] = []
     for i in sorted(range(len(tenants)), key=lambda i: -tenants[i].plan.head):
@@ -173,6 +173,6 @@ def _reserved_above(tenants: Sequence[Tenant], concurrent_pairs: Collection[tupl
 
 
 def _moved(plan: Plan, offsets: tuple[int, ...]) -> Plan:
-    """Return the plan with other offsets. The result is not marked as optimal, since other models affect it."""
+    """Return the plan with other offsets, marked as optimal only if its head reaches the lower bound."""
     head = max((o + b.nbytes for o, b in zip(offsets, plan.buffers, strict=True)), default=0)
     return replace(plan, offsets=offsets, head=head, proven=head <= plan.lower_bound)

@@ -58,7 +58,7 @@ class Reversible:
 
 @dataclass(frozen=True, slots=True)
 class LayoutProblem:
-    """Buffers to place. `constraints[lower, upper]` has distances in both orders of each pair that is live together."""
+    """Buffers to place. `constraints[lower, upper]` has the distance for each order of two buffers live together."""
 
     nbytes: tuple[int, ...]
     align: tuple[int, ...]
@@ -147,7 +147,7 @@ def _place(problem: LayoutProblem, seconds: float, budget: Budget, part: SearchP
 
 
 def _patiently(problem: LayoutProblem, found: Layout, seconds: float, budget: Budget) -> Layout:
-    """Return a layout at least as good as a known one. CP-SAT stops after a part of its time without progress."""
+    """Return a layout at least as good as a known one. CP-SAT stops if a part of its time brings no progress."""
     part = max(PATIENCE, seconds * PATIENT)
     while seconds > 0 and not found.proven:
         before = found.top
@@ -169,8 +169,8 @@ def climb(
 ) -> Layout:
     """Place buffers one after the other as low as possible, then improve the order by moving single buffers.
 
-    start: offsets of a similar layout, which buffers keep where possible. Without such offsets, the largest buffer is
-    placed first.
+    start: offsets of a similar layout, which buffers keep where possible. Without `start`, the largest buffer is placed
+    first.
     """
     rng = random.Random(SEED)
     count = len(problem.nbytes)
@@ -201,7 +201,7 @@ Neighbours = Sequence[Mapping[int, tuple[int, int]]]
 
 
 def _neighbours(problem: LayoutProblem) -> Neighbours:
-    """For each buffer u, return all buffers v that are live with it, and two distances: v up to u, and u up to v."""
+    """For each buffer u, return each buffer v that is live with u, with the distances from v up to u and u up to v."""
     result: list[dict[int, tuple[int, int]]] = [{} for _ in problem.nbytes]
     for (lower, upper), distance in problem.constraints.items():
         result[upper][lower] = distance, problem.constraints[upper, lower]

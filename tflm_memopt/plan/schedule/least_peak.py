@@ -3,7 +3,7 @@
 The live bytes depend only on the set of completed operators, not on their order (Ahn et al., Ordering Chaos:
 Memory-Aware Scheduling of Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). An order is therefore
 a path through sets of operators, and its peak is the maximum along the path. Sets are visited by ascending peak, and
-among equal peaks the largest set comes first. In the same way, the byte budget of Serenity rises only as far as needed.
+among equal peaks the largest set comes first. Likewise, Serenity raises its byte budget only as far as needed.
 Two rules limit the number of sets:
 
 - If a task fits into the budget and does not increase the live bytes, it runs at once. An early run of this task
@@ -76,7 +76,7 @@ class _Space:
         """For each set of completed operators, the last operator on the best path to the set."""
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the operators that can run next, with state and bytes after each, or only one that is surely best."""
+        """Return the possible next operators, with state and bytes after each, or a single one that is surely best."""
         done, ready, alive = state
         found = []
         for i in bits(ready):

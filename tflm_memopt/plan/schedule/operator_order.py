@@ -25,7 +25,7 @@ SECONDS = 0.4
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
-    """Return the graph in each distinct order, the model's own first. Streamed inputs and devices require it."""
+    """Return all distinct orders of the graph, the model's own first. Streamed inputs and devices allow no other."""
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)
     nodes: list[BuiltinNode | int] = []
@@ -47,7 +47,7 @@ def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBO
 
 
 def _with_states(graph: RowGraph) -> set[frozenset[int]]:
-    """For each region, return the operators that use states and share one buffer. The operators stay together."""
+    """For each region, return the operators that share one buffer of states and therefore stay together."""
     return {frozenset(i for i in region.ops if graph.ops[i].stateful) for region in graph.regions} - {frozenset()}
 
 

@@ -90,7 +90,7 @@ def peak(problem: OrderProblem, order: Iterable[int]) -> int:
 
 
 def lower_bound(problem: OrderProblem) -> int:
-    """Return the bytes of the largest operator or, if more, of all inputs. Each order's peak is at least as high."""
+    """Return a lower bound of every order's peak: the bytes of the largest operator or, if more, of all inputs."""
     start = sum(problem.nbytes[t] for t in problem.given)
     own = (sum(problem.nbytes[t] for t in {*task.inputs, *task.outputs}) for task in problem.tasks)
     return problem.across + max(start, *own, 0)

@@ -2,14 +2,14 @@
 
 A label describes a division of the first operators: the bytes of its largest group, and the multiply-accumulates. A
 group's cost does not depend on other groups. A label is therefore dropped if another label for the same operators is at
-least as good in both numbers. The search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its Figure 4.
-Groups run row by row (groups.py) or compute a few pixels at a time (tiles_search.py).
+least as good in bytes and in multiply-accumulates. The search solves problems P1 and P2 of msf-CNN (section 5) on the
+graph of its Figure 4. Groups run row by row (groups.py) or compute a few pixels at a time (tiles_search.py).
 
-Long groups and other orders of operands are tried only in place of the largest group, where they save RAM.
+Long groups and other orders of operands are tried only in place of the largest group, which determines the RAM.
 
-The bytes of a group are at first its peak live bytes. When its buffers have fixed addresses, a group may need more.
-Layouts take time, so only the groups of the best division get one. The bytes of these groups are corrected, and the
-search is repeated until all groups of the best division have a layout.
+The bytes of a group are at first its peak live bytes. A group may need more bytes than its peak when its buffers have
+fixed addresses. Layouts take time, so only the groups of the best division get one. The bytes of these groups are
+corrected, and the search is repeated until all groups of the best division have a layout.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 SHORT = 16
 """Maximum number of operators of a group that is tried at every position."""
 SLACK = 16
-"""With all orders of operands, a search allows 1 / SLACK more bytes than requested."""
+"""When a search tries all orders of operands, it allows 1 / SLACK more bytes than requested."""
 FUSING = 0.5
 """Minimum part of the time budget for finding groups of several operators that run row by row."""
 LONG = 0.1
@@ -41,7 +41,7 @@ TURNS = 0.3
 FRONT_SECONDS = 1e-5
 """Estimated seconds to consider one group in the search (plan/effort.py)."""
 Place = Callable[[Candidate, int], int]
-"""Function that returns a group's bytes after a layout. A result below its second argument need not be exact."""
+"""Function that returns a group's bytes after a layout. The result is exact only above the second argument."""
 Reverse = Callable[[Candidate, int], Candidate | None]
 """Function that returns a group in reversed row order, or None if it needs at least a limit of bytes."""
 
@@ -93,7 +93,7 @@ class RowGroups:
         if _least_of(chain, joined) < _least_of(chain, found):
             self.by_end = joined
         self._limit = {last: 0 if last > SHORT or self._has_orders(last) else limit for last in ends}
-        """For each end position, the bytes up to which the best group in each order of operands is known."""
+        """For each end position, the limit of bytes up to which groups with all orders of operands are known."""
 
     def _longest(self, limit: int, budget: Budget) -> Iterator[tuple[int, tuple[Candidate, ...]]]:
         """Yield the end positions of a division into the longest groups, with all groups that end there."""
@@ -104,7 +104,7 @@ class RowGroups:
             last = min((group.first for group in found), default=0)
 
     def in_all_orders(self, last: int, limit: int, waiting: int = 1) -> tuple[Candidate, ...]:
-        """Return groups that end before `last`, with all groups up to `limit` bytes. waiting: number of ends left."""
+        """Return groups that end before `last`: at least all up to `limit` bytes. waiting: end positions left."""
         if limit > self._limit[last]:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
@@ -224,7 +224,7 @@ class Cuts:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_nests(self) -> None:
-        """Add the form of the largest group that computes pixel by pixel. Counting its bytes is slow (tiles_any.py)."""
+        """Add a pixel by pixel form of the largest group, whose bytes are slow to count (tiles_any.py)."""
         tried: set[Candidate] = set()
         while self._settings and self._budget.allows(SearchPart.TILED_GROUPS):
             worst = max(self.front()[0].groups(), key=lambda group: group.nbytes)

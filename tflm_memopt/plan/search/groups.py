@@ -39,7 +39,7 @@ UNLIMITED = 1 << 62
 MAX_PERMUTED = 3
 """Maximum number of operands for which all orders of making their rows are tried."""
 MAX_ORDERS = 8
-"""Maximum number of partial groups with different orders of operands. The smallest groups remain."""
+"""Maximum number of partial groups with different orders of operands. Only the smallest are kept."""
 
 MOST_MEMBERS = 256
 """Maximum number of operators with loop nests whose iterations are kept for other groups."""
@@ -100,7 +100,7 @@ class Chain:
 
     def _in_order(self, first: int, last: int) -> bool:
         """Return whether the group's messages to and from other devices have an order that all devices know. At most
-        one tensor may go to each device and come from it, and nothing may be received after something was sent.
+        one tensor may be sent to a device, and one received from a device. No tensor may be received after a send.
         """
         seen = [(i, op) for i, op in self._messages if first <= i < last]
         if not seen:
@@ -173,9 +173,9 @@ class Candidate:
     stripes: int = 0
     """Number of stripes of rows that tiles are computed in, or 0 if the group runs row by row."""
     in_turn: bool = False
-    """Whether parts of the outputs are made in turn, instead of one whole output after the other."""
+    """Whether the group makes parts of its outputs in turn, and not one whole output after the other."""
     is_reversed: bool = False
-    """Whether `nbytes` is for the reversed row order. The layout may choose this order."""
+    """Whether `nbytes` is for the reversed row order, which the layout may choose."""
 
     @property
     def geometry(self) -> Candidate:
@@ -270,7 +270,7 @@ class Growing:
     """Live bytes just before each iteration. An iteration that is inserted at this point starts with these bytes."""
     macs: int = 0
     in_turn: bool = False
-    """Whether parts of the outputs are made in turn, instead of one whole output after the other."""
+    """Whether the group makes parts of its outputs in turn, and not one whole output after the other."""
 
 
 def border(chain: Chain, first: int, last: int) -> GroupBorder:
@@ -313,7 +313,7 @@ def _grown(
 
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
-    """Yield the orders to try for an operator's operands. Broadcast operands come first."""
+    """Yield the orders to try for an operator's operands. In each order, broadcast operands come first."""
     n = len(op.inputs)
     if op.keeps_order:
         yield tuple(range(n))
@@ -423,7 +423,7 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
 
 
 def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-    """Return the iterations and rolling buffers of a group. The search does not store either, to save memory."""
+    """Rebuild the iterations and rolling buffers of a group, which the search does not store."""
     stripes = candidate.stripes
     members = [chain.member(i, s, s.stripes(stripes)) for i, s in enumerate(candidate.stages, candidate.first)]
     sinks = [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]
@@ -438,7 +438,7 @@ def exact_bytes(chain: Chain, candidate: Candidate) -> int:
 
 
 def executed_macs(trace: Trace) -> int:
-    """Return the number of multiply-accumulates that the iterations execute. Repeated work counts each time."""
+    """Return the number of multiply-accumulates that the iterations execute, including repeated ones."""
     return sum(_macs(trace, m) for m in trace.members)
 
 

@@ -1,8 +1,8 @@
 """Finds groups of operators that compute their rows from last to first, and decides which groups do so.
 
-An output that grows into bytes freed by its input starts a little below the input. After many groups of this kind,
-tensors have moved down to the end of the arena. Addresses of a reversed group are mirrored: its lower buffers become
-the upper ones.
+An output that grows into the bytes that its input frees starts a little below the input. If many such groups follow
+each other, tensors move down to the end of the arena. Addresses of a reversed group are mirrored: its lower buffers
+become the upper ones.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ often beats two groups that write the tensor to slow memory and read it again. R
 always in fast memory.
 
 Groups that use slow memory get a layout to find their bytes. For groups without slow memory, a lower bound is used
-until they are in the best division. In the best division, groups get layouts until each group has one.
+until they are in the best division. The search computes layouts until every group of the best division has a layout.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from tflm_memopt.plan.search.groups import Candidate, Chain, border
 
 Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
-"""Function that places the buffers of a group and returns the fast bytes. The given tensors are in slow memory."""
+"""Function that places the buffers of a group, with the given tensors in slow memory, and returns the fast bytes."""
 MOST_CHOSEN = 3
-"""Maximum number of outputs of a group that are tried one by one in slow memory. Others are moved all at once."""
+"""Maximum number of outputs of a group that are tried one by one in slow memory. Any more are moved together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@ in buffers.
 
 The faster search in tiles_search.py only knows chains of operators with skip connections. Without recomputation, the
 stripes of the last operator determine the rows of all others: each operator makes as many rows as its readers need. The
-bytes are counted exactly.
+bytes of each group are counted exactly.
 """
 
 from __future__ import annotations

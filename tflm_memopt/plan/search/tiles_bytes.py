@@ -3,8 +3,8 @@
 A column window keeps the last pixels of consecutive rows, column by column (msf-CNN's H-cache). The rows of a column
 window are the rows that the producer makes in one stripe. In a column window with r rows, a reader of k x k pixels
 needs (k - 1) * r + k pixels. If rows are needed again q stripes later, they take q * r more lines of the tensor's width
-(the line caches of fused tiling). Rows are counted from the end of the stripe: its last row is -1. Plans use sizes from
-a simulation, which never exceed the results of the formulas.
+(the line caches of fused tiling). Rows are counted from the end of the stripe, whose last row has number -1. Plans use
+sizes from a simulation, which never exceed the results of the formulas.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int
 
 
 def lagging_columns(width: int, tile: int, lag: int) -> Columns:
-    """Return the columns to keep for a reader of single pixels that runs `lag` columns behind."""
+    """Return the columns to keep for a reader of single pixels that runs `lag` columns behind the producer."""
     reading, behind = min(width, lag + tile), min(width, lag)
     return Columns(reading, behind, behind, last=(width - 1) % tile + 1)
 
@@ -84,7 +84,7 @@ def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[in
 
 
 def column_windows(rows: int, advance: int) -> tuple[PeriodRows, ...]:
-    """Return the column windows of a tensor of which each stripe needs `rows` rows, and each row is made once."""
+    """Return the column windows of a tensor if each stripe needs `rows` rows and each row is made once."""
     later, long = rows // advance - 1, rows % advance
     both = (PeriodRows(0, advance - long, later), PeriodRows(advance - long, long, later + 1))
     return tuple(column_window for column_window in both if column_window.rows)
@@ -107,7 +107,7 @@ def column_window_pixels(column_window: PeriodRows, width: int, advance: int, re
 
 
 def _oldest(first: int, rows: int, advance: int, top: int) -> tuple[int, int]:
-    """Return how many stripes ago the oldest row up to `top` was made (-1: none), and its place in the window."""
+    """Return how many stripes ago the oldest row up to `top` was made, or -1, and the row's place in the window."""
     age = (first + rows - 1 - advance - top) // advance
     return age, max(0, top + advance * (age + 1) - first)
 
@@ -144,7 +144,7 @@ class RowCount:
     """Number of rows that an operator makes in all stripes."""
 
     total: int
-    """Number of rows. A row that is made twice counts twice."""
+    """Number of rows, in which a row that is made twice counts twice."""
     most: int
     """Maximum number of rows in one stripe."""
     present: tuple[int, int]

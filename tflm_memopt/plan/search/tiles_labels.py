@@ -15,7 +15,7 @@ class Skip(NamedTuple):
     rows: int
     end: int
     stop: int
-    """Number that follows the number of the ADD's last stripe."""
+    """Number of the ADD's last stripe, plus 1."""
     lag: int
     """Number of columns that the ADD runs behind the operator that the search has reached."""
 
@@ -32,7 +32,7 @@ class State(NamedTuple):
     stripe_rows: int
     """Rows per stripe of the group's output, or of the input of the next operator that adds up its input."""
     sums: int
-    """Bytes that remain live after the next operator that adds up its input. -1: no such operator follows."""
+    """Bytes that remain live after the next operator that adds up its input, or -1 if no such operator follows."""
     late: bool
     """Whether each stripe of the group's output is written at once, since its last operator adds up channel groups."""
     skips: tuple[Skip, ...]
@@ -48,13 +48,13 @@ class Visit(NamedTuple):
     position: int
     """Position of the first operator in the chain."""
     state: State
-    """State of the last operator's output. If the operator adds up its input, the state of its input."""
+    """State of the last operator's output or, if the operator adds up its input, of the input."""
     channel_groups: int = 1
     iterative: bool = False
     length: int = 1
     """Number of operators: 3 for expand, depthwise and project, 2 without project, 2 or more for dense layers."""
     grouped_sums: bool = True
-    """Whether the last operator adds up channel groups. Otherwise the operator writes a whole tensor."""
+    """Whether the last operator adds up channel groups, instead of writing a whole tensor."""
 
     @property
     def sums(self) -> bool:

@@ -18,7 +18,7 @@ class Input(str, enum.Enum):
     STREAMED = "streamed"
     """The input is pushed row by row into a rolling buffer that holds the rows needed at the same time."""
     FREE = "free"
-    """The input is outside the arena, so that its bytes do not count (msf-CNN, section 6)."""
+    """The input is outside the arena and takes no bytes there (msf-CNN, section 6)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Settings:
     max_overhead: float = 4.0
     """Limit of the multiply-accumulates, as a multiple of the original model's."""
     tiled_cost: float = 1.0
-    """Time of a multiply-accumulate in tiles, as a multiple of one in whole rows."""
+    """Time of a multiply-accumulate in tiles, as a multiple of the time in whole rows."""
     epsilon: float = 1e-4
     """A solution that needs more bytes is kept if it saves this fraction of the original multiply-accumulates."""
 

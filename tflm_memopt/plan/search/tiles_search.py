@@ -57,7 +57,7 @@ def heights(rows: int, settings: Settings) -> tuple[int, ...]:
 def heights_of_sums(op: RowOp, settings: Settings) -> tuple[int, ...]:
     """Return the stripe heights to try for an operator that adds up its input's pixels.
 
-    In stripes of several rows, pixels would be added column by column, which may change the result.
+    A stripe of several rows would add pixels column by column, and another order of additions may change the result.
     """
     in_rows = op.needs_order and settings.tile < op.reads[0].w
     return (1,) if in_rows else heights(op.reads[0].h, settings)
@@ -181,7 +181,7 @@ class Search:
         return self._with_skips(demand)
 
     def _by_window(self, op: RowOp, k: int, rows: int) -> Reader:
-        """Return what an operator with a window reads of operand k to make `rows` rows per stripe."""
+        """Return the part of operand k that a window reads to make `rows` rows per stripe."""
         w, tile = op.window, self.settings.tile
         columns = window_columns(op.reads[k].w, tile, (op.writes.w, tile), (w.extent_w, w.stride_w, w.pad_left))
         return Reader(columns, window_rows(rows, w.reach_h(rows), (w.extent_h, w.stride_h)))
@@ -295,7 +295,7 @@ class Search:
         yield self._with_skips(demand._replace(nbytes=nbytes, macs=demand.macs + more))
 
     def _fill(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield what expand and depthwise need if their channel groups fill a whole output tensor."""
+        """Yield the demand of the layers expand and depthwise if their channel groups fill a whole output tensor."""
         demand = self._grouped(position, state, 2)
         yield self._with_skips(demand._replace(visit=demand.visit._replace(grouped_sums=False)))
 
@@ -321,7 +321,7 @@ class Search:
         )
 
     def _supplies(self, demand: Demand) -> Iterator[tuple[int, State]]:
-        """Yield the ways in which a group may compute its main input: the bytes, and the state of the producer."""
+        """For each way to compute the group's main input, yield the bytes and the state of the producer."""
         position, visit = demand.visit.position, demand.visit
         if not self.links.linked[position]:
             return
@@ -401,7 +401,7 @@ class Search:
         return self.links.last_read[self.links.tensor(self.chain, position)] >= self.last
 
     def _source(self, demand: Demand) -> Flow:
-        """Return how the group's main input is consumed. If the input takes no bytes, the height is 0."""
+        """Return how the group's main input is consumed. The result has height 0 if the input takes no bytes."""
         position = demand.visit.position
         read = self.chain.ops[position].reads[self.links.main[position]]
         columns = max(r.columns.last for r in demand.readers)
@@ -422,7 +422,7 @@ class Search:
         return tensor in self.links.born or not elsewhere
 
     def _through(self, position: int) -> int:
-        """Return the bytes of all other tensors that are live during the whole group."""
+        """Return the bytes of all tensors, apart from the main input, that are live during the whole group."""
         if position not in self.across:
             main = self.links.tensor(self.chain, position)
             others = (t for t in self.chain.alive[position] if t != main and self._counts(t))

@@ -16,7 +16,7 @@ Placed = TypeVar("Placed")
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One form of a group of operators. The group has the same results in all forms."""
+    """One form of a group of operators. All forms compute the same results."""
 
     group: Candidate
     nbytes: int
@@ -36,7 +36,7 @@ class Ways:
         self._changed: set[Candidate] = set()
 
     def within(self, nbytes: int, place: Callable[[Candidate], Placed | None], budget: Budget) -> Placed | None:
-        """Return the layout of the cheapest form that fits in these bytes, or None.
+        """Return the layout of the form of least cost that fits in `nbytes` bytes, or None.
 
         The search changes the best form so far in all possible ways. place: function that returns a layout of the whole
         model of at most `nbytes`, or None.
