@@ -10,7 +10,7 @@
 #define MARGIN 64u /* number of canary bytes before and after the arena, a multiple of the arena's alignment */
 #define CANARY 0xA5
 
-/* The arena between its margins of canary bytes, and a copy of both from before the iteration. */
+/* The arena between two margins of canary bytes, and a copy of arena and margins from before the iteration. */
 typedef struct {
   uint8_t *image;
   uint8_t *before;
@@ -69,7 +69,7 @@ static void allow_copies(guard *g, const void *program, const tmo_arena *a, cons
   }
 }
 
-/* Accepts the changes of a step without an iteration, which enters the first group and copies rows to the rolling buffer of the streamed input. */
+/* Accepts the changes of a step that runs no iteration. The step enters the first group and copies rows of the streamed input to a rolling buffer. */
 static void allow_waiting(guard *g, const void *program, const tmo_arena *a, const tmo_tensor *t) {
   allow_counters(g, a, tmo_groups(program));
   allow_copies(g, program, a, tmo_groups(program));

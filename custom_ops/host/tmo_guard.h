@@ -22,7 +22,7 @@ typedef struct {
   const uint32_t *io_bytes;
   uint32_t workspace_offset; /* 16-byte aligned */
   uint32_t workspace_bytes;
-  const void *source; /* all rows of a streamed input, which are pushed io_bytes[0] bytes at a time, or the tmo_source of an external input, or NULL */
+  const void *source; /* NULL, the tmo_source of an external input, or all rows of a streamed input (one push has io_bytes[0] bytes) */
 } tmo_arena;
 
 /* After a violation, `byte` is the arena offset of the first wrongly written byte. If `byte` is negative, the wrong byte is before the arena. */

@@ -37,8 +37,8 @@ static void flush(const tmo_datagrams *d, uint8_t peer, tmo_datagram_line *line)
   if (settle(d, peer, line) && line->bytes > TMO_DATAGRAM_HEAD) begin(d, peer, line);
 }
 
-/* Sends the frames of all lines, because a peer may wait for bytes of one line while this device waits on another line. Returns whether no byte is
- * left to send. */
+/* Sends the frames of all lines, because a peer may wait for bytes of one line while this device waits on another line. Returns whether all bytes
+ * have been sent. */
 static bool flush_all(const tmo_datagrams *d) {
   bool done = true;
   for (uint8_t i = 0; i < d->n_devices; ++i) {

@@ -18,8 +18,8 @@
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* Whether each output's window begins before the input ends and reads at least one element. The state contains the last `there` elements before the
- * input, which count as elements instead of padding. All values are uint16_t, so no sum of them wraps. */
+/* Whether the window of each output element begins before the input ends and reads at least one element. The last `there` elements before the input
+ * are in the state and replace padding. All values are uint16_t, so no sum of them wraps. */
 static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t there, uint32_t in, uint32_t out) {
   if (kernel == 0 || stride == 0 || dilation == 0) return false;
   const uint32_t extent = (kernel - 1) * dilation + 1;
@@ -368,7 +368,7 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   return a[0].extent == 1 && a[1].extent == tmo_values(op, transposed ? out : depth) && (bytes == 4 || check_scaling(c, op, 1));
 }
 
-/* Whether an operand is a row of the state with at least `bytes` bytes that the operator changes. behind: number of later operands. */
+/* Whether an operand is a row of the state with at least `bytes` bytes that the operator changes. behind: number of operands after the operand. */
 static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t behind, uint32_t bytes) {
   const uint32_t k = o->op->n_inputs - 1u - behind;
   const tmo_tensor *t = &c->tensors[o->op->input[k]];

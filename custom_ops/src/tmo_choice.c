@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These kernels call one of several generated kernels, which an operator's fields select. */
+/* Each kernel of this file calls the generated kernel that the operator's fields select. */
 #include "tmo/kernels.h"
 
 #if !TMO_CORE_DSP /* tmo_conv16_dsp.c, tmo_matmul_dsp.c */

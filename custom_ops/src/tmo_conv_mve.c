@@ -7,7 +7,7 @@
 
 #if TMO_RUNS_MVE
 
-enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* a vector has VECTOR bytes; FOUR channels are computed at once for two pixels, and EIGHT for one pixel */
+enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* a vector has VECTOR bytes; FOUR channels of two pixels, or EIGHT channels of one pixel, form a group */
 
 static uint32_t gathered_bytes(const tmo_kernel *k) { return VECTOR * tmo_mve_turns(k->op, k->in_channels); }
 
@@ -65,7 +65,7 @@ static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights
 
 static tmo_mve_conv *two_for(const tmo_mve_job *job) { return job->channels % FOUR == 0 ? core_of_two(job) : two_of_any; }
 
-/* Computes one pixel with any number of channels. Channels that do not fill a group of eight are computed as for two pixels. */
+/* Computes one pixel with any number of channels. A function for two pixels computes the channels after the last group of eight. */
 void tmo_mve_one_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   const uint32_t eights = job->channels / EIGHT * EIGHT;
   tmo_mve_job part = *job;

@@ -18,7 +18,7 @@ enum {
   ESP_CACHED = 16384,     /* number of bytes of weights that stay in the cache while several pixels are computed */
 };
 
-/* Returns the number of biases. The biases come before the multipliers, and the multipliers before the shifts. */
+/* Returns the number of biases. The multipliers come after the biases, and the shifts come after the multipliers. */
 static uint32_t esp_scales(const tmo_kernel *k) {
   return tmo_is_packed_as(k->op, TMO_PACKING_ESP_CONV) ? k->out_channels : tmo_esp_channels(k->op, k->out_channels);
 }

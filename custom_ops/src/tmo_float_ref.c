@@ -66,7 +66,7 @@ static neighbours neighbours_of(const tmo_op *op, uint32_t at, uint32_t in, uint
   return found;
 }
 
-/* Interpolates one channel between the four neighbours of a position. TFLM adds a rounding offset, so that -0 becomes 0. */
+/* Interpolates one channel between the four neighbours of a position. TFLM adds a rounding offset of 0, which turns -0 into 0. */
 static TMO_ALWAYS_INLINE float between(float top_left, float bottom_left, float top_right, float bottom_right, float down, float forth) {
   const float up = 1 - down, back = 1 - forth;
   return top_left * up * back + bottom_left * down * back + top_right * up * forth + bottom_right * down * forth + 0.0f;
@@ -111,7 +111,7 @@ static TMO_ALWAYS_INLINE side side_of(const tmo_kernel *k, const tmo_window *win
   return o;
 }
 
-/* Returns elements [i, i + n) of an operand's pixel, aligned and adjacent. A repeated element is copied in the first call for a pixel. */
+/* Returns elements [i, i + n) of an operand's pixel, aligned and adjacent. The first call for a pixel copies an element that is repeated. */
 static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *room) {
   const int8_t *from = o->at + i * o->element;
   if (!o->copied) return from;

@@ -335,7 +335,7 @@ static bool has_adjacent_rows(const tmo_run_state *run, const tmo_tensor *t, uin
   return has_plain_rows(run, t) && !tmo_in_rolling_buffer(t) && tmo_remainder(first, t->depth) + (end - first) <= t->depth;
 }
 
-/* Copies the rows of the table that the indices at columns [x, end) of one row select. */
+/* Copies rows of the table. The indices at columns [x, end) of one row select the rows. */
 static TMO_ALWAYS_INLINE tmo_status gather_row(const tmo_kernel *k, const place *from, const place *to, uint32_t x, uint32_t end) {
   for (; x < end; ++x) {
     const int32_t row = tmo_int32_at(from->base + tmo_pixel_offset(&from->line, x));

@@ -203,8 +203,8 @@ class Part(enum.IntEnum):
     gathered. Other cores always contain this part.
     """
     CONV_STEPS = 12
-    """On the DSP extension, this part of the library runs CONV with windows of scattered bytes that are neither read in
-    place nor gathered.
+    """On the DSP extension, this part of the library runs CONV with windows of scattered bytes, if the window is
+    neither read in place nor gathered.
     """
     DEPTHWISE_SUMS = 13
     """On the DSP extension, this part runs DEPTHWISE in several passes. Other cores always contain this part."""

@@ -213,7 +213,7 @@ enum {
   /* On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor gathered. Other cores always contain
    * this part. */
   TMO_PART_CONV_SUMS = 11,
-  /* On the DSP extension, this part of the library runs CONV with windows of scattered bytes that are neither read in place nor gathered. */
+  /* On the DSP extension, this part of the library runs CONV with windows of scattered bytes, if the window is neither read in place nor gathered. */
   TMO_PART_CONV_STEPS = 12,
   TMO_PART_DEPTHWISE_SUMS = 13, /* On the DSP extension, this part runs DEPTHWISE in several passes. Other cores always contain this part. */
   TMO_PART_DEPTHWISE_REPEATED = 14, /* This part of the library runs DEPTHWISE with several output channels for each input channel. */

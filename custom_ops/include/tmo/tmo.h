@@ -92,9 +92,9 @@ typedef struct {
  * tmo_crosser. links/tmo_link.h implements one. */
 typedef struct tmo_crosser tmo_crosser;
 struct tmo_crosser {
-  /* Sends or receives row `row` of the tensor that `what` names. If `sent`, the row is at `data`; otherwise the received row is written to `data`.
-   * The function returns TMO_OK when it is done, and TMO_WAIT if it must be called again later for the same row. Any status other than TMO_OK and
-   * TMO_WAIT ends the run. */
+  /* Sends or receives row `row` of the tensor that `what` names. If `sent` is true, the row is at `data`; otherwise the received row is written to
+   * `data`. The function returns TMO_OK when it is done, and TMO_WAIT if it must be called again later for the same row. Any status other than TMO_OK
+   * and TMO_WAIT ends the run. */
   tmo_status (*cross)(tmo_crosser *self, const tmo_message *what, bool sent, uint16_t row, void *data, uint32_t bytes);
 };
 

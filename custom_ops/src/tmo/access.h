@@ -82,8 +82,8 @@ static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return byt
 /* Whether the operator's output consists of int32 indices of the largest or smallest values. */
 static inline bool tmo_finds_places(const tmo_op *op) { return tmo_is_kind(op, TMO_OP_ARG_MAX_ALONG) || tmo_is_kind(op, TMO_OP_ARG_MAX_F32); }
 
-/* Returns the number of 32-bit accumulators for `bytes` bytes of output. Each index that is output takes two accumulators: one for the value, and
- * one for its index. */
+/* Returns the number of 32-bit accumulators for `bytes` bytes of output. An output index takes two accumulators: one for the index, and one for the
+ * value at this index. */
 static inline uint32_t tmo_accumulators(const tmo_op *op, uint32_t bytes) { return tmo_finds_places(op) ? bytes / 2 : tmo_values(op, bytes); }
 
 /* Whether the operator sends rows to other devices or receives them. */

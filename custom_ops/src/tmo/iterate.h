@@ -14,8 +14,8 @@ extern "C" {
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
 /* tmo_iterate_along_row() computes several tiles of one row at once, from run->unit to output column `end`. tmo_iterates_along_row() returns whether
- * tmo_iterate_along_row() supports an operator. Compared with separate iterations, the function reads no input of a tile later and writes no output
- * of a tile earlier. */
+ * tmo_iterate_along_row() supports an operator. The function reads the input of each tile no later, and writes its output no earlier, than separate
+ * iterations do. */
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
 

@@ -304,8 +304,8 @@ TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, con
                                  uint32_t step, int32_t apart);
 
 /* For CONV_S16 on the DSP extension, tmo_conv_two_s16() computes two pixels at once after reading both windows. The function tmo_conv_makes_two_s16()
- * returns whether tmo_conv_two_s16() supports an operator. apart: bytes from each value of the first window to that of the second. out_apart: bytes
- * from the first output pixel to the second. */
+ * returns whether tmo_conv_two_s16() supports an operator. apart: bytes from each value of the first window to the same value of the second window.
+ * out_apart: bytes from the first output pixel to the second. */
 TMO_LINKAGE bool tmo_conv_makes_two_s16(const tmo_kernel *k);
 TMO_LINKAGE void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out);
 
@@ -409,7 +409,7 @@ typedef struct {
   const int8_t *base;
   uint32_t columns;     /* number of columns of the window, at least one */
   uint32_t dilation_w;
-  const tmo_column_window *first, *end; /* all column windows; after the last column window, the next period begins with the first one */
+  const tmo_column_window *first, *end; /* all column windows; after the last column window, the next period begins with the first column window */
   uint32_t dilation_h;
   uint32_t gap;         /* bytes from one copied row to the next */
   uint32_t width;
