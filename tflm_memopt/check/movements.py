@@ -201,4 +201,4 @@ MOVEMENTS: Mapping[str, Callable[[Graph, Op, Point], Origin]] = {
     "GATHER": _gather,
     "CAST": _same,
 }
-"""Functions by TFLite's operator name. A narrowing CAST copies the lower bytes of each element."""
+"""A function for each operator name of TFLite. A narrowing CAST copies the lower bytes of each element."""

@@ -96,7 +96,7 @@ def _limits(kind: np.dtype[Any]) -> tuple[int, int]:
 
 
 Shapes = Mapping[str, tuple[Any, ...]]
-"""The array sizes that a decoder must know from elsewhere, by field. A field that is missing is not stored."""
+"""For each field, the array sizes that a decoder cannot find in the record. A field that is missing is not stored."""
 Shaper = Callable[[np.void, Any], Shapes]
 
 

@@ -41,7 +41,7 @@ CASTS: Mapping[Types, Kind] = {
     ("INT32", "FLOAT32"): Kind.CURVE_F32,
     ("FLOAT32", "INT32"): Kind.CURVE_F32,
 }
-"""Conversions by CAST (micro/kernels/cast.cc). Except for CURVE_F32, all of them require scale 1 and zero point 0."""
+"""Conversions by CAST (micro/kernels/cast.cc). All kinds except CURVE_F32 require scale 1 and zero point 0."""
 LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"), ("BOOL", "INT8"))
 """Conversions by CAST that drop the upper bytes of each element or keep all bytes."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}

@@ -90,8 +90,8 @@ class Kind(enum.IntEnum):
     ARG_MAX_F32 = 62
     """Does the same as ARG_MAX_ALONG, for float32."""
     GATHER_ND = 63
-    """Copies the pixel of operand 0 that each pixel of operand 1 selects by a few int32 indices. `bias` has one number
-    for each index: the pixels that an index step of 1 skips.
+    """Copies pixels of operand 0, each selected by the int32 indices in a pixel of operand 1. `bias` tells for each
+    index how many pixels an index step of 1 skips.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65
@@ -330,7 +330,7 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.OWN: Traits(operands=None, scales=0, named=True),
 }
 KINDS: Mapping[Kind, Traits] = _Lazy(_ROWS)
-"""Properties by kind. A kernel description, if there is one, determines element sizes, operands and accesses."""
+"""Properties of each kind. A kernel description, if there is one, determines element sizes, operands and accesses."""
 _BOTH = ("CONV", "DEPTHWISE", "TRANSPOSE_CONV", "AVERAGE_POOL", "MAX_POOL", "BATCH_MATMUL", "SOFTMAX")
 WIDE: Mapping[Kind, Kind] = {Kind[name]: Kind[f"{name}_S16"] for name in (*_BOTH, "MEAN", "MUL")}
 """The int16 kind for each int8 kind that has one."""

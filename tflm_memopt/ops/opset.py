@@ -324,7 +324,7 @@ OPSET: Mapping[str, Row] = {
     "ABS": _row(parse.sloped, _ONE, *_MAPPED, arithmetic.slopes, arithmetic.tabulated),
     "RSQRT": _looked_up(),
 }
-"""Rows of the table by TFLite's operator name."""
+"""For each of TFLite's operator names, the rows of the table."""
 _TYPES = {
     common.int8_activations: common.float_activations,
     common.int8_or_int16: common.float_activations,

@@ -62,7 +62,7 @@ def tile_fits(packing: Packing, op: RowOp) -> str | None:
 
 
 def is_not_mostly_padding(op: RowOp) -> str | None:
-    """Padding must not outnumber the values of the only pixel of a row"""
+    """If a row has one pixel, padding must not exceed half of the packed weights"""
     kernel, channels = (op.window.kernel_h, op.window.kernel_w), op.reads[0].c
     values = packed_values(Packing.DSP_CONV, kernel, channels)
     padded = op.writes.w == 1 and values > 2 * kernel[0] * kernel[1] * channels

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from tflm_memopt.errors import UsageError, one_of
 
 MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
-"""Three times in seconds at normal effort: budget of a conversion, minimum for its search, other work per operator."""
+"""Seconds at normal effort: budget of a conversion, minimum of its search, and other work per operator."""
 ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
 """Fractions of the search budget for ordering operators, finding groups, and placing single groups."""
 FIRST = 0.75

@@ -64,7 +64,7 @@ class Edges(GraphWork):
         self.input = tensor
         self.slid: dict[TensorId, Slid] = {}
         self.depth: dict[TensorId, int] = {}
-        """Number of older rows that operators read, by tensor."""
+        """For each tensor, the number of older rows that operators read."""
         self.rolling_buffers: dict[TensorId, TensorId] = {}
         """The state that keeps rows of each tensor."""
         self._original = {op.output: op for op in self.rows()}

@@ -25,7 +25,7 @@ from tflm_memopt.rowgraph.graph import Region, RowGraph
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 ChannelMasks = Mapping[TensorId, Bools]
-"""By tensor, a mask of the channels that remain."""
+"""For each tensor, a mask of the channels that remain."""
 
 
 def without_dead_channels(graph: RowGraph) -> RowGraph:

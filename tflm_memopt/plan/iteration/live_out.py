@@ -18,7 +18,7 @@ Range = tuple[int, int]
 
 
 def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[int, Range]:
-    """By buffer number, return the bytes that must stay while other models run. retained: outputs that must stay."""
+    """Return, for each buffer number, the bytes that must stay while others run. retained: outputs that must stay."""
     plan, parts = planned.plan, planned.graph.parts
     stored = {parts[t].storage if t in parts else t for t in retained}
     found = {i: (0, b.nbytes) for i, b in enumerate(plan.buffers) if b.role is Role.TENSOR and b.key in stored}

@@ -82,7 +82,7 @@ def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
 
 
 def live_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Range]:
-    """By buffer number, return the bytes that must stay at the chosen pauses."""
+    """For each buffer number, return the bytes that must stay at the chosen pauses."""
     live: Mapping[int, Range] = {}
     for number in np.unique(found.step[chosen]).tolist():
         waits = found.iteration[chosen][found.step[chosen] == number]

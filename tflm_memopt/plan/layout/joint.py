@@ -29,9 +29,9 @@ class Tenant:
 
     planned: Planned
     live_out: Mapping[int, Range] = field(default_factory=dict)
-    """By buffer number, the byte range that no other model may ever overwrite."""
+    """For each buffer number, the byte range that no other model may ever overwrite."""
     paused: Mapping[int, Range] = field(default_factory=dict)
-    """By buffer number, the byte range that no other model may overwrite during a pause of the model."""
+    """For each buffer number, the byte range that no other model may overwrite during a pause of the model."""
     overlap: bool = True
     """Whether tensors of one operator group may share bytes."""
     own: Mapping[tuple[int, int], int] | None = None

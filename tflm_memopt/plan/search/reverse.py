@@ -35,7 +35,7 @@ class Reversed:
     """Cache of reversed groups and their limit of bytes. The key has the end position and the settings for tiles."""
 
     def group(self, group: Candidate, settings: Settings | None, limit: int, budget: Budget) -> Candidate | None:
-        """Return the best reversed group of the same operators that executes no more multiply-accumulates, or None."""
+        """Return the best reversed group of the same operators with at most as many multiply-accumulates, or None."""
         where = group.first, group.last
         if where not in self.mirrored:
             self.mirrored[where] = self._can_be_reversed(*where)
@@ -61,7 +61,7 @@ class Reversed:
 
 
 def _best(found: Sequence[Candidate], group: Candidate) -> Candidate | None:
-    """Return the group of the same operators with the fewest bytes and no more multiply-accumulates."""
+    """Return the group with the fewest bytes, from the same operators and with at most as many multiply-accumulates."""
     same = [c for c in found if c.first == group.first and c.macs <= group.macs]
     return min(same, key=lambda c: (c.nbytes, c.macs), default=None)
 

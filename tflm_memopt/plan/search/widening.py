@@ -20,7 +20,7 @@ class Way:
 
     group: Candidate
     nbytes: int
-    """Lower bound of the bytes that a plan with this form needs."""
+    """Lower bound of the bytes of a plan in which the group has this form."""
     cost: float
     work: float
     """Estimated seconds to find the bytes and the cost (plan/effort.py)."""
