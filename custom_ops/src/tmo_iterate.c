@@ -67,8 +67,7 @@ static void point_at_sums(iteration *f) {
 #if TMO_RUNS_PACKED
 enum { FEW_ROWS = 7 };
 
-/* Computes an output row of a packed depthwise convolution from few input rows. This is a separate function because the kernel needs a large stack
- * frame. */
+/* Computes an output row of a packed depthwise convolution from few input rows. The function is separate, since it has a large stack frame. */
 TMO_OWN_FRAME static void iterate_depthwise_row(const iteration *f) {
   const int8_t *pixels[FEW_ROWS];
   const tmo_window window = read_rows(f, pixels);

@@ -453,8 +453,8 @@ class ProgramCores:
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run."""
     alone: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """The field is the offset of a table with one bit for each iteration, or 0 if all bits are 0. If a bit is set, core
-    0 runs the iteration.
+    """The field is the offset of a bit for each iteration, or 0 if no bit is set. Core 0 runs iterations whose bit is
+    set.
     """
     counters: U32
     """The counters of core 1 begin this many bytes after those of core 0."""

@@ -485,8 +485,7 @@ typedef struct {
   uint32_t shares; /* tmo_share[n_ops] */
   uint32_t barriers; /* Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run. */
   uint32_t n_barriers; /* The run has this number of barriers. */
-  /* The field is the offset of a table with one bit for each iteration, or 0 if all bits are 0. If a bit is set, core 0 runs the iteration. */
-  uint32_t alone;
+  uint32_t alone; /* The field is the offset of a bit for each iteration, or 0 if no bit is set. Core 0 runs iterations whose bit is set. */
   uint32_t counters; /* The counters of core 1 begin this many bytes after those of core 0. */
 } tmo_cores;
 

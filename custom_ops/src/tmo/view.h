@@ -23,8 +23,7 @@ static inline const int8_t *tmo_base_of(const tmo_run_state *run, const tmo_tens
   return (const int8_t *)(t->base == TMO_PROGRAM_BASE ? run->program : run->io[t->base - 1]); /* tmo_check() has ensured that nothing writes to the program */
 }
 
-/* Returns the weights that were copied to the workspace. The function is not inlined, so that operators without copied weights save fewer
- * registers. */
+/* Returns the weights that were copied to the workspace. Without inlining, operators without copied weights save fewer registers. */
 TMO_LINKAGE const int8_t *tmo_copied_weights(const tmo_run_state *run, const tmo_op *op);
 
 /* Returns the weights of an operator, which are in the program or were copied to the workspace. */
