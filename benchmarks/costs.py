@@ -219,9 +219,7 @@ def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
 
 
 def per_unit(names: Sequence[str], amounts: Sequence[Sequence[float]], counts: Sequence[int]) -> dict[str, float]:
-    """Fit the instructions that a kernel takes for one unit of each amount of its work. Amounts with the cost 0 are
-    left out.
-    """
+    """Fit the instructions that a kernel takes for one unit of each amount of its work. Zero costs are left out."""
     from scipy.optimize import nnls  # noqa: PLC0415 (slow to import)
 
     x, y = np.array(amounts, float), np.array(counts, float)

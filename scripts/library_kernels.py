@@ -53,9 +53,7 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """C expressions for arguments of the kernel. An argument of the description without an expression keeps its name in
-    C.
-    """
+    """C expressions for arguments of the kernel. An argument without an expression keeps its name in C."""
     head: str = HEAD
     many: KernelProgram | None = None
     """Another schedule for cores with many registers, or None."""

@@ -1,3 +1,1 @@
-"""These modules describe kernels of the C library for scripts/kernels.py. The package tflm_memopt does not import these
-modules.
-"""
+"""These modules describe kernels of the C library for scripts/kernels.py. The package does not import them."""

@@ -29,9 +29,7 @@ class RunAs(IntEnum):
 
     ALL = 0
     FIRST = 1
-    """Core 0 computes only its own part of the outputs, and nothing waits for core 1. The test does not check the
-    output.
-    """
+    """Core 0 computes only its own part of the outputs, and nothing waits for core 1. No output is checked."""
     SECOND = 2
     BOTH = 3
 

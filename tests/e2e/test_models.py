@@ -1,6 +1,4 @@
-"""Rewrite trained models through the command line. The rewritten models are bit-exact under TFLM and meet their arena
-limits.
-"""
+"""Rewrite trained models through the command line. They are bit-exact under TFLM and keep arena limits."""
 
 from __future__ import annotations
 
