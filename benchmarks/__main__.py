@@ -49,7 +49,7 @@ FOLDERS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table in a page, or a table that is only printed if `page` is empty."""
+    """A table in a page. If `page` is empty, the table is printed, but not stored."""
 
     page: str
     name: str

@@ -78,7 +78,7 @@ def read_model(path: Path) -> bytes:
 
 
 def _demand_no_other(path: Path, start: bytes) -> None:
-    """Raise ModelError for a file that only its name shows to have another format, such as a PyTorch archive."""
+    """Raise ModelError for a file whose name shows another format, such as that of a PyTorch archive."""
     if start[4:8] == flatbuffer.IDENTIFIER or start.startswith(flatbuffer.GIT_LFS):
         return
     named = formats.BY_SUFFIX.get(path.suffix.lower())

@@ -4,8 +4,8 @@
 
 #include "tmo/packed.h"
 
-/* Whether the operator is packed for the DSP extension, for which each channel has the scales m2, c and e. Operators packed for Helium have
- * multipliers, followed by the negated right shifts -e. */
+/* Whether the operator is packed for the DSP extension, for which each channel has the scales m2, c and e. An operator packed for
+ * Helium has multipliers and then shifts -e, where e is a right shift. */
 static TMO_ALWAYS_INLINE bool is_dsp(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE);
 }

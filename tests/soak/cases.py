@@ -219,7 +219,7 @@ def races(cases: range) -> list[Failure]:
 
 
 def modules(cases: range) -> list[Failure]:
-    """Compare C modules of random networks, with any order of inputs and outputs, with TFLM under sanitizers."""
+    """Run C modules of random networks under sanitizers, and compare their outputs with TFLM's."""
     return each(cases, examine_module)
 
 

@@ -46,7 +46,7 @@ class EspChip:
     library: str
     """ESP-NN's code for the chip: S3, P4 or C."""
     cycles_per_instruction: Span
-    """Cycles for each instruction that the same C code takes on RV32."""
+    """Cycles on the chip, divided by the instructions that the same C code takes on RV32."""
     kernels: Mapping[str, Costs]
     """Costs of ESP-NN's kernels by operator, in cycles for vector kernels and in instructions for other kernels."""
     cache: int

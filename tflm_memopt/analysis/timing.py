@@ -40,7 +40,7 @@ class FlashTiming:
     prefetch: bool = False
     """Whether the flash reads the next line ahead."""
     unified_ways: int = 0
-    """Ways of a cache of `instruction_lines` lines for both code and constants, or 0 if each has its own cache."""
+    """Associativity of a cache that code and constants share, or 0 if each has its own cache."""
 
     @property
     def key(self) -> str:

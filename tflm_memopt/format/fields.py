@@ -99,7 +99,7 @@ class Also:
 
 @dataclass(frozen=True, slots=True)
 class Cases(Also):
-    """The field has only these names in C, each with a meaning of its own."""
+    """In C, the field has these names instead of its own name."""
 
 
 U8: TypeAlias = Annotated[int, Number("u1")]

@@ -76,7 +76,7 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
 
 
 def _at_once(op: ProgramOp) -> int:
-    """Return the number of iterations of one pixel each that a kernel computes at once."""
+    """Return how many iterations a kernel computes at once if each iteration computes one pixel."""
     joins = op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
     return op.param if joins and op.tile == 1 and op.param > 1 else 1
 

@@ -132,7 +132,7 @@ class BoardFit:
 
     @property
     def undecided(self) -> bool:
-        """Return whether it is unknown if the model fits, because the bytes of some operators are unknown."""
+        """Return whether unknown bytes of some operators decide if the model fits."""
         return self.runs and not self.known and min(self.ram_left, self.flash_left, self.slow_left) >= 0
 
     @property

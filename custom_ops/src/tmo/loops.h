@@ -33,7 +33,7 @@ typedef struct {
 } tmo_loop_body;
 
 /* Reads the sequence of loop codes that begins at `at`. A sequence is damaged if it reaches `limit`, nests too deeply, or names an operator that is
- * not below n_ops. A sequence is also damaged if it repeats a body without iterations, or has more iterations than a uint32_t can count. */
+ * not below n_ops. A sequence is also damaged if the body of a loop is empty, or if the iterations overflow a uint32_t. */
 TMO_LINKAGE tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops);
 
 /* Moves a new run to the position after `done` iterations, which must be fewer than all iterations. */

@@ -24,7 +24,7 @@ from tflm_memopt.plan.schedule.problem import OrderProblem, bits, lower_bound, p
 STEP_SECONDS = 2e-6
 """Estimated seconds to consider an operator as the next one (plan/effort.py)."""
 WIDTHS = (1, 16, 256)
-"""Numbers of sets that the three beam searches keep for each number of completed operators."""
+"""Beam widths of the three searches, in sets of completed operators of one size."""
 BEAM = 0.25
 """Fraction of the time limit that the beam searches may use."""
 
