@@ -75,7 +75,7 @@ def of_model(graph: Graph, core: str) -> Counts | None:
 
 
 def of_operators(graph: Graph, ops: Collection[Op], core: str, ours: int = 0) -> Counts | None:
-    """Estimate the instructions of some operators by type, or None if unknown. ours: those of custom operators."""
+    """Estimate the instructions of `ops` by type, or None if unknown. ours: instructions of custom operators."""
     found = builtins(core)
     if found is None:
         return None

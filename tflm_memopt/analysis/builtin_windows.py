@@ -35,7 +35,7 @@ def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: i
 
 
 class _Taps(NamedTuple):
-    """Numbers of window rows and of taps that are inside the input, for all windows of one channel."""
+    """Counts of the window rows inside the input and of the taps inside the input, over all windows of a channel."""
 
     rows: int
     taps: int

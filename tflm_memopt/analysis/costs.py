@@ -93,8 +93,8 @@ MESSAGES: Mapping[str, tuple[float, float]] = {
     "rv32-v": (850, 24.1),
     "": (530, 11.6),
 }
-"""Instructions of a message between devices, and of each byte of its row, by core. The key "" is for all cores without
-a key. tests/cores/test_link.py counts these instructions, which exclude the transport of the message.
+"""Instructions of a message between devices, and of each byte of its row, by core. The key "" is for all other
+cores. tests/cores/test_link.py counts these instructions, which exclude the transport of the message.
 """
 
 
@@ -170,7 +170,7 @@ def by_kernel(nested: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
 
 
 def _own(measured: Costs) -> Costs:
-    """Return the costs of SOFTMAX for the user's own kernels, because SOFTMAX also works pixel by pixel."""
+    """Return the costs of SOFTMAX as costs of the user's own kernels, which work pixel by pixel like SOFTMAX."""
     softmax = {kernel: each for kernel, each in measured.items() if kernel.split()[0] == "SOFTMAX"}
     return {kernel.replace("SOFTMAX", "OWN"): each for kernel, each in softmax.items()}
 

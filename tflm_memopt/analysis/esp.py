@@ -2,8 +2,8 @@
 
 The estimates were not compared with measurements on a chip. esp.json has the published figures with their sources, and
 for each kernel a range of costs that contains the figures. The cost of a kernel in plain C is the number of its
-instructions on RV32 times the chip's range of cycles per instruction. Xtensa cores also count instructions on RV32,
-because no compiler for Xtensa cores is at hand. The upper bounds include reads from flash of weights for which the
+instructions on RV32 times the chip's range of cycles per instruction. The instructions for Xtensa are also counted on
+RV32, because no compiler for Xtensa was available. The upper bounds include reads from flash of weights for which the
 cache is too small.
 """
 
@@ -29,7 +29,7 @@ COUNTED = "rv32"
 TFLM = "cortex-m4"
 """Core of builtin_costs.json that provides the instructions of TFLM's reference kernels."""
 TFLM_FACTOR = 2.0
-"""Largest ratio of the instructions of a reference kernel on RV32 or Xtensa to those on a Cortex-M4."""
+"""A reference kernel takes at most this many times as many instructions on RV32 or Xtensa as on a Cortex-M4."""
 AT_ONCE: Mapping[str, int] = {"S3": 8, "P4": 16}
 """Number of pixels that an ESP-NN vector kernel for 1x1 convolutions computes per read of its weights, by chip code.
 All ESP-NN kernels except vector kernels for 1x1 convolutions read the weights again for each pixel.
@@ -120,7 +120,7 @@ class EspChip:
             read = nbytes * min(1.0, work.iterations)
         elif nbytes <= self.cache:
             read = nbytes * work.iterations
-        else:  # for a row in place, weights are read once per iteration, else once per pixel
+        else:  # kernels that read a row in place read weights once per iteration
             read = nbytes * (work.iterations if _in_place(work) else work.pixels)
         return read * self.flash_cycles_per_byte
 

@@ -62,7 +62,7 @@ class Balance:
     library: int
     """Estimated size of the C library and its TFLM adapter, as far as the rewritten model uses them."""
     tflm: int
-    """Estimated size of TFLM kernels that only the original needs, minus those that only the rewritten model needs."""
+    """Estimated size of kernels that only the original needs, minus the size of those that only the rewrite needs."""
     worthwhile: bool
 
 
@@ -179,10 +179,10 @@ class Report:
     without: tuple[str, ...]
     """Planning techniques that were switched off."""
     overhead: float
-    """F, the executed multiply-accumulates divided by those of the original."""
+    """F: the plan's multiply-accumulates, divided by the multiply-accumulates of the original model."""
     macs: Macs
     instructions: Mapping[str, int]
-    """Estimated instructions of one inference by core of the target, without builtin operators; {} if unchanged."""
+    """Estimated instructions of an inference without builtin operators, by core; empty for an unchanged model."""
     dead_channels: int
     """Number of output channels that were removed because they cannot influence any output."""
     arena: Arena
@@ -207,7 +207,7 @@ class Report:
     board: BoardFit | None = None
     """Whether the model fits on the requested board, with the bytes that are left."""
     in_arena: int | None = None
-    """Bytes of the whole arena with `--input arena`, if that is less than with the streamed input."""
+    """Bytes of the whole arena with `--input arena`, if this arena is smaller than the arena with a streamed input."""
     accuracy: Accuracy | None = None
     """Accuracy on the user's test data, if the user gave such data."""
     time: Time | None = None
@@ -229,7 +229,7 @@ class Report:
     original_refused: str = ""
     """Reason why TFLM refuses the original model, or "" if no reason is known."""
     planned_for: str = ""
-    """For `--ops builtin`, the library of the kernels that may run the model: "any", or that of `--kernels`."""
+    """Kernel library for which `--ops builtin` made the model: the library that `--kernels` names, or "any"."""
     in_parts: tuple[Tiling, ...] = ()
     """Builtin operators that run in parts, by their indices in the original model."""
     to_register: tuple[str, ...] = ()

@@ -183,7 +183,7 @@ def _decided(member: AppMember, progress: Progress) -> AppMember:
 
 
 def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
-    """Return the model with a plan if others may run in its inferences. Raises UsageError if TFLM places buffers."""
+    """Make a plan for a model in whose inferences others may run. Raises UsageError if TFLM places buffers."""
     member = members[i]
     if not any(member.name in pair for pair in app.concurrent_pairs) and not any(m.holds for m in members):
         return member
@@ -207,7 +207,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     layouts, best = _best(app, members)
     for one in layouts.pausing:
         others = [_low(m) if i == one.number else m for i, m in enumerate(layouts.members)]
-        with contextlib.suppress(DoesNotFit):  # the other plan may not be able to pause this often
+        with contextlib.suppress(DoesNotFit):  # a plan with few live bytes may have too few pauses
             other = _best(app, others)
             if other[1].shared.head < best.shared.head:
                 layouts, best = other
@@ -233,7 +233,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
 
 
 def _low(member: AppMember) -> AppMember:
-    """Return the model with a plan that has few live bytes at every moment and no more multiply-accumulates."""
+    """Return the model with a plan that has few live bytes at every moment and no larger F than the chosen plan."""
     if member.chosen is None:
         return member
     chosen = member.conversion.low().at(member.chosen.planned.plan.macs)

@@ -60,11 +60,11 @@ class AppReport:
     arena_size: int | None
     """Bytes to declare for the arena, enough for any build of TFLM with this pointer width, or None for C modules."""
     apart: int
-    """Bytes of the original models with a separate arena for each."""
+    """Sum of the arenas in bytes if each original model has its own arena."""
     shared: int
     """Bytes of the original models if they run in turn and share one MicroAllocator, which TFLM supports."""
     alone: int
-    """Bytes of the rewritten models with a separate arena for each."""
+    """Sum of the arenas in bytes if each rewritten model has its own arena."""
     stacked: int
     """Bytes of a head in which concurrent models share no bytes and all reserved bytes come after the models' heads."""
     lower_bound_head: int
@@ -142,7 +142,7 @@ class AppExploration:
     proven: bool
     """Whether it is proved that the joint frontier is complete."""
     apart: int
-    """Bytes of the original models with a separate arena for each."""
+    """Sum of the arenas in bytes if each original model has its own arena."""
     seconds: float
     times: Mapping[str, str] = field(default_factory=dict)
     """Source of the times of each model that has a rate or pauses."""

@@ -54,6 +54,6 @@ def operators(argument: str) -> tuple[int, ...]:
 
 def kinds(argument: str) -> tuple[str, ...]:
     """Read kinds of files to emit, separated by commas."""
-    from tflm_memopt.emit import bundle  # noqa: PLC0415 # it imports all emitters, which --help does not need
+    from tflm_memopt.emit import bundle  # noqa: PLC0415 # slow to import, and --help does not need it
 
     return reading(bundle.kinds)(argument)

@@ -191,7 +191,7 @@ def _under_tflm(model: bytes, examples: Sequence[Array]) -> Array:
 
 
 def _quantized(tensor: Tensor, array: Array) -> Array:
-    """Return the examples in the format of an input, stacked by run."""
+    """Return the examples as values of an input tensor. The first axis counts the runs."""
     values = array.reshape(len(array), *tensor.shape)
     return values.astype(tensor.dtype.lower()) if tensor.quantization is None else quantize(values, format_of(tensor))
 

@@ -270,7 +270,7 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message, hint=next((f"{n} ({every} has all)" for n in self._near(message)), every))
 
     def _near(self, message: str) -> list[str]:
-        """Return the choices or flags that are most similar to the wrong one in argparse's message."""
+        """Return the valid choices or flags that are most similar to the invalid text in argparse's message."""
         if choice := re.search(r"'(.*)' \(choose from (.*)", message):
             is_model = choice[1].endswith(".tflite")  # the user gave no command
             return [f"inspect {choice[1]}"] if is_model else near(choice[1], re.findall(r"[^\s',()]+", choice[2]))

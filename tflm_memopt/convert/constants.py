@@ -49,7 +49,7 @@ def compare_devices(original: Model, devices: Sequence[Model], changes: Changes)
 
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes) -> Originals:
-    """Return the original's operators with or without dead channels, whichever match more operators of the programs."""
+    """Return the original's operators in the form, with or without dead channels, that matches the programs best."""
     best, most = Originals(()), -1
     for ops in _originals(original, changes):
         tried = Originals(ops)
@@ -63,7 +63,7 @@ def nearest_form(programs: Sequence[Program], original: Model, changes: Changes)
 
 
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
-    """Yield the original's operators, with and without dead channels. Programs may have operators of both kinds."""
+    """Yield the original's operators, with and without dead channels. Programs may have either form of an operator."""
     graph = int8_io(model.graph).graph if changes.inputs or changes.outputs else model.graph
     mode = input_mode(changes.input or "arena")
     annotated = annotation.annotate(graph, annotation.left_whole(model), sliding=mode.where == SLIDING)
@@ -104,7 +104,7 @@ class Originals:
         return self.known[key].get(numbers.digest(numbers.of_program(op, program)), set())
 
     def equal_parts(self, op: ProgramOp, program: Program, channels: int) -> set[int]:
-        """Return the original's operators of which a part with `channels` channels equals a program's operator."""
+        """Return the original's operators with a part of `channels` channels that equals a program's operator."""
         form, found = numbers.form_of(op, program), numbers.digest(numbers.of_program(op, program))
         for begins in (self.ends, None):
             parts = self._numbers(form, program.target, channels, begins)
@@ -128,7 +128,7 @@ class Originals:
                     yield number, end, expected
 
     def nearest(self, op: ProgramOp, program: Program, channels: int) -> tuple[RowOp, Mapping[str, int]] | None:
-        """Return the original's operator or part with constants most similar to those of `op`, and how many differ."""
+        """Return the operator of the original whose constants are most similar to `op`, and count the differences."""
         form, found = numbers.form_of(op, program), numbers.of_program(op, program)
         compared = (
             (self.ops[number], numbers.differences(found, expected))
@@ -168,7 +168,7 @@ def _parts(op: RowOp, channels: int, begins: Collection[int] | None) -> Iterator
 
 
 def compare_programs(programs: Sequence[Program], originals: Originals) -> ComparedConstants:
-    """Compare the operators of programs with those of the original."""
+    """Compare the constants in programs with the constants of the original model."""
     ops, different, seen, count, unknown = originals.ops, list[str](), set[int](), 0, 0
     for p, program in enumerate(programs):
         equal: dict[int, set[int]] = {}
@@ -217,7 +217,7 @@ def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:
 
 
 def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
-    """Return how many builtin operators have the constants of the original, and descriptions of all others."""
+    """Return how many builtin operators have unchanged constants, and describe each operator that differs."""
     known = {(op.type, before.tensors[op.outputs[0]].name): op for op in before.ops if op.outputs}
     equal, different = 0, []
     for op in after.ops:

@@ -346,7 +346,7 @@ class Conversion:
         return _largest(self.rows) if self.rows else 0
 
     def _matches(self, plan: Plan, others: int) -> None:
-        """Raise PlanError if sizes or regions, which the checker does not compare, are those of another model."""
+        """Raise PlanError if sizes or regions of a plan do not fit this model. The checker compares neither of them."""
         if plan.target != self.options.target:
             raise PlanError(f"the plan is for target {plan.target}, not for {self.options.target}")
         largest = _largest(self._planned_from(plan)) + TFLM_ALIGN * len(plan.buffers) + others

@@ -126,7 +126,7 @@ def _report(
 
 
 def _packed(asked: Request, made: Decision, chosen: Converted) -> results.PackedEstimate | None:
-    """Estimate the gain of packed kernels, or None if a core, board or target was chosen or all is builtin."""
+    """Estimate the gain of packed kernels. Return None if the user chose a core, a board or a target."""
     options, table = made.conversion.options, asked.table
     if options.target != GENERIC or options.speeds or made.limits.board or asked.clock or table.core != costs.DEFAULT:
         return None

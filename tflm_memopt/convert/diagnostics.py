@@ -1,4 +1,4 @@
-"""Explain why a model does not fit: the bytes that it needs, and the nearest alternatives, each of which was tried.
+"""Explains why a model does not fit. The error states the needed bytes and the best alternatives that were tried.
 
 The alternatives are an int8 interface, a streamed input, and both together. Recompute is only tried for the alternative
 with the least RAM.

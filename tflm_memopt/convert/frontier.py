@@ -37,11 +37,11 @@ _WITHOUT: Mapping[str, Mapping[str, Any]] = {
 }
 """Settings that switch off a technique of tiled groups."""
 VAIN = 2
-"""A search ends after this number of consecutive sets of operators that run twice without a gain."""
+"""The search ends after it has tried this number of sets of repeated operators in succession without a gain."""
 
 
 def settings(without: Collection[str] = (), max_overhead: float | None = None) -> Settings | None:
-    """Return the limits of tiled groups without the given techniques. Raises UsageError for an unknown technique."""
+    """Return limits of tiled groups that exclude the techniques `without`. Raises UsageError for unknown techniques."""
     unknown = sorted(set(without) - set(SWITCHES))
     if unknown:
         what = f"'{unknown[0]}' is not a technique that can be switched off"
@@ -135,7 +135,7 @@ class Plans:
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:
-        """Return the plan of least head with at most `macs` or, if that is larger, `least_macs` multiply-accumulates.
+        """Return the plan of least head whose multiply-accumulates are at most the larger of `macs` and `least_macs`.
 
         Large sets of rematerialisations are tried first, since they promise the most gain. After two sets without a
         gain, only plans without rematerialisation are tried.
@@ -202,7 +202,7 @@ def _rising(points: Collection[tuple[int, int]]) -> list[int]:
 
 
 IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
-"""Limits of computation for plans in parts, as multiples of the original's multiply-accumulates."""
+"""Compute factors F to try as limits for plans whose builtin operators run in parts."""
 
 
 def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:

@@ -75,7 +75,7 @@ def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None, mode: Inpu
 
 
 def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
-    """Return the graph with notes that all operators stay builtin. whole: a reason in addition to --ops, or None."""
+    """Return the graph with a note on each operator that it stays builtin. whole: the reason if it is not --ops."""
     rows = annotate(graph, whole).support
     stays = Unsupported("left_whole", whole.why if whole else BUILTIN_ONLY, "", "--ops region")
     plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and not s.stateful}
@@ -103,7 +103,7 @@ def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Libr
 
 
 def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
-    """Return the graph with the best packed kernels. Operators that read an input outside the arena get none."""
+    """Return the graph with the best packed kernels. Operators with input outside the arena stay generic."""
     wanted = family(target)
     source = graph.source.tensor if graph.source else None
 

@@ -197,7 +197,7 @@ def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:
 
 
 def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
-    """Return the types of operators that tiling may add to builtin operators. Raises UsageError for any other type."""
+    """Return the types of operators that tiling may add to builtin operators. Raises UsageError for invalid types."""
     wanted = tuple(dict.fromkeys(kind.upper() for kind in kinds))
     for kind in wanted:
         if kind not in MOVES:

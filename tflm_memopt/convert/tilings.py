@@ -51,7 +51,7 @@ class Tilings:
         self._weight: Callable[[tuple[Tiling, ...]], _Weight] = cache(self._weigh)
 
     def least(self, macs: int, start: Plan) -> Plan:
-        """Return the plan of least arena within `macs` that all kinds of tiling find together, or one kind alone."""
+        """Return the smallest plan within `macs`. The search uses all kinds of tiling at once, then each kind alone."""
         kinds = tuple(self._kinds())
         alone = [(kind,) for kind in kinds] if len(kinds) > 1 else []
         found = min((self._greedy(macs, start, some) for some in (kinds, *alone)), key=self._total)
@@ -93,7 +93,7 @@ class Tilings:
         return _Weight(max(live_bytes(graph)), after, graph.macs, frozenset(op.type for op in graph.model.ops))
 
     def _candidates(self, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> Iterator[Tiling]:
-        """Yield the tilings of chains through an operator with the most live bytes, without operators of `before`."""
+        """Yield tilings of chains that contain an operator with the most live bytes, but no operator in `before`."""
         graph = self._parts(before)
         live = live_bytes(graph)
         needy = {node.op for node, nbytes in zip(graph.builtins, live, strict=True) if nbytes >= 0.95 * max(live)}

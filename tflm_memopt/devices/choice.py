@@ -79,7 +79,7 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
 def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
-    """Yield splits that switch from rows to channels one layer later (step 1) or earlier (-1), while the cost falls."""
+    """Yield splits that switch to channels one layer later (step 1) or earlier (-1) until the cost no longer falls."""
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):
             switch += step
@@ -171,7 +171,7 @@ def _diagnostics(network: Network, devices: int, memory: Memory, found: Sequence
 
 
 def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
-    """Yield a hint with the smallest number of devices that is enough, if it is at most twice the given number.
+    """Yield a hint with the smallest sufficient number of devices, unless it is more than twice `devices`.
 
     The number is found by bisection, because each attempt takes a plan for each device.
     """

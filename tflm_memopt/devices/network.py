@@ -1,8 +1,8 @@
 """Splits one network among several devices: makes a model for each device, and checks that the models fit together.
 
-The devices divide the feature maps of the first layers into stripes. For later layers, they divide the weights.
-switch.py chooses the layer at which the split changes, so that a device needs the fewest bytes. The model of each
-device is then converted like any other model.
+The devices divide the feature maps of the first layers, and the weights of later layers. switch.py chooses the
+layer at which the split changes, so that a device needs the fewest bytes. The model of each device is then converted
+like any other model.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def _demand_possible(shared: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Return the longest computing times around exchanged rows, in ms. Raises UsageError if the times are unknown."""
+    """Return the longest milliseconds between exchanged rows. Raises UsageError if the times are unknown."""
     clock = asked.clock
     if clock is None:
         raise UsageError(
@@ -263,7 +263,7 @@ def together(
 
 
 def switch_of(graph: Graph, devices: int) -> int:
-    """Return how many operators to split by rows, by estimate. Raises UsageError if no operator can be shared."""
+    """Estimate how many operators should be split by rows. Raises UsageError if no operator can be shared."""
     if all(possible_shardings(graph, op) == (DeviceSharding.WHOLE,) for op in graph.ops):
         raise UsageError(
             "no operator of the model can be shared by several devices",
@@ -307,7 +307,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Return the split of each operator: `front` before position `switch`, then channels, and unsplit from `end` on."""
+    """Split operators as `front` says up to `switch`, and by channels up to `end`. All later operators stay whole."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE

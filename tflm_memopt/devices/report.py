@@ -20,7 +20,7 @@ from tflm_memopt.results import DevicesExploration, DevicesPoint, DevicesReport,
 
 
 def optimized(report: DevicesReport, folder: Path, files: Iterable[str]) -> RenderableType:
-    """Return the answer of `optimize` for several devices, with a line for each."""
+    """Return the answer of `optimize` for several devices, with a line for each device."""
     timed = report.time
     columns = ("device", "arena", "flash", "weights", "sent", "received", *(["computes, ms"] if timed else []))
     table = table_of(*columns, numbers=len(columns) - 1)

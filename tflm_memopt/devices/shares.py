@@ -399,7 +399,7 @@ class _Sharer(Tiles):
     # --- tensors
 
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
-        """Return the operator without the last rows of its input that no window on the reading devices reaches.
+        """Remove the last input rows of an operator that are outside the windows on all reading devices.
 
         A device does not wait for rows that no window reaches. Operators that read the same tensor get the same rows,
         so that the rows are sent once. readers: devices that run the operator.
@@ -484,7 +484,7 @@ class _Sharer(Tiles):
 
     @staticmethod
     def _along(pieces: Sequence[Piece], axis: int, first: int, end: int) -> Iterator[tuple[Piece, int, int]]:
-        """Yield the pieces that overlap [first, end), with the part of each piece that overlaps."""
+        """Yield the pieces with elements in [first, end), and the range of these elements."""
         for piece in pieces:
             begin = piece.first if piece.axis == axis else 0
             stop = piece.end if piece.axis == axis else end

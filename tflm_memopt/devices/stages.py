@@ -1,8 +1,8 @@
 """Splits a network into stages. Each stage has consecutive operators that one device runs.
 
 Each device runs one stage, and the first device may also run the last operators, since it returns the output. Tensors
-between stages are sent row by row, so that no device holds them whole. Layers with more weights than an even part of
-all weights are in no stage, but all devices share their channels.
+between stages are sent row by row, so that no device holds them whole. If a layer has more weights than an even part
+of all weights, all devices share the layer's channels, and the layer is in no stage.
 
 For a few cuts, the network is planned as two stages on two devices. A stage needs at most the arena of all operators up
 to its end, and at most the arena of all operators from its start on. The search chooses stages by upper bounds of their
@@ -37,7 +37,7 @@ class SplitCost(NamedTuple):
     """The cost of a split. Costs are compared field by field, and the smaller cost is preferred."""
 
     exceeds_alone: int
-    """0 if no device needs a larger arena than a single device, 1 if one needs at most LINK_STATE more, else 2."""
+    """0 if no arena is larger than on a single device, 1 if an arena is larger by up to LINK_STATE, otherwise 2."""
     weights: float
     """Largest flash of a device, relative to an even part of a single device's flash, but at least FAIR_PART."""
     ram: int

@@ -34,7 +34,7 @@ class DevicesVerification:
     difference: Difference | None = None
     failure: str = ""
     constants: ComparedConstants | None = None
-    """Comparison of the constants of all devices with those of the original."""
+    """Comparison of the constants in all devices' models with the constants of the original."""
 
     @property
     def answer(self) -> str:
@@ -102,7 +102,7 @@ def _both(first: DeviceRun, then: DeviceRun) -> DeviceRun:
 
 
 def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
-    """Raise UsageError unless the models, given by their messages, are those of all devices of one conversion."""
+    """Raise UsageError unless one conversion made these models and none of its models is missing."""
     hint, there = "use the folder as optimize --devices has written it", range(len(devices))
     messages = [(number, op.message) for number in there for op in devices[number] if op.message]
     for number, crosses in messages:

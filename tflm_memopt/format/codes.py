@@ -147,8 +147,8 @@ class LoopCode(enum.IntEnum):
     FAR = 0xFC
     """This loop code runs an operator, whose number follows as a uint16_t."""
     SKIP = 0xFD
-    """This loop code skips some stripes of an operator, and then runs it. The operator's number and the number of
-    stripes follow as two uint16_t.
+    """This loop code skips some stripes of an operator, and then runs the operator. The operator's number and the
+    stripe count follow as two uint16_t.
     """
     REPEAT = 0xFE
     """This loop code repeats all codes up to the matching END. The number of repetitions, a uint16_t > 0, follows."""
@@ -189,7 +189,7 @@ class Part(enum.IntEnum):
     REVERSED = 5
     """This part of the library supports tensors whose rows or pixels are reversed."""
     TAPS = 6
-    """This part of the library runs depthwise convolutions for Helium for which tmo_mve_has_nine() is false."""
+    """This part of the library runs depthwise convolutions for Helium if tmo_mve_has_nine() is false."""
     STATE = 7
     """This part of the library supports a state, which holds rows that outlive a run."""
     LINK = 8
@@ -200,14 +200,14 @@ class Part(enum.IntEnum):
     """This part of the library computes single pixels faster than the general code."""
     CONV_SUMS = 11
     """On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor
-    gathered. Other cores always contain this part.
+    gathered. Other builds always contain this part.
     """
     CONV_STEPS = 12
     """On the DSP extension, this part of the library runs CONV with windows of scattered bytes, if the window is
     neither read in place nor gathered.
     """
     DEPTHWISE_SUMS = 13
-    """On the DSP extension, this part runs DEPTHWISE in several passes. Other cores always contain this part."""
+    """On the DSP extension, this part runs DEPTHWISE in several passes. Other builds always contain this part."""
     DEPTHWISE_REPEATED = 14
     """This part of the library runs DEPTHWISE with several output channels for each input channel."""
     DSP_PAIRS_1 = 15

@@ -1,9 +1,9 @@
 """Finds the accesses of a function that must not be combined.
 
 The bit field access conflict graph (6.4.2) has an edge between two accesses that must not be combined. Rules of C
-forbid further combinations of accesses. A read that decides a branch has edges only to writes, and to reads with
-effects, in the branch. A read without effects may be executed even if a branch would have skipped it, as in Figure 6.5
-(a) of the dissertation.
+forbid further combinations of accesses. If a read decides a branch, the read has edges only to those accesses
+in the branch that write or have effects. A read without effects may be executed even if a branch would have skipped
+it, as in Figure 6.5 (a) of the dissertation.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Combining:
         return conflicts(self.function)
 
     def regions(self) -> Regions:
-        """Return the sets of combined accesses of the function. An uncombined access is a set of its own."""
+        """Return the sets of combined accesses of the function. A set may have a single access."""
         writes = greedy(
             [a for a in self.function.accesses if a.op is AccessOp.WRITE],
             lambda region, access: self._fits(region, access) and all(self._may_sink(one, access) for one in region),
@@ -152,7 +152,7 @@ class Combining:
     def _disturbs(
         self, event: Event, order: int, first: int, loops: Sequence[int], access: FieldAccess, ends: Mapping[int, int]
     ) -> bool:
-        """Return whether an event prevents a read from moving to event number `first` and out of the given loops."""
+        """Return whether an event stops a read from moving up to event number `first` and out of `loops`."""
         end = ends.get(order, order)
         between = (order < access.order and end >= first) or any(loop in event.context for loop in loops)
         if not between:

@@ -57,7 +57,7 @@ class BitPlace:
         return BitPlace(self.byte + index * self.byte_step, self.bit + index * self.bit_step)
 
     def within(self, parent: BitPlace) -> BitPlace:
-        """Return this place as seen from an outer group, which contains the inner group at `parent`."""
+        """Return the place in an outer group. parent: place of the inner group in the outer group."""
         return BitPlace(self.byte + parent.byte, self.bit, self.byte_step, self.bit_step)
 
 
@@ -76,9 +76,9 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when this field is read (rse). If a field lists itself, its reads are not combined."""
+    """Fields that change when this field is read (rse). Reads of a field that lists itself are not combined."""
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when this field is written (wse). If a field lists itself, its writes are not combined."""
+    """Fields that change when this field is written (wse). Writes of a field that lists itself are not combined."""
     place: BitPlace = BitPlace(0)
     register_bits: int = WORD
     reset: int | None = None
@@ -114,7 +114,7 @@ class Field:
 
     @property
     def write_acts(self) -> bool:
-        """Whether a write of the field does more than set its value, as in a field that cannot be read."""
+        """Whether a write of the field has effects, or does not set a value that can be read back."""
         return bool(self.write_invalidates) or self.access in _COMMANDS
 
     @property
@@ -177,7 +177,7 @@ class Description:
 
 _COMMANDS = AccessType.ONE_CLEARS, AccessType.ZERO_CLEARS, AccessType.WRITE_ONLY
 _MAY_OVERLAP = {AccessType.READ_ONLY, AccessType.WRITE_ONLY}
-"""Two fields with these accesses may share bits: a read and a write of one address may reach different registers."""
+"""A read-only and a write-only field may share bits: reads and writes may reach different registers."""
 
 
 def check(description: Description) -> None:

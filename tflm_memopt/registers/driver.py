@@ -108,7 +108,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class MadeOf:
-    """The accesses, by their order, and the variables on which a value depends."""
+    """Accesses and variables on which a value depends. The accesses are given by their order."""
 
     accesses: frozenset[int]
     variables: frozenset[str]
@@ -132,7 +132,7 @@ class Function:
     loops: set[int] = field(default_factory=set)
     """Numbers of the contexts that may be executed several times."""
     conditions: dict[int, MadeOf] = field(default_factory=dict)
-    """Dependencies of the condition of each branch or loop, by the number of its context."""
+    """Accesses and variables on which the condition of a branch or loop depends, by number of the context."""
     values: dict[str, MadeOf] = field(default_factory=dict)
     """Dependencies of all values of each variable."""
     calls: set[str] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""Merges nested groups of bit fields to which no pointer and no unknown index leads into the outer group (6.4.3)."""
+"""Merges a nested group into the outer group if no pointer and no unknown index leads to the inner one (6.4.3)."""
 
 from __future__ import annotations
 

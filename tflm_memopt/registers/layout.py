@@ -57,7 +57,7 @@ class Register:
 
     @property
     def neutral(self) -> tuple[int, int]:
-        """Return two masks: the bits on which writing 0 has no effect, and the bits on which writing 1 has none."""
+        """Return two masks: the bits that ignore a written 0, and the bits that ignore a written 1."""
         zeros = sum(field.all_bits for field in self.fields if field.access in _ZEROS)
         ones = sum(field.all_bits for field in self.fields if field.access is AccessType.ZERO_CLEARS)
         return zeros, ones

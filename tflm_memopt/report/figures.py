@@ -57,7 +57,7 @@ class Series:
     name: str
     points: Sequence[tuple[int, float]]
     joined: bool = True
-    """Whether steps join the points, because a RAM limit between two points allows only the smaller point."""
+    """Whether a line of horizontal and vertical steps joins the points."""
 
 
 # --- Memory over time
@@ -74,7 +74,7 @@ def memory_map(
 ) -> Drawing:
     """Draw a rectangle for each buffer, which is solid where the buffer contains data.
 
-    full: bytes that the whole height represents, or 0 if these are the bytes of the map. roles: roles of buffers in the
+    full: bytes that the whole height represents, by default the bytes of the map. roles: roles of buffers in the
     legend, by default all roles in the map.
     """
     legend = _legend(set(roles) or {b.role for b in memory.buffers}, width)

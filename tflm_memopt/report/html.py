@@ -1,4 +1,4 @@
-"""Writes a page with the results for a model, which needs no other file. Its jinja2 template is page.html."""
+"""Writes a page with the results for a model, which needs no other file. The template page.html is for jinja2."""
 
 from __future__ import annotations
 

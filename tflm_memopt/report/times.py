@@ -151,7 +151,7 @@ def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
 
 
 def packed(report: Report) -> str:
-    """Return how many instructions a generic program takes on a core, and how many in packed kernels, or ""."""
+    """Return the instructions of an inference with generic and with packed kernels, or "" without an estimate."""
     if (there := report.packed) is None or (report.time and report.time.mhz):
         return ""
     today = f", TFLM {millions(there.original)}" if there.original else ""

@@ -92,7 +92,7 @@ class Board:
         return name if name in tables() else None
 
     def clock(self, core: str, mhz: float | None = None) -> Clock:
-        """Return the clock of a core of the board, with the given frequency or the board's."""
+        """Return the clock of a core of the board. mhz: frequency, by default the frequency of the board."""
         mhz = mhz or float(self.mhz)
         slow = self.external_ram_cycles.times(mhz / self.mhz) if self.external_ram_cycles else None
         return Clock(core, mhz, self.id, self.flash_timing, self.chip, slow)
@@ -132,7 +132,7 @@ class BoardFit:
 
     @property
     def undecided(self) -> bool:
-        """Return whether unknown bytes of some operators decide if the model fits."""
+        """Return whether the model fits only if some operators of unknown size need few bytes."""
         return self.runs and not self.known and min(self.ram_left, self.flash_left, self.slow_left) >= 0
 
     @property

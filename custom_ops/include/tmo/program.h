@@ -109,7 +109,8 @@ enum {
 enum {
   TMO_LOOP_NEAR = 0xfc,
   TMO_LOOP_FAR = 0xfc, /* This loop code runs an operator, whose number follows as a uint16_t. */
-  /* This loop code skips some stripes of an operator, and then runs it. The operator's number and the number of stripes follow as two uint16_t. */
+  /* This loop code skips some stripes of an operator, and then runs the operator. The operator's number and the stripe count follow as two uint16_t.
+   * */
   TMO_LOOP_SKIP = 0xfd,
   TMO_LOOP_REPEAT = 0xfe, /* This loop code repeats all codes up to the matching END. The number of repetitions, a uint16_t > 0, follows. */
   TMO_LOOP_END = 0xff, /* This loop code ends a loop, or the group. */
@@ -205,17 +206,17 @@ enum {
   TMO_PART_STREAM = 3, /* TMO_INPUT_STREAM. */
   TMO_PART_EXTERNAL = 4, /* TMO_INPUT_EXTERNAL. */
   TMO_PART_REVERSED = 5, /* This part of the library supports tensors whose rows or pixels are reversed. */
-  TMO_PART_TAPS = 6, /* This part of the library runs depthwise convolutions for Helium for which tmo_mve_has_nine() is false. */
+  TMO_PART_TAPS = 6, /* This part of the library runs depthwise convolutions for Helium if tmo_mve_has_nine() is false. */
   TMO_PART_STATE = 7, /* This part of the library supports a state, which holds rows that outlive a run. */
   TMO_PART_LINK = 8, /* TMO_INPUT_LINK. */
   TMO_PART_NIBBLES = 9, /* TMO_FLAG_NIBBLES. */
   TMO_PART_PIXELS = 10, /* This part of the library computes single pixels faster than the general code. */
-  /* On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor gathered. Other cores always contain
+  /* On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor gathered. Other builds always contain
    * this part. */
   TMO_PART_CONV_SUMS = 11,
   /* On the DSP extension, this part of the library runs CONV with windows of scattered bytes, if the window is neither read in place nor gathered. */
   TMO_PART_CONV_STEPS = 12,
-  TMO_PART_DEPTHWISE_SUMS = 13, /* On the DSP extension, this part runs DEPTHWISE in several passes. Other cores always contain this part. */
+  TMO_PART_DEPTHWISE_SUMS = 13, /* On the DSP extension, this part runs DEPTHWISE in several passes. Other builds always contain this part. */
   TMO_PART_DEPTHWISE_REPEATED = 14, /* This part of the library runs DEPTHWISE with several output channels for each input channel. */
   TMO_PART_DSP_PAIRS_1 = 15, /* This part of the library runs convolutions that compute one pixel at a time. */
   TMO_PART_DSP_PAIRS_2 = 16,

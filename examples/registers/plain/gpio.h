@@ -27,7 +27,7 @@ void gpio_set_pad(int pin, uint8_t pad);
 void gpio_set_irq_type(int pin, gpio_irq_type type);
 void gpio_set_irq_enabled(int pin, int enabled);
 
-/* Returns a bit for each pin that has requested an interrupt since the last call. The call clears the requests. */
+/* Returns a bit for each pin that has requested an interrupt since the last call, and clears the requests. */
 uint32_t gpio_get_irq_status(void);
 
 #endif /* GPIO_H_ */

@@ -14,7 +14,7 @@ static inline uint32_t mmio_read32(uintptr_t address) { return *(volatile uint32
 static inline void mmio_write32(uintptr_t address, uint32_t value) { *(volatile uint32_t *)address = value; }
 #endif
 
-/* Replaces the bits of `mask` by those of `value`, which are already in their places. */
+/* Replaces each register bit whose bit in `mask` is 1 by the bit of `value` at the same position. */
 static inline void mmio_modify32(uintptr_t address, uint32_t mask, uint32_t value) {
   mmio_write32(address, (mmio_read32(address) & ~mask) | value);
 }
