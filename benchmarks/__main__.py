@@ -64,7 +64,7 @@ BENCHMARKS, CYCLES, FRONTIER, REGISTERS = (
     f"docs/{page}.md" for page in ("benchmarks", "cycles", "frontier", "registers")
 )
 IN_PAGES = ("m4", "m55", "rv32")
-"""Cores whose counted instructions are in a page. The tables of other cores are printed but not kept in a page."""
+"""Cores whose counted instructions are in a page. For other cores, the command prints a table that no page contains."""
 TABLES = (
     Table("README.md", "board", on_board.table, "models"),
     Table(BENCHMARKS, "ram", ram.table, "models"),

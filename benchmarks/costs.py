@@ -186,7 +186,7 @@ def _keeps(sample: Sample) -> bool:
 
 
 def _waits(outcome: Outcome) -> bool:
-    """Return whether a run only ended early because a sliding window was not full."""
+    """Return whether a run had no error and stopped because a sliding window was not full."""
     return (outcome.status, outcome.wrong, outcome.canaries) == (WAIT, 0, True)
 
 

@@ -5,8 +5,8 @@
 
 The script converts every .tflite file in the folder for the core (`--int8-io`, F = 1.00) and runs it as
 benchmarks/speed.py does. Cycles follow from Arm's published timings (cycles_rules.py). The board determines the wait
-states of its flash; without --board there are no wait states. Arm publishes no timings for Cortex-M33 and M7. Code for
-these cores is counted by the rules of M4, and the cycles are ranges without a known error. The file
+states of its flash; without --board there are no wait states. Arm publishes no timings for Cortex-M33 and M7. For
+these cores, the script applies M4's rules and states a range of cycles whose error is unknown. The file
 cycles_published.json has published cycles, and the model's cycles for the same programs.
 """
 
@@ -64,7 +64,7 @@ class Row:
     data: int
     """Wait cycles for reading constants."""
     cycles: tuple[int, int]
-    """Lower and upper bound of the cycles. Both bounds are equal for cores with published timings."""
+    """Lower and upper bound of the cycles. For cores with published timings, the upper bound equals the lower."""
     per_instruction: float
     milliseconds: tuple[float, float] | None
     """Shortest and longest time at the board's clock."""

@@ -168,7 +168,7 @@ class Pipeline:
         return sum(self.cycles(one, before) for before, one in itertools.pairwise(block))
 
     def entering(self, block: Sequence[Instruction], before: Sequence[Instruction]) -> int:
-        """Return the cycles of a block's first instruction after the instructions of the previous block."""
+        """Return the cycles of the first instruction of `block` if `before` is the block that ran just before."""
         if not before:
             return self._alone(block[0])
         last, first = before[-1], block[0]
@@ -192,8 +192,8 @@ class Pipeline:
 
 _REFILL = {"direct": 2, "link": 2, "return": 2, "register": 2, "load": 3}
 """Cycles to refill the pipeline, P in the manuals of M3 and M4, which state: "1 to 3 depending on the alignment and
-width of the target instruction, and whether the processor manages to speculate the address early". The model uses 2
-cycles, which fits measured cryptography best (docs/cycles.md), and 3 for LDR PC, as the manuals state.
+width of the target instruction, and whether the processor manages to speculate the address early". The model uses 3
+cycles for LDR PC, as the manuals state, and 2 for other branches: 2 fits measured programs best (docs/cycles.md).
 """
 _DIVISION = {"sdiv": 7, "udiv": 7}
 """A division takes 2 to 12 cycles in the manuals, depending on the leading bits of the quotient."""

@@ -467,5 +467,5 @@ def is_rare(seed: int) -> bool:
 
 
 def steps(seed: int) -> int:
-    """Return the number of rows by which the window of a network slides, or 0 without a sliding window."""
+    """Return by how many rows a network's window slides, or 0 if the network has no sliding window."""
     return 1 + seed % 3 if seed < MORE_FROM and FAMILIES[seed % len(FAMILIES)] is over_windows else 0

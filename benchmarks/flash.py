@@ -4,13 +4,13 @@
     python benchmarks/flash.py --write tflm_memopt/analysis/flash.json --tflm LIBRARY.a --include DIR ... --source TEXT
 
 For the library, the script measures .text and .rodata of a program that has only the validator and the executor
-(`base`). Each kernel is added to this program alone. Each optional part of the executor is added to a program with all
-packed kernels. The sum of a model's sizes is an upper estimate, because code that two kernels share counts twice.
+(`base`). Each kernel is measured in a program that has no other kernel. Each optional part of the executor is added
+to a program with all packed kernels. A model's sum is an upper estimate: code that two kernels share counts twice.
 
 For TFLM, `--tflm` is an archive of a build of TFLM at -Os for Cortex-M4, with sections for functions and data. The
 results are the size of a program with an interpreter and one custom operator (`interpreter`), the size that each TFLM
-kernel adds to it, and the size of the library's adapter (`adapter`). A program with all kernels shows how many bytes a
-kernel shares with others on average (`shared`).
+kernel adds to it, and the size of the library's adapter (`adapter`). The field `shared` is the mean
+number of bytes that a kernel shares with other kernels in a program with all kernels.
 """
 
 from __future__ import annotations

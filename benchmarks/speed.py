@@ -1,7 +1,7 @@
 """Count the instructions of one inference on a core that QEMU emulates, and compare them with TFLM's own kernels.
 
 Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00). The rewritten operators run in the
-arena of their plan, and their outputs are compared with outputs of this PC. Builtin operators of a rewritten model are
+arena of their plan, and the outputs of core and PC are compared. Builtin operators of a rewritten model are
 not counted; the table marks models that have builtin operators. Equal instruction counts do not mean equal cycles.
 TFLM's figures, for CMSIS-NN and reference kernels, include the interpreter (`-O2`, GCC 12.2).
 """

@@ -85,7 +85,7 @@ def build(output: Path) -> tuple[Path, Path]:
     """Write the library's folder and its zip below `output`, and return both paths.
 
     Files that already have the right content are not written again, so that later builds need not compile them again.
-    All other files in the library's folder are removed.
+    The function removes files that are not part of the library from the library's folder.
     """
     folder, contents = output / NAME, files()
     for name, data in contents.items():

@@ -142,7 +142,7 @@ class Copy:
             self.build()
 
     def failing(self, marked: str, *tests: str) -> str:
-        """Return the first of these tests that fails, or ""."""
+        """Run pytest on `tests`, and return the first test that fails, or ""."""
         pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
         command = [*pytest, "-m", marked, f"--ignore={OWN_TEST}", *tests]
         with subprocess.Popen(

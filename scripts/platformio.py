@@ -1,8 +1,8 @@
 """Install PlatformIO in build/platformio if it is missing, and run it without a network.
 
-PlatformIO would download its build tool (tool-scons) and the platform `native`. This script installs the Python package
-scons of the same version instead, and the platform of tests/packaging/platformio/native. The command `pack` does the
-same as `pio pkg pack`, but looks licences up in the Python package `packaging` instead of on SPDX's site.
+PlatformIO would download its build tool (tool-scons) and the platform `native`. Instead, this script installs the
+Python package scons in tool-scons' version, and the platform in tests/packaging/platformio/native. The command `pack`
+does the same as `pio pkg pack`, but looks licences up in the Python package `packaging` instead of on SPDX's site.
 
 Usage:
     python scripts/platformio.py                               only installs PlatformIO

@@ -29,7 +29,7 @@ that a program may use. *Largest block* is the maximum size of an array. *Extern
 Arduino core. *Radio* has the additional RAM and flash of the radio stack.
 
 **RAM for an arena** is the board's RAM minus the core's RAM and the stack of one `Invoke()` ({stack}). An arena cannot
-be larger than *largest block*. Your own variables, the objects of interpreter and resolver, and a deeper stack are
+exceed the *largest block* of RAM. Your own variables, the objects of interpreter and resolver, and a deeper stack are
 not counted. The radio stack is counted unless the answer says *without radio*. A model that only fits in the external
 RAM counts as a model that does not fit.
 

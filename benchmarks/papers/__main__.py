@@ -5,7 +5,7 @@
 ITEM is a paper, or the beginning of an item's name. All items together take about 25 minutes of one core. The command
 prints the kind, the figure and the processor time of each item. The exit code is 1 if a claim does not hold or if a
 figure differs from the page, which --update rewrites. The folder of --models holds the public models, and the folder of
---nets holds the layer lists of msf-CNN's networks. Items whose folder is not given are left out.
+--nets holds the layer lists of msf-CNN's networks. Items that need a folder are left out if its option is missing.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def spent() -> float:
 
 
 def named(item: Item, name: str) -> bool:
-    """Return whether `name` is the paper of an item, or the beginning of the item's own name."""
+    """Return whether `name` is the item's paper, or a prefix of the item's name."""
     return item.paper == name or item.what.startswith(name)
 
 

@@ -80,7 +80,7 @@ def mobilenet(batch: int | None) -> tf.keras.Model:
 
 
 def mobilenet_v2(batch: int | None) -> tf.keras.Model:
-    """Return inverted residuals with explicit PADs before strides, as in Keras' MobileNetV2."""
+    """Return inverted residuals with an explicit PAD before each strided layer, as in Keras' MobileNetV2."""
     picture = tf.keras.Input((48, 48, 3), batch)
     x = convolved(picture, 8, 3, 2)
     for channels, stride in ((8, 1), (16, 2), (16, 1), (24, 2), (24, 1)):
@@ -215,7 +215,7 @@ def converted_in_steps(model: tf.keras.Model, samples: Floats) -> bytes:
 
 
 def cut(samples: Floats) -> Floats:
-    """Cut each window into pieces of 3 frames. Silence before each window fills up the first piece."""
+    """Cut each window into pieces of 3 frames. Silence is put before a window whose length is no multiple of 3."""
     steps = -(-WINDOW // STEP)
     padded = np.zeros((len(samples), steps * STEP, 40), np.float32)
     padded[:, steps * STEP - WINDOW :] = samples[:, :, 0]

@@ -74,7 +74,7 @@ def train(images: Images, labels: Labels) -> tf.keras.Model:
 
 
 def convert(model: tf.keras.Model, images: Images) -> bytes:
-    """Convert the model to int8 with a batch size of 1. The model's values on the images determine the scales."""
+    """Convert the model to int8 with a batch size of 1. The scales come from running the model on the images."""
 
     def representative() -> Iterator[list[npt.NDArray[np.float32]]]:
         for image in unit(images):

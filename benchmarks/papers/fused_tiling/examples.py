@@ -18,7 +18,7 @@ import tflm_memopt
 from tflm_memopt.results import Report
 
 WORDS, VOCABULARY, WIDTH, CLASSES = 256, 1000, 16, 2
-"""Sizes of the text model: its indices, rows and columns of the embedding's table, and its outputs."""
+"""Sizes of the text model: input indices, embedding rows, embedding columns, and outputs."""
 RUNS = 5
 
 COLUMNS = (

@@ -122,7 +122,7 @@ def _alive(edge: Edge, step: int, schedules: Schedules) -> bool:
 
 
 def by_offsets(edges: Edges, schedules: Schedules) -> int:
-    """Return the tokens of a single arena in which the solver places all edges."""
+    """Return how many tokens a single arena needs if the solver places the buffers of all edges."""
     each = list(edges.values())
     sizes = tuple(edge.tokens for edge in each)
     apart = {

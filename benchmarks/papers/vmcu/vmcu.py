@@ -2,8 +2,8 @@
 
 The bytes of tflm-memopt are those of the arena's head: input, output, rolling buffers, sums and loop counters of the
 whole model. The bytes of vMCU and TinyEngine follow from formulas of the paper (section 4), and 1 kB is 1000 B. For
-bottlenecks, the tables have the least bytes without recompute and with recompute. vMCU's kernel recomputes each pixel
-of the depthwise layer's window (section 5.2).
+bottlenecks, the tables have two plans: the smallest plan without recomputed pixels, and the smallest plan that may
+recompute pixels. vMCU's kernel recomputes each pixel of the depthwise layer's window (section 5.2).
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def _scaled(m: Module, *, size: int = 0, times: float = 1.0) -> Module:
 
 
 def _largest(start: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number from `start` on that fits. If a number does not fit, no larger number may fit."""
+    """Return the largest number from `start` for which fits() is true. fits() must be false for all larger numbers."""
     low, high = start, 2 * start
     while fits(high):
         low, high = high, 2 * high
