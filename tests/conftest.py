@@ -111,7 +111,7 @@ def seeds(count: int, *, first: int = 0) -> Iterator[int]:
 
 
 def thinned(values: Iterable[Any], quick: int) -> list[Any]:
-    """Return parameters of a test, of which all but the first `quick` are marked as slow."""
+    """Return the parameters of a test, and mark all after the first `quick` ones as slow."""
     given = [v if isinstance(v, tuple) else (v,) for v in values]
     return [pytest.param(*v, marks=() if n < quick else pytest.mark.slow) for n, v in enumerate(given)]
 

@@ -1,5 +1,5 @@
-"""Whole networks with random weights, one of each kind that runs on microcontrollers. Costs are fitted to the networks
-of this module (costs.py). Tests of estimates use the networks of tests/unseen.py, to which no cost was fitted.
+"""Whole networks with random weights, one of each kind that runs on microcontrollers. The script benchmarks/costs.py
+fits costs to these networks. Tests of estimates use the networks of tests/unseen.py, to which no cost was fitted.
 """
 
 from __future__ import annotations

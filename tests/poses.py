@@ -58,7 +58,7 @@ def pose_network(size: int = 192, channels: int = 24, depth: int = 2) -> bytes:
 
 
 def float_end(shape: tuple[int, ...] = (1, 9, 7, 3)) -> bytes:
-    """Return a float32 network with last operators that the pose network lacks."""
+    """Return a float32 network whose last operators do not occur in the pose network."""
     net = Net(3)
     x = net.input(shape, None, dtype="FLOAT32")
     y = net.tensor(shape)

@@ -188,7 +188,7 @@ def read_late(seed: int = 8) -> bytes:
 
 
 def passed_on(seed: int = 9) -> bytes:
-    """Return a model in which one variable's old value is assigned to another, which delays rows by two inferences."""
+    """Return a model that delays rows by two inferences: one variable's old value is assigned to another variable."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))

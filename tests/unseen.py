@@ -1,7 +1,7 @@
 """Build networks like those on microcontrollers, none of which was used to fit costs.
 
 Estimates for the networks are compared with counted instructions (tests/cores/unseen.json,
-tests/cores/test_estimates.py). The networks must never be used to fit costs, nor to choose how work is modelled.
+tests/cores/test_estimates.py). The networks must never influence fitted costs or the formulas of work.
 """
 
 from __future__ import annotations
@@ -337,5 +337,5 @@ NETWORKS: Mapping[str, Callable[[Net], bytes]] = {
 
 
 def network(name: str) -> bytes:
-    """Return the network of this name whose instructions were counted."""
+    """Return the network that NETWORKS lists under this name."""
     return NETWORKS[name](Net(1))

@@ -1,6 +1,6 @@
 /* Supplies what Debian's libgcc lacks for the lx106: multiplication, division and float32. The core has no instructions for
- * multiplication and division, and real chips have float32 in ROM. The functions are slow, so that a program with the functions shows
- * correct outputs, but not correct instruction counts. */
+ * multiplication and division, and real chips have float32 in ROM. The functions are slow. A program that calls the functions has
+ * correct outputs, but too high instruction counts. */
 #include <stdint.h>
 #include <string.h>
 

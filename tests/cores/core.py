@@ -135,7 +135,7 @@ def in_spike(core: Core, vlen: int) -> Core:
     return replace(core, name=f"{core.name}-spike{vlen}", flags=(*core.flags, "-DCORE_HTIF=1"), spike=vlen)
 
 
-# "m0-large" runs code for the M0 on a machine with more memory. QEMU has only a small machine with an M0.
+# "m0-large" runs code for the M0 on a machine with more memory. QEMU's only machine with an M0 has little memory.
 _CORES = (
     _arm("m0", "microbit", "cortex-m0", at=(0, 0x20000000, 16 << 10), blob=BEHIND, shift=6),
     _arm("m0-large", "mps2-an385", "cortex-m0", at=(0, 0x20000000, 4 * _M)),
@@ -154,11 +154,11 @@ _CORES = (
 )  # fmt: skip
 CORES = {core.name: core for core in _CORES}
 MEASURED = {core.short: core for core in _CORES if core.known_as}
-"""Benchmarks run whole models on these cores. The benchmarks use the larger machine of a core."""
+"""Benchmarks run whole models on these cores. If two machines have a core, benchmarks use the larger machine."""
 
 
 def with_listed_parts(core: Core) -> Core:
-    """Return the core with a library that has only the optional parts that a program lists."""
+    """Return the core with a library that hides all optional parts that a program does not list."""
     flags = ("-DCORE_PARTS", "-DTMO_PARTS=core_parts", "-include", str(HERE / "parts.h"))
     return replace(core, flags=(*core.flags, *flags))
 
@@ -217,7 +217,7 @@ def runner(core: Core, tree: Path = ROOT) -> Path:
         if core.prefix == "xtensa-lx106-elf-":  # Debian's libgcc for the lx106 has no float32 functions
             all_kinds = sum(1 << kind for kind in Kind if kind is not Kind.OWN)
             given.append(f"-DTMO_KINDS(KIND)={kind_list(all_kinds & ~FLOAT_KINDS)}")
-        apart = core.blob != core.rom + IMAGE_BYTES  # some cores have the cases elsewhere than after the runner
+        apart = core.blob != core.rom + IMAGE_BYTES  # on some cores, the cases do not follow the runner
         room = 2 * IMAGE_BYTES if apart else IMAGE_BYTES
         build(core, [*mine, *sources(library)], image, given, rom_bytes=room, library=library)
     return image

@@ -1,4 +1,4 @@
-"""Rewrite trained models through the command line. They are bit-exact under TFLM and keep arena limits."""
+"""Rewrite trained models by the command line. The rewritten models are bit-exact under TFLM and keep arena limits."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ONE_REGION_TAIL = 500
 FLASH = 1.02
 """The rewritten .tflite may be larger than the original by at most this factor."""
 GROUP_OVERHEAD = 1_000
-"""A converted model may need this many more bytes of persistent data if each group of layers is an operator. Each group
-of layers takes about 50 bytes.
+"""A model may need this many more bytes of persistent data if each group of layers becomes a separate operator. Each
+group of layers takes about 50 bytes.
 """
 
 

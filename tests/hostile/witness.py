@@ -23,7 +23,7 @@ from tflm_memopt.runtime.stand_in import runnable
 
 ARENA = 1 << 24
 SURROUNDINGS = ((1 << 6, -128), (1 << 17, 127))
-"""Each pair gives one repeated run: the bytes between any two tensors, and the value that fills memory."""
+"""Each pair describes a repeated run: the number of bytes between tensors, and the value that fills tensors."""
 BEHIND = 1 << 12
 FOUR_DIMENSIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"})
 """The kernels of these operators read four dimensions of their input, filter and output."""
@@ -100,8 +100,8 @@ def fill_memory(value: int) -> None:
 def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
     """Place all tensors in one memory without overlaps. The whole memory is also the first input and the last output.
 
-    Tensors lie in memory in reverse order. Memory holds `value` with random bytes between tensors; constants in the
-    file are followed by random bytes.
+    Tensors lie in memory in reverse order. Each tensor is filled with `value`, and random bytes are between tensors.
+    Random bytes follow each constant in the file.
     """
     rng = np.random.default_rng(gap)
     tree = writer.edit(model)

@@ -34,7 +34,7 @@ Build = Callable[..., Path]
 
 
 def sample(program: Program | bytes, inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> bytes:
-    """Return the bytes of a file for fuzz.c, which contain a valid program, inputs and expected outputs."""
+    """Return the bytes of a file for fuzz.c: inputs, expected outputs and a valid program."""
     data = [np.ascontiguousarray(values).tobytes() for values in (*inputs, *outputs)]
     sizes = struct.pack(f"<{2 + len(data)}I", len(inputs), len(outputs), *map(len, data))
     return b"".join([sizes, *data, program if isinstance(program, bytes) else pack(program)])

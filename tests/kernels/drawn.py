@@ -129,8 +129,8 @@ def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
 
 @functools.lru_cache(512)
 def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False) -> Drawn:
-    """Draw a network whose layers run in tiles, as no planner would choose. With `by_pixel`, each operator computes one
-    pixel at a time.
+    """Draw a network whose layers run in tiles that no planner would choose. With `by_pixel`, each operator computes
+    one pixel at a time.
     """
 
     def draw(rng: random.Random) -> Drawn | None:

@@ -14,7 +14,7 @@ ALIGN = 16
 
 
 def can_be_source(program: Program) -> bool:
-    """Return whether the only input has a single tensor in normal row order, which no GATHER reads."""
+    """Return whether the only input is one tensor in normal row order, and no GATHER reads the tensor."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     if any(program.tensors[i].layout != RowLayout.HWC for i in views):
         return False

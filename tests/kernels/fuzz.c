@@ -1,7 +1,7 @@
 /* Damages valid programs, and runs each damaged program that tmo_check() still accepts. Two threads run a program for two cores if
  * tmo_check_cores() accepts the program. With AddressSanitizer and UndefinedBehaviorSanitizer, an access outside the exactly sized buffers
  * or undefined arithmetic ends the process. With ThreadSanitizer, a race also ends the process. Races are allowed in
- * buffers that both cores use only because the program is damaged. After a time limit, a run that has not ended also ends the process.
+ * a buffer if both cores use the buffer only because of damage. After a time limit, a run that has not ended also ends the process.
  *
  * A case is the number of a valid program and a few edits of its fields or of the buffers around it.
  *
@@ -42,7 +42,7 @@ typedef struct {
   uint32_t shares, n_shares; /* the table of tmo_share[] for two cores begins at this offset */
 } sample;
 
-typedef struct { /* an edit of a program may have any values */
+typedef struct { /* any field of an edit may have any value */
   uint8_t kind;
   uint8_t length;
   uint16_t from;
@@ -292,7 +292,7 @@ static outcome try_program(const sample *s, const sample *original) {
     if (s->io_bytes[i] != original->io_bytes[i] || memcmp(io[i], s->io[i], s->io_bytes[i]) != 0) result = ENDED;
   }
   if (result >= ENDED && input != TMO_INPUT_STREAM && tmo_cores_of(s->program) == NULL) {
-    (void)tmo_run(s->program, io, workspace); /* tmo_run() makes several tiles at once, and tmo_step() makes one */
+    (void)tmo_run(s->program, io, workspace); /* tmo_run() computes several tiles at once, and tmo_step() one tile */
   }
   if (s->io_bytes[n] > 0) { /* the state or slow memory is unchanged in the first run, and has arbitrary bytes in the second run */
     (void)run(s, io, workspace);
@@ -398,7 +398,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* In half of the cases, one edit is replaced or added. In all other cases, libFuzzer changes bytes. */
+/* Replaces or adds one edit in half of the cases. Otherwise, libFuzzer changes any bytes. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed) {
   state = seed;
   const size_t n = size < 2 ? 0 : (size - 2) / sizeof(edit);

@@ -40,6 +40,6 @@ def nested(order: Sequence[Iteration], rng: Generator, depth: int = LOOP_DEPTH) 
 
 
 def nested_otherwise(program: Program, rng: Generator) -> Program:
-    """Draw other loops that run the iterations in the same order."""
+    """Replace the program's loops by random loops that run the same iterations in the same order."""
     groups = (replace(b, loops=nested([*iterations(b.loops)], rng)) for b in program.groups)
     return replace(program, groups=tuple(groups))

@@ -83,8 +83,8 @@ def good() -> Program:
 
 
 def tiled() -> Program:
-    """Return a program of a bottleneck and a convolution. Its loops run over two stripes, two tiles and two groups of
-    channels.
+    """Return a program of a bottleneck and a convolution. The program's loops run over two stripes, two tiles and two
+    groups of channels.
     """
     conv, _, whole = good().ops
     expand = dataclasses.replace(

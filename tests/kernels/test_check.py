@@ -125,7 +125,7 @@ def test_tensors_are_inside_the_declared_slow_memory() -> None:
 def test_only_what_is_whole_is_reversed(
     program: Callable[[], Program], number: int, layout: int, status: Status
 ) -> None:
-    """Any program can reverse the order of rows. Only tiles can reverse pixels: kernels for rows go forwards."""
+    """Any program can reverse the order of rows. Only tiles can reverse pixels, as kernels compute rows forwards."""
     assert host.check(pack(tensor(number, layout=layout)(program())), [IN], [OUT]) is status
 
 

@@ -55,7 +55,7 @@ def damaged(change: Callable[[Program, ProgramCores], Program]) -> Status:
 
 
 def one_share(program: Program, how: int, cut: int, accumulator: int | None = None) -> Program:
-    """Return the program with another split between the cores for the first operator of both cores."""
+    """Return the program with another split of work for the first operator that both cores compute."""
     assert program.cores
     shares = [*program.cores.shares]
     i = next(i for i, share in enumerate(shares) if share.how > Sharding.CORE_1)

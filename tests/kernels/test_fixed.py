@@ -1,4 +1,4 @@
-"""Compare fixed-point scaling with exact arithmetic: products in 64 bits, signed by unsigned, and of 32-bit halves."""
+"""Compare fixed-point scaling, in each of the library's three ways to multiply, with exact arithmetic."""
 
 from __future__ import annotations
 

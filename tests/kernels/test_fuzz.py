@@ -172,7 +172,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
     by_row, free, groups = replace(ANY, tiles=None), ANY, replace(ANY, ops="group")
     yield from layered()
     for core in ("cortex-m4", "cortex-m55", "rv32-v"):
-        net = Net()  # a core computes more taps at once than a window has, and nothing follows the weights
+        net = Net()  # cores compute more taps at once than a window has, and no data follow the weights
         x = net.conv2d(net.input((1, 4, 24, 4)), 16)
         ends = [net.depthwise_conv2d(x, kernel=kernel) for kernel in ((2, 2), (1, 5))]
         yield net.model(*ends), replace(by_row, ops="group", target=core)

@@ -16,7 +16,7 @@ from kernels.links import LINK, OK, PATIENCE, POLL, WAIT, Device, Transport, bot
 PEERS = 16
 """TMO_SOCKET_PEERS."""
 LONG = 60_000
-"""No wait takes this many milliseconds, even on a busy computer."""
+"""Every wait is shorter than this many milliseconds, even on a busy computer."""
 
 
 class Sockets(ctypes.Structure):

@@ -108,7 +108,7 @@ def test_loops_end_inside_the_program() -> None:
 
 
 def test_the_rows_of_a_stripe() -> None:
-    """Some numbers of rows never occur in random networks, for example recomputed rows that begin before row 0."""
+    """Test numbers of rows that never occur in random networks: for example, recomputed rows begin before row 0."""
     for seed in seeds(10):
         rng, library = np.random.default_rng(seed), host._library()
         height, advance = (int(n) for n in rng.integers(1, 40, 2))

@@ -51,7 +51,7 @@ def several() -> AppOptimized:
 
 @cache
 def in_pauses() -> AppOptimized:
-    """The application has two models that run at the same time as a third one."""
+    """In the application, one model pauses for another model, and there is a third model."""
     app = pausing(0.2)
     return optimize(replace(app, models={**app.models, "other": AppModel(small(7))}))
 

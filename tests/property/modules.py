@@ -95,7 +95,7 @@ def verified(data: bytes, new: bytes, folder: Path) -> Verification:
 
 
 def examine(seed: int, model: bytes | None = None) -> str:
-    """Test a model or a random network, and return the place of the input, or why there is no module."""
+    """Test the C module of a model or random network. Return the place of the input, or why no module is written."""
     rng = random.Random(seed)
     data = model or ported(rng)
     try:

@@ -18,18 +18,18 @@ from property.layers.layer import MAX_ELEMENTS
 
 @dataclass(frozen=True)
 class Recipe:
-    """A model of layers. Its outputs are all unread tensors, and tensors at the indices `extra` (0 is the newest)."""
+    """A model of layers. All unread tensors and the tensors with the indices `extra` are outputs (0 is the newest)."""
 
     inputs: tuple[tuple[int, ...], ...]
     layers: tuple[Layer, ...]
     extra: tuple[int, ...] = ()
     seed: int = 0
     outside: str = "INT8"
-    """Inputs and outputs of the model have this type. Other types than INT8 are converted to INT8 at once."""
+    """Inputs and outputs of the model have this type. Operators convert inputs and outputs of other types than INT8."""
     inside: str = "INT8"
     """Activations of the network have this type. INT16 also changes inputs and outputs from INT8 to INT16."""
     unwanted: int = 0
-    """This many of the tensors without a reader do not become outputs of the model."""
+    """Of all tensors that no operator reads, this many do not become outputs of the model."""
     unused: int = 0
     """This many unused tensors precede all other tensors, and shift the indices of the other tensors."""
 
@@ -110,7 +110,7 @@ _kind_sets = (
 
 @st.composite
 def recipes(draw: st.DrawFn, *, most: int = 9, sets: Sequence[tuple[str, ...]] = _kind_sets) -> Recipe:
-    """Draw networks of up to `most` layers, whose kinds are all from one of the sets.
+    """Draw networks of up to `most` layers. Each network has layers of the kinds in one of the `sets`.
 
     By default, some networks have only supported operators, some are mixed, and some resemble image classifiers.
     """

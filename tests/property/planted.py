@@ -31,7 +31,7 @@ class Channel:
     filter: NDArray[np.int8]
     bias: NDArray[np.int32] | None
     scales: Sequence[NDArray[np.float32]]
-    """Filter and bias have these scales, which all channels may share."""
+    """The scales of filter and bias. All channels may share one scale."""
 
     def set_bias(self, value: int) -> None:
         if self.bias is not None:

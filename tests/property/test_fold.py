@@ -46,7 +46,7 @@ KINDS = (
 
 
 def chained(layer: Layer, chain: bool) -> Layer:
-    """With `chain`, the layer reads the newest tensor: channels are only removed between converted operators."""
+    """With `chain`, the layer reads the newest tensor. Only channels between converted operators can be removed."""
     return replace(layer, source=0) if chain else layer
 
 

@@ -37,7 +37,7 @@ SECONDS = 0.05
 
 
 def converted(data: bytes, seed: int) -> tuple[bytes, Planned]:
-    """Convert a model with another place of its input and a random plan."""
+    """Convert a model with a random plan, and with an input that is external or streamed."""
     rng = random.Random(seed)
     source = read(data)
     annotated = pipeline.annotate(source.graph)

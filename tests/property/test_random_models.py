@@ -141,7 +141,7 @@ def test_many_forced_plans(seed: int) -> None:
 
 
 def test_every_point_of_a_frontier_runs() -> None:
-    """Run each of the smallest plans that different limits on recomputation give."""
+    """For each of several limits on multiply-accumulates, run the smallest plan."""
     for seed in seeds(5, first=100):
         data = build(mobile(seed))
         source = read(data)
@@ -172,7 +172,7 @@ LESS_SCRATCH = Recipe(
     ),
     seed=7,
 )
-"""One of two operators needs less scratch in a network that runs from the last row to the first."""
+"""Two operators of the network run in reverse row order and have scratch of different sizes."""
 
 
 def test_a_fixed_set_of_networks() -> None:
@@ -206,7 +206,7 @@ def test_many_networks() -> None:
 @SOME
 @given(recipes(most=6), st.sampled_from(["FLOAT32", "UINT8"]), st.sampled_from(sorted(TARGETS)))
 def test_networks_with_an_int8_interface(recipe: Recipe, outside: str, target: str) -> None:
-    """`--int8-io` removes the conversions, and `verify` computes them itself, for any target."""
+    """For any target, `--int8-io` removes the conversions of inputs and outputs, which `verify` then computes."""
     assume(recipe.inside == "INT8")
     data = build(replace(recipe, outside=outside))
     running(data)

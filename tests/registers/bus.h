@@ -20,7 +20,7 @@ typedef struct {
   uint8_t bit, bits, access, flags;
 } bus_field;
 
-/* The number of a field is the field's index in each of the arrays. */
+/* All arrays of the bus are indexed by the number of a field. */
 extern const bus_field *bus_fields;
 extern const char *const bus_names[];
 extern const uint32_t bus_initial[];

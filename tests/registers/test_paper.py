@@ -37,7 +37,7 @@ def regions(classes: list[list[FieldAccess]]) -> frozenset[frozenset[str]]:
 
 
 def two_colorings(accesses: list[FieldAccess], edges: Edges) -> Iterator[frozenset[frozenset[str]]]:
-    """Yield the reads and writes of each colour, for every valid assignment of two colours."""
+    """Colour the accesses with two colours in every valid way, and yield the reads and writes of each colour."""
     for chosen in itertools.product((0, 1), repeat=len(accesses)):
         by_order = {access.order: color for access, color in zip(accesses, chosen, strict=True)}
         if all(by_order[a] != by_order[b] for a, b in edges):
@@ -116,8 +116,8 @@ TABLE_6_1 = {
     ("write", "yes", "yes"): (1, 0, 0), ("write", "no", "yes"): (1, 1, 0),
     ("write", "yes", "no"): (2, 0, 1), ("write", "no", "no"): (2, 1, 1),
 }  # fmt: skip
-"""The generated code has these numbers of bus accesses, shifts and masks. The paper counts 3 accesses for a write to a
-register with several fields, instead of 2.
+"""The generated code has these numbers of bus accesses, shifts and masks. For a write to a
+register with several fields, the paper counts 3 accesses, and the generated code needs 2.
 """
 
 

@@ -104,7 +104,7 @@ class Tenant {
     outputs_.write(last_.data(), static_cast<std::streamsize>(last_.size()));
   }
 
-  /* Copies a model's output to the input of the next model. In that model, input and outputs may share bytes. */
+  /* Copies a model's output to the input of the next model. Inputs and outputs of the next model may share bytes. */
   void HandTo(Tenant *next) {
     if (interpreter_->output(0)->bytes != next->interpreter_->input(0)->bytes) Fail(2, "partitions do not fit together");
     next->CheckRetained();

@@ -43,13 +43,13 @@ def _types(operands: Sequence[Operand], own: Sequence[str], common: str) -> list
 
 
 def base_of(form: Form, common: str) -> Base:
-    """Return a known operator of the form, preferably one that has the common type T in an input."""
+    """Return an operator to which `form` applies, preferably one with an input of type `common`."""
     found = [b for b in bases()[form.operator] if form.accepts(b.inputs, b.outputs)] or bases()[form.operator]
     return next((b for b in found if common in b.inputs[:2]), found[0])
 
 
 def alternatives(form: Form, common: str, base: Base) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the types of the form with the common type T, and variants with one changed operand."""
+    """Yield operand types for `form` in which T is `common`, then variants in which one operand has another type."""
     inputs, outputs = case(form, common, base)
     yield inputs, outputs
     for k, operand in enumerate(form.inputs[: len(inputs)]):
@@ -92,7 +92,7 @@ def test_models_that_tflm_runs_are_accepted() -> None:
 
 
 def refused_forms() -> Iterator[tuple[str, bytes]]:
-    """Yield one model for each limit of TFLM that the model exceeds, with the expected message."""
+    """For each limit of TFLM, yield the expected message and a model that exceeds the limit."""
     for operator, operands in CONSTANTS.items():
         for k in operands:
             base = bases()[operator][0]

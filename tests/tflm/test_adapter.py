@@ -40,7 +40,7 @@ RUNNABLE = [
     for path in OWN_MODELS
     if tflm is not TFLM["AUTUMN"] or not has_variables(path)
 ]
-"""Each release of TFLM runs these models. ASSIGN_VARIABLE of TFLM of autumn 2023 always reads a null pointer."""
+"""Each release of TFLM runs these models. In TFLM of autumn 2023, ASSIGN_VARIABLE always reads a null pointer."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Operators may run in another order than the file's, under the official TFLM wheel."""
+"""Under the official TFLM wheel, operators may run in another order than in the file."""
 
 from __future__ import annotations
 

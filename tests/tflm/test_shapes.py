@@ -48,7 +48,7 @@ def prepared(data: bytes) -> Shape | None:
 
 @pytest.mark.parametrize("name", thinned(sorted(ZOO), 12))
 def test_other_shapes_are_found(name: str) -> None:
-    """The check finds a wrong shape that has another number of elements, or that TFLM replaces."""
+    """The check finds a wrong shape if its number of elements is wrong, or if TFLM replaces the shape."""
     model = read(ZOO[name]())
     assert wrong_shape((model.graph,)) == ""
     for op in model.graph.ops:

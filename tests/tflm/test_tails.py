@@ -160,7 +160,7 @@ def test_what_indices_select(size: tuple[int, ...], depth: int, count: int, dtyp
     net, shape = Net(seed), (1, *size)
     x = net.input(shape, (0.05, 0) if dtype == "INT8" else None, dtype=dtype)
     parts = []
-    for d in shape[:depth]:  # indices along a row of d values are valid
+    for d in shape[:depth]:  # ARG_MAX over d values gives valid indices of an axis of length d
         y = net.conv2d(net.input((1, 1, d, 1)), count)
         parts.append(moving.arg_max(net, net.reshape(y, (d, count)), axis=0))
     columns = [net.reshape(part, (count, 1)) for part in parts]

@@ -79,7 +79,7 @@ def _with_another_entry(model: bytes, entry: int) -> bytes:
 
 
 def test_one_wrong_value_in_256_is_found() -> None:
-    """Two random runs miss the wrong table entry, and verify() finds the entry with its usual number of runs."""
+    """Two random runs miss the wrong table entry. With its usual number of runs, verify() finds the entry."""
     original = _a_table()
     rewritten = optimize(original, if_worthwhile=False).model
     other = _with_another_entry(rewritten, 77)

@@ -14,7 +14,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.options import OPTIONS
 
 WRONG = (object(), math.nan, -math.inf, [object()], {"a": 1}, b"1")
-"""Every option refuses these values, apart from the mapping, which the option `plan` accepts."""
+"""Every option refuses these values, but the option `plan` accepts the dictionary."""
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -317,7 +317,7 @@ def averaged(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def columns(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Convolve means of columns (rarely of rows), and add the result to the pixels, or multiply both."""
+    """Convolve means of columns (rarely of rows). Add the result to the pixels, or multiply the pixels by it."""
     x = image(net, x)
     mean = net.mean(x, (1 if layer.other else 2,))
     y = net.conv2d(mean, net.shape(x)[3], kernel=layer.kernel, padding="SAME")

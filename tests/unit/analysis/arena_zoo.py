@@ -253,7 +253,7 @@ def _while() -> bytes:
 
 
 def with_subgraphs(net: Net, output: int, *builders: Callable[[], int]) -> bytes:
-    """Return a model with one more subgraph for each builder. A builder returns the subgraph's output."""
+    """Add a subgraph for each builder, and return the model. A builder returns the subgraph's output."""
     net.graph.outputs = [output]
     graphs = [net.graph]
     for number, build in enumerate(builders):
@@ -390,4 +390,4 @@ ZOO: Mapping[str, Callable[[], bytes]] = {
 """The builders make models that TFLM runs."""
 
 REGION = _region
-"""The rewritten model has an empty program, which only a TFLM with another operator in place of ours accepts."""
+"""The rewritten model has an empty program. TFLM accepts the model only if another operator replaces ours."""

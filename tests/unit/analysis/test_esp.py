@@ -57,7 +57,7 @@ after each tile.
 
 
 def computed(row: dict[str, Any]) -> tuple[float, float]:
-    """Return the published milliseconds without the waits for timer ticks, which take half a tick each on average."""
+    """Return the published milliseconds without the waits for timer ticks. A wait takes half a tick on average."""
     low, high = (each - row.get("waits", 0) * TICK / 2 for each in row["milliseconds"])
     return low, high
 

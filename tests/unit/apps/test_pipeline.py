@@ -50,7 +50,7 @@ def test_the_tensor_between_two_partitions_exists_twice() -> None:
 
 @pytest.mark.slow
 def test_partitions_run_on_two_cores() -> None:
-    """If the rate is too high for one core, each core runs a partition. The partition's time is the core's load."""
+    """If the rate is too high for one core, each core runs a partition. A core's load is the partition's time."""
     options = {**LOW, "clock": 64, "core": "cortex-m4"}
 
     def at(fps: float, cores: int) -> App:

@@ -1,4 +1,4 @@
-"""The checker refuses an operator that keeps, reads or sends other rows than the original model's operator."""
+"""The checker refuses operators that keep, read or send wrong rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def found(graph: RowGraph, of: Callable[[RowOp], object]) -> tuple[int, RowOp]:
 
 
 def older(**changes: int) -> Callable[[RowGraph], RowGraph]:
-    """Return a function that changes fields of a window over kept rows in a graph."""
+    """Return a function that adds `changes` to the window of an operator that reads kept rows."""
 
     def damaged(graph: RowGraph) -> RowGraph:
         key, op = found(graph, lambda op: op.older is not None)

@@ -1,4 +1,4 @@
-"""The checker refuses operators that read other data than TFLM's kernels."""
+"""The checker refuses operators that do not read exactly the data that TFLM's kernels read."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def moved(graph: RowGraph, key: int, rows: int) -> RowGraph:
 
 
 def keeping_fewer(graph: RowGraph, key: int) -> RowGraph:
-    """Return the graph in which one operator keeps one row less, and the reader of the rows reads one row less."""
+    """Return the graph without one of the rows that an operator keeps for the operator `key`."""
     state = graph.ops[key].older
     keeper, op = next((k, o) for k, o in graph.ops.items() if o.state_write and o.state_write.tensor == state)
     assert op.state_write

@@ -1,4 +1,4 @@
-"""A comparison of constants finds a single wrong constant in a program without a run, for every kind of packing."""
+"""A comparison of constants finds a single wrong constant of any packing, and need not run the program."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tflm_memopt.model import writer
 MORE = 3
 """The second model has this many times the first model's operators."""
 SLACK = 1.25
-"""The number of calls per operator may grow by at most this factor. Quadratic growth would give the factor MORE."""
+"""The number of calls per operator may grow by at most this factor. With quadratic growth, the factor would be MORE."""
 
 
 def regions(count: int) -> bytes:

@@ -1,5 +1,5 @@
-"""The conversion meets a limit of instructions or time, or refuses the model. A time limit holds for the highest
-estimate of cycles.
+"""The conversion keeps within a limit of instructions or time, or refuses the model. Even by the highest estimate of
+cycles, a plan keeps within the time limit.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def test_two_cores(network: bytes, target: str) -> None:
 
 
 def without_the_barrier(planned: Planned) -> Iterator[Sharing]:
-    """Yield the split of work between two cores, without the first barrier after weights were copied."""
+    """Yield the split of work between two cores, but omit the first barrier after the copy of weights."""
     for sharing in planned.plan.sharing:
         after = min((i for i in sharing.barriers if i > 0), default=None)
         copied = planned.plan.find(Role.WEIGHTS, planned.groups[sharing.step].trace.members[0].op.output)

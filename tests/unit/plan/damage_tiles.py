@@ -33,7 +33,7 @@ def _nests(plan: Plan, field: str, change: int, least: int | None = None) -> Mut
 
 
 def shallower_column_windows(plan: Plan) -> Mutants:
-    """Make column windows one pixel shallower. The rolling buffer keeps its size or shrinks with the column window."""
+    """Make column windows one pixel shallower. The rolling buffer keeps its size or becomes a pixel smaller."""
     for i, b in _column_windows(plan, "depth", -1):
         pixel = b.nbytes // sum(column_window.depth for column_window in plan.buffers[i].column_windows)
         for nbytes in (b.nbytes, b.nbytes - pixel):
@@ -62,7 +62,7 @@ def missing_stripes(plan: Plan) -> Mutants:
 
 
 def other_groups(plan: Plan) -> Mutants:
-    """Change the channel groups of one operator out of three. No tensor has a thousand channels."""
+    """Change one operator's number of channel groups in three ways. No tensor has a thousand channels."""
     for change in (-1, 1, 1000):
         yield from _nests(plan, "channel_groups", change, least=2)
 

@@ -23,7 +23,7 @@ def frontier(rng: random.Random, points: int, busy: int = 0) -> list[Point]:
 
 
 def top(heads: Sequence[int], meet: Collection[tuple[int, int]]) -> int:
-    """Return the smallest arena for models of these sizes. The two models of each pair in `meet` must not overlap."""
+    """Return the smallest arena for models of these sizes. Each pair in `meet` is two models that must not overlap."""
     units, best = [-(-head // 16) for head in heads], 1 << 60
     for order in permutations(range(len(heads))):
         start: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""A group of operators has the same iterations if they are computed alone or together with those of other groups."""
+"""Computing several groups of operators together gives each group the iterations that the group has alone."""
 
 from __future__ import annotations
 

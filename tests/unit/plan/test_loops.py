@@ -1,4 +1,4 @@
-"""A sequence of iterations is written as loops, which run the same sequence, and are short if iterations repeat."""
+"""Loops run exactly a given sequence of iterations, and are short if iterations repeat."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ STRIPES, HEIGHT, WIDTH = st.integers(1, 9), st.integers(1, 9), st.integers(1, 7)
 
 
 def listed(nest: LoopNest, stripes: int, height: int, width: int) -> list[tuple[int, int, int, int, int]]:
-    """Return stripe, channel group, row, first and end column of all iterations, from five nested loops."""
+    """Return stripe, channel group, row, first and end column of each iteration of five nested loops."""
     result, done = [], 0
     for m in range(stripes):
         end = min(max(m * nest.advance + nest.end, 0), height)

@@ -1,4 +1,4 @@
-"""The checker accepts plans of whole graphs, which never need less memory than the lower bound."""
+"""The checker accepts plans of whole graphs. No plan needs less memory than the lower bound."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ SECONDS = 2.0
 
 
 def all_orders(problem: OrderProblem) -> Iterator[tuple[int, ...]]:
-    """Yield every order of the tasks that respects data dependencies and required precedence."""
+    """Yield every order in which each task follows the tasks that make its inputs or must run before it."""
 
     def extended(order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         if len(order) == len(problem.tasks):

@@ -1,4 +1,4 @@
-"""No path leaves a converted part of the graph and enters it again. In simple cases, the parts are largest."""
+"""No path leaves a converted part of the graph and enters it again. In simple cases, converted parts are maximal."""
 
 from __future__ import annotations
 

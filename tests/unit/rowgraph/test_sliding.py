@@ -55,7 +55,7 @@ def padded(height: int = 40, layers: int = 2) -> bytes:
 
 
 def test_rows_that_depend_on_padding_are_made_again() -> None:
-    """The last layer has two rows that depend on padding, for which the first layer makes three more rows."""
+    """The first layer makes three more rows, because two rows of the last layer depend on padding."""
     made = [op.writes.h for op in slid(padded(), 1) if op.name == "CONV_2D"]
     assert made == [1, 1, 3, 2, 1, 2]
     # the rolling buffers of the first layer, the second layer and the mean have 39, 2 and 35 rows

@@ -1,4 +1,4 @@
-"""Test how the end of a worker process and TFLM's messages are interpreted."""
+"""Test how the package interprets TFLM's messages and the end of a worker process."""
 
 from __future__ import annotations
 
