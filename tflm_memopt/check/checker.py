@@ -6,7 +6,7 @@ checker shares neither code nor ideas with the planner. The checker replays an i
 
 The module replay.py replays a group in the order of nest.py. A group that runs row by row reads and writes rows
 (rows.py). A group in tiles reads and writes pixels (tiles.py). A group in tiles has up to hundreds of thousands of
-iterations, so a proof of all iterations at once is tried first (proof.py). If that proof fails, the iterations are
+iterations, so a proof of all iterations at once is tried first (proof.py). If the proof fails, the iterations are
 replayed one by one. Proof and replay trust what each operator declares to read. The module reads.py
 proves that kernels need no other bytes.
 """

@@ -26,7 +26,7 @@ IN_ORDER = PLACES | {
 
 
 def accumulators(op: RowOp) -> int:
-    """Return the bytes of an output row's 32-bit sums. The index of a maximum or minimum takes two of these sums."""
+    """Return the bytes of an output row's 32-bit sums. An operator that outputs indices needs two sums per index."""
     return 2 * op.writes.row_bytes if op.kind.name in PLACES else 4 * op.writes.row_bytes // op.element_bytes
 
 
@@ -46,6 +46,6 @@ def needs_order(op: RowOp) -> bool:
 
 
 def can_be_reversed(op: RowOp, *, pixels: bool) -> bool:
-    """Return whether results stay the same if rows run from last to first. pixels: whether columns do, too."""
+    """Return whether results stay the same if rows run from last to first. pixels: whether columns run back, too."""
     height, width = op.window.kernel_h, op.window.kernel_w
     return not needs_order(op) or (height == 1 and (width == 1 or not pixels))

@@ -17,7 +17,7 @@ from tflm_memopt.model.graph import VIEW, Graph, Op
 from tflm_memopt.ops.context import PIECE, STEPS
 
 PADDING = -1
-"""Operand number of an element that has the padding value."""
+"""Operand number that stands for the padding value."""
 
 Point = Sequence[Ints]
 """Coordinates of several elements: one array per axis."""

@@ -25,9 +25,9 @@ MOMENTS = 8
 SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
 """Names of the moments within one iteration, in order of time.
 
-Scratch and sums are written at SCRATCH and SUMS, and read at SCRATCH_READ and SUMS_READ. Normally, output is written at
-the moment EARLY, and input is read later, at LATE. An operator that works in place reads at EARLY and writes at LATE.
-If a kernel writes the last byte of its output after all reads, the moment of this write is LAST.
+Scratch is written at SCRATCH and read at SCRATCH_READ. Sums are written at SUMS and read at SUMS_READ. Normally, output
+is written at the moment EARLY, and input is read later, at LATE. An operator that works in place reads at EARLY and
+writes at LATE. If a kernel writes the last byte of its output after all reads, the moment of this write is LAST.
 """
 
 
@@ -174,7 +174,7 @@ class StageNest:
         return [*zip(*inputs, strict=True)]
 
     def skip(self, stripes: int) -> None:
-        """Skip the rest of the current stripe and `stripes` - 1 more. After the last stripe, no iteration is left."""
+        """Skip the rest of the stripe and `stripes` - 1 further ones. After the last stripe, no iteration is left."""
         wanted = int(self.stripe[self.done]) + stripes if self.done < len(self) else len(self.made)
         there = self.makes_again and wanted < len(self.made) and self.made[wanted]
         self.done = int(self._start[wanted]) if there else len(self)

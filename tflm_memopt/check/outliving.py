@@ -62,7 +62,7 @@ def _window(op: RowOp, of: Op, model: Graph) -> str:
         return f"its last window ends at row {last} of {new} new rows"
     if of.type in WEIGHED:
         _, high, wide, _ = model.tensors[of.inputs[1]].shape
-        along_width = high == 1 < wide == w.kernel_h and op.reads[0].w == 1  # the pixels of a row count as rows
+        along_width = high == 1 < wide == w.kernel_h and op.reads[0].w == 1  # the pixels of the only row become rows
         height, stride = (wide, of.options["strideW"]) if along_width else (high, of.options["strideH"])
     elif of.type == TIME:
         height, stride = model.tensors[of.inputs[2]].shape[1], 1

@@ -41,7 +41,7 @@ class Executed:
 
     units: Ints
     positions: Ints
-    """Numbers of these iterations within the group."""
+    """Positions of the operator's iterations among all iterations of the group."""
     moments: Ints
     """Times at which the iterations begin."""
 

@@ -78,7 +78,7 @@ def _bytes(devices: Sequence[Sequence[RowCrosses]], *, sends: bool) -> tuple[int
 def _check_lines(devices: Sequence[Sequence[RowCrosses]]) -> None:
     lines: dict[tuple[int, int], dict[bool, list[tuple[int, ...]]]] = defaultdict(lambda: {True: [], False: []})
     for row in (row for rows in devices for row in rows):
-        # both ends of the link must have the same four numbers
+        # sender and receiver must agree on these four numbers
         lines[row.line][row.sends].append((row.message.identity, row.message.step, row.row, row.nbytes))
     for line in sorted(lines):
         sent, received = lines[line][True], lines[line][False]

@@ -26,7 +26,7 @@ _OPTIONS: Mapping[str, Callable[[Op], Any]] = {
 def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
     """Return the builtin operators that compute the same as an operator of the plan. A view (an operator that only
     changes a shape) reads its shape from a constant, and becomes a RESHAPE if the original model has no such view.
-    Raises PlanError for another operator whose inputs are not those of the original model.
+    Raises PlanError if an operator that is no view has other inputs than in the original model.
     """
     if PART in op.options:
         return [_part(tree, op, originals)]

@@ -82,7 +82,7 @@ def _access(op: RowOp, order: Sequence[int]) -> tuple[Access, ...]:
 
 
 def copy_record(copied: Moves, access: Sequence[Access], order: Sequence[int]) -> CopyRecord:
-    """Return the record of a COPY, whose operand k is operand `order[k]` of the operator, with rows access[k]."""
+    """Return the record of a COPY. Its operand k is the operator's operand `order[k]`, with rows access[k]."""
     first = dict(zip(order, itertools.accumulate((a.extent for a in access), initial=0), strict=False))
     moves = tuple(
         MoveRecord(

@@ -17,14 +17,14 @@ from tflm_memopt.ops.packing import QUAD, Packing, is_direct, packed_pixels, pac
 
 PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4, Part.DSP_PAIRS_5)
 KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
-"""Parts that a program needs or not depending on operator sizes, which change when two cores share an operator."""
+"""Parts that only operators of some sizes need. Sizes change when two cores share an operator."""
 
 
 def parts(program: Program) -> int:
     """Return a bit for each part of the library that the program needs."""
     found = {*_of_tables(program), *(KERNELS if program.cores else ())}
     for op in program.ops:
-        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # a valid program has no other operators
+        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # true for all operators of a valid program
             found.update(_of_operator(op, program.tensors))
     return sum(1 << part for part in found)
 

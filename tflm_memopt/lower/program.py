@@ -133,15 +133,15 @@ class ProgramTensor:
     depth: Annotated[int, Number("<u2"), Also({"phase": "With column windows, the field is (-end) mod advance."})]
     """The rolling buffer has this number of rows. For a whole tensor, `depth` equals `height`."""
     base: U8 = 0
-    """The base is 0 for the workspace and 1 to n_inputs for inputs. The outputs follow, then the state, then slow
-    memory. The base may also be TMO_PROGRAM_BASE or TMO_LINK_BASE.
+    """The base is 0 for the workspace and 1 to n_inputs for inputs. Higher numbers are outputs, then the
+    state, then slow memory. The base may also be TMO_PROGRAM_BASE or TMO_LINK_BASE.
     """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
     """The field is the offset of a tmo_column_window[n_column_windows], or 0 without column windows. The first column
     window has the first rows of a stripe.
     """
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
-    """A tensor has stripes if a tiled group writes it or adds up its rows. Other tensors have None."""
+    """A tensor has stripes if a tiled group writes it or adds up its rows. For any other tensor, the field is None."""
     pushed: Annotated[int, Number("<u2"), Over("rows")] = 0
     """A push of a streamed input has this number of rows. At `offset`, the workspace has `depth` older rows."""
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
@@ -284,8 +284,8 @@ class ProgramOp:
     copied: Annotated[CopiedWeights | None, TableOffset(CopiedWeights), Over("weights")] = None
     """Operators with TMO_FLAG_COPIES have the offset of a tmo_copied."""
     bias: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Also(CURVE)] = field(default=None, compare=False)
-    """The field is the offset of the biases, or 0 without biases. Biases are int32_t[channels], for int16
-    int64_t[channels / 2], and for float32 float[channels / 4].
+    """The field is the offset of the biases, or 0 without biases. Biases are int32_t[channels].
+    For int16, biases are int64_t[channels / 2]. For float32, biases are float[channels / 4].
     """
     scales: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Over("bias")] = field(default=None, compare=False)
     """Packed operators have the offset of biases and scales in the packing's layout, unless the weights include them.
@@ -295,10 +295,10 @@ class ProgramOp:
     order, and then the output's multiplier.
     """
     shifts: Annotated[NDArray[np.int8] | None, ArrayOffset("i1")] = field(default=None, compare=False)
-    """The field is the offset of the shifts, an int8_t[]. Positive shifts shift left."""
+    """The field is the offset of the shifts, an int8_t[]. A positive shift goes to the left."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH)] = 0
-    """An iterative operator has an int32_t[width * channels] at this offset in the workspace, a multiple of 4. An
-    operator that sums channel groups has one int32_t for each output element in the stripe with the most rows.
+    """An operator that sums its input row by row has an int32_t[width * channels] at this workspace offset, a multiple
+    of 4. An operator that sums channel groups has one int32_t for each output element in the stripe with the most rows.
     """
     channel_groups: U16 = 0
     """The operator has this number of channel groups in a tiled group. 0 and 1 mean that the channels are not divided.

@@ -1,7 +1,7 @@
 """Determines from sizes which kernel the C library selects for an operator.
 
 Each function makes the same choice as a function in custom_ops/src. Programs list the parts of the library that they
-need (lower/parts.py), and time estimates (plan/iteration/work_*.py) use the same choices.
+need (lower/parts.py), and time estimates in plan/iteration use the same choices.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, 
 
 
 def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
-    """Return the same as tmo_makes_fours() in C. complete: whether iterations compute outputs instead of sums."""
+    """Return the result of tmo_makes_fours() in C. complete: whether iterations compute outputs instead of sums."""
     return complete and biased and out_channels >= LEAST_DEPTH
 
 
@@ -65,7 +65,7 @@ def depthwise_part(window: Window, width: int, tile: int) -> Part:
 
 
 def makes_two_rows(packing: Packing, window: Window, values: int, width: int) -> bool:
-    """Return the same as tmo_makes_two_rows() in C. values: number of weights per output channel, with padding."""
+    """Return the result of tmo_makes_two_rows() in C. values: number of weights per output channel, with padding."""
     if packing is Packing.DSP_DEPTHWISE:
         return depthwise_part(window, width, 0) is Part.DSP_3X3
     return packing is Packing.DSP_CONV and width == FIVE_PIXELS and values <= FIVE_VALUES

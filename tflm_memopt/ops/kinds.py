@@ -156,7 +156,7 @@ class Channels(enum.Enum):
     SUMMED = enum.auto()
     """Each channel is a weighted sum of all channels."""
     ANY = enum.auto()
-    """An output channel follows from input channels by a rule that no code relies on."""
+    """No code relies on how an output channel depends on input channels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,12 +127,12 @@ def _rsqrt(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _logistic(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of LOGISTIC (reference/integer_ops/logistic.h). TFLM ignores its output scale."""
+    """Return the table of LOGISTIC (reference/integer_ops/logistic.h). TFLM ignores the output's scale."""
     return _saturating(source, lambda x: round_shift(transcendental.logistic(x, INTEGER_BITS), 23) + quant.INT8_MIN)
 
 
 def _tanh(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of TANH (reference/integer_ops/tanh.h). TFLM ignores its output scale and zero point."""
+    """Return the table of TANH (reference/integer_ops/tanh.h). TFLM ignores the output's scale and zero point."""
     return _saturating(source, lambda x: round_shift(transcendental.tanh(x, INTEGER_BITS), 24))
 
 

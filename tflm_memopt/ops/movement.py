@@ -147,7 +147,7 @@ def copy_to_state(
 
 
 def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
-    """Return a KEEP that waits until these tensors are complete, by reading the last row of each and ignoring it."""
+    """Return a KEEP that waits until these tensors are complete: it reads their last rows and ignores the values."""
     found = len(tensors)
     return replace(
         writer,

@@ -31,7 +31,7 @@ Indices = NDArray[np.int32]
 
 
 class Irregular(Exception):
-    """Raised if a program cannot express how bytes move. The message is the part of a sentence after "because"."""
+    """Raised if a program cannot express how bytes move. The message completes a sentence after "because"."""
 
 
 def numbered(shapes: Sequence[tuple[int, ...]]) -> list[Indices]:
@@ -126,7 +126,7 @@ def _exchanged(move: Move) -> Move:
 
 
 class _Slot(NamedTuple):
-    """One row that an iteration reads, with targets and sources of its bytes and the changes from phase to phase."""
+    """One row that an iteration reads, with the target and source of each byte, and their change per phase."""
 
     operand: int
     tap: int
@@ -158,7 +158,7 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
 
 
 def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Access]:
-    """Yield possible accesses, whose first row advances in each iteration, or by one after every few iterations."""
+    """Yield accesses that may fit: the first row advances in each iteration, or by one after a few iterations."""
     (known,) = np.nonzero(some)
     a = known[0]
     if len(known) == 1:
@@ -216,7 +216,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
     step = int(source[changes[0] + 1] - source[changes[0]])
     back = np.flatnonzero(np.diff(source) != step) + 1
     back = back[back != changes[0] + 1]
-    if not len(back):  # all rows lie in one period, whose first rows may be unread
+    if not len(back):  # the pattern does not repeat, and its first rows may be unread
         candidates = {(int(y[-1]) + 1, 0), (int(y[-1] - y[0]) + 1, int(-y[0]))}
     else:
         candidates = {(int(y[back[0]]), 0)}

@@ -180,7 +180,7 @@ CONDITIONS: Mapping[Packing, tuple[Refusal, ...]] = {
     Packing.ESP_CONV: (is_convolution, partial(tile_fits, Packing.ESP_CONV), *_LARGE_SUMS),
     Packing.ESP_DEPTHWISE: (is_depthwise, columns_are_adjacent, taps_fit, esp_call_fits, *_LARGE_SUMS),
 }
-"""Functions that return why an operator cannot have a packing, or None. The first function must be called first."""
+"""Functions that return why an operator cannot have a packing, or None. Later functions rely on the first one."""
 PACKINGS: Mapping[Family, tuple[Packing, ...]] = {
     Family.DSP: (Packing.DSP_DENSE, Packing.DSP_CONV, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),
     Family.MVE: (Packing.MVE_CONV, Packing.MVE_DEPTHWISE, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),

@@ -156,7 +156,7 @@ def float_resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def transpose_conv(context: OperatorContext) -> RowOp:
-    """Parse TRANSPOSE_CONV with weights as for CONV_2D. Its operand for the output shape was removed before."""
+    """Parse TRANSPOSE_CONV with weights as for CONV_2D. An earlier pass removed the operand of its shape."""
     filter_, padding = values(context.input(1)), (span.before for span in context.output_spans())
     window = Window(*context.kernel(), *context.strides(), 1, 1, *padding)
     geometry = _along(context, window)

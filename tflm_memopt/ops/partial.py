@@ -28,7 +28,7 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
 _BITS = 4
-"""Number of bits in ADD_SUMS's param that give the bytes of a sum of one tensor (tmo_sum_bytes())."""
+"""ADD_SUMS's param has this number of bits per tensor, for the bytes of one sum (tmo_sum_bytes())."""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")

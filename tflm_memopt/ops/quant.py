@@ -28,7 +28,7 @@ POWER_TOLERANCE = 1e-3
 
 
 class Multiplier(NamedTuple):
-    """A factor: `value` * 2^(`shift` - 31). The value is 0 or in [2^30, 2^31), except in MEAN's division."""
+    """The factor `value` * 2^(`shift` - 31). The value is 0 or in [2^30, 2^31), except in MEAN's division."""
 
     value: int
     shift: int
@@ -76,7 +76,7 @@ def weighted(scale_in: float, scales_filter: Iterable[float], scale_out: float) 
     double.
 
     Source: PopulateConvolutionQuantizationParams and GetQuantizedConvolutionMultipler, kernels/kernel_util.cc. For
-    FULLY_CONNECTED with one scale, TFLM of August 2026 (90b983c2b) multiplies in float32. The pinned wheel uses double.
+    FULLY_CONNECTED with one scale, TFLM of August 2026 (90b983c2b) multiplies in float32. The pinned TFLM uses double.
     """
     return tuple(quantize_multiplier(scale_in * scale / scale_out) for scale in scales_filter)
 

@@ -223,7 +223,7 @@ class Message:
     identity: U32
     """All programs of one split model have the same identity, and other programs have other identities."""
     step: U16
-    """The step is the number of the tensor among all tensors that devices send."""
+    """This number identifies the tensor among all tensors that devices send."""
     sender: Annotated[int, Number("u1", 1, "from")]
     receiver: Annotated[int, Number("u1", 1, "to")]
 
@@ -239,7 +239,7 @@ class RowOp:
     name: str
     """The model's operator type, for messages: CONV_2D, FULLY_CONNECTED, RELU6."""
     sources: tuple[int, ...]
-    """Op.index of the model's operators that this RowOp replaces."""
+    """The model's operators that this RowOp replaces, by Op.index."""
     inputs: tuple[TensorId, ...]
     output: TensorId
     reads: tuple[Rows, ...]
@@ -263,10 +263,10 @@ class RowOp:
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
     """Exponent of two for each multiplier. A positive exponent shifts to the left."""
     param: int = 0
-    """ADD, SUB and SQUARED_DIFFERENCE: the left shift. int16: the activation range. SOFTMAX: diff_min. GATHER: the
-    number of rows of the table. ARG_MAX: 1 finds the smallest value. DSP_CONV: 1 means a wide tile. QUANTIZE and
-    DEQUANTIZE: the bits of the float32 scale. float32: limits and function (quant.float_form), or the bits of SOFTMAX's
-    beta.
+    """ADD, SUB and SQUARED_DIFFERENCE store the left shift. int16 operators store the activation range. SOFTMAX stores
+    diff_min. GATHER stores the number of rows of its table. In ARG_MAX, 1 finds the smallest value. In DSP_CONV, 1 is a
+    wide tile. QUANTIZE and DEQUANTIZE store the bits of the float32 scale. Kinds of float32 store limits and function
+    (quant.float_form), and SOFTMAX of float32 stores the bits of beta.
     """
     constant: Constant | None = None
     """The constant operand, which is not in `inputs`."""
@@ -280,7 +280,7 @@ class RowOp:
     macs: int = 0
     """Number of multiply-accumulates, with those in the padding, as the original model executes them."""
     older: TensorId | None = None
-    """The state whose rows precede row 0 of the input, in place of padding. Its last row has number -1."""
+    """The state whose rows precede row 0 of the input, in place of padding. The last row of the state has number -1."""
     recalls: bool = False
     """Whether an input is a state."""
     state_write: StateRollingBuffer | None = None
@@ -478,7 +478,7 @@ class RowOp:
 
     @property
     def tileable(self) -> bool:
-        """Whether the operator may run in tiles: it reads windows of tensors in the arena, or exchanges rows."""
+        """Whether the operator may run in tiles: it reads windows and uses no state, or it exchanges rows."""
         return not self.access and (not self.stateful or self.message is not None)
 
     @property

@@ -1,5 +1,5 @@
 """Computes means over a sliding input from sums in a state, by adding new rows and subtracting leaving rows. A state
-keeps the older rows of the next input, and the sums always cover the rows in the state. A reset fills sums and rows
+keeps input rows for the next inference, and the sums always cover the rows in the state. A reset fills sums and rows
 with zeros. Addition and subtraction of int32 sums are exact. Rows that depend on padding are not kept. A row that
 depends on padding is added only in the inference that computes the row.
 """
@@ -27,7 +27,7 @@ def is_mean(op: RowOp, window: Rows) -> bool:
 def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRollingBuffer) -> RowOp:
     """Return a sliding mean of several operands. Each operand is a tensor, its rows, and the number of rows to read.
 
-    The operands are the new rows, the buffer whose oldest rows leave, any rows that depend on padding, and the sums.
+    The operands are the new rows, the buffer with the oldest rows, rows that depend on padding (if any), and sums.
     """
     (_, new, _), zero = operands[0], op.input_zero_points[0]
     return replace(

@@ -17,7 +17,7 @@ from tflm_memopt.ops.rowop import Access, Constant, RowOp, Rows
 OPERANDS = 3
 """Number of operands: the condition and both choices."""
 ROW = 3
-"""Bits of SelectForm that hold an operand's row number."""
+"""Mask of the bits of SelectForm with an operand's row number."""
 BYTES_AT, FORM_BITS = 12, 4
 
 
@@ -49,7 +49,7 @@ def select(context: OperatorContext) -> RowOp:
 
 
 def in_order(form: int, first: Sequence[int]) -> int:
-    """Return SELECT's `form` for operands in another order. first: the new row number for each old row number."""
+    """Return SELECT's `form` after its operands are reordered. first: the new row number for each old row number."""
     for shift in range(0, OPERANDS * FORM_BITS, FORM_BITS):
         row = form >> shift & ROW
         form += first[row] - row << shift

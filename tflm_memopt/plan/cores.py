@@ -29,11 +29,11 @@ from tflm_memopt.plan.plan import Plan, Role, Share, Sharing
 
 CORES = 2
 EVEN = (1.0, 1.0)
-"""Fractions of two cores' time: both cores spend all their time on the model."""
+"""Fraction of its time that each of two cores spends on the model: all of it."""
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
 """The cores split an operator's channels at multiples of this number, which depends on its packing."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""Number of pixels that a kernel with packed weights computes at once. Fewer pixels take the kernel equally long."""
+"""Number of pixels that a kernel with packed weights computes at once. A call with fewer pixels takes equally long."""
 LEAST_PACKED = 4
 """Minimum number of channels for a kernel with packed weights."""
 AWKWARD = 4
@@ -59,7 +59,7 @@ class Patch:
     end: int
 
     def of(self, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the elements of `marks` for the bytes of this object. Each byte has one element."""
+        """Return the elements of `marks` for the bytes [first, end) of each pixel. Each byte has one element."""
         whole = marks[self.start : self.start + self.pixels * self.pitch]
         view: NDArray[np.bool_] = whole.reshape(self.pixels, self.pitch)[:, self.first : self.end]
         return view
@@ -195,7 +195,7 @@ class _Possible:
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
-    """Yield splits that give core 0 about the fraction `first` of the work, with the part that both cores do."""
+    """Yield splits that give core 0 about the fraction `first` of the work, each with the work that it adds."""
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
         return

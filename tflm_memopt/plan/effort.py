@@ -104,7 +104,7 @@ class Budget:
         return Budget(min(seconds, self.left), self.log, self)
 
     def fair(self, waiting: int) -> Budget:
-        """Return the budget for the next of `waiting` users, more than an equal part, since most need less."""
+        """Return the budget for the next of `waiting` users. It exceeds an equal part, since most users need less."""
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
     def next(self, waiting: int) -> Budget:

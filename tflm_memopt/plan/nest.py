@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class LoopNest:
-    """The stripes of an operator's rows.
+    """Divides the rows of an operator into stripes of adjacent rows.
 
     Stripe m ends before row hi_m = m * advance + end, or at the end of the tensor. If `rows` equals `advance`, a stripe
     begins where the stripe before it ends, and every row is made once ("cache"). If `rows` is larger, stripe m begins

@@ -71,7 +71,7 @@ INDEX_BYTES = 2
 
 
 WINDOW: TensorId = -1
-"""Value of PlacedState.tensor for the counter of inferences until a sliding input is complete."""
+"""PlacedState.tensor has this value for the counter of inferences that a sliding input needs to be complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class Builtin:
 
     op: int
     macs: int = 0
-    """Number of multiply-accumulates. Only plans without custom operators have this number."""
+    """Number of multiply-accumulates, which is stored only in plans without custom operators."""
 
 
 Step = Group | Builtin

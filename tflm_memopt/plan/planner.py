@@ -46,7 +46,7 @@ SPILL_TRIES = 4
 REVERSED_GAIN = 1 / 256
 """Reversed groups are placed if they may save this fraction of the arena's head, or at least TFLM's alignment."""
 KEPT_DRAFTS = 256
-"""Number of cached plan steps in which kernels compute several pixels at once. Further steps are computed again.
+"""Maximum number of plan steps that are cached, with kernels that compute several pixels at once.
 """
 TAIL_BYTES = 64
 """Approximate bytes that TFLM allocates for one more custom operator and its tensors (32-bit pointers)."""
@@ -83,7 +83,7 @@ class Options:
 
 
 class Planner:
-    """Plans a model in one operator order for any limit of multiply-accumulates. Known groups are used again."""
+    """Plans a model in one operator order for any limit of multiply-accumulates. Later plans reuse earlier groups."""
 
     def __init__(
         self,
@@ -217,7 +217,7 @@ class Planner:
         return replace(found, steps=steps, slow=slow_tensors(self._placer, settled, slow))
 
     def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
-        """Return all plan steps without addresses. The second result has, by step number, each group and its region."""
+        """Return all plan steps without addresses. Also return, by step number, each group and its region."""
         of_chain = dict(zip(self._chains, cuts, strict=True))
         drafts: list[Draft] = []
         groups: dict[int, tuple[int, Candidate]] = {}

@@ -72,7 +72,7 @@ class Edges(GraphWork):
         self._aligned = dict(self._original)
         """Operators by output, in which all inputs have the same number of edge rows."""
         self._rows_of: dict[tuple[object, ...], TensorId] = {}
-        """Tensors of joined rows. The key has the joined tensors and the range of rows that is kept."""
+        """Tensors that consist of joined rows. The key has the joined tensors and the range of rows that is kept."""
         self._made_first: dict[TensorId, TensorId] = {}
         """For each tensor, the tensor that holds its first rows."""
         self._made_last: dict[TensorId, TensorId] = {}

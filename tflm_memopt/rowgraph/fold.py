@@ -143,7 +143,7 @@ def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.
 
 
 def _without(constant: Constant | None, mask: Bools) -> Constant | None:
-    """Return a constant operand with its remaining channels. An operand that is broadcast is unchanged."""
+    """Return a constant operand with its remaining channels. A broadcast operand stays unchanged."""
     if constant is None or constant.rows.c != len(mask):
         return constant
     rows, values = replace(constant.rows, c=int(mask.sum())), np.ascontiguousarray(constant.values[..., mask])

@@ -69,7 +69,7 @@ def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int
 def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Support]) -> list[list[int]]:
     """Return groups of connected operators that have the same level, in order.
 
-    A set is omitted if all its operators only change shapes. Messages connect operators, since a custom operator
+    A group is omitted if all its operators only change shapes. Messages connect operators, since a custom operator
     resumes where it waited for another device.
     """
     links: dict[int, list[Hashable]] = {}

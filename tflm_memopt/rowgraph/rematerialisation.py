@@ -32,7 +32,7 @@ MOST_OPS = 16
 class Choice:
     passes: tuple[Rematerialisation, ...]
     macs: int
-    """Number of multiply-accumulates, with both runs of operators that run twice."""
+    """Number of multiply-accumulates. An operator that runs twice counts twice."""
     bound: int
     """Maximum number of bytes of whole tensors when one of the late readers starts."""
 
@@ -168,7 +168,7 @@ def _outputs(step: RowOp | BuiltinNode) -> tuple[TensorId, ...]:
 
 
 def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
-    """Yield the option without repeated operators, and then options with more and more of them that lower the bound."""
+    """Yield the option that repeats no operator, then options that repeat more operators and lower the bound."""
     reader = seen.graph.ops[key]
     tensor = reader.inputs[k]
     best = seen.nbytes(seen.whole(reader))

@@ -99,7 +99,7 @@ class GraphWork:
         self.order = [op.index for op in graph.ops]
         self.states = {state.tensor: state for state in graph.states}
         self.parts: dict[tuple[TensorId, int, int], tuple[TensorId, TensorId]] = {}
-        """Tensors with some channels of the new rows, with states, by (rows, first channel, number of channels)."""
+        """Tensors of some channels of new rows and of their state, by (rows, first channel, number of channels)."""
         self.wanted = wanted(annotated)
         """Tensors that must exist as a whole."""
 
@@ -293,7 +293,7 @@ class GraphWork:
         return (op.output,) if op else self.stated[key].outputs
 
     def _all_of(self, made: Mapping[TensorId, Rows], writer: int) -> Mapping[TensorId, Rows]:
-        """Replace the first few tensors by a tensor of one byte, which an operator makes when they are complete."""
+        """Replace the first few tensors by a single byte. An operator makes the byte when the tensors are complete."""
         some = dict(list(made.items())[:MAX_INPUTS])
         token = self.add_tensor(self.support_of(writer).output, shape=(1, 1, 1, 1))
         waits = movement.waiting(self.support_of(writer).sources, some, token)

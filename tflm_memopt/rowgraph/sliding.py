@@ -9,8 +9,8 @@ and all later operators compute everything. When all rows of the input are known
 original model byte for byte.
 
 A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H' rows. Padding influences the
-first a and last b input rows, and the first a' and last b' output rows. From n new input rows, m = n / s new output
-rows follow, or fewer if more rows would depend on padding. The new output rows start at input row (H' - b' - m) * s -
+first a and last b input rows, and the first a' and last b' output rows. From n new input rows follow m = n / s new
+output rows, or fewer if some of them depend on padding. The new output rows start at input row (H' - b' - m) * s -
 p. The operator therefore also reads the last (H - b - n) - (H' - b' - m) * s + p rows before the new input rows.
 """
 
@@ -167,7 +167,7 @@ class _Sliding(Edges):
         return self._window(op, slid[0]) if len(slid) == 1 else None
 
     def _each_row(self, op: RowOp, slid: list[Slid]) -> RowOp | None:
-        """Return an element-wise operator that computes only new rows, and none that depends on padding."""
+        """Return an element-wise operator that computes only those new rows that do not depend on padding."""
         away = slid[0].whole.h - sum(self._edges(op))
         (new, *others) = {min(s.new, away) for s in slid}
         same = all(self._row_by_row(op, k) for k in range(len(op.inputs)))

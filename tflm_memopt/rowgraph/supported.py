@@ -41,7 +41,7 @@ class AnnotatedGraph:
 
 
 def to_row_ops(graph: Graph) -> Mapping[int, Support]:
-    """For each Op.index, return the operator's row form or why it stays builtin. No graph of read() causes an error."""
+    """For each Op.index, return the operator's row form or why it stays builtin. Any graph of read() is accepted."""
     aliases = views(graph)
     written: dict[TensorId, Rows] = {}
     support: dict[int, Support] = {}

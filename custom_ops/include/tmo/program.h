@@ -305,7 +305,7 @@ typedef struct {
     uint16_t depth; /* The rolling buffer has this number of rows. For a whole tensor, depth equals height. */
     uint16_t phase; /* With column windows, the field is (-end) mod advance. */
   };
-  /* The base is 0 for the workspace and 1 to n_inputs for inputs. The outputs follow, then the state, then slow memory. The base may also be
+  /* The base is 0 for the workspace and 1 to n_inputs for inputs. Higher numbers are outputs, then the state, then slow memory. The base may also be
    * TMO_PROGRAM_BASE or TMO_LINK_BASE. */
   uint8_t base;
   /* The field layout is a TMO_LAYOUT_* constant: the order of the axes of a row in memory. A tensor in column windows, or in a rolling buffer of the
@@ -345,7 +345,7 @@ typedef struct {
 /* This record names a tensor that one device sends to another. */
 typedef struct {
   uint32_t identity; /* All programs of one split model have the same identity, and other programs have other identities. */
-  uint16_t step; /* The step is the number of the tensor among all tensors that devices send. */
+  uint16_t step; /* This number identifies the tensor among all tensors that devices send. */
   uint8_t from, to;
 } tmo_message;
 
@@ -432,8 +432,8 @@ typedef struct {
     uint32_t copied; /* Operators with TMO_FLAG_COPIES have the offset of a tmo_copied. */
   };
   union {
-    /* The field is the offset of the biases, or 0 without biases. Biases are int32_t[channels], for int16 int64_t[channels / 2], and for float32
-     * float[channels / 4]. */
+    /* The field is the offset of the biases, or 0 without biases. Biases are int32_t[channels]. For int16, biases are int64_t[channels / 2]. For
+     * float32, biases are float[channels / 4]. */
     uint32_t bias;
     uint32_t curve; /* LSTM has the offset of a uint16_t[256], which the biases follow as int32_t[channels][8]. */
     uint32_t scales; /* Packed operators have the offset of biases and scales in the packing's layout, unless the weights include them. */
@@ -441,10 +441,10 @@ typedef struct {
   /* The field is the offset of the multipliers, an int32_t[]. ADD and similar kinds have the inputs' multipliers in order, and then the output's
    * multiplier. */
   uint32_t multipliers;
-  uint32_t shifts; /* The field is the offset of the shifts, an int8_t[]. Positive shifts shift left. */
+  uint32_t shifts; /* The field is the offset of the shifts, an int8_t[]. A positive shift goes to the left. */
   union {
-    /* An iterative operator has an int32_t[width * channels] at this offset in the workspace, a multiple of 4. An operator that sums channel groups
-     * has one int32_t for each output element in the stripe with the most rows. */
+    /* An operator that sums its input row by row has an int32_t[width * channels] at this workspace offset, a multiple of 4. An operator that sums
+     * channel groups has one int32_t for each output element in the stripe with the most rows. */
     uint32_t accumulator;
     uint32_t scratch; /* The scratch of a packed operator has this offset in the workspace, a multiple of 4. */
   };

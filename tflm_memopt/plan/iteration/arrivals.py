@@ -32,7 +32,7 @@ def converted_bytes(trace: Trace, member: Member, *, tiled: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """When the rows of a streamed input are pushed into a group: each as late as possible."""
+    """Moments at which rows of a streamed input are pushed into a group, each row as late as possible."""
 
     depth: int
     """Maximum number of older rows that must be kept."""

@@ -224,7 +224,7 @@ def most_alive(ranges: Iterable[LiveRange]) -> int:
 
 
 def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
-    """Return the minimum distances from the start of `lower` to that of `upper`, if both are live together."""
+    """Return the minimum distance of the starts of each pair (lower, upper) of ranges that are live together."""
     result: dict[tuple[int, int], int] = {}
     live = [r.top > r.bottom for r in ranges]
     for u, a in enumerate(ranges):

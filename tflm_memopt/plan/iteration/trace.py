@@ -27,7 +27,7 @@ SCRATCH_ALIGN = 4
 OUTSIDE = -1
 """Operator number in Trace.entry for a request from outside the group."""
 EXECUTE = -1
-"""Number in Trace.entry that marks an iteration. Requests have the number of an input or tensor instead."""
+"""Number in Trace.entry that marks an iteration. A request has the number of an input or a tensor in its place."""
 _SLOTS = 32
 """Number of bits of Trace.entry below the operator's number."""
 
@@ -331,7 +331,7 @@ def traced(
 
 
 def requested(members: Sequence[Member], sinks: Sequence[int]) -> list[tuple[TensorId, int]]:
-    """Return the outputs of the operators `sinks` in this order, each with the number of requests for it."""
+    """Return the output of each operator in `sinks`, in order, with the number of requests for the output."""
     made = {m.key: m for m in members}
     wanted = (made[key] for key in sinks)
     return [(m.op.output, m.op.writes.h if m.iterative and not m.stripes else m.iterations) for m in wanted]
@@ -374,7 +374,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """Return Member.batches if an operator makes whole rows. A call ends with a row after which most readers pause."""
+    """Return Member.batches if an operator makes whole rows. Calls end where a reader most often pauses."""
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)
     shift = int(np.bincount(need[last] % most).argmax())
@@ -442,7 +442,7 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
 
 
 def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
-    """Return the end of the output's written bytes before and after each iteration. The last entry is for the end."""
+    """Return the end of the output's written bytes before and after each iteration, and at the end of the group."""
     _, iteration = trace.iterations_of(member.key)
     written = np.zeros(len(iteration) + 1, dtype=np.int64)
     np.maximum.accumulate(member.bytes_written[iteration], out=written[1:])

@@ -209,7 +209,7 @@ def _rvv_depthwise(w: Windows, done: Work) -> Work:
 
 
 def _esp(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_esp.c: only the multiply-accumulates that `done` already contains."""
+    """Add nothing, since `done` already contains the multiply-accumulates of tmo_esp.c."""
     return done
 
 

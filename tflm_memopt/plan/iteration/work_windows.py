@@ -94,7 +94,7 @@ class Windows:
         return full
 
     def gathered_alone(self, at_once: Ints) -> int:
-        """Return how many windows are gathered one by one. at_once: whether a column's full windows share a gather."""
+        """Return how many windows are gathered one by one. at_once: columns whose full windows share one gather."""
         return self.pixels - int(self._at_height(at_once).sum())
 
 

@@ -2,7 +2,7 @@
 be stacked in some order.
 
 The cheapest order of these buffers is a shortest path through all of them (Held and Karp's dynamic program). The lower
-bound exceeds the maximum number of live bytes, since it includes alignment and minimum distances of pairs.
+bound can exceed the maximum number of live bytes, since the bound also counts alignment and minimum distances.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int],
     """Return the lowest height of a stack in which each buffer keeps its distance from the next lower buffer."""
     count = len(clique)
     apart = np.array([[_in_order(constraints, u, v) if u != v else 0 for v in clique] for u in clique])
-    # lowest[placed, last]: the lowest offset of the last buffer, when a set of buffers is placed
+    # lowest[placed, last] is the lowest offset of buffer `last` if it is the last of the set `placed`
     lowest = np.full((1 << count, count), UNREACHED)
     lowest[1 << np.arange(count), np.arange(count)] = 0
     placed = np.arange(1 << count)

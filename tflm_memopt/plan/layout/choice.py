@@ -38,7 +38,7 @@ class Cores:
 
     count: int = 1
     sets: Sequence[Collection[int]] = ()
-    """Each set has the numbers of models that run on the same core. If there are no sets, all run on one core."""
+    """Each set has the numbers of models that run on the same core. Without sets, all models run on one core."""
 
     def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
         """Return a core for each model so that the busiest core has the least load. busy: load of each model."""

@@ -34,7 +34,7 @@ MODEL_SECONDS = 6e-5
 SOLVER_SECONDS = 2.2
 """Estimated seconds for each of CP-SAT's deterministic seconds."""
 PATIENCE, PATIENT = 0.15, 0.2
-"""CP-SAT stops after the longer of these times without progress: deterministic seconds, or a part of its limit."""
+"""CP-SAT stops after PATIENCE deterministic seconds or, if longer, PATIENT of its time limit without progress."""
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
 """Cache of layouts: for each problem, the time budget that it needs, the time that it takes, and the layout. Layouts
@@ -58,7 +58,7 @@ class Reversible:
 
 @dataclass(frozen=True, slots=True)
 class LayoutProblem:
-    """Buffers to place. `constraints[lower, upper]` has the distance for each order of two buffers live together."""
+    """Buffers to place. `constraints[lower, upper]` is the minimum distance of two buffers that are live together."""
 
     nbytes: tuple[int, ...]
     align: tuple[int, ...]

@@ -41,7 +41,7 @@ TURNS = 0.3
 FRONT_SECONDS = 1e-5
 """Estimated seconds to consider one group in the search (plan/effort.py)."""
 Place = Callable[[Candidate, int], int]
-"""Function that returns a group's bytes after a layout. The result is exact only above the second argument."""
+"""Function that returns a group's bytes after a layout. Only results above the second argument are exact."""
 Reverse = Callable[[Candidate, int], Candidate | None]
 """Function that returns a group in reversed row order, or None if it needs at least a limit of bytes."""
 
@@ -54,7 +54,7 @@ class CutLabel:
     macs: int
     """Number of multiply-accumulates, weighted with Settings.tiled_cost for groups that run in tiles."""
     spread: tuple[int, ...] = ()
-    """Tie breaker: the sum of the bytes of all groups or, with `low`, their sorted bytes."""
+    """Breaks ties: the bytes of all groups, added up or, if `low` is set, sorted."""
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
 
@@ -93,7 +93,7 @@ class RowGroups:
         if _least_of(chain, joined) < _least_of(chain, found):
             self.by_end = joined
         self._limit = {last: 0 if last > SHORT or self._has_orders(last) else limit for last in ends}
-        """For each end position, the limit of bytes up to which groups with all orders of operands are known."""
+        """For each end position, the bytes up to which all groups are known, with every order of operands."""
 
     def _longest(self, limit: int, budget: Budget) -> Iterator[tuple[int, tuple[Candidate, ...]]]:
         """Yield the end positions of a division into the longest groups, with all groups that end there."""

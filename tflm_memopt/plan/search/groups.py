@@ -39,7 +39,7 @@ UNLIMITED = 1 << 62
 MAX_PERMUTED = 3
 """Maximum number of operands for which all orders of making their rows are tried."""
 MAX_ORDERS = 8
-"""Maximum number of partial groups with different orders of operands. Only the smallest are kept."""
+"""Maximum number of partial groups with different orders of operands. Only the groups of fewest bytes are kept."""
 
 MOST_MEMBERS = 256
 """Maximum number of operators with loop nests whose iterations are kept for other groups."""
@@ -126,7 +126,7 @@ class Chain:
 
     @cached_property
     def members(self) -> Sequence[tuple[Member, ...]]:
-        """At each position, the operator as a member of a group. There is one member for each order of its operands."""
+        """At each position, the operator as a member of a group, once for each order of its operands."""
         return [
             tuple(Member(Stage(key, order, _iterative_pays(op)), op) for order in _orders(op))
             for key, op in zip(self.keys, self.ops, strict=True)
@@ -267,7 +267,7 @@ class Growing:
     alive: Ints
     """Live bytes of the group's buffers at each iteration and at the end."""
     gaps: Ints
-    """Live bytes just before each iteration. An iteration that is inserted at this point starts with these bytes."""
+    """Live bytes just before each iteration. An iteration that is inserted there starts with so many live bytes."""
     macs: int = 0
     in_turn: bool = False
     """Whether the group makes parts of its outputs in turn, and not one whole output after the other."""
@@ -313,7 +313,7 @@ def _grown(
 
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
-    """Yield the orders to try for an operator's operands. In each order, broadcast operands come first."""
+    """Yield the orders to try for an operator's operands, always with broadcast operands first."""
     n = len(op.inputs)
     if op.keeps_order:
         yield tuple(range(n))

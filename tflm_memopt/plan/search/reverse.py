@@ -1,8 +1,8 @@
 """Finds groups of operators that compute their rows from last to first, and decides which groups do so.
 
-An output that grows into the bytes that its input frees starts a little below the input. If many such groups follow
-each other, tensors move down to the end of the arena. Addresses of a reversed group are mirrored: its lower buffers
-become the upper ones.
+An output that grows into the bytes that its input frees starts a little below the input. After many groups whose
+output starts below their input, tensors reach the lower end of the arena. Addresses of a reversed group are mirrored:
+its lower buffers become the upper ones.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Reversed:
 
 
 def _best(found: Sequence[Candidate], group: Candidate) -> Candidate | None:
-    """Return the group with the fewest bytes, from the same operators and with at most as many multiply-accumulates."""
+    """Return the group of fewest bytes with the operators of `group` and at most as many multiply-accumulates."""
     same = [c for c in found if c.first == group.first and c.macs <= group.macs]
     return min(same, key=lambda c: (c.nbytes, c.macs), default=None)
 

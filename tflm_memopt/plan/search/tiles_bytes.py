@@ -2,7 +2,7 @@
 
 A column window keeps the last pixels of consecutive rows, column by column (msf-CNN's H-cache). The rows of a column
 window are the rows that the producer makes in one stripe. In a column window with r rows, a reader of k x k pixels
-needs (k - 1) * r + k pixels. If rows are needed again q stripes later, they take q * r more lines of the tensor's width
+needs (k - 1) * r + k pixels. Rows that are needed again q stripes later take q * r more lines of the tensor's width
 (the line caches of fused tiling). Rows are counted from the end of the stripe, whose last row has number -1. Plans use
 sizes from a simulation, which never exceed the results of the formulas.
 """
@@ -47,7 +47,7 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """Return the columns that must be kept. to: width of output and tiles. window: extent, stride, left padding."""
+    """Return the columns to keep. to: width of the output and of its tiles. window: extent, stride, left padding."""
     (out_width, out_tile), (extent, stride, pad) = to, window
 
     def left(n: int) -> int:
@@ -187,7 +187,7 @@ class Flow(NamedTuple):
 def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
     """Return how many bytes a group's input and output share: min(b_In - b_Out) of vMCU, section 4.
 
-    tile: width of a tile in columns, or 0 if all outputs of a stripe are written after the stripe's reads.
+    tile: width of a tile in columns, or 0 if a stripe's outputs are written only after all reads of the stripe.
     """
     row_in, stripes = source.width * source.channels, range(-(-out.h // rows))
     drained = (max(0, m * source.advance + source.top) for m in range(len(stripes) + 1))

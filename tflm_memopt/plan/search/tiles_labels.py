@@ -15,7 +15,7 @@ class Skip(NamedTuple):
     rows: int
     end: int
     stop: int
-    """Number of the ADD's last stripe, plus 1."""
+    """The ADD's last stripe has this number minus 1."""
     lag: int
     """Number of columns that the ADD runs behind the operator that the search has reached."""
 

@@ -5,7 +5,7 @@ before the operator. A label is a partial group: its bytes, its multiply-accumul
 search decides whether rows that two stripes need are kept or computed again, and how high stripes are. The search also
 decides whether channels pass in groups through expand, depthwise and project, or through dense layers. The cost of the
 operators that are added later depends only on the state. A label is therefore dropped if another label in the same
-state has no more bytes and multiply-accumulates, up to Settings.epsilon.
+state has at most as many bytes and multiply-accumulates, up to Settings.epsilon.
 """
 
 from __future__ import annotations
@@ -300,7 +300,7 @@ class Search:
         yield self._with_skips(demand._replace(visit=demand.visit._replace(grouped_sums=False)))
 
     def _grouped(self, position: int, state: State, length: int) -> Demand:
-        """Return what several operators with channel groups need. position: that of the second operator."""
+        """Return what several operators with channel groups need. position: where the second operator is."""
         expand, reader = self.chain.ops[position - 1 : position + 1]
         w, stripes, channels = reader.window, (state.first, state.stop), self.settings.group_channels
         rows, end, advance = w.reach_h(state.rows), w.reach_h(state.end) - w.pad_top, state.advance * w.stride_h
@@ -321,7 +321,7 @@ class Search:
         )
 
     def _supplies(self, demand: Demand) -> Iterator[tuple[int, State]]:
-        """For each way to compute the group's main input, yield the bytes and the state of the producer."""
+        """For each possible state of the producer of the group's main input, yield the bytes and the state."""
         position, visit = demand.visit.position, demand.visit
         if not self.links.linked[position]:
             return
@@ -431,7 +431,7 @@ class Search:
 
 
 def _whole_rows(reader: Reader, width: int) -> Reader:
-    """Return the same reader with whole rows, as messages between devices need."""
+    """Return a reader with whole rows as its columns, since messages between devices have whole rows."""
     return reader._replace(columns=Columns(*[width] * 4))
 
 
