@@ -196,7 +196,7 @@ def explore_devices(
     """Compute the frontier of a network on up to `devices` devices: memory of the largest device against time.
 
     Each point of the frontier is planned and checked. One point of the frontier is for the network on a single device.
-    The arguments are those of optimize_devices(), and a clock is required.
+    The function takes the arguments of optimize_devices(), and requires a clock.
     """
     progress("reading", 0, 0)
     network = _network(model, name, link, nothing, options)

@@ -203,7 +203,7 @@ class Project:
     camera: Texts = field(default_factory=dict)
     """Files with the camera's C++ code, for platforms that have cameras."""
     packed: frozenset[Family] = frozenset()
-    """Families of cores for whose kernels the programs' weights are packed."""
+    """Families of cores for which the programs' weights are packed."""
     about: About | None = None
     """Contents of README.md, or None for no README.md."""
     slow: int = 0

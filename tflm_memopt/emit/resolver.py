@@ -28,7 +28,7 @@ ARENA_ALIGNMENT = 16
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """An operator that the model needs, and the C++ on `resolver` that adds it, or "" if the user must add it."""
+    """An operator that the model needs, and C++ that adds the operator to `resolver`, or "" if the user must add it."""
 
     operator: str
     add: str

@@ -297,9 +297,9 @@ def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def scale_by_high_sum(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Expand scale_right for cores that add the upper half of a product to a sum: x * m / 2^31 is x + x * m2 / 2^32
-    with m2 = 2 * m - 2^32. The rounding constant of the right shift, and the zero point, are added to x before the
-    shift.
+    """Expand scale_right for cores that can add the upper 32 bits of a product to a sum. x * m / 2^31 becomes
+    x + x * m2 / 2^32, where m2 is 2 * m - 2^32. The rounding constant of the right shift, and the zero point, are added
+    to x before the shift.
     """
     x, multiplier, zero, right = one.operands
     sign, total, moved, product = _temporaries(one, prefix, "sign", "total", "moved", "product")

@@ -201,7 +201,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Sets register `to` to op(operands) modulo 2^32 (meaning.py). The op "dot" adds its result to the register."""
+    """Sets register `to` to op(operands) modulo 2^32 (meaning.py). The op "dot" adds its result to `to`."""
 
     op: str
     to: Reg
@@ -309,7 +309,7 @@ def within(one: For | When, change: Callable[[Sequence[Statement]], Sequence[Sta
 def changed(
     one: Statement, reg: Callable[[Reg], Reg] = lambda reg: reg, index: Callable[[Index], Index] = lambda index: index
 ) -> Statement:
-    """Return a statement with changed registers and indices. Statements inside a loop or condition stay."""
+    """Return a statement with changed registers and indices. Statements inside a loop or condition do not change."""
 
     def operand(operand: Operand) -> Operand:
         return reg(operand) if isinstance(operand, Reg) else index(operand)

@@ -2,7 +2,7 @@
 
 From the analysis, the planner knows which input rows an output row needs (ops/kinds.py, ops/rowop.py). The analysis
 reads a kernel's description once, without numbers for extents and parameters. The analysis follows values from loads
-through registers to stores. A value that is used after a loop counts as dependent on all iterations.
+through registers to stores. A value that outlives its loop counts as dependent on all iterations of the loop.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class AxisRange:
     """
 
     axis: int | None
-    """Axis of the output whose index the input indices depend on, or None if they depend on none."""
+    """Axis of the output whose index determines the input indices, or None if no output index determines them."""
     first: Index
     extent: Index
     per: Index = field(default=Index.of(1))
@@ -59,7 +59,7 @@ class AxisRange:
 
 
 class AxisSteps(NamedTuple):
-    """An AxisRange whose parameters are numbers. Output index y needs the input indices whose product with `per` is in
+    """An AxisRange whose parameters are numbers. Output index y needs each input index i whose product i * per is in
     [y * step + begin, y * step + begin + extent).
     """
 
@@ -73,7 +73,7 @@ class AxisSteps(NamedTuple):
         return self._index(y * self.step + self.begin)
 
     def end(self, y: _Number) -> _Number:
-        """Return the end of the input indices that output index y needs."""
+        """Return one more than the last input index that output index y needs."""
         return self._index(y * self.step + self.begin + self.extent)
 
     @property
@@ -113,7 +113,7 @@ class InputNeed:
 
 @dataclass(frozen=True, slots=True)
 class OutputNeeds:
-    """An output of a kernel and, by the name of each input, the input's elements that an output element needs."""
+    """An output of a kernel, and the elements of each input that one element of the output needs."""
 
     output: Array
     inputs: Mapping[str, InputNeed]
@@ -138,7 +138,7 @@ class _Source(NamedTuple):
     tensor: Array
     at: tuple[Index, ...]
     inside: tuple[tuple[Index, Index], ...] = ()
-    """Conditions of the load: for each, an expression that must be at least 0, and a limit for the expression."""
+    """Pairs of an expression and a limit: the load happens if each expression is at least 0 and below its limit."""
     through: frozenset[str] = frozenset()
     anywhere: bool = False
     """Whether a register adds an offset to the index."""

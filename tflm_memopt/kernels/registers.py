@@ -64,7 +64,7 @@ def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[in
 
 
 def _last_uses(order: Sequence[Statement], loops: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Return where each register is last used. A loop that uses an earlier value needs the value until its end."""
+    """Return each register's last use. A value that is set before a loop and read in it is used until the loop ends."""
     uses: dict[str, list[int]] = {}
     for at, one in enumerate(order):
         for reg in registers(one):

@@ -42,8 +42,8 @@ def vectorise(var: str, group: int = 0) -> Rewrite:
     """Run as many iterations of a loop at once as a core has lanes.
 
     group: number of registers that hold one vector. Vectorisation is legal if iterations are independent. Each
-    iteration must write registers and elements that no other iteration writes, and free the elements after those that
-    the previous iteration freed. All addresses in the loop must be linear in its variable.
+    iteration must write registers and elements that no other iteration writes, and successive iterations must free
+    successive elements. All addresses in the loop must be linear in its variable.
     """
     said = f"vectorise {var}" + (f", m{group}" if group else "")
 

@@ -34,7 +34,7 @@ def walk(kernel: KernelProgram, values: Extents, lanes: int = 1, held: RegisterV
     """Yield all statements except loops and conditions, in execution order.
 
     lanes: lanes of the core. held: function that returns a register's value, so that conditions can be tested. Without
-    `held`, all conditions on registers are taken as true. The yielded dictionary of values changes between statements.
+    `held`, all conditions on registers are taken as true. The next statement changes the yielded dictionary of values.
     """
     yield from _walk(kernel.body, dict(values), 1, lanes, held)
 

@@ -208,7 +208,7 @@ class Writer:
     pointers: int = 0
     """Number of shared pointers that are declared in the enclosing blocks."""
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
-    """For the C expression of an array's start, the name of a shared pointer and the pointer's index in the array."""
+    """Name of each shared pointer and the array index where it points, by the C expression of the array's start."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)

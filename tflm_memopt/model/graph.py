@@ -23,7 +23,7 @@ STATE = "state"
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
 """Op.type of an SVDF's dense layer, and of its sums along time. Both operators have all SVDF operands."""
 OPERANDS = "operands"
-"""Option of a VIEW operator: the operands with the new shape, which a builtin operator would need."""
+"""Option of a VIEW operator: the operands from which a builtin operator would take the new shape."""
 VIEW_OF = "view_of"
 """Option of a VIEW operator: the operator's type in the model."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", KEEP: "state", FEATURES: "SVDF", TIME: "SVDF"}
@@ -143,7 +143,7 @@ class Graph:
     states: tuple[StateTensor, ...] = ()
     """Resource variables that became tensors (rewrite/states.py)."""
     subgraphs: tuple[Graph, ...] = ()
-    """All subgraphs in the file's order for the model's first subgraph, and empty for other subgraphs."""
+    """All subgraphs in the file's order if the graph is the model's first subgraph, otherwise ()."""
 
     def producer(self, tensor: TensorId) -> Op | None:
         return self._producers.get(tensor)

@@ -1,7 +1,7 @@
 """`--int8-io`: replaces the model's inputs and outputs by the int8 tensors after QUANTIZE and before DEQUANTIZE.
 
-The caller then converts values by q = round(x / scale) + zero_point and x = (q - zero_point) * scale, or a uint8 value
-by q = u - 128.
+The caller then converts float values by q = round(x / scale) + zero_point and x = (q - zero_point) * scale. The caller
+converts uint8 values by q = u - 128.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Border:
 def int8_io(graph: Graph) -> Int8Interface:
     """Remove QUANTIZE at float32 or uint8 inputs, and DEQUANTIZE (or QUANTIZE to uint8) at float32 or uint8 outputs.
 
-    Operators keep their indices. The int8 tensors get the names of the tensors that they replace, which become unused.
+    Operators keep their indices. Each int8 tensor gets the name of the tensor that it replaces.
     """
     inputs, refused_inputs = _borders(graph, graph.inputs, _input_border, ())
     outputs, refused_outputs = _borders(graph, graph.outputs, _output_border, inputs)
@@ -69,7 +69,7 @@ _Find = Callable[[Graph, int, Tensor], "_Border | str"]
 def _borders(
     graph: Graph, tensors: Sequence[TensorId], find: _Find, others: Sequence[_Border]
 ) -> tuple[list[_Border], list[LeftAlone]]:
-    """Return the conversions that can be removed at the given inputs or outputs. others: conversions found earlier."""
+    """Return the conversions to remove at these inputs or outputs, and refusals. others: conversions found earlier."""
     found: list[_Border] = []
     refusals = []
     for index, tensor in enumerate(tensors):

@@ -29,8 +29,8 @@ MOST = 1024
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
     """Return the graph with known values as constants, and without the operators that only computed them.
 
-    left_alone: indices of operators that keep their operands. A known value gets a new tensor, so that builtin
-    operators that read it differ from those that read the file's own constants.
+    left_alone: indices of operators that keep their operands. Each known value gets a new tensor, which distinguishes
+    the value from the file's own constants.
     """
     values, makers = evaluated(graph)
     if not makers:

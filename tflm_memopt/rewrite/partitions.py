@@ -17,7 +17,7 @@ NEAREST = 3
 
 
 def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
-    """Return the models of a pipeline. starts: index of the first operator of each model after the first model.
+    """Return the models of a pipeline. starts: index of the first operator of the second, third and further models.
 
     Raises UsageError for models that feed each other in a cycle, a cut that several tensors cross, or a model of
     several subgraphs.
@@ -44,7 +44,7 @@ def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
 
 
 def message(graph: Graph, start: int) -> list[TensorId]:
-    """Return the tensors from before operator `start` that later operators read, or that are outputs."""
+    """Return the tensors that exist before operator `start`, and that are read later or are outputs of the graph."""
     made = {*graph.inputs, *(t for op in graph.ops[:start] for t in op.outputs)}
     read = {*graph.outputs, *(t for op in graph.ops[start:] for t in op.inputs)}
     return sorted(made & read)

@@ -45,8 +45,8 @@ def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping[int, str]:
-    """Return the reason why each operator that uses variables stays builtin, by operator index. A variable also stays
-    builtin if the subgraph that fills the variable does anything else.
+    """Return the reason why each operator that uses variables stays builtin, by operator index. If a subgraph fills the
+    variable and does something else, the variable also stays builtin.
     """
     names, uses = handles(graph), _uses(graph)
     why = {key: _state(graph, use, left_alone) for key, use in uses.items()}

@@ -153,7 +153,7 @@ def can_tile(graph: Graph, op: Op) -> bool:
 class _ChainInput:
     tensor: TensorId
     padded: bool = False
-    """Whether this input contains the first operator's padding."""
+    """Whether `tensor` already contains the first operator's padding."""
     top: int = 0
     left: int = 0
 
@@ -246,7 +246,7 @@ class _Tiler(Tiles):
         return x
 
     def _padded_source(self) -> _ChainInput:
-        """Return the chain's input. If tiling.padded is true, a PAD in front adds the first operator's padding."""
+        """Return the chain's input. If tiling.padded is true, a PAD before the chain adds the padding."""
         first = self.chain[0]
         down, across = along(self.graph, first)
         margins = (down.before, down.after), (across.before, across.after)

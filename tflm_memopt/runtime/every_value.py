@@ -36,9 +36,9 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
 
 def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
-    """Return a function that makes a tensor from a run's number and a kind. With kind 0, an element has one of 256
-    values. With kind 1, an element is at or next to a border between two values. Each element has its own random start
-    and a random odd step, and so reaches all 256 values.
+    """Return a function that makes a tensor from a run's number and a kind. Kind 0 gives each element one of 256
+    values. Kind 1 gives each element a value at or next to the border between two quantized values. Each element has
+    its own random start and a random odd step, and so reaches all 256 values.
     """
     random = np.random.default_rng([seed, number])
     low, high = limits(graph, tensor)

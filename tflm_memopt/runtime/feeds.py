@@ -60,7 +60,7 @@ def _to_the_end(interpreter: Any, values: Sequence[Array]) -> int:
 
 
 def _streamed(interpreter: Any, frame: Array, number: int) -> int:
-    """Push all rows of an input, and return the last status. Raises RuntimeError if an earlier push does not wait."""
+    """Push all rows of an input and return the last status. Raises RuntimeError if an earlier status is not ABORT."""
     shape = interpreter.get_input_details(0)["shape"]
     pushes = np.ascontiguousarray(frame).reshape(-1, *shape)
     if number == RESET_BEFORE and len(pushes) > 1:

@@ -68,8 +68,8 @@ class DeviceArena:
 
 
 class ExecutedUnit(NamedTuple):
-    """An operator of a program, and the part of its output that an iteration computes (tmo_unit). If the operator is
-    not tiled, `stripe` is the number of the output row.
+    """An operator of a program, and the part of its output that an iteration computes (tmo_unit). For an operator
+    without tiles, the field `stripe` has the number of the output row.
     """
 
     op: int
@@ -223,7 +223,7 @@ def run_guarded(
     """Run one inference in an arena of noise with buffers at device addresses, and check the writes of each iteration.
 
     state: as in run(). Raises ModelError if the executor refuses the program, and PlanError if an iteration writes
-    outside its pixels, its sums or its group's counters.
+    anywhere but to its own pixels, its sums, or the counters of its group.
     """
     image, mode = _aligned(program), input_mode(program)
     source: Any = None

@@ -86,7 +86,7 @@ _idle: dict[int, list[Worker]] = {}
 
 
 def _ask(request: Sequence[object]) -> int:
-    """Return the exit code of the process that ran a model, or that of the worker if the worker ended."""
+    """Return the exit code of the process that ran a model. If the worker ended, return the worker's exit code."""
     process = _take()
     try:
         questions, answers = _pipes(process)

@@ -17,7 +17,7 @@ from tflm_memopt.model.reader import Model, is_region
 from tflm_memopt.runtime import host
 
 PAUSING = 2
-"""Number of additional inputs of an operator that pauses: the iterations of its pauses, and its progress."""
+"""Number of inputs that only operators with pauses have: the iterations of the pauses, and the progress so far."""
 OFFLINE_HEADER = 3
 """Number of int32 before the offsets in OFFLINE_PLAN: version, subgraphs and tensors."""
 

@@ -23,7 +23,7 @@ TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
 """For each operator, the operand numbers of its table and of its indices."""
 
 EXTREME_EVERY = 7
-"""In a sequence, one inference in this number has extreme inputs."""
+"""In a sequence, every n-th inference has extreme inputs, where n is this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Run:
 def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
     """Return `runs` random inferences, then three with all lowest, all highest and alternating values.
 
-    graph: the original model, whose operators limit the values. For one seed, the first runs do not depend on `runs`.
+    graph: the original model, whose operators limit the values. A larger `runs` does not change the first runs.
     """
     ranges = [(tensor, *limits(graph, tensor)) for tensor in inputs]
     random = np.random.default_rng(seed)
@@ -117,7 +117,7 @@ def matches(inputs: Sequence[Tensor], files: Sequence[Array]) -> bool:
 
 
 def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
-    """Return the lowest and highest value of an input: those of its type, or those that its reader accepts."""
+    """Return the lowest and highest value that an input may have for its type and for the operator that reads it."""
     reader = next(iter(graph.consumers(tensor.id)), None)
     if tensor.dtype == "FLOAT32":
         return _quantized_range(graph, reader) or (-FLOAT_LIMIT, FLOAT_LIMIT)
@@ -145,8 +145,8 @@ def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | N
 
 
 def _last_index(graph: Graph, tensor: Tensor) -> int:
-    """Return the largest index that is valid in every table that the tensor, or a tensor computed from it, indexes.
-    TFLM does not check the indices of all operators.
+    """Return the largest index that is valid in all tables that the tensor indexes, directly or after further
+    operators. TFLM does not check the indices of all operators.
     """
     found, waiting, seen = list[int](), [tensor.id], {tensor.id}
     for t in waiting:

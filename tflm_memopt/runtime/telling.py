@@ -31,7 +31,7 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[NDArray[Any]]) -> int:
-    """Return the candidate whose outputs have the most different values. outputs: values of the tensors in all runs."""
+    """Return the candidate with the most differences between outputs. outputs: values of the tensors in all runs."""
 
     def told_apart(candidate: int) -> int:
         mine = [output[candidate].tobytes() for output in outputs]

@@ -15,8 +15,8 @@ HOST_REFERENCE: How = "host-reference"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Bytes that the interpreters allocated on this machine. A 32-bit device needs fewer bytes, since pointers have 64
-    bits on this machine, and recording also takes memory.
+    """Bytes that the interpreters allocated on this machine. The interpreters need fewer bytes on a 32-bit device:
+    pointers have 64 bits on this machine, and recording takes memory.
     """
 
     original: RecordedArena
@@ -97,7 +97,7 @@ class Verification:
     threads: tuple[int, ...] = (1,)
     """Numbers of threads on which the rewritten model ran. A model made for two cores runs on one thread and on two."""
     undefined: str = ""
-    """Reason why TFLM's results of the original are undefined, so that two runs of it may differ, or ""."""
+    """Reason why TFLM's results of the original model are undefined and may differ between runs, or ""."""
 
     @property
     def bit_exact(self) -> bool:

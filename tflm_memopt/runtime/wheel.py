@@ -36,9 +36,9 @@ def interpreter(model: bytes, arena_size: int) -> Any:
     """Return the wheel's `tflite_micro.runtime.Interpreter` for a model, with allocated tensors and our operators.
 
     The interpreter's `invoke()` raises RuntimeError on kTfLiteError and returns any other status: 0 means success, and
-    kTfLiteAbort that the operator waits for input. Call `set_input()` before every `invoke()`, since TFLM reuses the
-    input's bytes. Raises RuntimeUnavailable if the wheel or the compiled operator is missing, and RuntimeError if the
-    model does not fit the arena or an operator refuses it. TFLM's messages go to the process's stderr.
+    kTfLiteAbort means that the operator waits for input. Call `set_input()` before every `invoke()`, since TFLM reuses
+    the input's bytes. Raises RuntimeUnavailable if the wheel or the compiled operator is missing, and RuntimeError if
+    the model does not fit the arena or an operator refuses it. TFLM's messages go to the process's stderr.
     """
     runtime = require()
     model = bytes(model)  # CPython aligns bytes objects to 16 bytes, so aligned programs stay aligned

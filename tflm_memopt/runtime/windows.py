@@ -41,7 +41,7 @@ class Slide:
         self._before = None
 
     def steps_to(self, window: Array) -> tuple[Array, bool]:
-        """Return the new rows for each inference, and whether the last inference is the first with a full window."""
+        """Return the new rows for each inference, and whether only the last inference has a full window."""
         new, values = self._elements * window.itemsize, np.ascontiguousarray(window).tobytes()
         before, self._before = self._before, values
         rows = whole(window, self._elements)

@@ -1,11 +1,11 @@
 """The order in which kernels read and write their tensors, which determines whether an output may overlap an input.
 
 Each kernel library has one row per kernel. The rows of the reference kernels are verified by running TFLM's own headers
-with every load and store logged (tests/tflm/test_access_order.py). The order of kernels of CMSIS-NN and ESP-NN is
-unknown, so their outputs never overlap their inputs.
+with every load and store logged (tests/tflm/test_access_order.py). The order of accesses in kernels of CMSIS-NN and
+ESP-NN is unknown, so their outputs never overlap their inputs.
 
-A compiler may move a store above a load of another type, unless one of the types is a byte. Therefore, a kernel whose
-input and output differ in type is listed only if one of the types is a byte.
+A compiler may move a store above a load of another type, unless one of the types is a byte. A kernel whose input and
+output have different types is listed only if one of the types is a byte.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ class KernelOrder:
 
 
 def elementwise(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Order of kernels that process elements one after the other."""
+    """Order of memory accesses in kernels that process elements one after the other."""
     steps = np.arange(node.elements("o0"))
     return steps, steps
 
 
 def whole_windows(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Order of kernels that compute each output channel from all channels of the window."""
+    """Order of memory accesses in kernels that compute each output channel from all channels of the window."""
     w = conv_shape(node)
     last = _last_pixel(w) * w.out_channels
     return np.repeat(np.where(last < 0, -1, last + w.out_channels - 1), w.channels), _written(node)
 
 
 def channel_windows(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Order of kernels that compute each output channel from one channel of the window."""
+    """Order of memory accesses in kernels that compute each output channel from one channel of the window."""
     w = conv_shape(node)
     last = _last_pixel(w)[:, None]
     read = (np.arange(w.channels) + 1) * w.multiplier - 1
@@ -69,14 +69,14 @@ def channel_windows(node: Node, k: int) -> tuple[Ints, Ints]:
 
 
 def rows_of_dense(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Order of kernels that compute each output from all inputs of its row."""
+    """Order of memory accesses in kernels that compute each output from all inputs of its row."""
     units = node.dim("i1", 0)
     rows = node.elements("o0") // units
     return np.repeat((np.arange(rows) + 1) * units - 1, node.elements("i0") // rows), _written(node)
 
 
 def padded(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Order of kernels that write outputs one after the other and read each input once."""
+    """Order of memory accesses in kernels that write outputs one after the other and read each input once."""
     shape, margins = node.outputs[0].shape, node.tensor("i1")
     before = np.asarray(margins.data if margins is not None else ()).reshape(-1, 2)[:, 0]
     inside = tuple(slice(b, b + node.dim("i0", axis)) for axis, b in enumerate(before))
@@ -184,7 +184,7 @@ COPIES = VIEWS | SLICES.keys() | {"CONCATENATION"}
 
 def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:
     """Return the tensors of a copying operator that can be stored inside another tensor: outputs of views, slices of
-    adjacent bytes, and inputs of a CONCATENATION along its outermost axis. The kernel copies the bytes onto themselves.
+    adjacent bytes, and inputs of a CONCATENATION along its outermost axis. Source and target are then equal.
     """
     node = node_of(graph, op)
     if not op.outputs or any(t is not None and t.variable for t in (*node.inputs, *node.outputs)):

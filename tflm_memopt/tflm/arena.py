@@ -1,8 +1,8 @@
 """Predicts the arena of TFLM's interpreter from the model alone: head, tail, total, and the smallest sufficient size.
 
 The module replays MicroInterpreter::AllocateTensors (tensorflow/lite/micro/micro_interpreter.cc, micro_allocator.cc):
-the same allocations in the same order with the same alignment, so that gaps are counted as well. The kernel libraries
-(libraries.py) list what each operator allocates. The arena is assumed to start at a 16-byte boundary, as TFLM requires.
+the same allocations in the same order with the same alignment gaps. The kernel libraries (libraries.py) list what each
+operator allocates. The arena is assumed to start at a 16-byte boundary, as TFLM requires.
 
 The two ends of the arena, head and tail, grow towards each other. The tail holds persistent data: structs and
 per-channel arrays. At different times, the start (head) holds scratch requests, temporary tensors, the planner's
@@ -116,8 +116,8 @@ def predict_together(
     models: Sequence[bytes | Model], abi: Abi = "ilp32", *, libraries: Sequence[Library], recording: bool = False
 ) -> Arena:
     """Predict the arena of several interpreters that are created one after the other with one MicroAllocator. The
-    common head is as large as the largest head. The common tail is the sum of all tails, but includes only one
-    allocator. libraries: the kernel library of each model. Raises the errors of predict().
+    interpreters share one head, as large as the largest head. The common tail is the sum of all tails, but includes
+    only one allocator. libraries: the kernel library of each model. Raises the errors of predict().
     """
     events: list[_Event] = []
     unknown: set[str] = set()
@@ -254,7 +254,7 @@ def _start(replay: _Replay) -> None:
 
 
 def _reserve_scratch_requests(replay: _Replay) -> None:
-    """Reserve space for the scratch requests so far, and for those of one more operator."""
+    """Reserve space for the scratch requests so far, and for the maximum number of requests of one more operator."""
     replay.add_struct(_Where.HEAD, "ScratchBufferRequest", len(replay.scratch) + MAX_SCRATCH_PER_OP)
 
 
@@ -345,9 +345,9 @@ class _Ends(NamedTuple):
 
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
-    """Return the ends of head and tail in an arena of `size` bytes after all events, or after the first that does not
-    fit. An event does not fit if it overwrites a temporary tensor that Prepare still reads, although TFLM allows that.
-    Therefore, events that fit an arena also fit every larger arena, so a binary search finds the smallest.
+    """Return the ends of head and tail in an arena of `size` bytes after all events, or after the first event that does
+    not fit. An event does not fit if it overwrites a temporary tensor that Prepare still reads, although TFLM allows
+    that. Therefore, events that fit an arena also fit every larger arena, so a binary search finds the smallest.
     """
     head = temp = 0
     tail = size

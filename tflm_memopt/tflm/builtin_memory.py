@@ -210,7 +210,7 @@ def _fully_connected(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _transpose_conv(node: Node, abi: Abi) -> Iterator[Step]:
-    """Request int32 or int64 accumulators of the output of inputs shape, weights, data, bias (transpose_conv.cc)."""
+    """Request an int32 or int64 accumulator per output element; input 0 is the output's shape (transpose_conv.cc)."""
     yield from temps(node, "o0 i2 i1")
     yield from per_channel(node.dim("i1", 0))
     if node.dtype("i2") in _ACCUMULATOR_BYTES:
@@ -277,7 +277,7 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _batch_matmul(node: Node, abi: Abi) -> Iterator[Step]:
-    """Allocate a transposed left operand if adjX is set, and a transposed right one without adjY (batch_matmul.cc)."""
+    """Allocate transposed copies: of the left operand if adjX is set, of the right if adjY is not (batch_matmul.cc)."""
     yield from temps(node, "i0 i1 o0")
     if node.dtype("i0") in ("INT8", "INT16"):
         yield Persistent(size_of("QuantizationOpDataBatchMatmul", abi))
@@ -319,7 +319,7 @@ def _embedding_lookup(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _reshape(node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay Prepare of RESHAPE. The shape moves to RAM if the file leaves a dimension open (reshape_common.cc)."""
+    """Replay Prepare of RESHAPE, which copies the output's shape to RAM if a dimension is -1 (reshape_common.cc)."""
     yield from temps(node, "i0 o0")
     output = node.tensor("o0")
     if output is not None and -1 in output.shape:

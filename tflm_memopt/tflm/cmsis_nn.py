@@ -2,8 +2,8 @@
 
 Sources: tensorflow/lite/micro/kernels/cmsis_nn/*.cc, built for speed as in TFLM's Makefile, and the functions of
 CMSIS-NN that they call (Source/*/arm_*_get_buffer_sizes_*.c), as compiled by gcc and clang. Arm Compiler adds a few
-hundred bytes to pointwise convolutions. `mve` selects the figures for Helium instead of the DSP extension. A core with
-neither Helium nor the DSP extension needs fewer bytes.
+hundred bytes to pointwise convolutions. `mve` selects the figures for Helium instead of the DSP extension. For a core
+without Helium and without the DSP extension, the figures are too high.
 """
 
 from __future__ import annotations

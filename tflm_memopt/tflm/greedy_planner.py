@@ -1,7 +1,7 @@
 """Replays TFLM's GreedyMemoryPlanner to predict the offsets of activations and scratch buffers.
 
-Order, gap rule and tie-breaks are those of tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc, so that the
-predicted head equals TFLM's. Offline offsets are kept even if they overlap, since TFLM does not check them.
+Order, gap rule and tie-breaks follow tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc, so the predicted
+head equals the head in TFLM. Offline offsets are kept even if they overlap, since TFLM does not check them.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class Library:
     rows: Mapping[str, Kernel]
     """Allocations of the library's kernels by operator."""
     orders: Mapping[str, KernelOrder]
-    """Order of reads and writes by operator, if it is known."""
+    """Order in which an operator's kernel reads and writes its tensors, by operator, if the order is known."""
 
 
 def _rows(builtin: Mapping[str, Kernel]) -> Mapping[str, Kernel]:

@@ -1,4 +1,4 @@
-"""The allocations of operators in TFLM's reference kernels of January 2023, where they exceed those of today's kernels.
+"""The allocations of operators that were larger in TFLM's reference kernels of January 2023 than they are today.
 
 Current libraries for Arduino still contain these kernels. Source: unidirectional_sequence_lstm.cc in
 tensorflow/lite/micro/kernels before its redesign (February 2023). The Prepare of this LSTM kernel accesses most tensors
@@ -38,7 +38,7 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _hidden(node: Node) -> Iterator[Step]:
-    """Access the intermediate tensor of an LSTM's hidden state, which has one scale, like the output state."""
+    """Access the intermediate tensor of an LSTM's hidden state, with one scale as in the LSTM's output state."""
     state = node.tensor("i18")
     if state is not None:
         yield TempTensor(state)

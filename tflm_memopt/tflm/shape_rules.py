@@ -111,8 +111,8 @@ def _slide(node: Node, size: tuple[int, int], kernel: tuple[int, int]) -> Shape:
 
 
 def transpose_conv(node: Node) -> Shapes:
-    """Return the output's shape from the file, because TFLM's TRANSPOSE_CONV writes into an output of any shape. A
-    convolution of the output must give the input's shape.
+    """Return the output's shape from the file, because TFLM's TRANSPOSE_CONV writes into an output of any shape. The
+    input must have the shape that a convolution of the output would have.
     """
     units, kernel_h, kernel_w, group = of(node, "i1")
     batches, h, w, channels = of(node, "i2")

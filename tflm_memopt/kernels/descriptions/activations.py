@@ -1,7 +1,7 @@
 """Describes softmax, log-softmax, and tables of 256 bytes.
 
 TFLM: kernels/internal/reference/softmax.h and log_softmax.h with gemmlowp's fixed point. Qm.n has m integer and n
-fractional bits in addition to the sign. With at most 4095 channels no sum of exponentials overflows.
+fractional bits in addition to the sign. With at most 4095 channels, no sum of exponentials overflows.
 """
 
 from __future__ import annotations
@@ -130,9 +130,8 @@ def softmax(b: Builder) -> None:
 
 
 def _log_of(b: Builder, total: Reg) -> Reg:
-    """Return ln(a) for a >= 1, from Q12.19 to Q5.26. a is split into r * 2^n, with r within a factor of 2^(1/4) of
-    2^(-1/4), and a quotient of polynomials approximates ln(r). TFLM: log_x_for_x_greater_than_or_equal_to_1,
-    kernels/internal/common.h.
+    """Return ln(a) in Q5.26 for a >= 1 in Q12.19. a is r * 2^n, where r is between 2^(-1/2) and 1. A quotient of
+    polynomials approximates ln(r). TFLM: log_x_for_x_greater_than_or_equal_to_1, kernels/internal/common.h.
     """
 
     def shifted(value: Reg, left: Number) -> Reg:

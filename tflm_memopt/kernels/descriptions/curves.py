@@ -98,7 +98,7 @@ def curve_s16(b: Builder) -> None:
 
 
 def _looked_up(b: Builder, table: Array, value: Reg) -> Reg:
-    """Return LUTLookup of a value that saturates to int16."""
+    """Return the result of TFLM's LUTLookup() for a value that is first saturated to int16."""
     value = b.compute("min", INT32, b.compute("max", INT32, value, -32768), 32767)
     from_zero = b.compute("add", INT32, value, 32768)
     entry, further = _interpolated(b, table, from_zero, 7)

@@ -42,7 +42,7 @@ def gather(b: Builder) -> None:
 
 @kernel("y[r, i] = x[r, i]")
 def move(b: Builder) -> None:
-    """Copy runs of bytes. Two parameters are the distances between the starts of runs in x and in y."""
+    """Copy runs of bytes. Two parameters are the distances from one run to the next, one for x and one for y."""
     runs, run = b.extents("runs", "run")
     x = b.ram("x", Type.INT8, runs, run, strides=b.parameters("source_step"))
     y = b.output("y", Type.INT8, runs, run, strides=b.parameters("target_step"))
@@ -97,7 +97,7 @@ def resize_bilinear(b: Builder) -> None:
     one = 1 << FRACTION
 
     def part(position: Reg) -> tuple[Reg, Reg]:
-        """Return the weights of the two pixels between which a position is."""
+        """Return the weights for an interpolation between the two pixels next to a position."""
         second = b.compute("and", INT32, position, one - 1)
         return b.compute("sub", INT32, one, second), second
 

@@ -31,7 +31,7 @@ def taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[
 
 @contextmanager
 def transposed_taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[Index, Index, Index, Index]]:
-    """Yield each input pixel that adds to output pixel `at`, with its tap, for a window that slides over the output."""
+    """Yield each input pixel that adds to output pixel `at`, and the position of the pixel's factor in the filter."""
     kernel_h, kernel_w = b.extents("kernel_h", "kernel_w")
     stride_h, stride_w, pad_top, pad_left = b.parameters("stride_h", "stride_w", "pad_top", "pad_left")
     with b.loop("row", height) as y:

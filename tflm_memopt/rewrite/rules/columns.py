@@ -1,7 +1,7 @@
 """Exchanges rows and columns if a network reduces each column and combines the results with the map, as BC-ResNet does.
 
-A reduction of columns needs all rows of a map before its result can be used, so whole maps must be kept. If columns
-become rows, one row at a time is enough. Sums of integers do not depend on their order, so the bytes stay the same.
+A reduction of columns needs all rows of a map before its result can be used, so whole maps must be kept. After an
+exchange, one row at a time is enough. Sums of integers do not depend on their order, so the bytes stay the same.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DIMENSIONS: Mapping[str, tuple[int, ...]] = {
 PAIRS = ("strideH", "strideW"), ("dilationHFactor", "dilationWFactor"), ("filterHeight", "filterWidth")
 MASKS, OTHER_MASKS = ("beginMask", "endMask"), ("ellipsisMask", "newAxisMask", "shrinkAxisMask")
 MOVES = frozenset({"RESHAPE", "TRANSPOSE"})
-"""Operators that can take part in the exchange of rows and columns."""
+"""Operators that only move elements and can be rearranged when rows and columns are exchanged."""
 EXCHANGED = (0, 2, 1, 3)
 WORTH = 2
 """Least number of buffered bytes that the exchange must save for each byte that it transposes."""
@@ -62,7 +62,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
-    """Yield the bytes of each map that an element-wise operator combines with a map reduced along the axis."""
+    """Yield the size in bytes of each map that is combined element by element with a map reduced along the axis."""
     for op in part:
         maps = [graph.tensors[t] for t in _maps(graph, op)]
         if op.type in ELEMENTWISE and len({t.shape[axis] for t in maps}) > 1:
@@ -94,7 +94,7 @@ def _part(graph: Graph, anchor: Op) -> Ops:
 
 
 def connected(graph: Graph, start: Op, maps: Maps, order: Sequence[int]) -> list[Op]:
-    """Return `start`, and each operator that can be rearranged and shares a map with a returned operator."""
+    """Return `start`, and all rearrangeable operators that are connected with `start` through maps."""
     found, seen = [start], {start.index}
     for op in found:
         for near in neighbours(graph, maps(graph, op)):

@@ -1,4 +1,4 @@
-"""Removes transpositions from models of PyTorch, whose channels come first.
+"""Removes transpositions from models of PyTorch, which puts channels before rows and columns.
 
 A TRANSPOSE reads a whole map before it writes a row. In the layout of the convolutions, many operators need no
 transpositions around them: those that compute each pixel alone, pad, join, cut or reduce.
@@ -59,7 +59,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 @dataclass
 class _Turned:
-    """Operators in a new layout, and the numbers of bytes that the layout transposes more and less than before."""
+    """Operators in a new layout, and the numbers of bytes that only the old or only the new layout transposes."""
 
     graph: Graph
     order: Order
@@ -101,7 +101,7 @@ class _Turned:
         self.new[op.index] = tuple(made.ops)
 
     def _read(self, t: TensorId) -> Sequence[int]:
-        """Find or add the operand in the new layout. Return the model's TRANSPOSE that becomes superfluous."""
+        """Find or add `t` in the new layout. Return the indices of the TRANSPOSE that becomes superfluous, or ()."""
         graph, writer = self.graph, self.graph.producer(t)
         if writer is None or _order(graph, writer) != _inverse(self.order):
             self.added += graph.tensors[t].nbytes
@@ -121,7 +121,7 @@ class _Turned:
 
 
 def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
-    """Replace two transpositions that undo each other by a view, but keep the first if others read its output."""
+    """Replace two transpositions that undo each other by a view. Keep the first if other operators read its output."""
     made, t = NewOps(graph, last), before.outputs[0]
     made.add("RESHAPE", before.inputs[:1], last.outputs[0])
     needed = t in graph.outputs or graph.consumers(t) != (last,)

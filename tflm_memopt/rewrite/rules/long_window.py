@@ -6,9 +6,9 @@ one row, and yields `outputs` outputs. Each output of a window has its own filte
 from the previous filter. Samples that a filter does not reach have a weight of zero. The samples of a row are channels
 for CONV_2D, and pixels for DEPTHWISE_CONV_2D.
 
-A pool has no weights, and a weight of zero does not remove an infinite float32 sample. Therefore, a pool's windows
-consist of whole rows. If whole rows are impossible, GATHER copies all samples of a few windows to one row, and the new
-operator slides along the row.
+A pool has no weights, and a weight of zero does not remove an infinite float32 sample. Therefore, the windows of pools
+and float32 operators consist of whole rows. If whole rows are impossible, GATHER copies all samples of a few windows to
+one row, and the new operator slides along the row.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _rewritten(graph: Graph, op: Op) -> NewOps | None:
 
 
 def form_of(graph: Graph, op: Op, long: LongWindow) -> _Form | None:
-    """Return the form with the fewest outputs per row that keeps to the maximum window height, or None."""
+    """Return the form with the fewest outputs per row whose windows have at most the maximum height, or None."""
     if op.type in POOLS or graph.tensors[op.inputs[0]].dtype == "FLOAT32":
         most, least = gcd(long.kernel, long.stride), -(-long.kernel // MAX_KERNEL_H)
         samples = next((n for n in range(least, most + 1) if most % n == 0), None)
@@ -121,7 +121,7 @@ def form_of(graph: Graph, op: Op, long: LongWindow) -> _Form | None:
 
 
 def _ignores_zeros(graph: Graph, op: Op) -> bool:
-    """Return whether more samples with the padding's value would not change the result."""
+    """Return whether additional samples with the padding's value leave the result unchanged."""
     return op.type in CONVOLUTIONS and bool(np.isfinite(np.asarray(graph.tensors[op.inputs[1]].data)).all())
 
 
@@ -184,7 +184,7 @@ def _in_rows(graph: Graph, made: NewOps, long: LongWindow, form: _Form, rows: in
     if graph.tensors[x].shape[1] != long.samples:
         x = made.shaped(x, 1, long.samples, 1, c)
     if missing < 0 or not (before or missing or made.op.inputs[0] in graph.inputs):
-        x = made.cut(x, [0] * 4, (1, long.samples + missing, 1, c))  # the producer then makes the samples one at a time
+        x = made.cut(x, [0] * 4, (1, long.samples + missing, 1, c))  # the previous operator then makes single samples
     if before or missing > 0:
         amounts = made.integers([[0, 0], [before, max(0, missing)], [0, 0], [0, 0]])
         x = made.add("PAD", [x, amounts], made.put(graph.tensors[made.op.inputs[0]], (1, rows * step, 1, c)))

@@ -44,7 +44,7 @@ class NewOps:
 
     def in_place(self, kinds: Collection[str] | None = None, who: str = "it") -> Graph | str:
         """Return the graph with the new operators in place of the old operator. The last new operator gets the old
-        index. If a new operator would stay builtin, only return the reason. kinds: types to check, or None for all.
+        index. If the library refuses a new operator, return only the reason. kinds: types to check, or None for all.
         """
         ops = (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))
         checked = (op for op in ops if kinds is None or op.type in kinds)
@@ -81,7 +81,7 @@ def without_padding(op: Op, **changes: Any) -> dict[str, Any]:
 
 
 def reason_to_stay(graph: Graph, ops: Iterable[Op], who: str = "it") -> str | None:
-    """Return why one of the new operators would stay builtin, or None. who: name of the operator in this reason."""
+    """Return the reason if the library cannot run one of the new operators, or None. who: subject of the reason."""
     reasons = (refusal(OperatorContext(graph, op)) for op in ops)
     return next((f"{who} stays builtin: {reason}" for reason in reasons if reason is not None), None)
 
