@@ -87,7 +87,7 @@ class EspChip:
         return sum(span[0] for span in spans), sum(span[1] for span in spans) + sum(self._fetched(one) for one in work)
 
     def share(self, work: Iterable[Work]) -> float | None:
-        """Return the fraction of a plan's multiply-accumulates that run in ESP-NN's kernels, or None if none do."""
+        """Return the fraction of a plan's multiply-accumulates in ESP-NN's kernels, or None for a plan without any."""
         macs = [(one.macs, packed(one) is not None) for one in work]
         total = sum(n for n, _ in macs)
         return sum(n for n, inside in macs if inside) / total if total else None

@@ -324,8 +324,8 @@ class Time:
     def change(self) -> Span | None:
         """Minimum and maximum of the relative change of the time or, if times are unknown, of the instructions.
 
-        The result is None if neither times nor instructions are known. Lower bounds are compared with lower bounds, and
-        upper with upper bounds: the cycle model is assumed to have equal errors before and after the rewrite.
+        The result is None if neither times nor instructions are known. Each bound is compared with the equivalent bound
+        of the other model. The cycle model is assumed to have equal errors before and after the rewrite.
         """
         before, after = self.original, self.rewritten
         if not (before and after):

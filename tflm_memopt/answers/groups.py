@@ -1,4 +1,4 @@
-"""Reports on the operators of a model: those that are fused into groups, and those that stay builtin."""
+"""Describes the fused and the builtin operators of a model in its report."""
 
 from __future__ import annotations
 

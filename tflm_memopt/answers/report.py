@@ -56,7 +56,7 @@ class Balance:
     """Core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """Bytes that model, library and new kernels add to flash. The sum may be negative if the model shrinks."""
+    """Bytes that model, library and new kernels add to flash. The number is negative if flash is saved."""
     model: int
     """Growth of the .tflite file."""
     library: int

@@ -41,7 +41,7 @@ class AppChoices:
         return {member.name: kept[point] for member, kept, point in each}
 
     def members_at(self, choice: Selection) -> list[AppMember]:
-        """Return the models with the plans of this choice."""
+        """Return the models with the plans that `choice` selects."""
         numbers = self.chosen(choice)
         return [
             replace(m, made=replace(m.made, chosen=points[numbers[m.name]].converted, why="")) if points else m

@@ -52,7 +52,7 @@ def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> Rende
 
 
 def exploration(result: AppExploration, files: Sequence[str]) -> RenderableType:
-    """Return the answer of `explore` for an application, with a line for each choice of points, least load first."""
+    """Return the answer of `explore` for an application: a line for each combination of points, least load first."""
     rated = any(point.busy is not None for point in result.points)
     names, load = list(result.models), [f"instructions, {result.core}", *(["of the core"] if rated else [])]
     columns = ("choice", *map(printable, names), *load, "head", "tail", "total")

@@ -116,7 +116,7 @@ class AppOptimized:
 
 @dataclass(frozen=True, slots=True)
 class AppPoint:
-    """A choice of one point per model. No other choice of points is better in both RAM and load."""
+    """One point of each model. No other combination of points is better in both RAM and load."""
 
     points: Mapping[str, int]
     """Index of the chosen point of each model."""

@@ -143,10 +143,10 @@ def _roomier(each: Sequence[Conversion], start: Costed, room: int, table: Table,
 def _of_forms(
     each: Sequence[Conversion], known: Sequence[Costed], table: Table, price: Price, planning: Planning
 ) -> list[Costed]:
-    """Return the known plans, and one plan for each conversion and each of its budgets of multiply-accumulates.
+    """Return the plans in `known` and, for each budget of each conversion, the conversion's plan in the budget.
 
     The budgets of a conversion are tried until a plan with recompute is slower and larger than another plan. More
-    recompute would take even longer. If no plans are known yet, the first conversion gets a plan for each budget.
+    recompute would take even longer. If `known` is empty, all budgets of the first conversion are tried.
     """
     budgets = [form.plans.budgets for form in each]
     done, of, found = 0, sum(map(len, budgets)), [*known]

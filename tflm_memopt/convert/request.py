@@ -75,7 +75,7 @@ class Request:
 
     @property
     def only_rewritten(self) -> bool:
-        """Whether an option requires the rewritten model, so that its balance of RAM and flash does not matter."""
+        """Whether the user gets the rewritten model even if it adds more flash than it saves RAM."""
         asked = replace(self.limits, flash=None) != Limits() or self.options.target != GENERIC
         return asked or self.saved is not None or bool(self.without) or self.options.ops == PER_GROUP
 

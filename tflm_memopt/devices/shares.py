@@ -401,8 +401,8 @@ class _Sharer(Tiles):
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
         """Remove the last input rows of an operator that are outside the windows on all reading devices.
 
-        A device does not wait for rows that no window reaches. Operators that read the same tensor get the same rows,
-        so that the rows are sent once. readers: devices that run the operator.
+        A device does not wait for rows that no window reaches. All operators that read a tensor get equal rows, so
+        that each row is sent once. readers: devices that run the operator.
         """
         t = op.inputs[0]
         if op.type not in WINDOWS or t not in self.pieces:

@@ -147,7 +147,7 @@ class LoopCode(enum.IntEnum):
     FAR = 0xFC
     """This loop code runs an operator, whose number follows as a uint16_t."""
     SKIP = 0xFD
-    """This loop code skips some stripes of an operator, and then runs the operator. The operator's number and the
+    """This loop code skips stripes of an operator, and then runs the operator. The operator's number and the
     stripe count follow as two uint16_t.
     """
     REPEAT = 0xFE
