@@ -37,7 +37,7 @@ ROUNDED = """\
 """
 ROUNDING = ("float", "float_curves", "float_windows", "compare", "places")
 BEGINS = {"conv": IN_ORDER, "depthwise": IN_ORDER, **dict.fromkeys(ROUNDING, ROUNDED)}
-"""The values are the first lines of the generated files whose names are the keys."""
+"""The keys are names of generated files, and the values are the first lines of these files."""
 ARM = """\
 /* scripts/kernels.py writes these kernels for Cortex-M's DSP extension and for Helium from descriptions
  * (docs/kernel-language.md). */
@@ -88,7 +88,7 @@ def _either(many: str, few: str) -> str:
 
 
 def _definitions(kernels: Sequence[LibraryKernel]) -> str:
-    """Return all functions, with an empty line before those that are not one line each."""
+    """Return all functions, with an empty line before each function of several lines."""
     parts = [("" if one.at_once else "\n") + _definition(one) for one in kernels]
     return "".join(parts).removeprefix("\n")
 
@@ -100,7 +100,7 @@ def _one_line(head: str, statement: str) -> str:
 
 
 def _arm() -> str:
-    """Hosts run programs of both families, so they have the kernels for the DSP extension in C."""
+    """Hosts also run programs for the DSP extension, so they have its kernels in C."""
     return "\n".join([
         f"{ARM}#if TMO_CORE_MVE\n", MVE.head, _definition(ADD_BY_LANES, MVE), _definition(ADD_PIXELS, MVE),
         "#elif TMO_RUNS_DSP\n", DSP.head, _definition(ADD_BY_FOURS, DSP).rstrip(),

@@ -68,7 +68,7 @@ class LibraryKernel(NamedTuple):
 
 
 def _inlined(parameters: str) -> str:
-    """Return the head of a function that other functions call with constants for its last parameters."""
+    """Return the first line of a function whose last parameters are constants in every call."""
     return f"static TMO_ALWAYS_INLINE {HEAD.removesuffix(')')}, {parameters})"
 
 

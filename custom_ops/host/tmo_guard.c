@@ -26,7 +26,7 @@ static bool layout_is_sane(const tmo_arena *a) {
   return a->workspace_offset % 16 == 0 && range_inside(a->workspace_offset, a->workspace_bytes, a->size);
 }
 
-/* Accepts all changes that the iteration made to some bytes of the arena. */
+/* Accepts all changes that the iteration made to `bytes` bytes of the arena from `offset` on. */
 static void allow(guard *g, uint64_t offset, uint64_t bytes) {
   memcpy(g->before + MARGIN + offset, g->image + MARGIN + offset, (size_t)bytes);
 }
@@ -76,7 +76,7 @@ static void allow_waiting(guard *g, const void *program, const tmo_arena *a, con
   allow(g, (uint64_t)a->workspace_offset + t->offset, (uint64_t)t->depth * tmo_row_bytes(t));
 }
 
-/* Accepts changes of the rolling buffers' positions, which occur when a run begins or ends. filled: whether the rolling buffers were filled, too. */
+/* Accepts changes of the rolling buffers' positions, which occur when a run begins or ends. filled: whether to accept all bytes of the buffers. */
 static void allow_standings(guard *g, const void *program, const tmo_arena *a, bool filled) {
   if (tmo_header_of(program)->state == 0) return;
   const uint64_t state = a->io_offsets[tmo_state_base(program) - 1];
@@ -97,7 +97,7 @@ static void allow_conversion(guard *g, const void *program, const tmo_arena *a, 
 
 /* Accepts the rows of the state that an iteration updates in place. */
 static void allow_updates(guard *g, const void *program, const tmo_arena *a, const tmo_op *op) {
-  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* number of last operands that the kernel changes in place */
+  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* the kernel changes the last operands in place, this many */
   for (uint8_t behind = 0; behind < last; ++behind) {
     const tmo_tensor *in = &tmo_tensors(program)[op->input[op->n_inputs - 1 - behind]];
     allow(g, (uint64_t)a->io_offsets[in->base - 1] + in->offset, tmo_row_bytes(in));

@@ -164,7 +164,7 @@ struct Resolver {
 static_assert(sizeof(Registration) == 56, "a record of the wheel's resolver is 56 bytes");
 static_assert(offsetof(Resolver, count) == 0x2bc8, "the wheel's resolver keeps its count there");
 
-/* Whether the wheel's operators are where this file expects them, with room for one more operator. */
+/* Whether the table of the wheel's operators is where this file expects it, and has room for one more operator. */
 bool LayoutAsExpected(const Resolver &resolver) {
   if (resolver.count < kBuiltins || resolver.count > kCapacity - tmo::kNameCount) return false;
   if (resolver.records[0].builtin_code != kFirstBuiltin) return false;

@@ -61,7 +61,7 @@ typedef struct {
   uint32_t sent, received; /* bytes of all messages since tmo_link_open(), for statistics */
 } tmo_link;
 
-/* Initializes a link. peers: array of n_devices. first: number of the first inference. Only device 0 uses `first`, and should start with another
+/* Initializes a link. peers: array of n_devices. first: number of the first inference. Only device 0 uses `first`, which should be a different
  * number after each restart. */
 void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *peers, uint8_t device, uint8_t n_devices, uint16_t first,
                    uint32_t patience);

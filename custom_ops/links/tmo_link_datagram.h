@@ -21,7 +21,7 @@ extern "C" {
 typedef struct {
   uint8_t *ring;           /* buffer for received bytes that were not read yet */
   uint32_t room;           /* size of the ring in bytes, a power of two of at least the report's `room_for_all`; frames that do not fit are lost */
-  uint32_t written, read;  /* since the start, number of bytes that the radio's task has written, and number of bytes that the run has read */
+  uint32_t written, read;  /* total bytes that the radio's task has written, and total bytes that the run has read */
   uint8_t frame[TMO_DATAGRAM_BYTES];
   uint8_t bytes;           /* number of bytes of the frame, including its head */
   uint8_t number;          /* number of the frame */

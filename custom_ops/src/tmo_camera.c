@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/camera.h"
 
-/* Returns the index (below `size`) of the source pixel under the centre of pixel i of n. */
+/* Scales a line of `size` pixels to n pixels, and returns the index of the old pixel at the centre of new pixel i. */
 static uint32_t nearest(uint32_t i, uint32_t n, uint32_t size) {
   return (uint32_t)((uint64_t)(2 * i + 1) * size / (2 * n));
 }

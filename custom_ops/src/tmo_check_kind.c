@@ -324,8 +324,8 @@ static bool check_resize_f32(const tmo_checker *c, const tmo_operation *o) {
   return n == 0;
 }
 
-/* Checks that each operand has the output's width or one column, and the output's elements per pixel or one element. The operands have three rows
- * together: one of the condition, and one of each choice. */
+/* Checks that an operand is as wide as the output or has one column. A pixel must have as many elements as an output pixel, or one element. An
+ * iteration reads one row of the condition and one row of each of the two choices. */
 static bool check_select(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t bytes = tmo_select_bytes(op);
@@ -368,7 +368,7 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   return a[0].extent == 1 && a[1].extent == tmo_values(op, transposed ? out : depth) && (bytes == 4 || check_scaling(c, op, 1));
 }
 
-/* Whether an operand is a row of the state with at least `bytes` bytes that the operator changes. behind: number of operands after the operand. */
+/* Whether an operand is one row, is stored in the state, and has at least `bytes` bytes. behind: number of operands after this operand. */
 static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t behind, uint32_t bytes) {
   const uint32_t k = o->op->n_inputs - 1u - behind;
   const tmo_tensor *t = &c->tensors[o->op->input[k]];
@@ -382,7 +382,7 @@ static bool check_lstm(tmo_checker *c, const tmo_operation *o) {
          tmo_has_constant(c, o->op->weights, tmo_times(4 * out, o->in->channels + out), 1) && check_scaling(c, o->op, TMO_LSTM_SCALES);
 }
 
-/* Checks that the sums are updated in place and all other rows are as long as the new row. */
+/* Checks that the operator updates its sums in place, and that all its other input rows have equal lengths. */
 static bool check_sliding_sum(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t area = (uint32_t)op->kernel_h * op->kernel_w;

@@ -109,7 +109,7 @@ static bool check_esp(tmo_checker *c, const tmo_operation *o) {
 }
 #endif
 
-/* Whether the program's target has the operator's packing. */
+/* Whether the core for which the program is packed can run the operator's packing. */
 static bool known_packing(const tmo_checker *c, const tmo_op *op) {
   const uint16_t target = tmo_header_of(c->program)->target;
 #if TMO_RUNS_RVV

@@ -24,7 +24,7 @@ typedef struct {
   uint32_t row;             /* number of weights of a channel in a row of the window */
   uint32_t values;          /* number of values of a pixel under the window */
   uint32_t zeros;           /* number of zeros that complete the first group of four values */
-  uint32_t next[3];         /* bytes from the weights of a quad's first channel to those of its other channels */
+  uint32_t next[3];         /* distances of the weights of channels 1, 2 and 3 of a quad from the weights of channel 0, in bytes */
   union {
     int32_t narrow[4 * QUADS];
     int64_t wide[2 * QUADS]; /* sums of more than NARROW products are int64_t */
@@ -42,7 +42,7 @@ static void pair_values(const int8_t *from, uint32_t n, int32_t *to) {
   }
 }
 
-/* Pairs up n values, a multiple of 4, of which the first `zeros` values are 0 and the others are at `from`. */
+/* Arranges n values in pairs: `zeros` zeros, and then the values at `from`. n is a multiple of 4. */
 TMO_OWN_FRAME static void pair_after_zeros(const int8_t *from, uint32_t zeros, uint32_t n, int32_t *to) {
   if (zeros > 0) {
     const int32_t second = zeros < 2 ? tmo_int16_at(from) : 0, third = zeros < 3 ? tmo_int16_at(from + 2 * (2 - zeros)) : 0;

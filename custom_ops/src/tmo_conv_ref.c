@@ -110,8 +110,8 @@ static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window 
 
 #endif
 
-/* Computes the outputs of a pixel from output i on, from runs of bytes and `some` channels at once. w: weights of the first run. sums: space for
- * `some` sums. */
+/* Computes outputs i, i + 1, ... of a pixel, `some` channels at once. The inputs are runs of adjacent bytes. w: weights of the first run. sums:
+ * space for `some` sums. */
 static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *w, uint32_t i, int8_t *out, uint32_t some, uint32_t *sums) {
   for (uint32_t oc = 0; oc < k->out_channels; oc += some, w += some * r->filter) {
     const uint32_t left = k->out_channels - oc, n = left < some ? left : some;
@@ -123,8 +123,8 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
-/* Whether conv_small() computes a pixel. The window must have several runs of bytes that fit on the stack, and the copy must save more time than it
- * takes. On the DSP extension, windows of whole rows have a lower limit, since their bytes form few runs. */
+/* Whether conv_small() computes a pixel. The window must have several runs of bytes that fit on the stack, and the copy must save more time than
+ * it takes. On the DSP extension, a window of whole rows may have fewer bytes than other windows, since its bytes form few runs. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -172,8 +172,8 @@ void tmo_collect_taps(const tmo_kernel *k, const tmo_window *v, int8_t *to) {
   collect_taps(k, v, v->columns == 0 ? 0 : tmo_reads_rows(k) ? v->count : tmo_quotient(v->count, v->columns), to);
 }
 
-/* Computes one output pixel from gathered bytes. On the DSP extension, up to three bytes at the zero point precede the gathered bytes, so that their
- * number is a multiple of four. The added bytes contribute nothing to the sums, so their weights may be any bytes before the operator's weights. */
+/* Computes one output pixel from gathered bytes. On the DSP extension, up to three bytes at the zero point precede the gathered bytes, so that
+ * their number is a multiple of four. The added bytes do not change the sums, whatever bytes precede the operator's weights. */
 TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;

@@ -47,8 +47,8 @@ static stretch stretch_of(const tmo_share *share, uint16_t core, uint32_t all) {
   return s;
 }
 
-/* Restricts the rows under an output row to the columns that output columns [first, end) read. The kernel then sees a narrower image, whose
- * padding is set in `own`, a copy of the operator. */
+/* Restricts input rows to the columns that are read for output columns [first, end). The kernel then sees a narrower image, whose padding is set
+ * in `own`, a copy of the operator. */
 static void narrow_columns(iteration *f, tmo_op *own, const int8_t **rows, uint32_t n, stretch columns) {
   tmo_kernel *k = &f->kernel;
   k->out_width = (uint16_t)(columns.end - columns.first);
@@ -115,7 +115,7 @@ TMO_OWN_FRAME static void depthwise_channels(const iteration *f, const tmo_windo
   call_pixel_kernel(k, &window, out);
 }
 
-/* Computes some channels of a convolution's row that is neither packed nor depthwise. Each pixel is computed like a row with one column. */
+/* Computes some channels of a row of a convolution, neither packed nor depthwise. Each pixel is computed like a row with one column. */
 static void conv_channels(iteration *f, tmo_op *own, const tmo_window *rows, int8_t *out) {
   const uint16_t pad_left = own->pad_left, in_width = f->kernel.in_width;
   const int8_t *moved[TMO_MAX_KERNEL_H];
@@ -237,15 +237,15 @@ tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, 
 
 #include "tmo/check.h" /* all code from here on is compiled for size */
 
-/* Returns a number of which a split of the operator's channels must be a multiple, or 0 if the channels cannot be split. */
+/* Core 0's number of channels must be a multiple of the returned number, which is 0 if the channels cannot be split. */
 static uint32_t granule_of(const tmo_op *op) {
   if (op->packing == TMO_PACKING_NONE) return 1;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE)) return 6;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 4 : 0;
 }
 
-/* Whether both cores get a part of a shared operator and a kernel supports the split. Without a window, an operator can be split by columns if each
- * output column needs only that column of the operands. */
+/* Whether both cores get a part of a shared operator and a kernel supports the split. An operator without a window can be split by columns if
+ * output column x needs only column x of each operand. */
 static bool check_both(const tmo_operation *o, const tmo_share *share) {
   const tmo_op *op = o->op;
   if (tmo_iterative(op) || op->access != 0 || op->kind == TMO_OP_GATHER || share->cut == 0) return false;

@@ -28,12 +28,12 @@ static const int8_t *zero_of(const tmo_kernel *k) { return (const int8_t *)k->sc
 TMO_OWN_FRAME static bool has_nine(const tmo_kernel *k) {
   if (!tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) && !tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) && !tmo_has_packing(TMO_PACKING_ESP_DEPTHWISE) &&
       !tmo_has_part(TMO_PART_TAPS)) {
-    return true; /* this build computes windows with nine taps only */
+    return true; /* this build computes only windows with nine taps */
   }
   return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op);
 }
 
-/* Returns how often turn_of() taps must be multiplied for a window. The last multiplication may have more taps than are left. */
+/* Returns the number of multiplications for a window, each of which takes turn_of() taps. The last one may have surplus taps. */
 static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
 /* Lists the taps of the window that begins at input column `start`, in the rows that exist. */

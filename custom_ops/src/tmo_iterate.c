@@ -9,8 +9,8 @@
 #include "tmo/elements.h"
 #include "tmo/operands.h"
 
-/* Moves the kernel's pointers to the biases and scales of output channel first_out. The pointer to weights moves to the weight from channel first_in
- * to channel first_out. */
+/* Moves the kernel's pointers to the biases and scales of output channel first_out. The pointer to weights moves to the weight that connects input
+ * channel first_in with output channel first_out. */
 TMO_OWN_FRAME static void skip_channels(tmo_kernel *k, uint32_t first_in, uint32_t first_out) {
   const tmo_op *op = k->op;
   if (k->bias != NULL) k->bias += first_out;
@@ -89,7 +89,7 @@ TMO_OWN_FRAME static void iterate_window(const iteration *f, uint32_t x) {
 }
 
 #if TMO_RUNS_PACKED
-/* Returns how many of the output pixels from x on, at most n, are equally far apart in memory. */
+/* Returns the number of output pixels from pixel x on, at most n, whose addresses grow in equal steps. */
 static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *step) {
   const uint32_t first = tmo_pixel_offset(&row->line, x);
   uint32_t even = 1, next = first;
@@ -203,7 +203,7 @@ static bool makes_two_pixels(const iteration *f) {
   return !tmo_has_column_windows(in) && !tmo_has_column_windows(f->out.tensor) && !tmo_is_source(f->run->program, in);
 }
 
-/* Computes the output pixels x and x + 1 if the same columns of both windows are inside the input. window: window of pixel x. */
+/* Computes the output pixels x and x + 1 if their windows have the same columns inside the input. window: window of pixel x. */
 static bool convolve_two(const iteration *f, const tile_pixels *t, const tmo_window *window, uint32_t x, int8_t *out, const int8_t *next) {
   const tmo_taps first = tmo_columns(&f->kernel, (uint16_t)x), second = tmo_columns(&f->kernel, (uint16_t)(x + 1));
   if (first.count == 0 || first.count != second.count || first.first != second.first || t->rows == 0) return false;
@@ -334,7 +334,7 @@ static bool has_adjacent_rows(const tmo_run_state *run, const tmo_tensor *t, uin
   return has_plain_rows(run, t) && !tmo_in_rolling_buffer(t) && tmo_remainder(first, t->depth) + (end - first) <= t->depth;
 }
 
-/* Copies rows of the table. The indices at columns [x, end) of one row select the rows. */
+/* Copies rows of the table. Each index in columns [x, end) selects a row of the table. */
 static TMO_ALWAYS_INLINE tmo_status gather_row(const tmo_kernel *k, const place *from, const place *to, uint32_t x, uint32_t end) {
   for (; x < end; ++x) {
     const int32_t row = tmo_int32_at(from->base + tmo_pixel_offset(&from->line, x));
@@ -367,7 +367,7 @@ TMO_OWN_FRAME static tmo_status gather(const tmo_run_state *run, const tmo_op *o
   return status;
 }
 
-/* Whether copy_rows() supports a COPY, namely one with a single operand whose rows, like those of the output, are in a buffer of whole rows. */
+/* Whether copy_rows() supports a COPY. The COPY must have a single operand, and both operand and output must be in buffers of whole rows. */
 TMO_OWN_FRAME static bool copies_rows(const tmo_run_state *run, const tmo_op *op) {
   if (op->n_inputs != 1 || !tmo_by_row(op) || tmo_iterative(op)) return false;
   return has_whole_rows(run, &tmo_tensors(run->program)[op->input[0]]) && has_whole_rows(run, &tmo_tensors(run->program)[op->output]);

@@ -144,7 +144,7 @@ TMO_OWN_FRAME static bool list_grid(const tmo_run_state *run, const tmo_kernel *
   }
 }
 
-/* Widens the bytes of one tap for n pixels. The tap has at least four bytes of each pixel. */
+/* Widens the bytes of one tap for n pixels. Each pixel has at least four bytes in a tap. */
 static TMO_ALWAYS_INLINE void widen_each(const int8_t *const *from, int16_t *tile, uint32_t n, uint32_t bytes) {
   const ptrdiff_t apart = from[1] - from[0];
   const bool fits = apart == (int32_t)apart; /* on a host, pixels on the stack may be too far from other pixels */
@@ -159,7 +159,7 @@ static TMO_ALWAYS_INLINE void widen_each(const int8_t *const *from, int16_t *til
   }
 }
 
-/* Gathers two to four pixels, tap by tap. Returns false if the pixels cannot be gathered in this way. */
+/* Gathers two to four pixels, tap by tap. Returns false if only other functions can gather the pixels. */
 TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   const uint32_t channels = k->in_channels, stride = k->op->stride_w, wide = k->op->kernel_w;
   int8_t zero[ZERO_BYTES];
@@ -209,7 +209,7 @@ TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kern
   const uint32_t channels = k->out_channels;
   pixel_grid grid;
   if (!list_grid(run, k, in, x, TMO_PACKED_PIXELS, (int8_t *)k->scratch, channels, &grid)) return false;
-  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* pixel 3 is missing, and pixel 2 is written after it to the same place */
+  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* pixel 3 does not exist, so its output is overwritten by pixel 2 */
   tmo_dsp_four(grid.pixels, outs, k->weights, channels);
   if (tmo_packed_clamps(k->op)) {
     for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, outs[p], channels);

@@ -49,7 +49,7 @@ int32_t saturated_scale(gate_scales *next, int32_t x) { return saturate(tmo_resc
 /* Returns a * b, scaled and saturated. With a damaged table, the product wraps modulo 2^32. */
 static TMO_ALWAYS_INLINE int32_t product(gate_scales *next, int32_t a, int32_t b) { return saturated_scale(next, (int32_t)((uint32_t)a * (uint32_t)b)); }
 
-enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* a gate's sum has two parts: its products with the input, and those with the previous output */
+enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* a gate has two sums: the products with the input, and the products with the previous output */
 
 /* Adds the products of all gates of an output channel to the two sums of each gate. For each gate, `w` has the weights of the input, then those of
  * the previous output. */

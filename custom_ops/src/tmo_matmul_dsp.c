@@ -11,7 +11,7 @@ static TMO_ALWAYS_INLINE const int8_t *at(const tmo_kernel *k, const tmo_window 
   return k->op->transposed ? window->pixels[1 + column] + i * bytes : window->pixels[1 + i] + column * bytes;
 }
 
-/* Adds the products of the left values from `i` on with one column. */
+/* Multiplies the values of the left row by one column of the right matrix, from value i on, and adds the products to `sum`. */
 TMO_OWN_FRAME static int32_t add_rest_s8(const tmo_kernel *k, const tmo_window *window, uint32_t i, uint32_t column, int32_t sum) {
   const int32_t zero = k->op->input_zero_point[0], right_zero = k->op->input_zero_point[1];
   for (; i < k->in_channels; ++i) {

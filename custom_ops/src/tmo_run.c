@@ -158,7 +158,7 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->rows = run->stream->pushed;
 }
 
-/* Returns the status of a run that has no iterations left. A streamed input may still have rows that no operator reads. */
+/* Returns the status of a run that has no iterations left. The caller may still have to push rows of a streamed input that no operator reads. */
 static tmo_status without_iterations(const tmo_run_state *run) {
   if (is_streamed(run)) return expects_rows(run) ? TMO_WAIT : TMO_OK;
   if (!sources_hold(run->program, run->io)) return TMO_ERROR_SOURCE;
@@ -306,8 +306,8 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most)
 #endif
 
 #if TMO_RUNS_DSP
-/* If the next two loop codes run the same packed operator, runs both iterations in one call. Returns false if a counter is damaged. run->at stays at
- * the last code. */
+/* Runs the iterations of the next two loop codes in one call if both are of the same packed operator. Returns false if a counter is damaged.
+ * run->at stays at the last code. */
 static TMO_ALWAYS_INLINE bool iterate_two_rows(tmo_run_state *run, const tmo_nest *nest, uint8_t *counters) {
   const uint32_t number = *run->at++;
   if (!count_next(run, nest, counters, number, false) || !count_next(run, nest, counters, number, false)) return false;
@@ -418,8 +418,8 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   return status;
 }
 
-/* Continues a run that has `iterations` iterations left. The counters in the workspace give the next unit of each operator, and the loops give the
- * next operators. Returns false if the program has fewer iterations. */
+/* Continues a run that has `iterations` iterations left. The counters in the workspace say which part of its output each operator computes next.
+ * The loops say which operators run next. Returns false if the program has fewer iterations. */
 static bool resume(tmo_run_state *run, uint32_t iterations) {
   if (iterations > run->iterations) return false;
   uint32_t done = run->iterations - iterations;

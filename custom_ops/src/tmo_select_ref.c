@@ -5,7 +5,7 @@
 #include "tmo/build.h"
 #include "tmo/kernels.h"
 
-/* A row of an operand. `pixel` and `element` are the bytes from one pixel and one element to the next, or 0 if the operand is repeated. */
+/* A row of an operand. `pixel` and `element` are distances of pixels and of elements in bytes; 0 repeats the operand. */
 typedef struct {
   const int8_t *row;
   uint32_t pixel, element;
@@ -33,7 +33,7 @@ static TMO_ALWAYS_INLINE void select_elements(const int8_t *is, const int8_t *a,
   for (; n > 0; --n, a += a_step, b += b_step, out += bytes) copy_element(*is++ != 0 ? a : b, out, bytes);
 }
 
-/* Copies elements that share one condition. */
+/* Copies n elements from one of the two choices, because one condition selects all of them. */
 static TMO_ALWAYS_INLINE void copy_elements(const int8_t *from, uint32_t step, int8_t *out, uint32_t n, uint32_t bytes) {
   if (step != 0) {
     memmove(out, from, n * bytes); /* rows may overlap in a damaged program */

@@ -13,7 +13,7 @@ static const int32_t no_bias;
 
 enum { TMO_ADD_LEFT_SHIFT = 20 }; /* the left shift is a constant of the generated kernel */
 
-/* A description of a window's pointers, which point to rows whose columns are `apart` bytes apart, or to single pixels. */
+/* How the pointers of a window are arranged. A pointer points to a pixel, or to a row whose columns are `apart` bytes apart. */
 typedef struct {
   uint32_t rows, columns;
   int32_t next_row, next_column, apart;
@@ -25,7 +25,7 @@ static grid grid_of(const tmo_kernel *k, const tmo_window *v) {
   return tmo_by_row(k->op) ? rows : pixels;
 }
 
-/* Whether one call completes the sums of an output, since vectors do not support sums over several calls. */
+/* Whether one call computes the whole sum of an output, as the vector kernels require. */
 static bool at_once(const tmo_kernel *k) { return k->sums == NULL; }
 
 /* Computes n output pixels whose windows are `step` bytes apart. */

@@ -3,7 +3,7 @@
  *
  * Only the translation units that register the operator include this file (tmo_tflm.cpp, host/wheel_shim.cpp). The includer must first declare
  * TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(), either in the global namespace or in tflite::micro,
- * as the TFLM in use does. The using-directive below finds names in either namespace. The includer must also define four functions in namespace tmo:
+ * as the TFLM in use does. The using-directive below finds names in either namespace. The includer must also define four functions in namespace tmo.
  * Abort() returns kTfLiteAbort. SourceOf(context) returns a tmo_source or NULL, LinkOf(context) returns a tmo_crosser or NULL, and MemoryOf(context)
  * returns a tmo_memory or NULL. Prepare and Invoke run the code of the given tmo_library. team: the team of two cores, or NULL.
  *
@@ -70,8 +70,8 @@ const TfLiteEvalTensor *Workspace(const TfLiteContext *context, const TfLiteNode
   return GetEvalOutput(context, node, node->outputs->size - 1);
 }
 
-/* Returns the variable that keeps data between calls of Invoke, which a program needs for a streamed input, a link, pauses or a state. No program
- * needs more than one variable. */
+/* Returns the variable that keeps data between calls of Invoke, which a program needs for a streamed input, a link, pauses or a state. A program
+ * needs at most one variable. */
 const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 2);
 }

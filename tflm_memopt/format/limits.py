@@ -66,7 +66,7 @@ PACKED_SCALES = 8
 PACKED_SHIFT = 22
 """A packed operator shifts right by at most this many bits."""
 SHORT_ROW = 16
-"""TMO_PACKING_DSP_CONV gathers a window's row with padding if the row, as full words, has at most this many bytes."""
+"""TMO_PACKING_DSP_CONV gathers a padded row of a window if the row takes at most this many bytes in full words."""
 BLOCK_PIXELS = 6
 """TMO_PACKING_DSP_DEPTHWISE computes this many adjacent output pixels at once from windows of 3x3 pixels."""
 GATHERED_BYTES = 200

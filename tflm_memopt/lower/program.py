@@ -171,8 +171,8 @@ class MoveRecord:
     """
 
     row: U16
-    """The move reads the row with this number among all rows of the iteration. The rows of operand 0 come first. If
-    the row does not exist, the move copies nothing.
+    """The move reads the row with this number. The numbers count all rows that the iteration reads. The rows of
+    operand 0 come first. If the row does not exist, the move copies nothing.
     """
     count: U16
     bytes: U32
@@ -206,7 +206,7 @@ PARAMETERS: Mapping[str, str] = {
     "left_shift": "ADD, SUB and SQUARED_DIFFERENCE shift both operands left by this many bits.",
     "wanted": "COMPARE is true if operand 0 is less (bit 0), equal (bit 1) or greater (bit 2) than operand 1.",
     "smallest": "MAX_POOL and ARG_MAX use the smallest value if this is 1, and otherwise the greatest.",
-    "least_difference": "SOFTMAX and LOG_SOFTMAX compute e^(x - max), as 0 if x - max is less than this.",
+    "least_difference": "SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0 if x - max is less than this number.",
     "sum_bytes": "A sum of SUMS has this many bytes.",
     "operand_bytes": "For ADD_SUMS, bits 4k to 4k + 3 are a sum's bytes in operand k, or in the output if k is 4.",
     "range_s16": "For int16 kinds, the upper half is the maximum of the output, and the lower half is the minimum.",
@@ -214,14 +214,14 @@ PARAMETERS: Mapping[str, str] = {
     "table_rows": "The table of GATHER has this number of rows.",
     "half_pixel_centers": "RESIZE_BILINEAR has 1 if it uses half-pixel centers, and otherwise 0.",
     "resize_form": "RESIZE_BILINEAR_F32 has a TMO_RESIZE_*.",
-    "select_form": "For SELECT, bits 4n to 4n + 3 are TMO_SELECT_* of operand n, and bits 12 to 15 an element's size.",
+    "select_form": "In SELECT, bits 4n to 4n + 3 are TMO_SELECT_* of operand n; bits 12 to 15 are an element's size.",
     "transposed": "Operand 1 of BATCH_MATMUL is [out][depth] if this is 1, and [depth][out] if this is 0.",
     "tangent": "CURVE_S16 is a hyperbolic tangent if this is 1, and a sigmoid if this is 0.",
-    "float_form": "float32 kinds have TMO_RANGE_* plus 16 times TMO_FUNCTION_*. A part that a kind does not use is 0.",
+    "float_form": "A float32 kind has TMO_RANGE_* plus 16 times TMO_FUNCTION_*. An unused part is 0.",
     "beta_bits": "SOFTMAX_F32 has the bits of the float32 beta.",
     "scale_bits": "QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale.",
     "identity": "OWN has the identity of the application's kernel.",
-    "at_once": "TMO_PACKING_DSP_* computes this number of pixels or rows at once. The value 1 enlarges the scratch.",
+    "at_once": "TMO_PACKING_DSP_* computes this number of pixels or rows at once. If it is 1, the scratch is larger.",
 }
 """Names and meanings of the field `param` in some kinds of operators."""
 TABLE = {"table": "LOOKUP has the offset of an int8_t[TMO_TABLE_BYTES], and GATHER of an int8_t[table_rows][channels]."}
@@ -270,7 +270,7 @@ class ProgramOp:
     swapped: Annotated[bool, Flag("flags", 3)] = False
     nibbles: Annotated[bool, Flag("flags", 4)] = False
     tile: U16 = 0
-    """An iteration in a tiled group computes this number of columns, or a whole row if it is 0."""
+    """An iteration in a tiled group computes this number of columns. The number is 0 if it computes a whole row."""
     packing: Annotated[Packing, Number("<u2")] = Packing.NONE
     """TMO_PACKING_*"""
     param: Annotated[int, Number("<i4"), Cases(PARAMETERS)] = 0
@@ -453,8 +453,8 @@ class ProgramCores:
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run."""
     alone: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """The field is the offset of a bit for each iteration, or 0 if no bit is set. Core 0 runs iterations whose bit is
-    set.
+    """The field is the offset of bits, one for each iteration, or 0 if no bit is set. Core 0 runs iterations whose bit
+    is set.
     """
     counters: U32
     """The counters of core 1 begin this many bytes after those of core 0."""

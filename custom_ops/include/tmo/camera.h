@@ -37,7 +37,7 @@ typedef struct {
 /* Returns whether frame and image are valid, and a frame of `frame_bytes` bytes contains all pixels of the image. Call tmo_camera_fits() once. */
 bool tmo_camera_fits(const tmo_camera *camera, size_t frame_bytes, const tmo_image *image);
 
-/* Returns the row of the frame from which row `row` of the image is made. The row of the frame never decreases as the image's row increases, so
+/* Returns the number of the frame's row that becomes row `row` of the image. The row of the frame never decreases as the image's row increases, so
  * earlier rows of the frame can be dropped. */
 uint16_t tmo_camera_source_row(const tmo_camera *camera, const tmo_image *image, uint16_t row);
 

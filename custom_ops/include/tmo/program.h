@@ -44,7 +44,7 @@
 #define TMO_PACKED_TAPS 51 /* A packed depthwise convolution has at most this many taps. */
 #define TMO_PACKED_SCALES 8 /* A packed convolution has this many int32 values for each pair of channels. */
 #define TMO_PACKED_SHIFT 22 /* A packed operator shifts right by at most this many bits. */
-#define TMO_SHORT_ROW 16 /* TMO_PACKING_DSP_CONV gathers a window's row with padding if the row, as full words, has at most this many bytes. */
+#define TMO_SHORT_ROW 16 /* TMO_PACKING_DSP_CONV gathers a padded row of a window if the row takes at most this many bytes in full words. */
 #define TMO_BLOCK_PIXELS 6 /* TMO_PACKING_DSP_DEPTHWISE computes this many adjacent output pixels at once from windows of 3x3 pixels. */
 #define TMO_GATHERED_BYTES 200 /* On cores with the DSP extension, CONV gathers windows of at most this many bytes. */
 #define TMO_GATHERED_ROWS_BYTES 144 /* On cores with the DSP extension, CONV gathers windows of whole rows with at most this many bytes. */
@@ -360,8 +360,8 @@ typedef struct {
  * phase_step. In an iterative operator, y is the input row, and the output has one row. For an iterative operator, the phase moves the target of a
  * run instead of the source. */
 typedef struct {
-  /* The move reads the row with this number among all rows of the iteration. The rows of operand 0 come first. If the row does not exist, the move
-   * copies nothing. */
+  /* The move reads the row with this number. The numbers count all rows that the iteration reads. The rows of operand 0 come first. If the row does
+   * not exist, the move copies nothing. */
   uint16_t row;
   uint16_t count;
   uint32_t bytes, source;
@@ -387,7 +387,7 @@ typedef struct {
   uint8_t n_inputs;
   uint16_t input[4]; /* The field has the indices of the operands' tensors. */
   uint16_t output; /* The field is the index of the output's tensor. */
-  uint16_t tile; /* An iteration in a tiled group computes this number of columns, or a whole row if it is 0. */
+  uint16_t tile; /* An iteration in a tiled group computes this number of columns. The number is 0 if it computes a whole row. */
   uint16_t kernel_h, kernel_w;
   union {
     uint16_t stride_h;
@@ -406,7 +406,7 @@ typedef struct {
     int32_t left_shift; /* ADD, SUB and SQUARED_DIFFERENCE shift both operands left by this many bits. */
     int32_t wanted; /* COMPARE is true if operand 0 is less (bit 0), equal (bit 1) or greater (bit 2) than operand 1. */
     int32_t smallest; /* MAX_POOL and ARG_MAX use the smallest value if this is 1, and otherwise the greatest. */
-    int32_t least_difference; /* SOFTMAX and LOG_SOFTMAX compute e^(x - max), as 0 if x - max is less than this. */
+    int32_t least_difference; /* SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0 if x - max is less than this number. */
     int32_t sum_bytes; /* A sum of SUMS has this many bytes. */
     int32_t operand_bytes; /* For ADD_SUMS, bits 4k to 4k + 3 are a sum's bytes in operand k, or in the output if k is 4. */
     int32_t range_s16; /* For int16 kinds, the upper half is the maximum of the output, and the lower half is the minimum. */
@@ -414,14 +414,14 @@ typedef struct {
     int32_t table_rows; /* The table of GATHER has this number of rows. */
     int32_t half_pixel_centers; /* RESIZE_BILINEAR has 1 if it uses half-pixel centers, and otherwise 0. */
     int32_t resize_form; /* RESIZE_BILINEAR_F32 has a TMO_RESIZE_*. */
-    int32_t select_form; /* For SELECT, bits 4n to 4n + 3 are TMO_SELECT_* of operand n, and bits 12 to 15 an element's size. */
+    int32_t select_form; /* In SELECT, bits 4n to 4n + 3 are TMO_SELECT_* of operand n; bits 12 to 15 are an element's size. */
     int32_t transposed; /* Operand 1 of BATCH_MATMUL is [out][depth] if this is 1, and [depth][out] if this is 0. */
     int32_t tangent; /* CURVE_S16 is a hyperbolic tangent if this is 1, and a sigmoid if this is 0. */
-    int32_t float_form; /* float32 kinds have TMO_RANGE_* plus 16 times TMO_FUNCTION_*. A part that a kind does not use is 0. */
+    int32_t float_form; /* A float32 kind has TMO_RANGE_* plus 16 times TMO_FUNCTION_*. An unused part is 0. */
     int32_t beta_bits; /* SOFTMAX_F32 has the bits of the float32 beta. */
     int32_t scale_bits; /* QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale. */
     int32_t identity; /* OWN has the identity of the application's kernel. */
-    int32_t at_once; /* TMO_PACKING_DSP_* computes this number of pixels or rows at once. The value 1 enlarges the scratch. */
+    int32_t at_once; /* TMO_PACKING_DSP_* computes this number of pixels or rows at once. If it is 1, the scratch is larger. */
   };
   union {
     uint32_t weights; /* The weights begin at this offset. Weights are int8_t[], or float[] for float32 kinds. */
@@ -485,7 +485,7 @@ typedef struct {
   uint32_t shares; /* tmo_share[n_ops] */
   uint32_t barriers; /* Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run. */
   uint32_t n_barriers; /* The run has this number of barriers. */
-  uint32_t alone; /* The field is the offset of a bit for each iteration, or 0 if no bit is set. Core 0 runs iterations whose bit is set. */
+  uint32_t alone; /* The field is the offset of bits, one for each iteration, or 0 if no bit is set. Core 0 runs iterations whose bit is set. */
   uint32_t counters; /* The counters of core 1 begin this many bytes after those of core 0. */
 } tmo_cores;
 

@@ -28,7 +28,7 @@ typedef enum {
   TMO_ERROR_TABLE = -7,     /* a table, tensor or group refers to bytes outside the program or its buffers */
   TMO_ERROR_OP = -8,        /* an operator has impossible geometry, operands or constants */
   TMO_ERROR_ITERATIONS = -9,   /* the run does not end after the number of iterations that the program states */
-  TMO_ERROR_SOURCE = -10,    /* an external input has no data, or the program reads more than it has */
+  TMO_ERROR_SOURCE = -10,    /* an external input has no data, or has fewer data than the program reads */
   TMO_ERROR_KERNEL = -11,   /* this build lacks a kernel that the program needs: compile the NAME_library.c that was written with the model */
   TMO_ERROR_LINK = -12,     /* rows from another device are missing, late or damaged, or that device started again */
   TMO_ERROR_PEER = -13,     /* another device runs a program from another conversion */
@@ -40,8 +40,8 @@ typedef enum {
 const char *tmo_status_text(tmo_status status);
 
 /* Proves that tmo_run() reads and writes only inside buffers of the given sizes, whatever the data are. The array io_bytes has the sizes of the
- * inputs, then of the outputs, then of the state and of slow memory, if the program has them. The size of a streamed input is that of the rows of one
- * push. The size of an external input may be any number. Call tmo_check() once, before the first run (the TFLM adapter calls it in Prepare). */
+ * inputs, then of the outputs, then of the state and of slow memory, if the program has them. The size of a streamed input is the size of one push.
+ * The size of an external input may be any number. Call tmo_check() once, before the first run (the TFLM adapter calls it in Prepare). */
 TMO_LINKAGE tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes);
 
@@ -72,8 +72,8 @@ typedef struct {
   tmo_source *source; /* under TFLM, the source of a model with an external input; otherwise NULL */
 } tmo_memory;
 
-/* Copies rows of a source, from row source->y and pixel source->x on. The copy has the type of a streamed input. Returns TMO_ERROR_SOURCE if the
- * source lacks some of the rows. */
+/* Copies rows of a source, from row source->y and pixel source->x on. The copied elements have the type that a streamed input would have. Returns
+ * TMO_ERROR_SOURCE if the source lacks some of the rows. */
 TMO_LINKAGE tmo_status tmo_take_rows(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
 
 /* Runs one inference of a program whose input is not streamed. The array io has the inputs, then the outputs, then the state and slow memory (16-byte
@@ -84,7 +84,7 @@ TMO_LINKAGE tmo_status tmo_run(const void *program, void *const *io, void *works
 /* The state of a run between two pushes or pauses. Set all its bytes to zero before a run. The workspace and io[0] contain the rest of the run's
  * data. */
 typedef struct {
-  uint32_t rows;    /* number of rows pushed so far, or 1 after the beginning of a run without pushes */
+  uint32_t rows;    /* number of rows pushed so far; in a run without pushes, 1 after the beginning */
   uint32_t iterations; /* iterations left */
 } tmo_stream;
 
@@ -92,9 +92,9 @@ typedef struct {
  * tmo_crosser. links/tmo_link.h implements one. */
 typedef struct tmo_crosser tmo_crosser;
 struct tmo_crosser {
-  /* Sends or receives row `row` of the tensor that `what` names. If `sent` is true, the row is at `data`; otherwise the received row is written to
-   * `data`. The function returns TMO_OK when it is done, and TMO_WAIT if it must be called again later for the same row. Any status other than TMO_OK
-   * and TMO_WAIT ends the run. */
+  /* Sends or receives one row of a tensor. `what` identifies the tensor, and `row` is the number of the row. If `sent` is true, the row is at
+   * `data`; otherwise the received row is written to `data`. The function returns TMO_OK when it is done, and TMO_WAIT if it must be called again
+   * later for the same row. Any status other than TMO_OK and TMO_WAIT ends the run. */
   tmo_status (*cross)(tmo_crosser *self, const tmo_message *what, bool sent, uint16_t row, void *data, uint32_t bytes);
 };
 

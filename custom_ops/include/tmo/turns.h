@@ -20,8 +20,8 @@ extern "C" {
 
 enum { TMO_OUT_OF_TURN = -15 }; /* an emitted C function returns this status if it is not the model's turn and nothing was run */
 
-/* The models that keep one model from beginning. `running` has a bit for each other model whose inference keeps the model from beginning. `paused`
- * has a bit for each other model whose pause keeps the model from beginning. */
+/* The other models for which model A must wait, as one bit per model. A bit of `running` means that A waits while that model runs. A bit of
+ * `paused` means that A also waits while that model is paused. */
 typedef struct {
   uint32_t running, paused;
 } tmo_excluded;

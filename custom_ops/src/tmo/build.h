@@ -124,7 +124,7 @@ static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return
   case packing:                          \
     if (tmo_has_packing(packing)) call;  \
     break
-/* These macros write a case for a packing whose kernel is compiled only for some cores. */
+/* These macros write a case of a switch if the build has the kernel of a packing. */
 #if TMO_RUNS_DSP
 #define TMO_CASE_DSP(packing, call) TMO_CASE_PACKING(packing, call);
 #else

@@ -3,7 +3,7 @@
  * header first. tmo_check.c checks the tables, tmo_check_kind.c checks the operands of each kind of operator, and tmo_check_packed.c checks the
  * constants of packed operators. tmo_check_bytes.c has the bounds checks. Sizes are uint32_t. A size that does not fit becomes TMO_TOO_MANY.
  *
- * The validator does not detect wrong results, such as those of a rolling buffer that is too shallow or of buffers that overlap. The converter's
+ * The validator does not detect wrong results, which a rolling buffer with too few rows, or buffers that overlap, would cause. The converter's
  * checker detects wrong results. */
 #ifndef TMO_CHECK_H_
 #define TMO_CHECK_H_
@@ -48,7 +48,7 @@ TMO_LINKAGE bool tmo_lies_in(uint32_t size, uint32_t offset, uint32_t bytes, uin
 
 TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-/* Whether `bytes` bytes at `offset` are inside the program, with an offset other than 0. */
+/* Whether `offset` is not 0, and `bytes` bytes at `offset` are inside the program. */
 TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
 /* Whether the program contains the weights of an operator, which may be copied. alignment: at most TMO_ALIGNMENT. */

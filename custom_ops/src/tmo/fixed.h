@@ -65,7 +65,7 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 /* Returns round(x * multiplier / 2^31), halves up; multiplier >= 0. This product never saturates, since multiplier cannot be INT32_MIN. */
 TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #if TMO_CORE_DSP
-  const int32_t twice = (int32_t)((uint32_t)multiplier << 1); /* if twice the multiplier does not fit an int32, `twice` is 2^32 less */
+  const int32_t twice = (int32_t)((uint32_t)multiplier << 1); /* if the doubled multiplier exceeds an int32, `twice` has wrapped to a negative number */
   return tmo_high_add(x & twice >> 31, x, twice);
 #elif TMO_MIXED_MULTIPLY
   const uint64_t twice = (uint64_t)((int64_t)x * (int64_t)((uint32_t)multiplier << 1));

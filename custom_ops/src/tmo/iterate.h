@@ -10,12 +10,12 @@
 extern "C" {
 #endif
 
-/* Computes the part run->unit of the operator's output. The input rows of the part must exist. Returns TMO_OK or TMO_ERROR_INDEX. */
+/* Computes the part run->unit of the operator's output. All input rows that the part needs must exist. Returns TMO_OK or TMO_ERROR_INDEX. */
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
-/* tmo_iterate_along_row() computes several tiles of one row at once, from run->unit to output column `end`. tmo_iterates_along_row() returns whether
- * tmo_iterate_along_row() supports an operator. The function reads the input of each tile no later, and writes its output no earlier, than separate
- * iterations do. */
+/* tmo_iterate_along_row() computes several tiles of one row at once, from run->unit to output column `end`. tmo_iterates_along_row() returns
+ * whether tmo_iterate_along_row() supports an operator. The input of a tile is never read later than by separate iterations. The output of a tile is
+ * never written earlier than by separate iterations. */
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
 

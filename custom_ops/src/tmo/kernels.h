@@ -3,11 +3,11 @@
  * only.
  *
  * A call of a kernel computes one output row or pixel, or adds pixels to the sums of one row or pixel. Kernels keep no state, allocate nothing and
- * check nothing, since tmo_check() has verified every length. The output must not overlap the input, with two exceptions. The first exception: some
- * kernels process elements from front to back and read each element before they write it. The output of a kernel of the first exception may begin at
- * or before the start of an operand that is not broadcast. The kernels of the first exception are LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32,
- * CURVE_F32, kernels with two operands, and kernels whose output elements are not larger than the input's. The second exception: CONV writes the last
- * byte of a call after it has read all inputs.
+ * check nothing, since tmo_check() has verified every length. The output must not overlap the input, with two exceptions. First, some kernels process
+ * elements from front to back and read each element before they write it. The output of a kernel that works from front to back may begin at or before
+ * the start of an operand that is not broadcast. The kernels that work from front to back are LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32,
+ * CURVE_F32, kernels with two operands, and kernels whose output elements are not larger than the input's. Second, CONV writes the last byte of a
+ * call after it has read all inputs.
  *
  * Kernels in files *_ref.c run on any core. Kernels in other files run on certain cores, and give the same bits. */
 #ifndef TMO_KERNELS_H_
@@ -61,7 +61,7 @@ typedef struct {
   uint16_t in_width;
   uint16_t out_width;
   uint16_t row;       /* number of the output row, for kinds with an access table */
-  int32_t first_row;  /* number of the row of operand 0 at pixels[0], for kinds with an access table */
+  int32_t first_row;  /* for kinds with an access table, the row of operand 0 that pixels[0] points to */
 } tmo_kernel;
 
 /* The input pixels under a window, clipped to the input. */
@@ -126,8 +126,8 @@ TMO_LINKAGE const tmo_own_kernel *tmo_own_of(const tmo_op *op);
 /* Copies a row of the table of a GATHER. The row must exist. */
 TMO_LINKAGE void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y);
 
-/* Copies row k->row of COPY with one operand. base: address to which the offsets of the operand's rows are added. rows: the rows that the output row
- * reads, some of which may be outside the operand. */
+/* Computes output row k->row of a COPY that has one operand. base: address to which the offsets of the operand's rows are added. rows: the rows
+ * that the output row reads, some of which may be outside the operand. */
 TMO_LINKAGE void tmo_copy_row(const tmo_kernel *k, const tmo_tensor *in, const int8_t *base, tmo_rows rows, int8_t *out);
 
 /* These kernels compute whole rows only. pixels[] lists all rows that are read, operand after operand. NULL stands for a row that the operand lacks.
@@ -192,7 +192,7 @@ static inline tmo_make_pixel *tmo_conv_kernel_s16(const tmo_kernel *k) {
 /* Computes a row pixel by pixel. Each pixel is computed from the part of the input rows under its window. */
 TMO_LINKAGE void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);
 
-/* Returns the bytes from a channel's first weight to its weight at the window's first tap. */
+/* Returns the bytes from the first weight of a channel to the weight for the window's first tap. */
 static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
   return ((uint32_t)w->first_row * k->op->kernel_w + w->first_column) * k->tap_step;
 }
@@ -205,8 +205,8 @@ typedef struct {
   const int8_t *const *at; /* pointer to the first byte of the first run */
   uint16_t stride;         /* number of pointers from a run's pointer to the next run's pointer */
   uint16_t count;          /* number of runs in a part */
-  uint16_t parts;          /* number of parts, whose only differences are next_at, next_offset and next_row */
-  uint16_t next_at;        /* number of pointers from a part's first pointer to that of the next part */
+  uint16_t parts;          /* number of parts, which differ only in their pointers, offset and weights */
+  uint16_t next_at;        /* number of pointers from the start of a part to the start of the next part */
   uint32_t next_offset;    /* from one part to the next, `offset` grows by this many bytes */
   uint32_t next_row;       /* bytes from the weights of a part to the weights of the next part */
   uint32_t offset;         /* in the first part, bytes from each pointer to the first byte of its run */
@@ -267,7 +267,7 @@ void tmo_dsp_window_outputs(tmo_dsp_window_job *job);
 /* Computes a pixel of a convolution from one run of bytes. w: weights of the first channel. */
 TMO_LINKAGE void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, int8_t *out);
 
-/* Four copies of the only scale of an operator whose channels all have the same scale. */
+/* Four copies of the scale that all channels of an operator use. */
 typedef struct {
   int32_t multipliers[4];
   int8_t shifts[4];
@@ -324,8 +324,8 @@ static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, ui
   tmo_conv_sums(r, weights, channels, totals);
 }
 
-/* Adds the products of a window to the sums of n output channels, from channel `to` on. The sums read the input channels from `from` on, or all read
- * the single input channel `from`. */
+/* Adds the products of a window to the sums of n output channels, from channel `to` on. tmo_depthwise_sums() reads the input channels from `from`
+ * on, and tmo_depthwise_repeated() reads only input channel `from`. */
 typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
 TMO_LINKAGE tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 

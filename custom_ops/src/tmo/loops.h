@@ -32,8 +32,8 @@ typedef struct {
   const uint8_t *end;
 } tmo_loop_body;
 
-/* Reads the sequence of loop codes that begins at `at`. A sequence is damaged if it reaches `limit`, nests too deeply, or names an operator that is
- * not below n_ops. A sequence is also damaged if the body of a loop is empty, or if the iterations overflow a uint32_t. */
+/* Reads the sequence of loop codes that begins at `at`. A sequence is damaged if it reaches `limit`, nests too deeply, or names an operator that
+ * is not below n_ops. A sequence with an empty loop, or with more iterations than fit a uint32_t, is damaged as well. */
 TMO_LINKAGE tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops);
 
 /* Moves a new run to the position after `done` iterations, which must be fewer than all iterations. */

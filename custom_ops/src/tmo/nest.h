@@ -18,11 +18,11 @@ extern "C" {
  * tile. */
 typedef struct {
   const tmo_op *op;
-  const tmo_tensor *tensor; /* tensor that the iterations go through: the operator's output, or the input of an iterative operator */
+  const tmo_tensor *tensor; /* tensor that tmo_iterated() returns */
   uint16_t stripes;
 } tmo_nest;
 
-/* Returns the tensor that the operator's iterations go through. */
+/* Returns the tensor that the operator's iterations divide into parts: the output, or the input of an iterative operator. */
 static inline const tmo_tensor *tmo_iterated(const void *program, const tmo_op *op) {
   return &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
 }
@@ -47,11 +47,11 @@ static inline uint32_t tmo_unit_column_end(const tmo_op *op, const tmo_tensor *t
   return !tmo_by_row(op) && end < t->width ? end : t->width;
 }
 
-/* Moves a unit to the start of its stripe. If the stripe has no rows, the unit moves to the next stripe that has rows. If no stripe with rows is
- * left, the unit's stripe becomes `stripes`. */
+/* Moves a unit to the start of its stripe. If the stripe has no rows, the unit moves to the next stripe that has rows. If no later stripe has
+ * rows, unit->stripe becomes `stripes`. */
 TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_unit *unit);
 
-/* Moves a unit to the next one. After the last unit, unit->stripe is w->stripes. */
+/* Moves `unit` to the next part of the tensor. After the last part, unit->stripe is w->stripes. */
 static inline void tmo_unit_next(const tmo_nest *w, tmo_unit *unit) {
   const bool only_row = w->tensor->rows == 1 && unit->stripe > 0; /* stripe 0 may have more rows than the others */
   if (!only_row) {
@@ -67,8 +67,8 @@ static inline void tmo_unit_next(const tmo_nest *w, tmo_unit *unit) {
   tmo_enter_stripe(w->tensor, w->stripes, unit);
 }
 
-/* Whether a unit is inside the tensor, and its sums are inside their buffer. If a unit is inside, computing the unit accesses no bytes outside the
- * buffers. */
+/* Whether a unit is inside the tensor, and its sums are inside their buffer. If the function returns true, computing the unit accesses no bytes
+ * outside the buffers. */
 static inline bool tmo_unit_fits(const tmo_nest *w, const tmo_unit *unit) {
   const tmo_tensor *t = w->tensor;
   if (unit->stripe >= w->stripes || unit->row >= t->height || tmo_unit_column(w->op, unit) >= t->width) return false;

@@ -72,7 +72,7 @@ TMO_OWN_FRAME static const int8_t *pixel_at(const iteration *f, const tmo_view *
   return p.base + tmo_pixel_offset(&p.line, x);
 }
 
-/* Whether a tensor's rows follow each other from the first to the last one in a buffer that is not the caller's. */
+/* Whether a tensor's rows are stored in ascending order in a buffer of the library, not of the caller. */
 static TMO_ALWAYS_INLINE bool has_plain_rows(const tmo_run_state *run, const tmo_tensor *t) {
   return t->layout == TMO_LAYOUT_HWC && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
 }
@@ -185,7 +185,7 @@ TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixe
 typedef struct {
   const int8_t **pixels;       /* pixels row by row, beginning with those of the first window */
   uint32_t room;               /* number of pointers in `pixels` */
-  uint16_t rows, first_row;    /* number of rows under the windows, and number of the kernel's row that is on the first row */
+  uint16_t rows, first_row;    /* number of input rows under the windows, and index of the kernel's row over the first input row */
   tmo_taps columns;            /* number of columns of the first window */
   uint32_t width;              /* number of columns that are listed */
 } tile_pixels;

@@ -44,8 +44,8 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the maximum number of input values that a packed convolution reads at once for two pixels together. For three or more pixels, the maximum
- * is three eighths of the returned number. */
+/* Returns the maximum number of input values that a packed convolution reads at once for two pixels together. Three or more pixels may have three
+ * eighths of this maximum. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Whether an operator computes two consecutive rows at once. Convolutions compute two rows at once if a row has five pixels. Depthwise convolutions
@@ -66,7 +66,7 @@ static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t co
   return tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
 }
 
-/* Returns the number of output pixels to compute at once, given the values of each pixel and the number of remaining pixels. With the DSP extension,
+/* Returns the number of output pixels to compute at once. values: values of one pixel. left: number of remaining pixels. With the DSP extension,
  * the function leaves no single pixel for the end of the row, because a single pixel costs most. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
@@ -111,8 +111,8 @@ static inline uint32_t tmo_esp_depthwise_own(const tmo_op *op, uint32_t padded, 
   return 2 * (filters + op->kernel_h * tmo_esp_columns(op, n) * padded) + 64;
 }
 
-/* Returns the bytes of all scratch of an ESP-NN call for n pixels. All scratch is the sum of ESP-NN's own scratch, some padding, and room for the
- * input and output of the call. */
+/* Returns the bytes of all scratch of an ESP-NN call for n pixels. The scratch holds ESP-NN's own data, the input and the output of the call, and
+ * some padding. */
 static inline uint32_t tmo_esp_depthwise_bytes(const tmo_op *op, uint32_t padded, uint32_t n) {
   return tmo_esp_depthwise_own(op, padded, n) + (op->kernel_h * tmo_esp_columns(op, n) + n) * padded + 3 * 16;
 }
@@ -199,7 +199,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
 /* A tmo_mve_job has all arguments of a tmo_mve_conv except pixels and weights. */
 typedef struct {
   const int32_t *scales;
-  int8_t *out;   /* address of the first pixel's outputs; those of pixel p are at out + p * step */
+  int8_t *out;   /* address of the outputs of pixel 0; the outputs of pixel p are at out + p * step */
   uint32_t step;
   uint32_t turns; /* number of 16-byte vectors of a pixel */
   uint32_t channels;
@@ -309,15 +309,15 @@ TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, con
 TMO_LINKAGE bool tmo_conv_makes_two_s16(const tmo_kernel *k);
 TMO_LINKAGE void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out);
 
-/* Add the products of int16 values and int8 weights to four sums of 32 bits, which may wrap. x: the int16 values of the first pixel up to `end`,
- * whose number is a multiple of 4. Each four values take two words: the first and the third value, then the second and the fourth value. */
+/* Add the products of int16 values and int8 weights to four sums of 32 bits, which may wrap. x: the int16 values of the first pixel, which extend
+ * to `end`. Their number is a multiple of 4. Each four values take two words: the first and the third value, then the second and the fourth value. */
 enum { TMO_WIDE_VALUES = 32 }; /* number of values from the start of the first pixel to the start of the second pixel */
 
 /* Computes two channels of two pixels. next: bytes from the first channel's weights to the second channel's weights. sums: the two sums of the first
  * pixel, then the two sums of the second pixel. */
 TMO_CORE void tmo_dsp_wide_two(const int32_t *x, const int32_t *end, const int8_t *weights, uint32_t next, int32_t *sums);
 
-/* Computes four channels of one pixel. next: bytes from the weights of the first channel to those of each other channel. */
+/* Computes four channels of one pixel. next: distances of the weights of channels 1, 2 and 3 from the weights of channel 0, in bytes. */
 TMO_CORE void tmo_dsp_wide_four(const int32_t *x, const int32_t *end, const int8_t *weights, const uint32_t next[3], int32_t *sums);
 
 /* Computes at least two pairs of output channels for one pixel, whose `values` bytes are at `bytes`. */
@@ -392,7 +392,7 @@ typedef struct {
   const int8_t *const *first;
   uint32_t n;     /* number of rows */
   uint32_t bytes; /* number of bytes of each row, at least one */
-  uint32_t step;  /* bytes from one copied row to the next, which is 1 only if a row has 1 byte */
+  uint32_t step;  /* bytes from one copied row to the next; if this number is 1, a row has 1 byte */
   uint32_t apart; /* bytes from one window to the next */
 } tmo_mve_rows;
 
@@ -409,7 +409,7 @@ typedef struct {
   const int8_t *base;
   uint32_t columns;     /* number of columns of the window, at least one */
   uint32_t dilation_w;
-  const tmo_column_window *first, *end; /* all column windows; after the last column window, the next period begins with the first column window */
+  const tmo_column_window *first, *end; /* the list of all column windows, which later rows use again from its beginning */
   uint32_t dilation_h;
   uint32_t gap;         /* bytes from one copied row to the next */
   uint32_t width;
@@ -437,7 +437,7 @@ typedef struct {
   uint32_t width;        /* width of the row in pixels */
   uint32_t stride;
   uint32_t inside;       /* windows that begin before this input column have all taps; the field is 0 if a row of the window does not exist */
-  uint32_t apart;        /* bytes from the end of a tap's last vector to the start of that tap in the next window, modulo 2^32 */
+  uint32_t apart;        /* modulo 2^32, bytes from the end of a tap's last vector to the same tap of the next window */
   const int8_t *constants;
   uint32_t first;        /* number of channels in complete vectors of sixteen, or all channels if no vector is complete */
   const int8_t *end;     /* end of all constants of the operator */

@@ -53,7 +53,7 @@ static TMO_ALWAYS_INLINE tmo_window listed_window(const pixel_window *w, const i
 #if TMO_RUNS_DSP
 /* Gathers the values of one of `pixels` pixels. taps: space for the taps of a window. */
 static TMO_ALWAYS_INLINE void gather_pixel(const tmo_run_state *run, const pixel_window *w, tmo_kernel *k, const int8_t **taps, uint32_t pixel, uint32_t pixels) {
-  k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* whole rows are gathered if a pixel has no whole number of four bytes */
+  k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* whole rows are gathered if the bytes of a pixel are no multiple of 4 */
   if (k->whole_rows) {
     tmo_list_lines(w->in, tmo_base_of(run, w->in), w->rows.start, w->op->dilation_h, w->rows.count, 1, 0, taps);
   } else {

@@ -37,8 +37,8 @@ static TMO_ALWAYS_INLINE tmo_view tmo_view_of(const tmo_run_state *run, uint16_t
   return v;
 }
 
-/* Lists the pixels under at least one row and column of an operator's window. The tensor must have the layout TMO_LAYOUT_HWC. Between rows, `gap`
- * places of the list stay empty. */
+/* Lists the pixels under some rows and columns of an operator's window, at least one of each. The tensor must have the layout TMO_LAYOUT_HWC.
+ * Between rows, `gap` places of the list stay empty. */
 TMO_LINKAGE void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_taps *rows, const tmo_taps *columns,
                                  uint32_t gap, const int8_t **pixels);
 
