@@ -43,7 +43,7 @@ ARENA_ALIGN = 16
 
 
 class Others(NamedTuple):
-    """The bytes that other models write to the same arena while this model does not run."""
+    """Bytes of a shared arena that other models write while the checked model does not run."""
 
     foreign: NDArray[np.bool_]
     """Mask by address of the bytes that the other models write."""

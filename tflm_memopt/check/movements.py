@@ -29,7 +29,7 @@ class Origin(NamedTuple):
     operand: Ints
     """Position of the source among the operator's inputs, or PADDING."""
     point: Point
-    """Coordinates of the elements in the source. The coordinates of PADDING have no meaning."""
+    """Coordinates of the elements in the source. The coordinates of a padding element have no meaning."""
 
 
 def origins(graph: Graph, op: Op, elements: Ints) -> tuple[Ints, Ints]:

@@ -60,7 +60,7 @@ class StageNest:
         self.done = 0
         """Number of the operator's next iteration."""
         self.pixels = 0
-        """Number of pixels processed so far. A pixel is counted once for each channel group."""
+        """Number of pixels processed so far. With channel groups, each pixel counts once per group."""
 
     def _lay_out(self, stripes: int) -> None:
         w = self.nest

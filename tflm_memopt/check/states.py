@@ -1,7 +1,7 @@
 """Replays rolling buffers of rows that outlive an inference. Every inference accesses a rolling buffer in the same
 order. From one inference to the next, only the position of the oldest row changes. Each rolling buffer is replayed on
 its own, since no buffer affects another one. The replay starts after a reset and lasts until the buffer was filled
-twice. At the end, the oldest row has been at every position twice, and later accesses repeat.
+twice. By then, the oldest row has been at every position twice, and later accesses only repeat earlier ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ INDEX_BYTES = 2
 """Bytes of the index of a rolling buffer's oldest row."""
 LAPS = 2
 FILL = None
-"""Content of a row that still holds the fill value."""
+"""Content of a row that was not written since the reset."""
 
 
 class _Event(NamedTuple):

@@ -110,7 +110,7 @@ def _least_room(devices: Sequence[Sequence[RowCrosses]], least: int, most: int) 
 
 
 def _stuck(devices: Sequence[Sequence[RowCrosses]], room: int) -> int | None:
-    """Return a device that cannot finish with links of this capacity, or None."""
+    """Return a device that waits forever if each link holds `room` bytes, or None."""
     held: dict[tuple[int, int], int] = defaultdict(int)
     waiting = [deque(rows) for rows in devices]
     moved = True

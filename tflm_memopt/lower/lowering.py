@@ -84,7 +84,7 @@ class _Lowering:
         graph, read = custom.groups[0].graph, {t for op in custom.ops for t in op.inputs}
         self.plan, self.custom, self.ops = custom.plan, custom, graph.ops
         self.source = graph.source if graph.source and graph.source.tensor in read else None
-        """The streamed or external input, if the custom operator reads one."""
+        """The streamed or external input that the custom operator reads, if any."""
         self.inputs = custom.inputs
         """Inputs of the program. An external input has no TFLM tensor."""
         if self.source:

@@ -188,7 +188,7 @@ def rvv_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def rvv_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return biases, multipliers, and right shifts. Two right shifts share an int32."""
+    """Return biases, multipliers, and right shifts. Each int32 has two right shifts."""
     bias, multipliers, shifts = _mve_scales(op).T
     rights = np.zeros(len(shifts) + len(shifts) % 2, "<i2")
     rights[: len(shifts)] = -shifts

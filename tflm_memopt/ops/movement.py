@@ -79,7 +79,7 @@ def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill:
 
 
 def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form | None:
-    """Return the form of a COPY in which each run of adjacent rows of its only input is an operand, or None.
+    """Return the form of a COPY with one operand for each run of adjacent rows of the only input, or None.
 
     For example, a TRANSPOSE after attention joins the rows of all attention heads.
     """

@@ -207,7 +207,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class StateRollingBuffer:
-    """A buffer of the newest rows of a tensor, which outlives an inference."""
+    """A buffer that outlives an inference and keeps the newest rows of a tensor."""
 
     tensor: TensorId
     """The state as a tensor for operators that read it, with the oldest row first."""
@@ -339,7 +339,7 @@ class RowOp:
 
     @property
     def keeps_order(self) -> bool:
-        """Whether the kernel needs the operands in the model's order."""
+        """Whether the kernel reads its operands in the order of the model."""
         return bool(self.updates) or self.kind in PRODUCTS
 
     @property

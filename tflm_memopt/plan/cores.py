@@ -87,7 +87,7 @@ class _Marks:
                 patch.of(marks[core])[:] = value
 
     def meets(self, core: int, touched: Touched) -> bool:
-        """Return whether a core accesses bytes that the other has written, or writes bytes that the other has read."""
+        """Return whether one core accesses bytes that the other wrote, or writes bytes that the other read."""
         read, written = self.read[1 - core], self.written[1 - core]
         both = any(patch.of(written).any() for patch in (*touched.reads, *touched.writes))
         return both or any(patch.of(read).any() for patch in touched.writes)
@@ -278,7 +278,7 @@ def _balanced(
     """Choose a split for each operator so that both cores finish early. Return the splits and end times.
 
     before: start time of each core. The operators of a group alternate row by row, so one operator can balance the
-    uneven split of another one. Of several choices with similar times of core 0, only the best is kept. If several
+    uneven split of another one. Of all choices in which core 0 takes a similar time, only the best is kept. If several
     choices end at the same time, the one with the least work of core 1 wins.
     """
     if len(candidates) > TOGETHER:

@@ -21,7 +21,7 @@ ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
 FIRST = 0.75
 """Fraction of the budget for the first operator order, which the other orders must beat."""
 GENEROUS = 4
-"""One of several users of a budget may spend up to this multiple of an equal part."""
+"""If several users share a budget, each may spend up to this multiple of an equal part."""
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
 """Factors of the budget by name."""
@@ -97,7 +97,7 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """Remaining seconds, negative if the last piece of work took more than was left."""
+        """Remaining seconds, which are negative if the last piece of work exceeded the budget."""
         return min(self._left, self._parent.left) if self._parent else self._left
 
     def share(self, seconds: float) -> Budget:

@@ -115,7 +115,7 @@ class Planner:
         self.log = self._searching.log
         self._placing = self._searching.share(PLACING * self._searching.left)
         self._plans: dict[tuple[tuple[Candidate, ...], ...], Plan] = {}
-        """Cache of finished plans. A plan's key lists the groups of operators in each region."""
+        """Finished plans, for reuse. A plan's key lists the groups of operators in each region."""
         self._rows: Mapping[int, RowGroups] = (
             warm._rows if warm else {n: RowGroups(chain, self._fair(n)) for n, chain in self._chains.items()}
         )

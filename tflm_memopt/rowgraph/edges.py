@@ -77,7 +77,7 @@ class Edges(GraphWork):
         """For each tensor, the tensor that holds its first rows."""
         self._made_last: dict[TensorId, TensorId] = {}
         self._made_below: dict[tuple[TensorId, tuple[int, int]], TensorId] = {}
-        """Tensors with more edge rows. The key has the original tensor and its new numbers of edge rows."""
+        """Tensors that got more edge rows. The key has the original tensor and its new numbers of edge rows."""
 
     def rolling_buffer(self, tensor: TensorId) -> TensorId:
         """Return the state that keeps rows of a tensor, which is created if needed."""
@@ -93,7 +93,7 @@ class Edges(GraphWork):
     def rows_of(
         self, like: TensorId, parts: Sequence[tuple[TensorId, int]], before: int, taken: slice = slice(None)
     ) -> TensorId:
-        """Return a tensor of the rows `taken` of several joined tensors. parts: these tensors, with numbers of rows."""
+        """Join tensors, and return a tensor of the rows `taken`. parts: tensors to join, with their numbers of rows."""
         asked = (*parts, taken.start, taken.stop)
         if asked not in self._rows_of:
             sources, inputs = self.support_of(before).sources, tuple(t for t, _ in parts)

@@ -51,7 +51,7 @@ class _Link:
         if self.op.is_convolution:
             (x,) = self.seen
             weighed: Bools = np.any(self.op.own_weights[written], axis=(0, 1, 2))
-            # the bias includes a channel that adds the same number to every sum
+            # a channel that adds one number to every sum goes into the bias
             at_zero_point = np.equal(x.low, self.op.input_zero_points[0])
             return weighed & ~(x.constant & (at_zero_point | (not meets_padding(self.op))))
         if self.op.is_depthwise:

@@ -24,7 +24,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 from tflm_memopt.rowgraph.supported import Support, View
 
 ANY: Variable = (b"*", b"*")
-"""Value that stands for all variables for which the graph has no handle."""
+"""This value stands for all variables that have no handle in the graph."""
 
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:

@@ -1,7 +1,7 @@
 """Finds operators that should run twice (rematerialisation), so that a reduction need not keep its input.
 
 A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. Either the whole tensor is
-kept until the vector is ready, or it is computed again from a smaller earlier tensor. To compute the tensor again,
+kept until the vector is ready, or the tensor is computed again from a smaller one. To compute the tensor again,
 operators run twice: first for the reduction, and later for the multiplication. The planner, the checker and the
 lowering treat copies as ordinary operators. An operator and its copy read the same weights in flash.
 

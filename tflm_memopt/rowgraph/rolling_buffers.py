@@ -3,8 +3,8 @@ new rows, and keeps the last rows of the result. In a rolling buffer no row move
 rows. A reader of the joined rows then reads the new rows, and finds the kept rows in the state at negative row numbers.
 A reader of fewer rows or channels gets its own, smaller rolling buffer.
 
-The operator that writes a state must run after all readers of the state. The outputs of all readers therefore become
-operands of the writer. If there are too many outputs, another operator first reads them and writes one byte.
+The operator that writes a state must run after all readers of the state. The writer therefore gets the outputs of all
+readers as operands. If there are too many outputs, another operator first reads them and writes one byte.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class GraphWork:
                 yield i, op, op.state_write
 
     def readers_of_state(self, state: TensorId) -> list[RowOp]:
-        """Return the operators that read a state, as a whole tensor or as rows before row 0."""
+        """Return the operators that read a state, either as an input or as the rows before row 0 of an input."""
         return [op for op in self.rows() if state in (op.older, *op.inputs)]
 
     def is_whole(self, tensor: TensorId) -> bool:
@@ -250,7 +250,7 @@ class GraphWork:
         return next((op, kept) for _, op, kept in self.state_writers() if kept.tensor == state)
 
     def drop_unread(self) -> None:
-        """Remove states and rows of states that nothing reads, and operators that only moved them."""
+        """Remove states that nothing reads, unread rows of other states, and operators that only moved these rows."""
         while unread := {i for i in self.order if self._is_unread(i)}:
             self.order = [i for i in self.order if i not in unread]
         for i, op, kept in self.state_writers():

@@ -3,8 +3,8 @@ rows.
 
 The rows of a tensor follow each other in time. A row that depends only on rows around it, and not on padding, stays
 valid when the input slides. Only new rows are therefore computed, and a rolling buffer keeps the rows that later
-inferences need (rolling_buffers.py). Rows that depend on padding are recomputed (edges.py) if this needs fewer
-multiply-accumulates than to compute everything. If an operator needs all rows, it reads the kept and new rows together,
+inferences need (rolling_buffers.py). Rows that depend on padding are recomputed (edges.py) if recomputing needs fewer
+multiply-accumulates than computing all rows. If an operator needs all rows, it reads the kept and new rows together,
 and all later operators compute everything. When all rows of the input are known, the outputs equal those of the
 original model byte for byte.
 

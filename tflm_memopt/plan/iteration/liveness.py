@@ -48,7 +48,7 @@ class LiveRange:
         return replace(self, bottom=nbytes - self.top, top=nbytes - self.bottom, before=nbytes - self.bottom)
 
     def in_full(self) -> LiveRange:
-        """If the buffer holds a tensor, return it as live with all its bytes, so that nothing overlaps it."""
+        """Return a tensor as live with all its bytes, so that nothing overlaps it, and other buffers unchanged."""
         if self.buffer.role is not Role.TENSOR:
             return self
         full = np.full_like(self.top, self.buffer.nbytes)
@@ -184,7 +184,7 @@ def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
 
 
 def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments: Ints) -> Ints:
-    """Return how many live bytes to add below each in-place output pixel, so that it overlaps whole input pixels."""
+    """Return the live bytes to add below each in-place output pixel, so that the pixel overlaps whole input pixels."""
     result = np.zeros(len(moments), dtype=np.int64)
     if writer.stripes and writer.op.in_place:
         life = lives(trace, writer)
@@ -194,7 +194,7 @@ def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments:
 
 
 def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
-    """For each moment, return the written bytes of a whole output after the iteration, and at its last read."""
+    """For each moment, return a whole output's written bytes after the iteration and at the iteration's last read."""
     before, top = written_bytes(trace, writer)
     if writer.op.in_place:
         return top, before

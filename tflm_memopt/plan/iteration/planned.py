@@ -54,7 +54,7 @@ class PlannedGroup:
 
     @cached_property
     def live_ranges(self) -> Mapping[int, LiveRange]:
-        """By buffer number, the live bytes of the buffers that the group uses."""
+        """For each buffer that the group uses, its live bytes, by the buffer's number."""
         trace, plan, number, source = self.trace, self.plan, self.number, self.graph.source
         alive = [plan.buffers[i] for i in plan.alive[number]]
         whole = {b.key: b for b in alive if b.role is Role.TENSOR}

@@ -90,7 +90,7 @@ def _name(m: Member, *words: str) -> str:
 
 
 def _there(op: RowOp, move: Move, row: Ints) -> int:
-    """Return the number of given iterations in which the move's input row exists."""
+    """Return the number of these iterations in which the input row of the move exists."""
     height = op.operands[move.operand].h
     first = op.access[move.operand].first(row, height) + move.tap
     return int(((first >= 0) & (first < height)).sum())

@@ -61,7 +61,7 @@ class Cores:
 
     def placed(self, model: Any, busy: Sequence[Any], most: Any, whole: int) -> list[list[Any]]:
         """Limit the time that each core is in use to `most`. Return a 0/1 variable for each model and core, which is 1
-        if the model runs on the core.
+        if and only if the model runs on the core.
 
         busy: processor time of each model. whole: upper bound of the sum of these times.
         """

@@ -28,7 +28,7 @@ class Draft:
     buffers: tuple[Buffer, ...] = ()
     """All other buffers of the plan step, without offsets."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """Minimum distances between the step's buffers in bytes, as in LayoutProblem."""
+    """Minimum distances between buffers of the plan step in bytes, in the form of LayoutProblem."""
     most_alive: int = 0
     """Maximum number of bytes of these buffers that are live at one moment."""
 

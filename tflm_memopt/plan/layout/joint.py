@@ -133,7 +133,7 @@ def within(tenant: Tenant) -> Distances:
         for u, v in permutations(alive, 2):
             if u not in inside or v not in inside:
                 keep(u, v, plan.buffers[u].nbytes if inside else _as_planned(plan, u, v))
-        given = tenant.planned.graph.model.inputs  # all inputs exist at once before the model runs
+        given = tenant.planned.graph.model.inputs  # before the model runs, all inputs exist
         inputs = [i for i in inside if plan.buffers[i].role is Role.TENSOR and plan.buffers[i].key in given]
         for u, v in permutations(inputs, 2):
             keep(u, v, plan.buffers[u].nbytes)

@@ -37,7 +37,7 @@ PATIENCE, PATIENT = 0.15, 0.2
 """CP-SAT stops after PATIENCE deterministic seconds or, if longer, PATIENT of its time limit without progress."""
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
-"""Cache of layouts: for each problem, the time budget that it needs, the time that it takes, and the layout. Layouts
+"""Cache of layouts: for each problem, the time budget needed, the time taken, and the layout. Layouts
 that ran out of budget are left out, so that results never depend on earlier calls.
 """
 

@@ -63,7 +63,7 @@ class _Space:
         readers = {t: sum(1 << i for i in tasks) for t, tasks in problem.readers.items()}
         self.made = [sum(nbytes[t] for t in task.outputs) for task in problem.tasks]
         self.dying = [[(readers.get(t, 0), nbytes[t]) for t in problem.freed_by(task)] for task in problem.tasks]
-        """For each operator, the tensors that may be freed after it, each with its bytes and a bit set of readers."""
+        """For each operator, the tensors that may be freed after it, each as its bit set of readers and its bytes."""
         self.waiting: list[list[tuple[int, int]]] = [[] for _ in problem.tasks]
         """For each operator, its possible successors, each with a bit set of all operators that must run before."""
         for j, tasks in enumerate(before):

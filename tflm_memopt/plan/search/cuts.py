@@ -31,7 +31,7 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 SHORT = 16
 """Maximum number of operators of a group that is tried at every position."""
 SLACK = 16
-"""When a search tries all orders of operands, it allows 1 / SLACK more bytes than requested."""
+"""If a search tries all orders of operands, its byte limit grows by the fraction 1 / SLACK."""
 FUSING = 0.5
 """Minimum part of the time budget for finding groups of several operators that run row by row."""
 LONG = 0.1
@@ -262,7 +262,7 @@ def least_bytes(
     cuts: Sequence[Cuts], macs: int, budget: Budget = UNBOUNDED, bar: int = UNLIMITED
 ) -> tuple[CutLabel, ...]:
     """Return a division of each region within `macs` whose largest group needs the fewest bytes. bar: bytes of an
-    existing plan, at which the search gives up.
+    existing plan. The search gives up if it cannot find fewer bytes.
     """
     while True:
         budget.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))

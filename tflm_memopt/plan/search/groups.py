@@ -175,7 +175,7 @@ class Candidate:
     in_turn: bool = False
     """Whether the group makes parts of its outputs in turn, and not one whole output after the other."""
     is_reversed: bool = False
-    """Whether `nbytes` is for the reversed row order, which the layout may choose."""
+    """Whether `nbytes` counts the bytes in reversed row order, which the layout may choose."""
 
     @property
     def geometry(self) -> Candidate:

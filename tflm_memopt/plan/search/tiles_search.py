@@ -79,10 +79,10 @@ class Search:
     """A partial group that needs more bytes is kept if it saves this number of multiply-accumulates."""
     budget: Budget = field(default_factory=Budget)
     across: dict[int, int] = field(default_factory=dict, init=False)
-    """Results of the method _through() so far."""
+    """Known results of the method _through()."""
 
     def groups(self) -> Mapping[int, Sequence[Label]]:
-        """Return the best groups by their first operator, with any stripe height."""
+        """Return the best groups of all stripe heights, by their first operator."""
         found: dict[int, list[Label]] = defaultdict(list)
         op = self.chain.ops[self.last - 1]
         whole = {op.writes.h} if self._is_pair(self.last - 1) else set[int]()
