@@ -14,7 +14,7 @@ from tflm_memopt.kernels.meaning import run
 
 
 def described(write: Callable[[Builder, Index], None]) -> KernelProgram:
-    """Return a kernel over n bytes."""
+    """Return a kernel that computes on arrays of n bytes."""
 
     @kernel("a test")
     def small(b: Builder) -> None:

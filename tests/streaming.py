@@ -94,7 +94,7 @@ class Streaming:
 
 
 def mixed(seed: int = 1, *, first: int | None = 0) -> bytes:
-    """Return a convolution of stride 2 over two new rows, followed by different windows for halves of the channels."""
+    """Return a convolution of stride 2 over two new rows. Then, each half of the channels has a different window."""
     net = Net(seed)
     streaming = Streaming(net, setup=first is not None)
     x = net.input((1, 2, 1, 8), (0.05, 0))
@@ -137,7 +137,7 @@ def recurrent(seed: int = 3) -> bytes:
 
 
 def joined(seed: int = 4) -> bytes:
-    """Return a model whose concatenated rows no window reads, so that they are assembled in the arena."""
+    """Return a model whose concatenated rows are assembled in the arena, because no window reads the rows."""
     net = Net(seed)
     streaming = Streaming(net)
     rows = streaming.window("a", net.input((1, 2, 1, 6), (0.05, -7)), 5, first=-7)

@@ -44,7 +44,7 @@ class Base(NamedTuple):
 
 @cache
 def bases() -> Mapping[str, list[Base]]:
-    """Return the operators of each kind in arena_zoo.py."""
+    """Return the operators in models of arena_zoo.py, by their type."""
     found: dict[str, list[Base]] = {}
     for build in ZOO.values():
         model = read(build())

@@ -102,7 +102,7 @@ def _arm(
     name: str, machine: str, cpu: str, *, at: tuple[int, int, int], blob: tuple[int, int] = (0, 0), shift: int = 5
 ) -> Core:
     """Return an Arm core. `at` holds the ROM address, the RAM address and the number of RAM bytes. `blob` has the
-    address and bytes of the cases, if these do not follow the runner in 4 MB of ROM.
+    address and size of the cases, unless the cases follow the runner in 4 MB of ROM.
     """
     rom, ram, ram_bytes = at
     flags = (f"-mcpu={cpu}", "-mthumb", *_FLOAT.get(cpu, ()))

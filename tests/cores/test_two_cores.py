@@ -57,7 +57,7 @@ def test_a_wrong_byte_of_either_core_is_seen() -> None:
 
 @pytest.mark.slow
 def test_a_barrier_takes_what_the_report_says() -> None:
-    """Compare the instructions of a run whose barriers never wait with those of a run without barriers.
+    """Compare the instruction count of a run whose barriers never wait with the count of a run without barriers.
 
     The measured work of each core matches the estimate.
     """

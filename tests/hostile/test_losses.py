@@ -33,7 +33,7 @@ def test_an_operator_without_one_of_its_tensors(number: int) -> None:
 
 
 def losses(data: bytes, but: frozenset[str]) -> Iterator[bytes]:
-    """Yield a model for each operand that is made absent or removed, and for each output that is removed."""
+    """Yield models in which one operand is removed, one operand is absent, or one output is removed."""
     model = read(data)
     for op in model.graph.ops:
         if op.type in but:

@@ -35,7 +35,7 @@ SECONDS = 0.05
 RUNS = 3
 """Each module runs this many random inferences, in addition to extreme ones."""
 ELSEWHERE = ("unsupported_input",)
-"""After one of these error codes, the input is tried at another place."""
+"""If a conversion fails with one of these error codes, another place of the input is tried."""
 IMPOSSIBLE = ("unsupported_input", "unsupported_operator")
 """A model that cannot become a module is refused with one of these error codes."""
 

@@ -79,7 +79,7 @@ def written(variant: Variant, folder: Path) -> tuple[Path, Generated]:
 
 
 def table_of(name: str, variant: Variant, made: Generated) -> list[Row]:
-    """Return the places of the fields for the generated driver, from the description or the chosen layout."""
+    """Return addresses and bits of fields, from the given description or from the SVD file of a generated layout."""
     if variant in FIXED.values():
         return fields(name, variant.description.read_text())
     return fields(name, made.files[f"{variant.driver.stem}_registers.svd"], with_registers=False)

@@ -52,7 +52,7 @@ def test_one_pixel_more_than_proved_is_wrong() -> None:
 
 
 def loses(order: AccessOrder, apart: int) -> bool:
-    """Return whether a byte is overwritten before its last read, with the input `apart` bytes above the output."""
+    """Return whether an output `apart` bytes below the input overwrites an input byte before the byte's last read."""
     at = np.arange(len(order.written)) - apart
     shared = (at >= 0) & (at < len(order.last_read))
     return bool((order.last_read[at[shared]] > order.written[shared]).any())

@@ -47,7 +47,7 @@ def joined(activations: str) -> bytes:
 
 
 def squeezed(activations: str) -> bytes:
-    """Return a network in PyTorch's layout that computes means of channels for a gate and for the output."""
+    """Return a network in PyTorch's layout whose gate and output are computed from the channels' means."""
     net = Net(activations=activations)
     x = planes(net, net.input((1, 3, 32, 30)), 8)
     gate = net.unary("RELU", net.mean(x, (2, 3)), dtype=activations, out=net.affine(x))

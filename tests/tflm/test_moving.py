@@ -1,4 +1,4 @@
-"""Networks may end in operators that move data: many dimensions, joined heads, constant indices, shuffled pixels."""
+"""Networks may end in operators that move data, for example joined outputs, gathered values or shuffled pixels."""
 
 from __future__ import annotations
 

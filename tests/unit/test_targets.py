@@ -59,7 +59,7 @@ def test_the_checker_knows_what_kernels_write(model: bytes) -> None:
 
 @pytest.mark.parametrize("packing", Packing)
 def test_checker_and_planner_agree_on_scratch(packing: Packing) -> None:
-    """The checker and the planner compute equal scratch sizes for packed kernels with any window and channels."""
+    """The checker and the planner compute equal scratch sizes for packed kernels, for any window and channel count."""
     rng = np.random.default_rng(0)
     for _ in range(400):
         kernel_h, kernel_w, stride_w = (int(n) for n in rng.choice((1, 1, 1, 2, 3, 3, 5), 3))

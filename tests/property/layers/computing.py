@@ -198,7 +198,7 @@ def in_heads(net: Net, layer: Layer, x: int) -> int:
 
 
 def picked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """For each channel, find the pixel with the channel's extreme, and gather all channels of this pixel."""
+    """For each channel, find the pixel with the largest or smallest value, and gather all channels of this pixel."""
     x = image(net, x)
     _, h, w, c = net.shape(x)
     at = moving.arg_max(net, net.reshape(x, (1, h * w, c)), axis=1, smallest=layer.flag)

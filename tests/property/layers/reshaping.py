@@ -123,7 +123,7 @@ def mirrored(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def strided_slice(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a slice along one axis: reversed, without the first index, every second index, or the operator SLICE."""
+    """Add a SLICE, or a STRIDED_SLICE that reverses an axis, omits the first index, or selects every second index."""
     if layer.kernel[0] == 1:
         begin = [0, *(min(d - 1, layer.source) for d in net.shape(x)[1:])]
         return [moving.slice_(net, x, begin, [-1] * len(begin))]

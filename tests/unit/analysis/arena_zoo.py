@@ -31,7 +31,7 @@ def ints(*values: Any) -> T:
 def _one(
     kind: str, operands: Sequence[T], results: Sequence[T], options: Any = None, *, custom_code: str | None = None
 ) -> Callable[[], bytes]:
-    """Return a model of one operator. The inputs are the activations among `operands`. Int8 tensors have a scale."""
+    """Return a model of one operator. Its inputs are all activations in `operands`. Int8 tensors have a scale."""
 
     def affine(t: T) -> Affine | None:
         return t.affine or (DEFAULT if t.dtype == "INT8" else None)

@@ -91,7 +91,7 @@ def places(program: bytes) -> Iterator[tuple[str, int, int]]:
         for name in RANGES:
             field = OP.fields[name] if OP.fields else None
             if name == "left_shift" and op.packing in AT_ONCE:
-                continue  # these kernels store a number of pixels in left_shift; the number affects no output
+                continue  # these kernels store a number of pixels in left_shift, which affects no output
             if field and name != "input_zero_point":
                 yield f"{n} {op.kind.name} {name}", at + field[1], field[0].itemsize
             elif field:
@@ -168,7 +168,7 @@ def test_exchanged_constants_are_found() -> None:
 
 
 def test_only_the_next_part_of_a_shared_layer_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number of parts that are compared does not grow with the number of channels."""
+    """A shared layer of 200 channels is compared in fewer than 200 parts."""
     net = Net(3)
     model = net.model(net.fully_connected(net.fully_connected(net.input((1, 16)), 200), 200))
     devices = [read(one.model) for one in tflm_memopt.optimize_devices(model, 3, effort=0.05).models]
