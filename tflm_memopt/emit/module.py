@@ -29,7 +29,7 @@ class InApp:
     model: str
     """C constant with the model's number among the models that take turns."""
     pauses: tuple[int, ...]
-    """Numbers of iterations after which the model pauses."""
+    """The model pauses after the iterations with these numbers."""
 
     @property
     def turn(self) -> str:
@@ -82,7 +82,7 @@ class Module:
 
     @property
     def pauses(self) -> tuple[int, ...]:
-        """Numbers of iterations after which the model pauses."""
+        """The model pauses after the iterations with these numbers."""
         return self.shared.pauses if self.shared else ()
 
     @property

@@ -202,7 +202,7 @@ class Writer:
     moved_by: str = ""
     """Variable of a loop that moves pointers from iteration to iteration."""
     inner: frozenset[str] = frozenset()
-    """Variables of all loops inside a loop that moves pointers."""
+    """Variables of the loops that are nested in the loop over `moved_by`."""
     parts: int = 1
     """Number of registers that hold one vector, inside a loop with independent iterations."""
     pointers: int = 0

@@ -19,7 +19,7 @@ from tflm_memopt.runtime import host
 PAUSING = 2
 """Number of inputs that only operators with pauses have: the iterations of the pauses, and the progress so far."""
 OFFLINE_HEADER = 3
-"""Number of int32 before the offsets in OFFLINE_PLAN: version, subgraphs and tensors."""
+"""Number of int32 values before the offsets in OFFLINE_PLAN: version, subgraphs and tensors."""
 
 
 @dataclass(frozen=True, slots=True)

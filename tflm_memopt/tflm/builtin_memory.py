@@ -35,7 +35,7 @@ class TempTensor:
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """RequestScratchBufferInArena: bytes in the head that TFLM's planner places, live during this operator."""
+    """RequestScratchBufferInArena: bytes in the head that TFLM's planner places, used only by this operator."""
 
     nbytes: int
 

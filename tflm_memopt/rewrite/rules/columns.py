@@ -171,7 +171,7 @@ def rearranged(graph: Graph, op: Op, order: Sequence[int]) -> tuple[Constants, d
 def add_rearranged(
     made: NewOps, op: Op, order: Sequence[int], maps: Mapping[TensorId, TensorId], sources: Sequence[int]
 ) -> None:
-    """Add an operator that can be rearranged. maps: for each tensor, the tensor with its axes in the new order."""
+    """Add an operator that can be rearranged. maps: for each old tensor, the new tensor with rearranged axes."""
     constants, options = rearranged(made.graph, op, order) or ({}, {})
     inputs = tuple(
         made.put(made.tensors[t], constants[k].shape, data=constants[k]) if k in constants else maps.get(t, t)
