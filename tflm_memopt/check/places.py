@@ -29,7 +29,7 @@ class Cells(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tensor is, as an operator of the group sees it."""
+    """The place of a tensor that an operator of the group reads or writes."""
 
     arena: TaggedArena
     tensor: TensorId

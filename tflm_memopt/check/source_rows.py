@@ -39,7 +39,7 @@ class SourceRows:
         self._positions = np.repeat(positions[order], np.diff(times, prepend=1))
         self.pushed += at_once * len(self._positions)
         self._seen = np.zeros((2, self.pushed), dtype=np.int64)
-        """For each row, the time of its last read as a pushed row, and of its last read from the rolling buffer."""
+        """For each row, two times: its last read as a pushed row, and its last read from the rolling buffer."""
 
     def moment(self, positions: Ints) -> Ints:
         """Return the times at which iterations begin. A push takes as long as an iteration."""

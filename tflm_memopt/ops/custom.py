@@ -1,4 +1,4 @@
-"""Registers the user's custom operators (own.py), as long as the process runs."""
+"""Registers the user's custom operators (own.py) until the process ends."""
 
 from __future__ import annotations
 

@@ -143,8 +143,8 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
 
 
 def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Yield the live bytes of each new buffer when an operator is added to a group: at each iteration, and just before
-    it.
+    """Yield the live bytes of each buffer that an added operator brings into a group: during each iteration, and just
+    before the iteration.
 
     rolling_buffer: buffer of the output, or None if the output is whole.
     """

@@ -56,7 +56,7 @@ def without(draft: Draft, slow: Collection[TensorId]) -> Draft:
 
 
 def slow_tensors(placer: Placer, drafts: Sequence[Draft], slow: Collection[TensorId]) -> tuple[SlowTensor, ...]:
-    """Assign offsets in slow memory. An output may reuse bytes that the inputs of the same plan step no longer need."""
+    """Assign offsets in slow memory. Within a plan step, outputs may reuse bytes that inputs no longer need."""
     only = [_selected(draft, lambda buffer: buffer.role is Role.TENSOR and buffer.key in slow) for draft in drafts]
     buffers, problem = placer.problem(only)
     problem = replace(problem, align=(TFLM_ALIGN,) * len(buffers))

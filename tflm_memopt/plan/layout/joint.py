@@ -85,7 +85,7 @@ def share(
 def problem_of(
     tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
 ) -> tuple[LayoutProblem, list[int]]:
-    """Return the layout problem of several models, and the position of each model's first buffer in it."""
+    """Return the layout problem of several models, and for each model the position of its first buffer."""
     buffers = [b for tenant in tenants for b in tenant.plan.buffers]
     first = [*accumulate((len(tenant.plan.buffers) for tenant in tenants), initial=0)]
     distances: Distances = {}

@@ -109,7 +109,7 @@ class RowGroups:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
-            limit += limit // SLACK  # a slightly higher limit avoids many repetitions
+            limit += limit // SLACK  # with a slightly higher limit, the search runs less often
             found = self._candidates(last, limit, orders, waiting)
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit

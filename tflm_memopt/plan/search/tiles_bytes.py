@@ -38,7 +38,7 @@ class Reader(NamedTuple):
 
 
 class PeriodRows(NamedTuple):
-    """Rows [first, first + rows) of each stripe, and how many stripes later they are still read (-1: never)."""
+    """Rows [first, first + rows) of each stripe. The last read is `later` stripes later (-1: no read)."""
 
     first: int
     rows: int
