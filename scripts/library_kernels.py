@@ -35,7 +35,7 @@ PACKED = (
     ("", scheduled(packed_depthwise, [vectorise("k"), jam("p", 2, apart=True)])),
     ("", scheduled(windows, [vectorise("i")])),
 )
-"""These kernels serve programs that are packed for vectors. The first string of each pair is the end of the kernel's
+"""These kernels serve programs that are packed for vectors. Each pair begins with the last part of a kernel's
 name. Hosts run the same descriptions as plain C loops.
 """
 PLAIN = (packed_conv, packed_depthwise, windows)

@@ -37,7 +37,7 @@ static const tmo_group *group_of(const void *program, uint16_t op) {
   return group;
 }
 
-/* Accepts the pixels [first, end) of output row y as written. */
+/* Accepts all changes of pixels [first, end) of output row y. */
 static void allow_pixels(guard *g, const void *program, const tmo_arena *a, const tmo_op *op, const tmo_unit *unit, uint16_t y, uint16_t first,
                          uint16_t end) {
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
@@ -86,7 +86,7 @@ static void allow_standings(guard *g, const void *program, const tmo_arena *a, b
   }
 }
 
-/* Accepts the conversion of pixels of an external input to int8. */
+/* Accepts the bytes that an iteration writes when it converts pixels of an external input to int8. */
 static void allow_conversion(guard *g, const void *program, const tmo_arena *a, const tmo_group *group, const tmo_op *op) {
   const uint64_t bytes = tmo_converted_bytes(program, group, op);
   for (uint8_t k = 0; k < op->n_inputs; ++k) {

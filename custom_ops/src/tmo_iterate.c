@@ -533,7 +533,7 @@ tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end) 
 #endif
 
 #if TMO_RUNS_DSP && !defined(TMO_WITHIN_CORES)
-/* Lists the input rows under two output rows, the row of run->unit and the row before it. Each output row has one half of `pixels`. */
+/* Lists the input rows under two output rows, the row of run->unit and the row before it. Each row uses one half of `pixels`. */
 static TMO_ALWAYS_INLINE void read_two_rows(iteration *f, tmo_run_state *run, const tmo_op *op, const int8_t **pixels, uint32_t room, tmo_window *rows, int8_t **outs) {
   f->run = run;
   f->kernel.op = op;

@@ -37,8 +37,8 @@ uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first) {
   return sum;
 }
 
-/* Adds the products of a tap with n channels of the output. Each input channel has `each` outputs. The n outputs begin after the first `skipped`
- * outputs of the first input channel. */
+/* Adds the products of a tap with n channels of the output. Each input channel has `each` output channels. The n outputs begin after the first
+ * `skipped` outputs of the first input channel. */
 static TMO_ALWAYS_INLINE void add_tap(const int8_t *x, const int8_t *w, uint32_t i, uint32_t n, uint32_t each, uint32_t skipped, int32_t zero_point,
                                       uint32_t *sums) {
   int32_t value = *x - zero_point;

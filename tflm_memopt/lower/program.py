@@ -50,7 +50,7 @@ class Header:
     magic: U32
     version: U16
     target: U16
-    """The field `target` is a TMO_TARGET_* constant: the family of cores that can run the program."""
+    """A TMO_TARGET_* constant names the family of cores that can run the program."""
     size: U32
     """The whole program has this many bytes."""
     iterations: U32
@@ -63,7 +63,7 @@ class Header:
     n_ops: U16
     n_groups: U16
     input: U8
-    """The field `input` is a TMO_INPUT_* constant, which says where input 0 is."""
+    """A TMO_INPUT_* constant says where input 0 is."""
     pools: U8
     """The header is followed by this number of tmo_pool records, which is 0 or 1."""
     tensors: U32
@@ -84,8 +84,8 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class PoolRecord:
-    """A program with slow memory has this record. Slow memory holds whole tensors, and the field `bytes` is its minimum
-    size. The address of slow memory follows the state's address in io.
+    """A program with slow memory has this record. Slow memory holds whole tensors. The record gives the minimum
+    size of slow memory. The address of slow memory follows the state's address in io.
     """
 
     bytes: U32
@@ -143,14 +143,14 @@ class ProgramTensor:
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
     """A tensor has stripes if a tiled group writes it or adds up its rows. For any other tensor, the field is None."""
     pushed: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """A push of a streamed input has this number of rows. At `offset`, the workspace has `depth` older rows."""
+    """A push of a streamed input has this number of rows. Older rows are in the workspace, at the tensor's offset."""
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
     """For a tensor in a rolling buffer of the state, this number of rows precedes row 0."""
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
     """A tensor with TMO_PROGRAM_BASE begins at this offset in the program."""
     layout: U8 = RowLayout.HWC
-    """The field `layout` is a TMO_LAYOUT_* constant: the order of the axes of a row in memory. A tensor in column
-    windows, or in a rolling buffer of the workspace, always has TMO_LAYOUT_HWC.
+    """A TMO_LAYOUT_* constant says how a row is stored. A tensor in column windows, or in a rolling buffer of the
+    workspace, has TMO_LAYOUT_HWC.
     """
 
     C_ORDER: ClassVar[str] = "offset channels width height depth base layout column_windows n_column_windows"
@@ -191,7 +191,7 @@ class CopyRecord:
 
     moves: Annotated[tuple[MoveRecord, ...], Follows(MoveRecord)]
     fills: Annotated[bool, Number("u1")]
-    """If `fills` is 1, all bytes of the output row get the value of the field `fill` before the moves."""
+    """The value 1 means that all bytes of the output row are set to the fill value before the moves."""
     fill: I8
 
     C_ORDER: ClassVar[str] = "n_moves"
@@ -352,8 +352,8 @@ class ProgramRollingBuffer:
     The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0
     resets it. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the
     oldest row. Row y, counted from the oldest row, is at position (oldest + y) % depth. A run that finds 0 in a
-    buffer's uint16_t sets all rows of the buffer to `fill`. The field `advance` says by how many rows a successful run
-    moves the position of the oldest row.
+    buffer's uint16_t sets all rows of the buffer to the fill value. A successful run advances the position of the
+    oldest row.
     """
 
     offset: U32
@@ -371,8 +371,8 @@ class ProgramRollingBuffer:
     sliding window is full returns TMO_WAIT.
     """
     key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
-    """The field `key` is a number of at least 1 that is computed from the program. A run rejects a state with another
-    key, which another program has written.
+    """The key is at least 1 and is computed from the program. A run rejects a state with another key,
+    which another program has written.
     """
 
 
@@ -433,7 +433,7 @@ class ProgramShare:
     """This record says how two cores share the iterations of an operator."""
 
     how: U16
-    """The field `how` is a TMO_SHARDING_* constant, which says how the cores share iterations."""
+    """A TMO_SHARDING_* constant says how the cores share iterations."""
     cut: U16
     """Core 0 computes this number of columns or channels."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH_OF_CORE_1)]

@@ -43,7 +43,7 @@ struct tmo_team {
 /* Returns the record that says how two cores share a program, or NULL for a program for one core. */
 TMO_LINKAGE const tmo_cores *tmo_cores_of(const void *program);
 
-/* Checks the record for two cores in a program that has passed tmo_check(). Returns TMO_OK for programs without this record. */
+/* Checks the record for two cores in a program that has passed tmo_check(). Returns TMO_OK for programs for one core. */
 TMO_LINKAGE tmo_status tmo_check_cores(const void *program);
 
 /* Runs a program like tmo_run(), with core 1's help. Call tmo_run_shared() on core 0. The program must have passed tmo_check() and tmo_check_cores().

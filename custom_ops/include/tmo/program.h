@@ -245,12 +245,12 @@ typedef enum {
 typedef struct {
   uint32_t magic;
   uint16_t version;
-  uint16_t target; /* The field target is a TMO_TARGET_* constant: the family of cores that can run the program. */
+  uint16_t target; /* A TMO_TARGET_* constant names the family of cores that can run the program. */
   uint32_t size; /* The whole program has this many bytes. */
   uint32_t iterations; /* A run of the program has exactly this number of iterations. */
   uint32_t workspace; /* The workspace has this many bytes. */
   uint16_t n_inputs, n_outputs, n_tensors, n_ops, n_groups;
-  uint8_t input; /* The field input is a TMO_INPUT_* constant, which says where input 0 is. */
+  uint8_t input; /* A TMO_INPUT_* constant says where input 0 is. */
   uint8_t pools; /* The header is followed by this number of tmo_pool records, which is 0 or 1. */
   uint32_t tensors; /* tmo_tensor[n_tensors] */
   uint32_t ops; /* tmo_op[n_ops] */
@@ -261,8 +261,8 @@ typedef struct {
   uint32_t parts; /* A bit is set for each TMO_PART_* that the program needs. */
 } tmo_header;
 
-/* A program with slow memory has this record. Slow memory holds whole tensors, and the field bytes is its minimum size. The address of slow memory
- * follows the state's address in io. */
+/* A program with slow memory has this record. Slow memory holds whole tensors. The record gives the minimum size of slow memory. The address of slow
+ * memory follows the state's address in io. */
 typedef struct {
   uint32_t bytes;
 } tmo_pool;
@@ -271,8 +271,8 @@ typedef struct {
  *
  * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0 resets it. The state begins with a
  * uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Row y, counted from the oldest row, is at position
- * (oldest + y) % depth. A run that finds 0 in a buffer's uint16_t sets all rows of the buffer to fill. The field advance says by how many rows a
- * successful run moves the position of the oldest row. */
+ * (oldest + y) % depth. A run that finds 0 in a buffer's uint16_t sets all rows of the buffer to the fill value. A successful run advances the
+ * position of the oldest row. */
 typedef struct {
   uint32_t offset; /* The buffer begins this many bytes after the start of the state. */
   uint32_t row; /* A row of the rolling buffer has this many bytes. */
@@ -285,8 +285,7 @@ typedef struct {
   /* If window is 1, the record has no rows and only counts the runs of a sliding window. A run that ends before the sliding window is full returns
    * TMO_WAIT. */
   uint8_t window;
-  /* The field key is a number of at least 1 that is computed from the program. A run rejects a state with another key, which another program has
-   * written. */
+  /* The key is at least 1 and is computed from the program. A run rejects a state with another key, which another program has written. */
   uint16_t key;
 } tmo_rolling_buffer;
 
@@ -307,8 +306,7 @@ typedef struct {
   /* The base is 0 for the workspace and 1 to n_inputs for inputs. Higher numbers are outputs, then the state, then slow memory. The base may also be
    * TMO_PROGRAM_BASE or TMO_LINK_BASE. */
   uint8_t base;
-  /* The field layout is a TMO_LAYOUT_* constant: the order of the axes of a row in memory. A tensor in column windows, or in a rolling buffer of the
-   * workspace, always has TMO_LAYOUT_HWC. */
+  /* A TMO_LAYOUT_* constant says how a row is stored. A tensor in column windows, or in a rolling buffer of the workspace, has TMO_LAYOUT_HWC. */
   uint8_t layout;
   /* The field is the offset of a tmo_column_window[n_column_windows], or 0 without column windows. The first column window has the first rows of a
    * stripe. */
@@ -318,7 +316,7 @@ typedef struct {
   int16_t end; /* In a tiled group, the first stripe ends before this row, unless the tensor ends earlier. */
   union {
     uint16_t rows; /* Number of rows of a stripe in a tiled group. If rows > advance, stripes recompute rows. */
-    uint16_t pushed; /* A push of a streamed input has this number of rows. At offset, the workspace has depth older rows. */
+    uint16_t pushed; /* A push of a streamed input has this number of rows. Older rows are in the workspace, at the tensor's offset. */
     uint16_t older; /* For a tensor in a rolling buffer of the state, this number of rows precedes row 0. */
   };
 } tmo_tensor;
@@ -351,7 +349,7 @@ typedef struct {
 /* This record describes how a COPY makes an output row. A tmo_copy is followed by n_moves records of tmo_move. */
 typedef struct {
   uint16_t n_moves;
-  uint8_t fills; /* If fills is 1, all bytes of the output row get the value of the field fill before the moves. */
+  uint8_t fills; /* The value 1 means that all bytes of the output row are set to the fill value before the moves. */
   int8_t fill;
 } tmo_copy;
 
@@ -470,7 +468,7 @@ typedef struct {
 
 /* This record says how two cores share the iterations of an operator. */
 typedef struct {
-  uint16_t how; /* The field how is a TMO_SHARDING_* constant, which says how the cores share iterations. */
+  uint16_t how; /* A TMO_SHARDING_* constant says how the cores share iterations. */
   uint16_t cut; /* Core 0 computes this number of columns or channels. */
   union {
     uint32_t accumulator; /* The scratch or sums of core 1 begin at this offset. Core 0 uses tmo_op.accumulator. */

@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/* The iterations of an operator, each of which computes a unit of its output. For an operator that runs row by row, each row is a stripe with one
- * tile. */
+/* The iterations of an operator. Each iteration computes one part of the output. For an operator that runs row by row, each row is a stripe with
+ * one tile. */
 typedef struct {
   const tmo_op *op;
   const tmo_tensor *tensor; /* tensor that tmo_iterated() returns */
