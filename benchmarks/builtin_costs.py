@@ -116,7 +116,7 @@ def fit(core: str, families: Families) -> dict[str, Any]:
 
 
 def rounded_up(share: float) -> float:
-    """Round a stated error up, so that it covers the actual error."""
+    """Round an error up, so that the stated error is at least the actual error."""
     return math.ceil(1000 * share) / 1000
 
 

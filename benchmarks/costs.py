@@ -7,8 +7,8 @@
 Plans of random networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, and with a
 random tiling. A kernel's work consists of amounts such as multiplications and stored values (analysis/costs.py).
 Non-negative least squares fit the instructions that one unit of each amount takes. No fit uses the networks of
-tests/unseen.py, so the errors of the estimates are measured on plans of these networks. The written file also contains
-these errors. Costs of other cores do not change. After a change of the library that costs few instructions, the option
+tests/unseen.py, so the script measures the estimates' errors on plans of these networks and writes the errors to
+the file. Costs of other cores do not change. After a change of the library that costs few instructions, the option
 --keep is enough.
 """
 
@@ -64,7 +64,7 @@ CARE = 0.75
 """Exponent of the counts by which the fit divides errors: 0 minimizes absolute errors, and 1 minimizes relative errors.
 """
 MORE = 4
-"""For every MORE drawn networks, the fit adds one network with rare kernels (fit_networks.py)."""
+"""Ratio of drawn networks to additional networks with rare kernels in the fit (fit_networks.py)."""
 EFFORT = 0.01
 """Effort of the search for the plans that are counted. The quality of the plans does not change the costs."""
 SEEDS_AT_ONCE = 5
@@ -93,7 +93,7 @@ class Counted:
 
 
 def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[Sample]:
-    """Yield plans of random networks from seeds. Files store the plans for later fits with the same converter."""
+    """Yield plans of random networks from seeds. The plans are stored for later fits with the same converter."""
     file = KEPT / converter / f"{target}-{seeds[0]}-{len(seeds)}.pickle"
     if not file.exists():
         found = list(_random_plans(target, seeds))
@@ -287,7 +287,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_undrawn(found: costs.Costs, old: costs.Costs) -> costs.Costs:
-    """Add the old costs of kernels that no drawn plan contains to the new costs."""
+    """Keep the old cost of each kernel that no drawn plan contains, beside the new costs."""
     drawn = {kernel.split()[0] for kernel in found}
     return dict(sorted(({**found} | {k: each for k, each in old.items() if k.split()[0] not in drawn}).items()))
 
@@ -337,7 +337,7 @@ def _with_missing(
 
 
 def _with_errors(chosen: Mapping[str, Core], found: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Add the errors of the estimates to each core's table, over programs for all targets that the core runs."""
+    """Add the estimates' errors to each core's table. The programs cover all targets that the core can run."""
     plans = {target: list(held_out(target)) for target in _programs(chosen.values())}
     done = {}
     for name, core in chosen.items():

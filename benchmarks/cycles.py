@@ -48,7 +48,7 @@ In MLPerf Tiny, ST's library takes 0.81 to 0.90 of M4's cycles on an M33, and 0.
 """
 RULES = {**{name: (pipeline, 1.0, 1.0) for name, pipeline in PIPELINES.items()}, **LIKE}
 MACHINES = {"m0": "m0-large", "m0plus": "m0-large"}
-"""QEMU machine of each core that QEMU knows by another name."""
+"""QEMU machine of each core whose machine has a different name."""
 
 
 @dataclass(frozen=True, slots=True)

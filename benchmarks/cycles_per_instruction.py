@@ -39,7 +39,7 @@ from tflm_memopt.targets.boards import boards
 
 TABLE = Path(__file__).parents[1] / "tflm_memopt/analysis/cycles.json"
 PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (M0_PLUS, M0)}
-"""The pipelines of each core, from the one with the fewest cycles to the one with the most cycles."""
+"""The pipelines of each core, with the fastest pipeline first."""
 AT_ONCE = 24
 """Maximum number of programs in one run. The plugin has space for 63 runs."""
 Rates = list[float]
@@ -116,8 +116,8 @@ DENSE = "ad_autoencoder"
 
 
 def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """Return the cycles of TFLM with CMSIS-NN by type of operator. Dense layers have their own entry, because they read
-    each weight only once and gain nothing from a cache. The key "" has the cycles of all operators except dense layers.
+    """Return the cycles of TFLM with CMSIS-NN by type of operator. Dense layers have their own entry, because a cache
+    does not help a layer that reads each weight once. The key "" has the cycles of all operators except dense layers.
     """
     rows = [row for row in json.loads(cycles.PUBLISHED.read_text())["programs"] if row["core"] == core]
     dense = [row for row in rows if row["model"] == DENSE]

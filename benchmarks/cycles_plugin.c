@@ -38,7 +38,7 @@ __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 #define OPERATORS 256u
 #define RUNS 64u
 #define TABLE (1u << 20)
-#define TAKEN 2u /* additional cycles of a taken branch; they affect only the order of events */
+#define TAKEN 2u /* extra cycles of a taken branch: this number affects only the order of events */
 
 typedef struct {
   uint64_t start, start_bytes, stop, marks, marks_bytes, rom, rom_bytes;

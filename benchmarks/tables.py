@@ -98,4 +98,4 @@ SMALL = (
     "mcunet_vww_80_float_io", "mlperf_tiny_ad_autoencoder_int8", "mlperf_tiny_ic_resnet8_int8",
     "mlperf_tiny_kws_dscnn_int8", "mlperf_tiny_vww_96_int8",
 )  # fmt: skip
-"""Names of the models in those tables that take long to measure."""
+"""For tables whose measurement takes long, these names select the models."""

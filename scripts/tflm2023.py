@@ -1,7 +1,7 @@
 """Install two versions of TensorFlow Lite Micro of 2023 in build/tflm2023, to test the adapter with them.
 
 Headers and shared libraries come from two wheels of xmos-ai-tools (65 MB and 61 MB). SPRING is TFLM of March to May,
-like the libraries in Arduino's library manager. SPRING has TfLiteRegistration, and kTfLiteAbort in
+like the libraries in Arduino's library manager. SPRING uses TfLiteRegistration and declares kTfLiteAbort in
 kernels/circular_buffer.h. AUTUMN is TFLM of October, with TFLMRegistration, and kTfLiteAbort in micro_context.h.
 
 Only the tests use these wheels. The wheels have a proprietary licence, and no package contains any part of them. TFLM's

@@ -35,7 +35,7 @@ ON_DEVICES = {
     "kws": "mlperf_tiny_kws_dscnn_int8", "vww": "mlperf_tiny_vww_96_int8", "ic": "mlperf_tiny_ic_resnet8_int8",
 }  # fmt: skip
 MOST_WIDE = 16_400
-"""Maximum arena in bytes that the wide network may take when builtin operators compute it in tiles."""
+"""Maximum arena of the wide network in bytes, with builtin operators and tiles."""
 Folders = dict[str, Path]
 """Folders by name: `models` has the public models, and `nets` has the layer lists of msf-CNN's networks."""
 
@@ -113,7 +113,7 @@ def wrapping(folders: Folders) -> str:
 
 
 def above(data: bytes, most: float) -> tuple[int, int]:
-    """Return the size of a plan's head, and by how many bytes it exceeds the maximum number of live bytes."""
+    """Return by how many bytes a plan's head exceeds the most live bytes, and the size of the head."""
     memory = tflm_memopt.optimize(data, max_macs=most).memory
     return memory.head - memory.bound, memory.head
 

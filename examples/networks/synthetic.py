@@ -24,7 +24,7 @@ MACHINE_TONES = (0.08, 0.16, 0.24, 0.40, 0.56)
 
 
 def speech(rng: np.random.Generator, word: int | None, frames: int, bins: int, ends: float | None = None) -> Floats:
-    """Return a spectrogram [frames, bins] of noise with or without a word. ends: time of its end, from 0 to 1."""
+    """Return a spectrogram [frames, bins] of noise with or without a word. ends: end of the word, from 0 to 1."""
     time, frequency = np.arange(frames)[:, None] / frames, np.arange(bins)[None] / bins
     sound = rng.normal(0.0, rng.uniform(0.05, 0.2), (frames, bins)) + rng.uniform(0.0, 0.2) * (1 - frequency)
     if word is None:

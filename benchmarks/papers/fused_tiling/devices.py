@@ -140,6 +140,6 @@ def megabytes(elements: Fraction | int) -> float:
 
 
 def table(name: str) -> tuple[float, float]:
-    """Return a row of Table 5.1: megabytes on one device, and on each of ten."""
+    """Return a row of Table 5.1: megabytes on a single device, and megabytes per device on ten devices."""
     of = layers(NETWORKS[name])
     return megabytes(footprint(of, 0, 1)), megabytes(footprint(of, least_memory(of, DEVICES), DEVICES))

@@ -1,6 +1,6 @@
 """Make fused tiling's Table 4.1 for networks of the same kinds, with builtin operators and with our operator.
 
-The thesis uses float32 networks in code that TVM generates; its author made two of these networks. In this script, all
+The thesis uses float32 networks in code that TVM generates; the author made two of the networks. In this script, all
 networks are int8 models under TFLM. The keyword spotter is MLPerf Tiny's. All other networks have random weights, and
 the published geometry or a similar one. Figures are bytes for ilp32, with the input in the arena and TFLM's reference
 kernels. FFMT uses stripes of rows, and FDT uses groups of channels (fan-out). FFMT and FDT may use PAD, SLICE and
@@ -41,9 +41,9 @@ PUBLISHED: Mapping[str, tuple[float, float]] = {
     "AWW": (0.0, 18.1), "TXT": (0.0, 76.2), "MW": (61.3, 35.5), "POS": (45.3, 4.4), "SSD": (39.4, 14.6),
     "CIF": (61.8, 5.7), "RAD": (22.0, 19.6),
 }  # fmt: skip
-"""Memory that the thesis saves on a model with FFMT and with FDT, in percent (Table 4.1)."""
+"""Percentage of memory that FFMT saves and that FDT saves in the thesis, by model (Table 4.1)."""
 SUBSTITUTES = {"TXT", "CIF", "RAD"}
-"""Networks of the thesis that are not public. Similar networks stand for them."""
+"""Networks of the thesis that are not public and are replaced by similar networks."""
 
 
 def magic_wand() -> bytes:

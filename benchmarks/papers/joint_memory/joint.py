@@ -7,7 +7,7 @@ its input row by row. Kernels are assumed to be 3 x 3 in CNN 1, and 5 x 5 withou
 the layout solver of tflm-memopt.
 
 The applications of Table 6.6 are int8 models with random weights, each planned from an app.toml. As in the thesis,
-megabytes count weights and activations in float32. The bytes of int8 activations are given as well, because a
+megabytes count weights and activations in float32. The output also has the bytes of int8 activations, because a
 microcontroller keeps weights in flash.
 """
 
@@ -55,7 +55,7 @@ SCHEDULES: Schedules = {1: LAYERS[:5], 2: LAYERS[5:7], 3: LAYERS[7:]}
 PARALLEL = (frozenset({2, 3}),)
 """Pairs of partitions that run at the same time."""
 ROWS, ROW, INPUT_ROW = 32, 256, 96
-"""Number of rows of a feature map, of tokens in such a row, and of tokens in a row of the input. A layer that processes
+"""Rows of a feature map, tokens in a row of a feature map, and tokens in a row of the input. A layer that processes
 its data by parts takes one step for each row.
 """
 FLOAT, SECONDS = 4, 5.0

@@ -64,7 +64,7 @@ def segments(kernel: KernelProgram, values: Extents) -> dict[str, int]:
 
 
 def footprint(trace: Sequence[SegmentAccess], source: str, to: str, counts: Mapping[str, int]) -> int:
-    """Return how many segments input and output occupy together if the output starts first. `counts` has the segments
-    of each tensor.
+    """Return how many segments input and output occupy together if the output starts first. `counts` has the number
+    of segments of each tensor.
     """
     return max(counts[source] + distance(trace, source, to), counts[to])

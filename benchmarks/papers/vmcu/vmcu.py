@@ -140,8 +140,8 @@ def vmcu(m: Module) -> int:
 
 
 def distance(m: Module) -> int:
-    """Return the least distance in bytes from the output's start to the input's start. With this distance, no output
-    pixel overwrites an input pixel that is still needed.
+    """Return the least distance in bytes from the output's start to the input's start. With a smaller distance, an
+    output pixel would overwrite an input pixel that is still needed.
     """
     first, middle, last = m.strides
     out = -(-m.size // (first * middle * last))
@@ -231,7 +231,7 @@ def _largest(start: int, fits: Callable[[int], bool]) -> int:
 
 
 TITLES = {"": "", ", F = 1": "_once", ", formula": "_formula"}
-"""Endings of column titles, and the ending of the field that has the values of each such column."""
+"""Ending of each column title, and the matching ending of the field that has the column's values."""
 
 
 def bottleneck_table() -> str:
