@@ -40,8 +40,8 @@ PUBLISHED = Path(__file__).parent / "cycles_published.json"
 BOARD = "nucleo_l4r5"
 """Board of the tables in docs/cycles.md."""
 LIKE: Mapping[str, tuple[Pipeline, float, float]] = {"m33": (M4, 0.66, 1.0), "m7": (M4, 0.28, 1.0)}
-"""A core without published timings runs by the rules of another core's pipeline. The cycles by these rules, times the
-two factors, are the least and the most cycles of the core.
+"""A core without published timings runs by the rules of another core's pipeline. The first factor gives the
+core's least cycles, and the second factor gives the core's most cycles.
 
 On boards, the runtimes of tigris-bench take 0.66 to 0.88 of M4's cycles on an M33 (DS-CNN), and 0.28 to 0.65 on an M7.
 In MLPerf Tiny, ST's library takes 0.81 to 0.90 of M4's cycles on an M33, and 0.54 to 0.63 on an M7.

@@ -36,7 +36,7 @@ def access_table() -> str:
 
 
 def _described(variant: Variant) -> float:
-    """Return Halstead's effort of a driver, with the header that describes its fields. A description in an SVD file counts as zero."""
+    """Return Halstead's effort of a driver, with the header that describes its fields. An SVD file counts as zero."""
     texts = [variant.driver.read_text()]
     if variant.description.suffix == ".h":
         texts.append(variant.description.read_text())

@@ -34,7 +34,7 @@ ONE: Pair = (1, 1)
 CHANNELS = (1, 2, 3, 4, 6, 8, 8, 10, 12, 14, 16, 16, 20, 24, 24, 30, 32, 32, 40, 48, 64, 64, 72, 96, 128, 160, 240)
 KERNELS = (ONE, ONE, (3, 3), (3, 3), (3, 3), (5, 5), (7, 7), (2, 2), (3, 1), (1, 5), (5, 1), (9, 1), (10, 4))
 MOST_MACS, MOST_BYTES = 3_000_000, 60_000
-"""An operator has at most so many multiply-accumulates, and its output has at most so many bytes."""
+"""Maximum multiply-accumulates of an operator, and maximum bytes of its output."""
 
 
 class Drawn:
