@@ -341,7 +341,7 @@ void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_window *rows, int8_
 
 #if TMO_TWINS
 
-/* The last four channels of a pixel may overlap those before them. */
+/* The last four channels of a pixel may overlap the four channels computed before. */
 void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step) {
   const uint32_t whole = channels / CHANNELS_AT_ONCE, last = channels - CHANNELS_AT_ONCE, words = 4 + 6 * turns + 12;

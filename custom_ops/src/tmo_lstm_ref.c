@@ -51,8 +51,8 @@ static TMO_ALWAYS_INLINE int32_t product(gate_scales *next, int32_t a, int32_t b
 
 enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* a gate has two sums: the products with the input, and the products with the previous output */
 
-/* Adds the products of all gates of an output channel to the two sums of each gate. For each gate, `w` has the weights of the input, then those of
- * the previous output. */
+/* Adds the products of all gates of an output channel to the two sums of each gate. For each gate, `w` has the weights of the input, then the
+ * weights of the previous output. */
 static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_t *bytes, const int8_t *w, uint32_t sums[PARTS][GATES]) {
 #if TMO_CORE_DSP
   for (uint32_t p = 0; p < PARTS; w += bytes[p++]) {

@@ -39,7 +39,7 @@ def conv_f32(b: Builder) -> None:
         "pointers", "reach", "rows", "columns", "channels", "groups"
     )
     (each,) = b.extents("each")
-    (bias_step,) = b.parameters("bias_step")  # If the step is 0, all biases are equal.
+    (bias_step,) = b.parameters("bias_step")  # If bias_step is 0, all biases are equal.
     next_row, next_column, apart, offset = b.parameters("next_row", "next_column", "apart", "offset")
     strides = b.parameters("filter_weights", "row_weights", "tap_weights")
     filters, limits = groups * each, Clamp(b)

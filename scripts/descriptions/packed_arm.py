@@ -89,7 +89,7 @@ def dsp_direct(b: Builder) -> None:
 @kernel("y[c] = saturate(sum over taps of x[tap, c] * w[tap, c])")
 def dsp_depthwise(b: Builder) -> None:
     """Describe a depthwise convolution. The constants of four channels are biases, weights, and then m2, c and e. Of
-    each three taps, the weights of two taps alternate, and those of the third tap follow.
+    each three taps, the weights of two taps alternate, and the third tap's weights follow.
     """
     taps, reach, fours, turns = b.extents("taps", "reach", "fours", "turns")
     (first, words) = b.parameters("first", "words")

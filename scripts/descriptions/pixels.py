@@ -16,7 +16,7 @@ def _pixel(b: Builder, *, depthwise: bool) -> None:
     pointers, reach, rows, columns, channels = b.extents("pointers", "reach", "rows", "columns", "channels")
     filters = channels if depthwise else b.extents("filters")[0]
     zero_in, zero_out, low, high, step = b.parameters("zero_in", "zero_out", "low", "high", "scale_step")
-    (bias_step,) = b.parameters("bias_step")  # If the step is 0, all biases are equal.
+    (bias_step,) = b.parameters("bias_step")  # If bias_step is 0, all biases are equal.
     next_row, next_column, apart, offset = b.parameters("next_row", "next_column", "apart", "offset")
     row_weights, tap_weights = b.parameters("row_weights", "tap_weights")
     x, y = b.rows("x", Type.INT8, pointers, reach), b.output("y", Type.INT8, filters)

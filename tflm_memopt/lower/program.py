@@ -457,7 +457,7 @@ class ProgramCores:
     is set.
     """
     counters: U32
-    """The counters of core 1 begin this many bytes after those of core 0."""
+    """The counters of core 1 begin this many bytes after the counters of core 0."""
 
     C_ORDER: ClassVar[str] = "shares barriers n_barriers alone counters"
     DERIVED: ClassVar[Mapping[str, Type]] = {"n_barriers": Number("<u4")}

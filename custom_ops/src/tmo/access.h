@@ -99,7 +99,7 @@ static inline bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PAR
 
 static inline uint16_t tmo_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && op->channel_groups > 1 ? op->channel_groups : 1; }
 
-/* Whether the operator adds the products of each channel group to those of the previous groups. */
+/* Whether the operator adds up the products of all channel groups. */
 static inline bool tmo_sums_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && (op->flags & TMO_FLAG_SUMS) != 0; }
 
 /* Returns the number of passes over a stripe: one for each channel group, and one more to write the sums. */

@@ -51,11 +51,11 @@ typedef struct {
   int32_t *sums;        /* partial sums of all outputs, or NULL if one call computes the outputs completely */
   void *scratch;        /* scratch for a packed operator during the call */
   bool whole_rows;      /* for packed convolutions, whether the window lists input rows instead of pixels */
-  bool first;           /* whether this call begins the sums instead of continuing those of earlier calls */
+  bool first;           /* whether this call begins new sums; otherwise it continues the sums of earlier calls */
   bool last;            /* whether this call completes the sums and writes the output, instead of keeping the sums for the next call */
   uint32_t in_channels; /* number of channels of an int8 input pixel, or number of bytes of an int16 or float32 input pixel */
   uint32_t out_channels;
-  uint32_t tap_step; /* bytes from the weights of a tap to those of the next tap */
+  uint32_t tap_step; /* bytes from the weights of a tap to the weights of the next tap */
   uint32_t first_weight; /* for int4, number of the first weight, counted from the address `weights` */
   uint32_t pixel_step[2], channel_step[2]; /* bytes from pixel to pixel and from channel to channel of each of two operands, or 0 where the operand is repeated */
   uint16_t in_width;
@@ -212,7 +212,7 @@ typedef struct {
   uint32_t offset;         /* in the first part, bytes from each pointer to the first byte of its run */
   uint32_t bytes;          /* number of bytes of a run */
   uint32_t step;           /* distance between the bytes of a run, modulo 2^32 */
-  uint32_t row;            /* bytes from the weights of a run to those of the next run */
+  uint32_t row;            /* bytes from the weights of a run to the weights of the next run */
   uint32_t filter;         /* number of bytes of the weights of a channel */
   int32_t zero_point;
 } tmo_runs;
@@ -295,8 +295,8 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k,
   job->shifts = scales->shifts;
 }
 
-/* Moves a finished job to the last four channels if some channels are left. Returns false if the job has computed all channels. next: bytes from a
- * channel's weights to those of the next channel. */
+/* Moves a finished job to the last four channels if some channels are left. Returns false if the job has computed all channels. next: distance of
+ * the weights of adjacent channels in bytes. */
 static TMO_ALWAYS_INLINE bool tmo_dsp_moves_to_rest(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t next, int8_t *out) {
   const uint32_t last = k->out_channels - 4;
   if (k->out_channels % 4 == 0) return false;

@@ -183,7 +183,7 @@ TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixe
 
 /* The pixels under the windows of adjacent output columns. A pixel under several windows is listed once. */
 typedef struct {
-  const int8_t **pixels;       /* pixels row by row, beginning with those of the first window */
+  const int8_t **pixels;       /* pixels row by row, beginning with the pixels of the first window */
   uint32_t room;               /* number of pointers in `pixels` */
   uint16_t rows, first_row;    /* number of input rows under the windows, and index of the kernel's row over the first input row */
   tmo_taps columns;            /* number of columns of the first window */

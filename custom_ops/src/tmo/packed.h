@@ -297,9 +297,9 @@ typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int
                            uint32_t step);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
 
-/* Computes pairs of output channels for two rows of five pixels. The outputs of the second row are `apart` bytes after those of the first row. `tile`
- * has three tiles: one for the first four pixels of the first row, one for the first four pixels of the second row, and one for the last pixels of
- * both rows. */
+/* Computes pairs of output channels for two rows of five pixels. The outputs of the second row begin `apart` bytes after the outputs of the first
+ * row. `tile` has three tiles: one for the first four pixels of the first row, one for the first four pixels of the second row, and one for the last
+ * pixels of both rows. */
 TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                                  uint32_t step, int32_t apart);
 

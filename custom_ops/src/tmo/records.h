@@ -4,8 +4,8 @@
 #ifndef TMO_RECORDS_H_
 #define TMO_RECORDS_H_
 
-/* Stores the weights of the kernel's first two rows for one channel. The weights of taps 0 and 1 are in `first` and `second`, and those of tap 2 are
- * in halves of `low` and `high`. */
+/* Stores the weights of the kernel's first two rows for one channel. The weights of taps 0 and 1 are in `first` and `second`, and the weights of
+ * tap 2 are in halves of `low` and `high`. */
 .macro TWO_ROWS channel, first, second, low, high
     pkhbt lr, \first, \second, lsl #16
     str   lr, [sp, #\channel * RECORD + WEIGHTS]

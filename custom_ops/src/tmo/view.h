@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* A tensor as one iteration reads or writes it, with all channels or with those of one channel group. */
+/* A tensor with all its channels, or with the channels of the channel group that an iteration reads or writes. */
 typedef struct {
   const tmo_tensor *tensor;
   const int8_t *base; /* address to which a pixel's offset is added, including the offset of the current channel group */
