@@ -72,7 +72,7 @@ TMO_OWN_FRAME static const int8_t *pixel_at(const iteration *f, const tmo_view *
   return p.base + tmo_pixel_offset(&p.line, x);
 }
 
-/* Whether a tensor's rows are stored in ascending order in a buffer of the library, not of the caller. */
+/* Whether a tensor's rows are stored in ascending order, and the tensor is not part of a streamed or external input. */
 static TMO_ALWAYS_INLINE bool has_plain_rows(const tmo_run_state *run, const tmo_tensor *t) {
   return t->layout == TMO_LAYOUT_HWC && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
 }
