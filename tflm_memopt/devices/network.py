@@ -162,8 +162,8 @@ class Network:
     ) -> results.OptimizedDevices:
         """Return the models of all devices after a check that they fit together.
 
-        shardings, at: split of each operator and its device, by Op.index. portions: as in share(). Raises the errors of
-        optimize(), and UsageError if the network cannot be split.
+        shardings: split of each operator, by Op.index. at: each operator's device. portions: as in share(). Raises the
+        errors of optimize(), and UsageError if the network cannot be split.
         """
         started = time.monotonic()
         shared = self.shared(shardings, devices, portions, at)

@@ -155,7 +155,7 @@ def printed(text: str) -> str:
 
 
 def camera(subject: Subject) -> Texts:
-    """Return NAME_camera.h by name, for a model whose input is an image."""
+    """Return the file NAME_camera.h with its name, for a model whose input is an image."""
     if (image := subject.image) is None:
         return {}
     name = subject.name

@@ -133,7 +133,7 @@ def sums_fit(limit: int, op: RowOp) -> str | None:
 
 
 def is_dense(op: RowOp) -> str | None:
-    """A packed dense layer must have a multiple of 8 input and an even number (>= 4) of output channels"""
+    """A packed dense layer needs a multiple of 8 input channels, and an even number (>= 4) of output channels"""
     kernel = op.window.kernel_h, op.window.kernel_w
     direct = is_direct(Packing.DSP_CONV, kernel, op.reads[0].c, op.writes.c, op.writes.w)
     return None if direct and op.writes.c % 2 == 0 else f"{op.writes.w} pixels of {op.writes.c} channels"

@@ -265,8 +265,8 @@ class RowOp:
     param: int = 0
     """ADD, SUB and SQUARED_DIFFERENCE store the left shift. int16 operators store the activation range. SOFTMAX stores
     diff_min. GATHER stores the number of rows of its table. In ARG_MAX, 1 finds the smallest value. In DSP_CONV, 1 is a
-    wide tile. QUANTIZE and DEQUANTIZE store the bits of the float32 scale. Kinds of float32 store limits and function
-    (quant.float_form), and SOFTMAX of float32 stores the bits of beta.
+    wide tile. QUANTIZE and DEQUANTIZE store the bits of the float32 scale. float32 operators store
+    their limits and function (quant.float_form), and float32 SOFTMAX stores the bits of beta.
     """
     constant: Constant | None = None
     """The constant operand, which is not in `inputs`."""

@@ -370,7 +370,7 @@ class Planner:
         return replace(step, loops=self._loops[step])
 
     def _may_be_lower(self, top: int, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
-        """Return whether reversed row orders might save bytes, so that each step fits below `top` in one order."""
+        """Return whether each step may fit below `top`, either forwards or with reversed rows."""
         for i, draft in enumerate(drafts):
             if self._placer.bound(draft) >= top:
                 backward = self._reversed(groups[i][0], groups[i][1].geometry) if i in groups else None

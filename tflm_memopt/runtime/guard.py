@@ -29,8 +29,8 @@ def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> 
     """Return the number of runs, and a description of the first error, or "".
 
     A region that is the whole model runs on `inputs`, a list of values for each run; other regions run on random
-    values. Writes outside the row, sums or counters of an iteration are found at once. The outputs must equal those of
-    a run in separate buffers, so buffers that overwrite each other are found.
+    values. A write outside the row, sums or counters of an iteration is found at once. The outputs must equal
+    the outputs of a run in separate buffers, so buffers that overwrite each other are found.
     """
     done = 0
     for region in regions(model):

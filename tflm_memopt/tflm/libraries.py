@@ -54,5 +54,5 @@ def library(name: Kernels | None, *, mve: bool = False) -> Library:
 
 
 def whose_kernels(kernels: Kernels | None, target: str) -> Library:
-    """Return the kernel library `kernels` for the cores of a target, or ANY for None."""
+    """Return the library named `kernels` for the cores of a target, or ANY if the name is None."""
     return library(kernels, mve=family(target) is Family.MVE)

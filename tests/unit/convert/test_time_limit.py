@@ -84,7 +84,7 @@ def test_a_board_gets_the_smallest_product_of_arena_and_time() -> None:
 
 @pytest.mark.slow
 def test_a_slower_model_names_a_faster_plan() -> None:
-    """The arena may be 1.3 times the smallest arena without a target, because packed programs may need more."""
+    """The packed program may need 1.3 times the smallest arena of a program without a target."""
     generic, chosen = (tflm_memopt.optimize(KEYWORDS, board=board).report for board in (None, "esp32s3"))
     assert chosen.time
     assert chosen.time.change

@@ -48,7 +48,7 @@ def _lives(trace: Trace, producer: Member) -> Lives:
 
 
 def _column_steps(producer: Member, c0: Ints, c1: Ints) -> range:
-    """Return offsets of columns in a window such that every tile below the window contains at least one of them."""
+    """Return column offsets in the reader's window, so that one falls into each tile of the producer there."""
     width = int((c1 - c0).max(initial=0))
     return range(width if producer.nest.tile else min(width, 1))
 

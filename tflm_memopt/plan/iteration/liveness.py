@@ -194,7 +194,7 @@ def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments:
 
 
 def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
-    """For each moment, return a whole output's written bytes after the iteration and at the iteration's last read."""
+    """Return how many bytes of a whole output exist after each iteration, and at each iteration's last read."""
     before, top = written_bytes(trace, writer)
     if writer.op.in_place:
         return top, before

@@ -96,7 +96,7 @@ class Spilling:
         self._labels: list[dict[Slow, Spill]] = []
         """At each position, the best partial solution for each set of tensors in slow memory."""
         self._placed: dict[Bordered, dict[Slow, int]] = defaultdict(dict)
-        """Fast bytes of each group after a layout, by the tensors in slow memory that the group reads or writes."""
+        """Bytes in fast memory of each laid-out group. The key is the group's set of tensors in slow memory."""
 
     def within(self, limit: int) -> Spill | None:
         """Return the division of least cost whose groups all fit in `limit` fast bytes, or None."""
