@@ -19,8 +19,8 @@ class InputPlace(enum.IntEnum):
 
 
 class RowLayout(enum.IntEnum):
-    """These codes give the order of a tensor's rows in memory. A reversed group computes rows from the last to the
-    first, and counts them in this order.
+    """These codes give the order of a tensor's rows in memory. A reversed group computes and counts rows from the
+    last to the first.
     """
 
     HWC = 0

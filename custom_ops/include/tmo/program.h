@@ -77,8 +77,7 @@ enum {
   TMO_PACKING_ESP_DEPTHWISE = 10, /* For each tap, the weights of all channels are adjacent, in the form that ESP-NN reads. */
 };
 
-/* These codes give the order of a tensor's rows in memory. A reversed group computes rows from the last to the first, and counts them in this order.
- * */
+/* These codes give the order of a tensor's rows in memory. A reversed group computes and counts rows from the last to the first. */
 enum {
   TMO_LAYOUT_HWC = 0, /* Row y is stored as row y. */
   TMO_LAYOUT_ROWS_REVERSED = 1, /* Row y is stored as row height - 1 - y. */

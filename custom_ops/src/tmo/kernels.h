@@ -130,8 +130,7 @@ TMO_LINKAGE void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y
  * that the output row reads, some of which may be outside the operand. */
 TMO_LINKAGE void tmo_copy_row(const tmo_kernel *k, const tmo_tensor *in, const int8_t *base, tmo_rows rows, int8_t *out);
 
-/* These kernels compute whole rows only. pixels[] lists all rows that are read, operand after operand. NULL stands for a row that the operand lacks.
- * */
+/* These kernels compute whole rows only. pixels[] lists all rows that are read, operand after operand. NULL stands for a missing row. */
 TMO_LINKAGE tmo_kernel_s8 tmo_copy_s8;                /* COPY */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_f32; /* RESIZE_BILINEAR_F32 */
