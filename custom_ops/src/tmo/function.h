@@ -6,8 +6,8 @@
     .syntax unified
     .thumb
 
-/* Begins a function. Without `of`, the function gets its own section, which the linker can leave out. With `of`, the function shares the section of
- * the function `of`. */
+/* Begins a function. Without `of`, the function gets its own section, which the linker can leave out. The argument `of` names a
+ * function whose section the new function shares. */
 .macro FUNCTION name, of
   .ifb \of
     .section .text.\name, "ax", %progbits
