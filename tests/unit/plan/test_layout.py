@@ -161,6 +161,11 @@ def test_a_layout_does_not_import_pandas_and_others_may() -> None:
     subprocess.run([sys.executable, "-c", "; ".join((ours, bound, solved, none, theirs))], check=True)
 
 
+def test_cp_sat_loads_pandas_if_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cp_sat, "SimpleNamespace", lambda **classes: None)
+    assert cp_sat.load.__wrapped__().pd.__name__ == "pandas"
+
+
 def test_inputs_live_from_the_start_and_outputs_to_the_end() -> None:
     placer = Placer({0: 4, 1: 4, 2: 4}, inputs=(0,), outputs=(1,), known=None)
     drafts = [Draft(Builtin(0), (2,)), Draft(Builtin(1), (0, 1, 2)), Draft(Builtin(2), ())]
