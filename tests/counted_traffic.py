@@ -20,7 +20,7 @@ from tflm_memopt.lower.traffic import BytesMoved, shares
 from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.kinds import KINDS, Constants
 from tflm_memopt.runtime import guard, host, host_model
-from tflm_memopt.runtime.host import ExecutedUnit
+from tflm_memopt.runtime.host import OpIteration
 from tflm_memopt.runtime.regions import regions
 
 
@@ -51,26 +51,26 @@ def of_program(data: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequen
     order = np.array(host.iteration_order(data, inputs, output_bytes), dtype=np.int64).reshape(-1, 5)
     tiled = {i for g in program.groups for i in range(g.first_op, g.first_op + g.n_ops) if g.stripes}
     for number, op in enumerate(program.ops):
-        units = ExecutedUnit(*order[order[:, 0] == number].T)
-        total += _of_op(program, op, units, tiled=number in tiled)
+        executed = OpIteration(*order[order[:, 0] == number].T)
+        total += _of_op(program, op, executed, tiled=number in tiled)
     return total
 
 
-def _of_op(program: Program, op: ProgramOp, units: ExecutedUnit, *, tiled: bool) -> BytesMoved:
+def _of_op(program: Program, op: ProgramOp, executed: OpIteration, *, tiled: bool) -> BytesMoved:
     base = 1 + program.n_inputs + program.n_outputs + (program.state > 0) if program.slow else -1
     tensors = program.tensors
     slow = [(k, tensors[i]) for k, i in enumerate(op.inputs) if tensors[i].base == base]
-    read = sum(_read(op, k, tensor, tensors[op.output], units, tiled=tiled) for k, tensor in slow)
+    read = sum(_read(op, k, tensor, tensors[op.output], executed, tiled=tiled) for k, tensor in slow)
     output = tensors[op.output]
     return BytesMoved(
-        read, _written(op, output, units, tiled=tiled) if output.base == base else 0, _weights(op, tensors, units)
+        read, _written(op, output, executed, tiled=tiled) if output.base == base else 0, _weights(op, tensors, executed)
     )
 
 
 def _read(
-    op: ProgramOp, k: int, tensor: ProgramTensor, output: ProgramTensor, units: ExecutedUnit, *, tiled: bool
+    op: ProgramOp, k: int, tensor: ProgramTensor, output: ProgramTensor, executed: OpIteration, *, tiled: bool
 ) -> int:
-    row, w = np.asarray(units.row), op.window
+    row, w = np.asarray(executed.row), op.window
     if op.iterative:
         top, bottom = row, row + 1
     elif op.access:
@@ -80,11 +80,11 @@ def _read(
         top = np.minimum(row * w.stride_h - w.pad_top, tensor.height - 1)  # a repeated operand has only row 0
         bottom = top + (w.kernel_h - 1) * w.dilation_h + 1
     if op.sums:  # the last pass over channel groups reads only sums
-        bottom = np.where(np.asarray(units.channel_group) == op.channel_groups, top, bottom)
+        bottom = np.where(np.asarray(executed.channel_group) == op.channel_groups, top, bottom)
     rows = np.maximum(np.minimum(bottom, tensor.height) - np.maximum(top, 0), 0)
     if not tiled:
         return int(rows.sum()) * tensor.width * tensor.channels
-    x0 = np.asarray(units.tile) * op.tile
+    x0 = np.asarray(executed.tile) * op.tile
     x1 = np.minimum(x0 + op.tile, tensor.width if op.iterative else output.width)
     left, right = x0, x1
     if not op.iterative:
@@ -94,12 +94,12 @@ def _read(
     return int((rows * columns).sum()) * tensor.channels
 
 
-def _written(op: ProgramOp, tensor: ProgramTensor, units: ExecutedUnit, *, tiled: bool) -> int:
+def _written(op: ProgramOp, tensor: ProgramTensor, executed: OpIteration, *, tiled: bool) -> int:
     if op.iterative:
         return tensor.height * tensor.width * tensor.channels
     if not tiled:
-        return len(np.asarray(units.row)) * tensor.width * tensor.channels
-    group, x0 = np.asarray(units.channel_group), np.asarray(units.tile) * op.tile
+        return len(np.asarray(executed.row)) * tensor.width * tensor.channels
+    group, x0 = np.asarray(executed.channel_group), np.asarray(executed.tile) * op.tile
     pixels = np.minimum(x0 + op.tile, tensor.width) - x0
     if op.sums:
         return int(pixels[group == op.channel_groups].sum()) * tensor.channels
@@ -108,8 +108,8 @@ def _written(op: ProgramOp, tensor: ProgramTensor, units: ExecutedUnit, *, tiled
     return int((pixels * np.minimum(op.group_channels, tensor.channels - group * op.group_channels)).sum())
 
 
-def _weights(op: ProgramOp, tensors: Sequence[ProgramTensor], units: ExecutedUnit) -> int:
-    count = len(np.asarray(units.row))
+def _weights(op: ProgramOp, tensors: Sequence[ProgramTensor], executed: OpIteration) -> int:
+    count = len(np.asarray(executed.row))
     if KINDS[op.kind].constants is Constants.ROWS:  # a table
         return count * tensors[op.output].width * tensors[op.output].channels
     nbytes = _nbytes((op.weights, op.bias, op.scales, op.multipliers, op.shifts))
@@ -117,7 +117,7 @@ def _weights(op: ProgramOp, tensors: Sequence[ProgramTensor], units: ExecutedUni
     if op.channel_groups <= 1:
         return copied + nbytes * count
     split = tensors[op.inputs[0]].channels if op.sums else tensors[op.output].channels
-    return copied + shares(nbytes, split, op.group_channels, np.asarray(units.channel_group))
+    return copied + shares(nbytes, split, op.group_channels, np.asarray(executed.channel_group))
 
 
 def _nbytes(arrays: Iterable[NDArray[Any] | None]) -> int:

@@ -38,7 +38,7 @@ static const tmo_group *group_of(const void *program, uint16_t op) {
 }
 
 /* Accepts all changes of pixels [first, end) of output row y. */
-static void allow_pixels(guard *g, const void *program, const tmo_arena *a, const tmo_op *op, const tmo_unit *unit, uint16_t y, uint16_t first,
+static void allow_pixels(guard *g, const void *program, const tmo_arena *a, const tmo_op *op, const tmo_iteration *at, uint16_t y, uint16_t first,
                          uint16_t end) {
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
   const uint64_t base = out->base == 0 ? a->workspace_offset : a->io_offsets[out->base - 1];
@@ -47,14 +47,14 @@ static void allow_pixels(guard *g, const void *program, const tmo_arena *a, cons
     allow(g, base + rolling_buffer->offset, (uint64_t)rolling_buffer->depth * rolling_buffer->row);
     return;
   }
-  const tmo_line line = tmo_line_of(program, out, tmo_pixel_bytes(op, out, tmo_writes_channel_group(op)), unit->stripe, y);
-  const tmo_channels channels = tmo_channels_of(op, out, tmo_writes_channel_group(op), unit->channel_group);
-  const uint32_t channel_group = tmo_channel_group_offset(op, out, tmo_writes_channel_group(op), unit->channel_group);
+  const tmo_line line = tmo_line_of(program, out, tmo_pixel_bytes(op, out, tmo_writes_channel_group(op)), at->stripe, y);
+  const tmo_channels channels = tmo_channels_of(op, out, tmo_writes_channel_group(op), at->channel_group);
+  const uint32_t channel_group = tmo_channel_group_offset(op, out, tmo_writes_channel_group(op), at->channel_group);
   for (uint32_t x = first; x < end; ++x) allow(g, base + channel_group + tmo_pixel_offset(&line, x), channels.count);
 }
 
 static void allow_counters(guard *g, const tmo_arena *a, const tmo_group *group) {
-  const uint64_t counter = group->stripes > 0 ? sizeof(tmo_unit) : sizeof(uint16_t);
+  const uint64_t counter = group->stripes > 0 ? sizeof(tmo_iteration) : sizeof(uint16_t);
   allow(g, (uint64_t)a->workspace_offset + group->counters, group->n_ops * counter);
 }
 
@@ -104,13 +104,13 @@ static void allow_updates(guard *g, const void *program, const tmo_arena *a, con
   }
 }
 
-static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint16_t index, const tmo_unit *unit) {
+static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint16_t index, const tmo_iteration *at) {
   const tmo_op *op = &tmo_ops(program)[index];
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
   const tmo_group *group = group_of(program, index);
   const tmo_tensor *iterated = tmo_iterated(program, op);
   const uint64_t sums = (uint64_t)a->workspace_offset + op->accumulator;
-  const uint16_t first = (uint16_t)tmo_unit_column(op, unit), end = (uint16_t)tmo_unit_column_end(op, iterated, unit);
+  const uint16_t first = (uint16_t)tmo_first_column(op, at), end = (uint16_t)tmo_end_column(op, iterated, at);
 
   allow_counters(g, a, group);
   allow_copies(g, program, a, group);
@@ -121,17 +121,17 @@ static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint
   }
   if (tmo_iterative(op) && op->access == 0) {
     allow(g, sums, (uint64_t)tmo_accumulators(op, tmo_row_bytes(out)) * sizeof(int32_t));
-    if (tmo_unit_closes(op, iterated, unit)) allow_pixels(g, program, a, op, unit, 0, 0, out->width);
+    if (tmo_ends_sums(op, iterated, at)) allow_pixels(g, program, a, op, at, 0, 0, out->width);
     return;
   }
   if (tmo_sums_channel_groups(op)) {
-    allow(g, sums + sizeof(int32_t) * tmo_channel_group_sum(op, iterated, unit), (uint64_t)(end - first) * out->channels * sizeof(int32_t));
-    if (unit->channel_group + 1 < tmo_passes(op)) return;
+    allow(g, sums + sizeof(int32_t) * tmo_channel_group_sum(op, iterated, at), (uint64_t)(end - first) * out->channels * sizeof(int32_t));
+    if (at->channel_group + 1 < tmo_passes(op)) return;
   }
   if (tmo_iterative(op)) {
-    allow_pixels(g, program, a, op, unit, 0, 0, out->width);
+    allow_pixels(g, program, a, op, at, 0, 0, out->width);
   } else {
-    allow_pixels(g, program, a, op, unit, unit->row, first, end);
+    allow_pixels(g, program, a, op, at, at->row, first, end);
   }
 }
 
@@ -162,9 +162,9 @@ static int run_watched(guard *g, const void *program, const tmo_arena *a, void *
     if (status == TMO_WAIT && run.stream == NULL) status = TMO_OK; /* the run ended before the window was full */
     if (run.iterations < left) {
       report->op = run.op;
-      report->unit = run.unit;
+      report->current = run.current;
       ++report->iterations;
-      allow_writes(g, program, a, run.op, &run.unit);
+      allow_writes(g, program, a, run.op, &run.current);
       if (status == TMO_OK) allow_standings(g, program, a, false);
     } else if (status == TMO_WAIT) {
       allow_waiting(g, program, a, run.stream);

@@ -29,7 +29,7 @@ typedef struct {
 typedef struct {
   uint32_t iterations; /* completed iterations */
   uint32_t op;
-  tmo_unit unit;
+  tmo_iteration current;
   int32_t byte;
 } tmo_guard_report;
 

@@ -214,7 +214,7 @@ static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
 /* first: number of operators in all previous groups. */
 static tmo_status check_group(tmo_checker *c, const tmo_group *group, uint32_t first) {
   if (group->first_op != first || group->n_ops == 0 || group->n_ops > tmo_header_of(c->program)->n_ops - first) return TMO_ERROR_TABLE;
-  const uint32_t counter = tmo_is_tiled(group) ? sizeof(tmo_unit) : sizeof(uint16_t);
+  const uint32_t counter = tmo_is_tiled(group) ? sizeof(tmo_iteration) : sizeof(uint16_t);
   if (!tmo_in_workspace(c, group->counters, counter * group->n_ops, 2)) return TMO_ERROR_TABLE;
   for (uint32_t i = first; i < first + group->n_ops; ++i) {
     if (!check_op(c, group, i)) return TMO_ERROR_OP;

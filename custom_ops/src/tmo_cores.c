@@ -49,7 +49,7 @@ static stretch stretch_of(const tmo_share *share, uint16_t core, uint32_t all) {
 
 /* Restricts input rows to the columns that are read for output columns [first, end). The kernel then sees a narrower image, whose padding is set
  * in `own`, a copy of the operator. */
-static void narrow_columns(iteration *f, tmo_op *own, const int8_t **rows, uint32_t n, stretch columns) {
+static void narrow_columns(execution *f, tmo_op *own, const int8_t **rows, uint32_t n, stretch columns) {
   tmo_kernel *k = &f->kernel;
   k->out_width = (uint16_t)(columns.end - columns.first);
   if (HAS_BINARY && own->n_inputs > 1) {
@@ -71,7 +71,7 @@ static uint32_t depthwise_bytes(const tmo_op *op) {
 }
 
 /* Restricts the constants and the output of a kernel to channels [first, end). */
-static void narrow_channels(iteration *f, stretch channels) {
+static void narrow_channels(execution *f, stretch channels) {
   tmo_kernel *k = &f->kernel;
   const tmo_op *op = k->op;
   const uint32_t first = channels.first;
@@ -89,7 +89,7 @@ static void narrow_channels(iteration *f, stretch channels) {
 
 #if TMO_RUNS_DSP
 /* Computes some channels of a packed convolution's row. */
-TMO_OWN_FRAME static void packed_channels(const iteration *f, const tmo_window *rows, int8_t *out) {
+TMO_OWN_FRAME static void packed_channels(const execution *f, const tmo_window *rows, int8_t *out) {
   const tmo_kernel *k = &f->kernel;
   const uint32_t width = f->out.tensor->width, pitch = f->out.pixel;
   if (width == 1 && tmo_packed_direct(k->op, k->in_channels, k->out_channels, 1)) {
@@ -102,7 +102,7 @@ TMO_OWN_FRAME static void packed_channels(const iteration *f, const tmo_window *
 #endif
 
 /* Computes some channels of one pixel of a depthwise convolution, tap by tap as in a tiled group. */
-TMO_OWN_FRAME static void depthwise_channels(const iteration *f, const tmo_window *rows, uint32_t x, uint32_t first, int8_t *out) {
+TMO_OWN_FRAME static void depthwise_channels(const execution *f, const tmo_window *rows, uint32_t x, uint32_t first, int8_t *out) {
   const int8_t *taps[TMO_MAX_TAPS];
   const tmo_kernel *k = &f->kernel;
   const tmo_taps columns = tmo_columns(k, (uint16_t)x);
@@ -116,7 +116,7 @@ TMO_OWN_FRAME static void depthwise_channels(const iteration *f, const tmo_windo
 }
 
 /* Computes some channels of a row of a convolution, neither packed nor depthwise. Each pixel is computed like a row with one column. */
-static void conv_channels(iteration *f, tmo_op *own, const tmo_window *rows, int8_t *out) {
+static void conv_channels(execution *f, tmo_op *own, const tmo_window *rows, int8_t *out) {
   const uint16_t pad_left = own->pad_left, in_width = f->kernel.in_width;
   const int8_t *moved[TMO_MAX_KERNEL_H];
   tmo_window window = *rows;
@@ -131,7 +131,7 @@ static void conv_channels(iteration *f, tmo_op *own, const tmo_window *rows, int
   }
 }
 
-static void iterate_channels(iteration *f, tmo_op *own, const tmo_window *rows, stretch channels, int8_t *out) {
+static void iterate_channels(execution *f, tmo_op *own, const tmo_window *rows, stretch channels, int8_t *out) {
   narrow_channels(f, channels);
   out += channels.first;
   if (tmo_is_in(TMO_FILTERED_KINDS, own->kind)) {
@@ -149,12 +149,12 @@ static void iterate_channels(iteration *f, tmo_op *own, const tmo_window *rows, 
 /* Computes this core's part of a row that both cores compute. own: a copy of the operator, which may be changed. */
 TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo_share *share) {
   const int8_t *rows[TMO_MAX_KERNEL_H];
-  iteration f;
+  execution f;
   f.run = &c->run;
   f.kernel.op = own;
   set_up(&f);
   const tmo_window window = read_under(&f, 0, rows);
-  int8_t *const out = output_pixel(&f, c->run.unit.row, 0);
+  int8_t *const out = output_pixel(&f, c->run.current.row, 0);
   if (share->how == TMO_SHARDING_CHANNELS) {
     iterate_channels(&f, own, &window, stretch_of(share, c->core, f.out.tensor->channels), out);
     return;

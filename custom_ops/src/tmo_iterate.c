@@ -29,7 +29,7 @@ TMO_OWN_FRAME static void skip_channels(tmo_kernel *k, uint32_t first_in, uint32
 }
 
 /* Points the kernel at the scales, biases and weights of the channels that it reads and writes. */
-static void point_at_constants(iteration *f, uint32_t first_in, uint32_t first_out) {
+static void point_at_constants(execution *f, uint32_t first_in, uint32_t first_out) {
   const tmo_op *op = f->kernel.op;
   const void *program = f->run->program;
   tmo_kernel *k = &f->kernel;
@@ -45,19 +45,19 @@ static void point_at_constants(iteration *f, uint32_t first_in, uint32_t first_o
 }
 
 /* Points the kernel at the sums of the output row or, if channel groups are summed, of all rows of a stripe. */
-static void point_at_sums(iteration *f) {
+static void point_at_sums(execution *f) {
   const tmo_op *op = f->kernel.op;
-  const tmo_unit *unit = &f->run->unit;
+  const tmo_iteration *at = &f->run->current;
   tmo_kernel *k = &f->kernel;
   k->scratch = f->run->workspace + op->accumulator;
   k->sums = (int32_t *)k->scratch;
   if (tmo_iterative(op)) {
-    k->first = tmo_unit_opens(unit);
-    k->last = tmo_unit_closes(op, f->in.tensor, unit);
+    k->first = tmo_starts_sums(at);
+    k->last = tmo_ends_sums(op, f->in.tensor, at);
   } else if (tmo_sums_channel_groups(op)) {
-    k->sums += tmo_channel_group_sum(op, f->out.tensor, unit);
-    k->first = unit->channel_group == 0;
-    k->last = unit->channel_group + 1 == tmo_passes(op);
+    k->sums += tmo_channel_group_sum(op, f->out.tensor, at);
+    k->first = at->channel_group == 0;
+    k->last = at->channel_group + 1 == tmo_passes(op);
   } else {
     k->sums = NULL;
     k->first = k->last = true;
@@ -68,19 +68,19 @@ static void point_at_sums(iteration *f) {
 enum { FEW_ROWS = 7 };
 
 /* Computes an output row of a packed depthwise convolution from few input rows. The function is separate, since it has a large stack frame. */
-TMO_OWN_FRAME static void iterate_depthwise_row(const iteration *f) {
+TMO_OWN_FRAME static void iterate_depthwise_row(const execution *f) {
   const int8_t *pixels[FEW_ROWS];
   const tmo_window window = read_rows(f, pixels);
-  tmo_depthwise_packed_row(&f->kernel, &window, output_pixel(f, f->run->unit.row, 0));
+  tmo_depthwise_packed_row(&f->kernel, &window, output_pixel(f, f->run->current.row, 0));
 }
 #endif
 
 /* Computes the output pixel in column x or, in a row group, the whole output row. */
-TMO_OWN_FRAME static void iterate_window(const iteration *f, uint32_t x) {
+TMO_OWN_FRAME static void iterate_window(const execution *f, uint32_t x) {
   const tmo_op *op = f->kernel.op;
   const int8_t *pixels[TMO_MAX_TAPS];
   const tmo_window window = read_under(f, x, pixels);
-  int8_t *out = output_pixel(f, tmo_iterative(op) ? 0 : f->run->unit.row, x);
+  int8_t *out = output_pixel(f, tmo_iterative(op) ? 0 : f->run->current.row, x);
   if (tmo_by_row(op)) {
     call_row_kernel(&f->kernel, &window, out);
   } else {
@@ -103,7 +103,7 @@ static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *
 }
 /* Lists the input rows under the windows of output columns [x, end), so that kernels of whole rows can compute these columns. The input columns of
  * a row that are not contiguous are copied into `rows`, if they take few bytes. Returns false if a row can neither be listed nor copied. */
-TMO_OWN_FRAME static bool read_columns(const iteration *f, uint32_t x, uint32_t end, const int8_t *rows[TMO_MAX_TAPS], tmo_window *window) {
+TMO_OWN_FRAME static bool read_columns(const execution *f, uint32_t x, uint32_t end, const int8_t *rows[TMO_MAX_TAPS], tmo_window *window) {
   const tmo_op *op = f->kernel.op;
   tmo_taps under = rows_under(f);
   /* if a dilated window begins outside the input, its first pixel may be to the right of the next window's first pixel */
@@ -131,7 +131,7 @@ TMO_OWN_FRAME static bool read_columns(const iteration *f, uint32_t x, uint32_t 
 }
 
 /* Gathers the windows of output columns [x, end), which are computed at once, from lists of single pixels. */
-TMO_OWN_FRAME static void gather_pixels(const iteration *f, uint32_t x, uint32_t end, const int8_t **pixels) {
+TMO_OWN_FRAME static void gather_pixels(const execution *f, uint32_t x, uint32_t end, const int8_t **pixels) {
   tile_pixels tile;
   tile.pixels = pixels;
   tile.room = TMO_MAX_TAPS;
@@ -145,17 +145,17 @@ TMO_OWN_FRAME static void gather_pixels(const iteration *f, uint32_t x, uint32_t
 }
 
 /* Computes the output columns of one or more tiles, up to column `end`. */
-TMO_OWN_FRAME static void iterate_packed_tile(iteration *f, uint32_t end) {
+TMO_OWN_FRAME static void iterate_packed_tile(execution *f, uint32_t end) {
   tmo_kernel *k = &f->kernel;
   const uint32_t values = tmo_packed_values(k->op, k->in_channels), most = tmo_packed_pixels(k->op, values, k->op->tile);
   const bool in_row = has_whole_rows(f->run, f->out.tensor);
-  const place row = row_of(f->run, &f->out, f->run->unit.row);
+  const place row = row_of(f->run, &f->out, f->run->current.row);
   const int8_t *pixels[TMO_MAX_TAPS];
   tmo_window rows;
   const bool whole = has_whole_rows(f->run, f->in.tensor);
   k->out_width = f->out.tensor->width;
   if (whole) rows = read_rows(f, pixels);
-  for (uint32_t x = tmo_unit_column(k->op, &f->run->unit), n; x < end; x += n) {
+  for (uint32_t x = tmo_first_column(k->op, &f->run->current), n; x < end; x += n) {
     uint32_t step = k->out_channels;
     n = in_row && whole ? end - x : tmo_packed_pixels(k->op, values, end - x);
     if (n > most && !(in_row && whole)) n = most;
@@ -197,14 +197,14 @@ static bool is_pixelwise(const tmo_op *op) {
 
 #if TMO_CORE_DSP
 /* Whether the columns x and x + 1 of an output row can be computed at once. */
-static bool makes_two_pixels(const iteration *f) {
+static bool makes_two_pixels(const execution *f) {
   if (!tmo_is_kind(f->kernel.op, TMO_OP_CONV_S16) || f->kernel.sums != NULL || !tmo_conv_makes_two_s16(&f->kernel)) return false;
   const tmo_tensor *const in = f->in.tensor;
   return !tmo_has_column_windows(in) && !tmo_has_column_windows(f->out.tensor) && !tmo_is_source(f->run->program, in);
 }
 
 /* Computes the output pixels x and x + 1 if their windows have the same columns inside the input. window: window of pixel x. */
-static bool convolve_two(const iteration *f, const tile_pixels *t, const tmo_window *window, uint32_t x, int8_t *out, const int8_t *next) {
+static bool convolve_two(const execution *f, const tile_pixels *t, const tmo_window *window, uint32_t x, int8_t *out, const int8_t *next) {
   const tmo_taps first = tmo_columns(&f->kernel, (uint16_t)x), second = tmo_columns(&f->kernel, (uint16_t)(x + 1));
   if (first.count == 0 || first.count != second.count || first.first != second.first || t->rows == 0) return false;
   const int8_t *const *const at = t->pixels + (first.start - t->columns.start);
@@ -214,8 +214,8 @@ static bool convolve_two(const iteration *f, const tile_pixels *t, const tmo_win
 #endif
 
 /* Computes the output pixels in columns [x, end) of an operator with one operand. */
-TMO_OWN_FRAME static void iterate_windows(iteration *f, uint32_t x, uint32_t end) {
-  const place row = row_of(f->run, &f->out, f->run->unit.row);
+TMO_OWN_FRAME static void iterate_windows(execution *f, uint32_t x, uint32_t end) {
+  const place row = row_of(f->run, &f->out, f->run->current.row);
   const int8_t *pixels[TMO_MAX_TAPS];
   tile_pixels tile;
   tile.pixels = pixels;
@@ -244,8 +244,8 @@ TMO_OWN_FRAME static void iterate_windows(iteration *f, uint32_t x, uint32_t end
   }
 }
 
-/* Computes the output pixels from the unit's first column to `end`. */
-static void iterate_columns(iteration *f, uint32_t end) {
+/* Computes the output pixels from the iteration's first column to `end`. */
+static void iterate_columns(execution *f, uint32_t end) {
   const tmo_op *op = f->kernel.op;
 #if TMO_RUNS_PACKED
   if (is_packed_conv(op) && !tmo_packed_direct(op, f->kernel.in_channels, f->kernel.out_channels, op->tile)) {
@@ -253,7 +253,7 @@ static void iterate_columns(iteration *f, uint32_t end) {
     return;
   }
 #endif
-  uint32_t x = tmo_unit_column(op, &f->run->unit);
+  uint32_t x = tmo_first_column(op, &f->run->current);
   if (op->access == 0 && op->n_inputs == 1) {
     iterate_windows(f, x, end);
     return;
@@ -265,7 +265,7 @@ static void iterate_columns(iteration *f, uint32_t end) {
 }
 
 /* Initializes or completes the sums of each output pixel of an iterative operator, by calling its kernel with an empty window. */
-static void iterate_empty(iteration *f, bool first) {
+static void iterate_empty(execution *f, bool first) {
   tmo_kernel *k = &f->kernel;
   int32_t *const sums = k->sums;
   k->first = first;
@@ -295,10 +295,10 @@ static void add_bytes(int32_t *sums, const int8_t *bytes, uint32_t n) {
 }
 
 /* Adds an input pixel to the sums of all output pixels whose windows contain this pixel. */
-static void add_pixel(iteration *f, uint32_t x) {
+static void add_pixel(execution *f, uint32_t x) {
   tmo_kernel *k = &f->kernel;
   const tmo_op *op = k->op;
-  const uint16_t y = f->run->unit.row;
+  const uint16_t y = f->run->current.row;
   const uint32_t padded = x + op->pad_left, extent = (uint32_t)(op->kernel_w - 1) * op->dilation_w + 1;
   const int8_t *in = pixel_at(f, &f->in, y, x);
   make_int8(f, f->in.tensor, &in, 1, f->in.pixel, 0);
@@ -320,12 +320,12 @@ static void add_pixel(iteration *f, uint32_t x) {
 }
 
 /* Adds one tile of an input row to the sums. */
-TMO_OWN_FRAME static void iterate_accumulated_tile(iteration *f) {
+TMO_OWN_FRAME static void iterate_accumulated_tile(execution *f) {
   const bool closes = f->kernel.last;
-  const uint32_t end = tmo_unit_column_end(f->kernel.op, f->in.tensor, &f->run->unit);
+  const uint32_t end = tmo_end_column(f->kernel.op, f->in.tensor, &f->run->current);
   if (f->kernel.first) iterate_empty(f, true);
   f->kernel.last = false;
-  for (uint32_t x = tmo_unit_column(f->kernel.op, &f->run->unit); x < end; ++x) add_pixel(f, x);
+  for (uint32_t x = tmo_first_column(f->kernel.op, &f->run->current); x < end; ++x) add_pixel(f, x);
   if (closes) iterate_empty(f, false);
 }
 
@@ -344,16 +344,16 @@ static TMO_ALWAYS_INLINE tmo_status gather_row(const tmo_kernel *k, const place 
   return TMO_OK;
 }
 
-/* Copies the rows of the table that indices select, from run->unit to column `end` or, in a row group, to row `end`. */
+/* Copies the rows of the table that indices select, from run->current to column `end` or, in a row group, to row `end`. */
 TMO_OWN_FRAME static tmo_status gather(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_view in = tmo_view_of(run, op->input[0]), out = tmo_view_of(run, op->output);
   tmo_kernel k; /* the code sets only those fields that the kernel reads */
   k.op = op;
   k.weights = tmo_weights_of(run, op);
   k.out_channels = out.tensor->channels;
-  uint32_t y = run->unit.row;
+  uint32_t y = run->current.row;
   place from = row_of(run, &in, y), to = row_of(run, &out, y);
-  if (!tmo_by_row(op)) return gather_row(&k, &from, &to, tmo_unit_column(op, &run->unit), end);
+  if (!tmo_by_row(op)) return gather_row(&k, &from, &to, tmo_first_column(op, &run->current), end);
   if (has_adjacent_rows(run, in.tensor, y, end) && has_adjacent_rows(run, out.tensor, y, end)) {
     from.line.depth = to.line.depth = UINT32_MAX; /* the adjacent rows are treated as one long row */
     return gather_row(&k, &from, &to, 0, (end - y) * out.tensor->width);
@@ -373,7 +373,7 @@ TMO_OWN_FRAME static bool copies_rows(const tmo_run_state *run, const tmo_op *op
   return has_whole_rows(run, &tmo_tensors(run->program)[op->input[0]]) && has_whole_rows(run, &tmo_tensors(run->program)[op->output]);
 }
 
-/* Computes the rows from run->unit to `end` of a copy. */
+/* Computes the rows from run->current to `end` of a copy. */
 TMO_OWN_FRAME static tmo_status copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_view in = tmo_view_of(run, op->input[0]), out = tmo_view_of(run, op->output);
   tmo_kernel k; /* the code sets only those fields that the kernel reads */
@@ -381,7 +381,7 @@ TMO_OWN_FRAME static tmo_status copy_rows(const tmo_run_state *run, const tmo_op
   k.weights = (const int8_t *)tmo_constant(run->program, op->copy);
   k.out_width = out.tensor->width;
   k.out_channels = out.tensor->channels;
-  for (uint32_t y = run->unit.row; y < end; ++y) {
+  for (uint32_t y = run->current.row; y < end; ++y) {
     k.row = (uint16_t)y;
     const tmo_rows rows = tmo_accessed_rows(run->program, op, 0, (uint16_t)y);
     tmo_copy_row(&k, in.tensor, in.base, rows, (int8_t *)(uintptr_t)(out.base + tmo_row_offset(out.tensor, y)));
@@ -390,7 +390,7 @@ TMO_OWN_FRAME static tmo_status copy_rows(const tmo_run_state *run, const tmo_op
 }
 
 /* Copies the pixels of operand 0 that the indices of operand 1 select. */
-TMO_OWN_FRAME static tmo_status gather_nd(const iteration *f) {
+TMO_OWN_FRAME static tmo_status gather_nd(const execution *f) {
   const int8_t *rows[2];
   const tmo_window window = read_by_access(f, rows);
   const uint32_t first = tmo_first_operand(&f->kernel), depth = tmo_tensors(f->run->program)[f->kernel.op->input[1 - first]].channels / TMO_INDEX_BYTES;
@@ -408,7 +408,7 @@ TMO_OWN_FRAME static tmo_status gather_nd(const iteration *f) {
 
 /* Sets the bytes from pixel to pixel and from channel to channel of two operands. An operand with one column or one channel is repeated. A comparison
  * of int32 or float32 reads four bytes for each byte that it writes. */
-static void step_through_operands(iteration *f) {
+static void step_through_operands(execution *f) {
   const uint32_t channels = f->out.tensor->channels * (tmo_is_kind(f->kernel.op, TMO_OP_COMPARE_32) ? 4u : 1u);
   for (uint8_t k = 0; k < 2; ++k) {
     const tmo_tensor *in = &tmo_tensors(f->run->program)[f->kernel.op->input[k]];
@@ -418,7 +418,7 @@ static void step_through_operands(iteration *f) {
 }
 
 /* Sets the fields that packed kernels read. Packed kernels use neither sums nor channel groups. */
-static void set_up_packed(iteration *f) {
+static void set_up_packed(execution *f) {
   const tmo_op *op = f->kernel.op;
   tmo_kernel *k = &f->kernel;
   k->in_channels = f->in.pixel;
@@ -430,14 +430,14 @@ static void set_up_packed(iteration *f) {
 }
 
 /* Sets the fields that differ from row to row. */
-static void set_row(iteration *f) {
+static void set_row(execution *f) {
   const tmo_run_state *run = f->run;
   if (!HAS_ACCESS || f->kernel.op->access == 0) return;
-  f->kernel.row = run->unit.row;
-  f->kernel.first_row = tmo_accessed_rows(run->program, f->kernel.op, 0, run->unit.row).first;
+  f->kernel.row = run->current.row;
+  f->kernel.first_row = tmo_accessed_rows(run->program, f->kernel.op, 0, run->current.row).first;
 }
 
-TMO_OWN_FRAME static void set_up(iteration *f) {
+TMO_OWN_FRAME static void set_up(execution *f) {
   const tmo_run_state *run = f->run;
   const tmo_op *op = f->kernel.op;
   f->in = tmo_view_of(run, op->input[0]);
@@ -476,16 +476,16 @@ bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op) {
   return !tmo_iterative(op);
 }
 
-/* Whether the operator's kernel can compute the tiles from run->unit to column `end` as one whole row. */
+/* Whether the operator's kernel can compute the tiles from run->current to column `end` as one whole row. */
 static bool makes_whole_row(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
   const bool pools = tmo_is_in(TMO_BUILT(TMO_POOL_KINDS), op->kind) && (tmo_element_bytes(op) > 1 || tmo_finds_places(op));
-  return (pools || (TMO_CORE_DSP && tmo_is_kind(op, TMO_OP_CONV_S16))) && run->unit.tile == 0 && end == out->width && tmo_channel_groups(op) == 1 && has_whole_rows(run, in) && has_whole_rows(run, out);
+  return (pools || (TMO_CORE_DSP && tmo_is_kind(op, TMO_OP_CONV_S16))) && run->current.tile == 0 && end == out->width && tmo_channel_groups(op) == 1 && has_whole_rows(run, in) && has_whole_rows(run, out);
 }
 
 TMO_OWN_FRAME static tmo_status iterate_whole_row(const tmo_run_state *run, const tmo_op *op) {
   tmo_op own = *op;
-  iteration f;
+  execution f;
   own.tile = 0;
   f.run = run;
   f.kernel.op = &own;
@@ -495,7 +495,7 @@ TMO_OWN_FRAME static tmo_status iterate_whole_row(const tmo_run_state *run, cons
 }
 
 TMO_OWN_FRAME static tmo_status iterate_to(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
-  iteration f;
+  execution f;
   f.run = run;
   f.kernel.op = op;
   set_up(&f);
@@ -507,7 +507,7 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
   if (tmo_is_kind(op, TMO_OP_GATHER)) return gather(run, op, end);
 #if TMO_FAST_PIXELS
   if (op->packing == TMO_PACKING_NONE && op->tile == 1 && !is_pixelwise(op) && tmo_element_bytes(op) == 1) {
-    for (; run->unit.tile < end; ++run->unit.tile) (void)tmo_iterate_pixel(run, op);
+    for (; run->current.tile < end; ++run->current.tile) (void)tmo_iterate_pixel(run, op);
     return TMO_OK;
   }
 #endif
@@ -515,13 +515,13 @@ tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t 
 }
 
 static tmo_status iterate_each_row(tmo_run_state *run, const tmo_op *op, uint32_t end) {
-  iteration f;
+  execution f;
   f.run = run;
   f.kernel.op = op;
   set_up(&f);
   for (;;) {
     iterate_window(&f, 0);
-    if (++run->unit.row == end) return TMO_OK;
+    if (++run->current.row == end) return TMO_OK;
     set_row(&f);
   }
 }
@@ -533,16 +533,16 @@ tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end) 
 #endif
 
 #if TMO_RUNS_DSP && !defined(TMO_WITHIN_CORES)
-/* Lists the input rows under two output rows, the row of run->unit and the row before it. Each row uses one half of `pixels`. */
-static TMO_ALWAYS_INLINE void read_two_rows(iteration *f, tmo_run_state *run, const tmo_op *op, const int8_t **pixels, uint32_t room, tmo_window *rows, int8_t **outs) {
+/* Lists the input rows under two output rows, the row of run->current and the row before it. Each row uses one half of `pixels`. */
+static TMO_ALWAYS_INLINE void read_two_rows(execution *f, tmo_run_state *run, const tmo_op *op, const int8_t **pixels, uint32_t room, tmo_window *rows, int8_t **outs) {
   f->run = run;
   f->kernel.op = op;
   set_up(f);
   rows[1] = read_rows(f, pixels + room);
-  outs[1] = output_pixel(f, run->unit.row, 0);
-  --run->unit.row;
+  outs[1] = output_pixel(f, run->current.row, 0);
+  --run->current.row;
   rows[0] = read_rows(f, pixels);
-  outs[0] = output_pixel(f, run->unit.row, 0);
+  outs[0] = output_pixel(f, run->current.row, 0);
 }
 
 TMO_OWN_FRAME static void convolve_two_rows(tmo_run_state *run, const tmo_op *op) {
@@ -550,7 +550,7 @@ TMO_OWN_FRAME static void convolve_two_rows(tmo_run_state *run, const tmo_op *op
   const int8_t *pixels[2 * ROOM];
   tmo_window rows[2];
   int8_t *outs[2];
-  iteration f;
+  execution f;
   read_two_rows(&f, run, op, pixels, ROOM, rows, outs);
   tmo_conv_dsp_two_rows(&f.kernel, rows, outs);
 }
@@ -564,14 +564,14 @@ void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op) {
   const int8_t *pixels[2 * ROWS];
   tmo_window rows[2];
   int8_t *outs[2];
-  iteration f;
+  execution f;
   read_two_rows(&f, run, op, pixels, ROWS, rows, outs);
   tmo_depthwise_two_rows(&f.kernel, rows, outs);
 }
 #endif
 
 static tmo_status iterate_one(const tmo_run_state *run, const tmo_op *op) {
-  iteration f; /* set_up() sets only the fields that the operator's kernel reads */
+  execution f; /* set_up() sets only the fields that the operator's kernel reads */
   f.run = run;
   f.kernel.op = op;
   set_up(&f);
@@ -587,15 +587,15 @@ static tmo_status iterate_one(const tmo_run_state *run, const tmo_op *op) {
   } else if (tmo_iterative(op)) {
     iterate_accumulated_tile(&f);
   } else {
-    iterate_columns(&f, tmo_unit_column_end(op, f.out.tensor, &run->unit));
+    iterate_columns(&f, tmo_end_column(op, f.out.tensor, &run->current));
   }
   return TMO_OK;
 }
 
 tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op) {
   if (tmo_is_kind(op, TMO_OP_GATHER)) {
-    const uint32_t end = tmo_unit_column_end(op, &tmo_tensors(run->program)[op->output], &run->unit);
-    return gather(run, op, tmo_by_row(op) ? run->unit.row + 1u : end);
+    const uint32_t end = tmo_end_column(op, &tmo_tensors(run->program)[op->output], &run->current);
+    return gather(run, op, tmo_by_row(op) ? run->current.row + 1u : end);
   }
-  return tmo_is_kind(op, TMO_OP_COPY) && copies_rows(run, op) ? copy_rows(run, op, run->unit.row + 1u) : iterate_one(run, op);
+  return tmo_is_kind(op, TMO_OP_COPY) && copies_rows(run, op) ? copy_rows(run, op, run->current.row + 1u) : iterate_one(run, op);
 }

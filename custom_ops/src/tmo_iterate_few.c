@@ -8,9 +8,9 @@
 
 #include "tmo/pixel.h"
 
-/* The units of an operator that one call computes at once. */
+/* The iterations of an operator that one call computes at once. */
 typedef struct {
-  const tmo_unit *units;
+  const tmo_iteration *iterations;
   uint32_t n;
   int8_t *outs[TMO_PACKED_PIXELS];
 } pixels_at_once;
@@ -39,7 +39,7 @@ TMO_OWN_FRAME static void gather_pixel_taps(tmo_run_state *run, const tmo_kernel
   int16_t *tile = (int16_t *)k->scratch;
   memset(zero, op->input_zero_point[0], channels);
   for (uint32_t p = 0; p < n; ++p, mine += all) {
-    run->unit = a->units[p];
+    run->current = a->iterations[p];
     const pixel_window w = window_under(run, op, in);
     if (w.rows.count * w.columns.count != all) {
       for (uint32_t t = 0; t < all; ++t) mine[t] = zero;
@@ -59,7 +59,7 @@ TMO_OWN_FRAME static void gather_pixel_taps(tmo_run_state *run, const tmo_kernel
 TMO_OWN_FRAME static void gather_each(tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
   const int8_t *taps[TMO_MAX_TAPS];
   for (uint32_t p = 0; p < a->n; ++p) {
-    run->unit = a->units[p];
+    run->current = a->iterations[p];
     const pixel_window w = window_under(run, k->op, in);
     gather_pixel(run, &w, k, taps, p, a->n);
   }
@@ -91,7 +91,7 @@ TMO_OWN_FRAME static void convolve_channels_at_once(tmo_run_state *run, const tm
   const uint32_t wide = k->op->kernel_w;
   tmo_dsp_run runs[TMO_DSP_RUNS];
   for (uint32_t p = 0; p < a->n; ++p) {
-    run->unit = a->units[p];
+    run->current = a->iterations[p];
     const pixel_window w = window_under(run, k->op, in);
     runs[p].out = a->outs[p];
     runs[p].pixels = 1;
@@ -115,7 +115,7 @@ TMO_OWN_FRAME static bool list_grid(const tmo_run_state *run, const tmo_kernel *
   const uint32_t width = (n - 1) * op->stride_w + op->kernel_w, all = op->kernel_h * width, pixel = k->in_channels;
   const int32_t start = (int32_t)(x * op->stride_w) - op->pad_left, beyond = start + (int32_t)width - in->width;
   const uint32_t left = start < 0 ? (uint32_t)-start : 0, right = beyond > 0 ? (uint32_t)beyond : 0;
-  const tmo_taps rows = tmo_clip((int32_t)(run->unit.row * op->stride_h) - op->pad_top, op->kernel_h, 1, in->height);
+  const tmo_taps rows = tmo_clip((int32_t)(run->current.row * op->stride_h) - op->pad_top, op->kernel_h, 1, in->height);
   const int8_t **to = grid->pixels;
   if (all > TMO_MAX_TAPS || op->dilation_w > 1 || op->dilation_h > 1) return false;
   grid->width = width;
@@ -127,7 +127,7 @@ TMO_OWN_FRAME static bool list_grid(const tmo_run_state *run, const tmo_kernel *
   }
   to += rows.first * width + left;
   tmo_column_window whole;
-  tmo_row_place place = tmo_find_row(run->program, in, run->unit.stripe, rows.start, &whole);
+  tmo_row_place place = tmo_find_row(run->program, in, run->current.stripe, rows.start, &whole);
   const int8_t *const base = tmo_base_of(run, in);
   place.column += (uint32_t)start + left;
   for (uint32_t row = rows.count;;) {
@@ -185,7 +185,7 @@ TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel
 TMO_OWN_FRAME static void gather_rows(const tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   const tmo_op *const op = k->op;
   const int8_t *pixels[TMO_MAX_TAPS];
-  const tmo_taps rows = tmo_clip((int32_t)(run->unit.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
+  const tmo_taps rows = tmo_clip((int32_t)(run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
   const tmo_window window = {pixels, (uint16_t)rows.count, 1, (uint16_t)rows.first, 0, 0, rows.count};
   k->in_width = in->width;
   k->out_width = (uint16_t)(x + n);
@@ -251,7 +251,7 @@ static TMO_ALWAYS_INLINE bool convolve_depthwise(const tmo_run_state *run, const
 
 /* Lists the pixels of n columns of a row, from x on, for which is_plain() must hold. */
 static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t x, uint32_t n, int8_t **pixels) {
-  const tmo_line line = tmo_line_of(run->program, t, t->channels, run->unit.stripe, run->unit.row);
+  const tmo_line line = tmo_line_of(run->program, t, t->channels, run->current.stripe, run->current.row);
   const uint32_t channels = t->channels, at = tmo_remainder(line.first + x * line.step, line.depth) * channels;
   tmo_list_rolling_buffer(tmo_base_of(run, t) + line.offset, line.depth * channels, at, line.step * channels, n, (const int8_t **)pixels);
 }
@@ -272,8 +272,8 @@ TMO_OWN_FRAME static void add_few(const tmo_run_state *run, const tmo_kernel *k,
 TMO_OWN_FRAME bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   const bool convolves = tmo_is_packed_as(op, TMO_PACKING_DSP_CONV), adds = tmo_is_packed_as(op, TMO_PACKING_DSP_ADD);
-  const uint32_t end = tmo_unit_column_end(op, out, &run->unit);
-  uint32_t x = tmo_unit_column(op, &run->unit), n;
+  const uint32_t end = tmo_end_column(op, out, &run->current);
+  uint32_t x = tmo_first_column(op, &run->current), n;
   int8_t *outs[TMO_PACKED_PIXELS];
   if (!is_plain(run, in) || out->layout != TMO_LAYOUT_HWC || (adds ? !is_plain(run, &tensors[op->input[1]]) : !convolves && !tmo_has_nine_taps(op))) return false;
   if (convolves && op->kernel_w > 1 && in->channels % 4 != 0 && tmo_has_column_windows(in)) return false;
@@ -296,12 +296,12 @@ uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op) {
   return is_plain(run, &tensors[op->input[0]]) && tensors[op->output].layout == TMO_LAYOUT_HWC ? tmo_at_once(op) : 1;
 }
 
-void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_unit *units, uint32_t n) {
+void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_iteration *iterations, uint32_t n) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
-  pixels_at_once a = {units, n, {NULL}};
+  pixels_at_once a = {iterations, n, {NULL}};
   for (uint32_t p = 0; p < n; ++p) {
-    run->unit = units[p];
-    a.outs[p] = pixel_of(run, out, units[p].row, units[p].tile);
+    run->current = iterations[p];
+    a.outs[p] = pixel_of(run, out, iterations[p].row, iterations[p].tile);
   }
   tmo_kernel k = kernel_of(run, op, in, out);
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) {

@@ -14,7 +14,7 @@ static TMO_ALWAYS_INLINE void take_window(const tmo_run_state *run, const pixel_
   const tmo_tensor *const t = window->in;
   tmo_column_window whole;
   tmo_mve_window w;
-  const tmo_row_place first = tmo_find_row(run->program, t, run->unit.stripe, window->rows.start, &whole);
+  const tmo_row_place first = tmo_find_row(run->program, t, run->current.stripe, window->rows.start, &whole);
   w.column_window = first.column_window;
   w.column = first.column + window->columns.start;
   w.row = first.row;
@@ -120,7 +120,7 @@ static TMO_ALWAYS_INLINE bool is_pool(const tmo_op *op) {
 /* Computes a pixel of a pointwise convolution without padding, faster than call_plain_kernel(). Returns false if the operator is not a pointwise
  * convolution without padding. */
 TMO_OWN_FRAME static bool convolve_one(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
-  const uint32_t y = run->unit.row * op->stride_h, x = run->unit.tile * op->stride_w;
+  const uint32_t y = run->current.row * op->stride_h, x = run->current.tile * op->stride_w;
   tmo_kernel k; /* only the fields that the kernel reads are set */
   k.op = op;
   k.in_channels = k.tap_step = in->channels;
@@ -132,7 +132,7 @@ TMO_OWN_FRAME static bool convolve_one(const tmo_run_state *run, const tmo_op *o
   }
   k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers);
   k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts);
-  int8_t *const to = pixel_of(run, out, run->unit.row, run->unit.tile);
+  int8_t *const to = pixel_of(run, out, run->current.row, run->current.tile);
   tmo_dsp_conv_run(&k, pixel_of(run, in, y, x), k.in_channels, tmo_weights_of(run, op), to);
   return true;
 }
@@ -178,7 +178,7 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
       tmo_list_lines(in, base + first, w.rows.start, op->dilation_h, w.rows.count, w.columns.count, backwards ? -apart : apart, taps);
     }
   }
-  int8_t *const to = pixel_of(run, out, run->unit.row, run->unit.tile);
+  int8_t *const to = pixel_of(run, out, run->current.row, run->current.tile);
   if (tmo_is_kind(op, TMO_OP_CONV)) {
     tmo_conv_pixel_s8(&k, &window, to);
   } else if (tmo_is_kind(op, TMO_OP_DEPTHWISE)) {
@@ -204,7 +204,7 @@ TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_o
   tmo_kernel k; /* only the fields that the kernel reads are set */
   for (uint32_t i = 0; i < 2; ++i) {
     const tmo_tensor *const in = &tensors[op->input[i]];
-    pixels[i] = pixel_of(run, in, in->height > 1 ? run->unit.row : 0, in->width > 1 ? run->unit.tile : 0);
+    pixels[i] = pixel_of(run, in, in->height > 1 ? run->current.row : 0, in->width > 1 ? run->current.tile : 0);
     k.pixel_step[i] = 0;
     k.channel_step[i] = in->channels == out->channels ? 1 : 0;
   }
@@ -213,7 +213,7 @@ TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_o
   k.out_channels = out->channels;
   k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers);
   k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts);
-  tmo_add_s8(&k, &window, pixel_of(run, out, run->unit.row, run->unit.tile));
+  tmo_add_s8(&k, &window, pixel_of(run, out, run->current.row, run->current.tile));
   return TMO_OK;
 }
 
@@ -245,14 +245,14 @@ TMO_OWN_FRAME static tmo_status iterate_packed(const tmo_run_state *run, const t
   const bool adds = tmo_is_packed_as(op, TMO_PACKING_DSP_ADD);
   const bool plain = is_plain(run, in) && (adds ? is_plain(run, &tensors[op->input[1]]) : has_window(op, in)) && out->layout == TMO_LAYOUT_HWC;
   if (!plain) return tmo_iterate_any(run, op);
-  int8_t *const to = pixel_of(run, out, run->unit.row, run->unit.tile);
+  int8_t *const to = pixel_of(run, out, run->current.row, run->current.tile);
 #if TMO_RUNS_DSP || TMO_RUNS_MVE
   const int32_t *const scales = (const int32_t *)tmo_constant(run->program, op->scales);
 #endif
 #if TMO_RUNS_DSP
   if (adds) {
-    const int8_t *const second = pixel_of(run, &tensors[op->input[1]], run->unit.row, run->unit.tile);
-    tmo_packed_add(pixel_of(run, in, run->unit.row, run->unit.tile), second, to, out->channels, scales, op);
+    const int8_t *const second = pixel_of(run, &tensors[op->input[1]], run->current.row, run->current.tile);
+    tmo_packed_add(pixel_of(run, in, run->current.row, run->current.tile), second, to, out->channels, scales, op);
     return TMO_OK;
   }
 #endif

@@ -12,11 +12,11 @@ int32_t tmo_stripe_first(const tmo_tensor *t, uint16_t stripe) {
 
 int32_t tmo_stripe_end(const tmo_tensor *t, uint16_t stripe) { return clamp(stripe * t->advance + t->end, t->height); }
 
-void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_unit *unit) {
-  while (unit->stripe < stripes && tmo_stripe_first(t, unit->stripe) >= tmo_stripe_end(t, unit->stripe)) ++unit->stripe;
-  unit->channel_group = 0;
-  unit->tile = 0;
-  unit->row = (uint16_t)tmo_stripe_first(t, unit->stripe);
+void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_iteration *at) {
+  while (at->stripe < stripes && tmo_stripe_first(t, at->stripe) >= tmo_stripe_end(t, at->stripe)) ++at->stripe;
+  at->channel_group = 0;
+  at->tile = 0;
+  at->row = (uint16_t)tmo_stripe_first(t, at->stripe);
 }
 
 uint32_t tmo_converted_bytes(const void *program, const tmo_group *group, const tmo_op *op) {
@@ -42,7 +42,7 @@ TMO_OWN_FRAME void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, c
                                    uint32_t gap, const int8_t **pixels) {
   const uint32_t pixel = in->pixel;
   tmo_column_window whole;
-  tmo_row_place place = tmo_find_row(run->program, in->tensor, run->unit.stripe, rows->start, &whole);
+  tmo_row_place place = tmo_find_row(run->program, in->tensor, run->current.stripe, rows->start, &whole);
   uint32_t column = place.column + columns->start;
   for (uint32_t n = rows->count;;) {
     const tmo_column_window *const column_window = place.column_window;

@@ -11,10 +11,10 @@
 #include "tmo/nest.h"
 
 /* Returns the counter that says which part of its output an operator computes next. In row groups the counter is a row number; otherwise it is a
- * tmo_unit, whose first field is the stripe. */
+ * tmo_iteration, whose first field is the stripe. */
 static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint16_t op) {
   const tmo_group *const group = run->group;
-  const size_t size = tmo_is_tiled(group) ? sizeof(tmo_unit) : sizeof(uint16_t);
+  const size_t size = tmo_is_tiled(group) ? sizeof(tmo_iteration) : sizeof(uint16_t);
   return (uint16_t *)(void *)(run->workspace + group->counters + size * (uint16_t)(op - group->first_op));
 }
 
@@ -36,7 +36,7 @@ static void enter_group(tmo_run_state *run) {
     copy_weights(run, &tmo_ops(run->program)[op]);
     if (!tmo_is_tiled(group)) continue;
     const tmo_nest nest = tmo_nest_of(run->program, group, &tmo_ops(run->program)[op]);
-    tmo_enter_stripe(nest.tensor, nest.stripes, (tmo_unit *)next);
+    tmo_enter_stripe(nest.tensor, nest.stripes, (tmo_iteration *)next);
   }
   run->at = tmo_loops(run->program, group);
   run->depth = 0;
@@ -80,11 +80,11 @@ static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run) {
   }
 }
 
-/* Whether the current unit of an operator needs rows of the streamed input that have not arrived. */
+/* Whether the current iteration of an operator needs rows of the streamed input that have not arrived. */
 TMO_OWN_FRAME static bool lacks_rows(const tmo_run_state *run, const tmo_op *op) {
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     const bool streamed = tmo_is_source(run->program, &tmo_tensors(run->program)[op->input[k]]);
-    if (streamed && tmo_last_row(run->program, op, &run->unit, k) >= (int32_t)run->rows) return true;
+    if (streamed && tmo_last_row(run->program, op, &run->current, k) >= (int32_t)run->rows) return true;
   }
   return false;
 }
@@ -132,14 +132,14 @@ static tmo_status turn_rolling_buffers(const tmo_run_state *run, bool ended) {
   return status;
 }
 
-/* Sends or receives row run->unit of a tensor. */
+/* Sends or receives row run->current of a tensor. */
 TMO_OWN_FRAME static tmo_status cross(const tmo_run_state *run, const tmo_op *op) {
   tmo_crosser *const link = (tmo_crosser *)run->io[tmo_state_base(run->program) - 1];
   const tmo_tensor *t = &tmo_tensors(run->program)[op->kind == TMO_OP_SEND ? op->input[0] : op->output];
-  const tmo_line line = tmo_line_of(run->program, t, t->channels, run->unit.stripe, run->unit.row);
+  const tmo_line line = tmo_line_of(run->program, t, t->channels, run->current.stripe, run->current.row);
   int8_t *const row = (int8_t *)(uintptr_t)(tmo_base_of(run, t) + line.offset + tmo_remainder(line.first, line.depth) * t->channels);
   const tmo_message *const what = (const tmo_message *)tmo_constant(run->program, op->message);
-  return link->cross(link, what, op->kind == TMO_OP_SEND, run->unit.row, row, tmo_row_bytes(t));
+  return link->cross(link, what, op->kind == TMO_OP_SEND, run->current.row, row, tmo_row_bytes(t));
 }
 
 void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace) {
@@ -176,29 +176,29 @@ typedef struct {
   uint16_t *next;
 } stage;
 
-/* Sets run->unit to the operator's next unit, after skipping `skipped` stripes. Returns false if the unit is invalid, since a damaged program can
- * overwrite counters in the workspace. */
-static TMO_ALWAYS_INLINE bool take_unit(tmo_run_state *run, const stage *s, uint16_t skipped) {
+/* Sets run->current to the operator's next iteration, after skipping `skipped` stripes. Returns false if the iteration is invalid, since a damaged
+ * program can overwrite counters in the workspace. */
+static TMO_ALWAYS_INLINE bool take_iteration(tmo_run_state *run, const stage *s, uint16_t skipped) {
   if (tmo_is_tiled(run->group)) {
-    run->unit = *(const tmo_unit *)(const void *)s->next;
+    run->current = *(const tmo_iteration *)(const void *)s->next;
     if (skipped > 0) {
-      run->unit.stripe = (uint16_t)(run->unit.stripe + skipped);
-      if (run->unit.stripe < s->nest.stripes) tmo_enter_stripe(s->nest.tensor, s->nest.stripes, &run->unit);
+      run->current.stripe = (uint16_t)(run->current.stripe + skipped);
+      if (run->current.stripe < s->nest.stripes) tmo_enter_stripe(s->nest.tensor, s->nest.stripes, &run->current);
     }
-    return tmo_unit_fits(&s->nest, &run->unit);
+    return tmo_iteration_fits(&s->nest, &run->current);
   }
   const uint16_t row = *s->next;
-  const tmo_unit unit = {row, 0, 0, row};
-  run->unit = unit;
+  const tmo_iteration iteration = {row, 0, 0, row};
+  run->current = iteration;
   return row < s->nest.stripes;
 }
 
-/* Moves the operator's counter past its current unit, and past the stripes that were skipped before the unit. */
-static TMO_ALWAYS_INLINE void count_unit(const tmo_run_state *run, const stage *s, uint16_t skipped) {
+/* Moves the operator's counter past the current iteration, and past the stripes that were skipped before it. */
+static TMO_ALWAYS_INLINE void count_iteration(const tmo_run_state *run, const stage *s, uint16_t skipped) {
   if (tmo_is_tiled(run->group)) {
-    tmo_unit *const next = (tmo_unit *)(void *)s->next;
-    if (skipped > 0) *next = run->unit;
-    tmo_unit_next(&s->nest, next);
+    tmo_iteration *const next = (tmo_iteration *)(void *)s->next;
+    if (skipped > 0) *next = run->current;
+    tmo_next_iteration(&s->nest, next);
   } else {
     ++*s->next;
   }
@@ -232,33 +232,33 @@ TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t mos
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + *run->at];
   const stage s = {tmo_nest_of(run->program, run->group, op), counter(run, (uint16_t)(run->group->first_op + *run->at))};
   const tmo_tensor *const t = s.nest.tensor;
-  if (t->width <= op->tile || !tmo_iterates_along_row(run, op) || !take_unit(run, &s, 0)) return 0;
-  if (tmo_stripe_end(t, run->unit.stripe) - tmo_stripe_first(t, run->unit.stripe) != 1) return 0;
-  const uint32_t column = tmo_unit_column(op, &run->unit), in_row = tmo_quotient(t->width - column + op->tile - 1, op->tile);
+  if (t->width <= op->tile || !tmo_iterates_along_row(run, op) || !take_iteration(run, &s, 0)) return 0;
+  if (tmo_stripe_end(t, run->current.stripe) - tmo_stripe_first(t, run->current.stripe) != 1) return 0;
+  const uint32_t column = tmo_first_column(op, &run->current), in_row = tmo_quotient(t->width - column + op->tile - 1, op->tile);
   uint32_t n = in_row < most ? in_row : most;
   if (n > run->left[innermost]) n = run->left[innermost];
   const uint32_t end = column + n * op->tile;
-  tmo_unit *const next = (tmo_unit *)(void *)s.next;
+  tmo_iteration *const next = (tmo_iteration *)(void *)s.next;
   next->tile = (uint16_t)(next->tile + n - 1);
-  tmo_unit_next(&s.nest, next);
+  tmo_next_iteration(&s.nest, next);
   const tmo_status status = tmo_iterate_along_row(run, op, end < t->width ? end : t->width);
   if (tmo_has_kind(TMO_OP_GATHER) && status != TMO_OK) return UINT32_MAX;
   run->left[innermost] = (uint16_t)(run->left[innermost] - (n - 1));
   return n;
 }
 
-/* Moves run->unit and a counter to the next unit of an operator. Returns false if the operator's counter is damaged. */
+/* Moves run->current and a counter to the next iteration of an operator. Returns false if the operator's counter is damaged. */
 static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nest, uint8_t *counters, uint32_t number, bool is_tiled) {
   if (is_tiled) {
-    tmo_unit *const next = (tmo_unit *)(void *)counters + number;
-    run->unit = *next;
-    if (!tmo_unit_fits(nest, next)) return false;
-    tmo_unit_next(nest, next);
+    tmo_iteration *const next = (tmo_iteration *)(void *)counters + number;
+    run->current = *next;
+    if (!tmo_iteration_fits(nest, next)) return false;
+    tmo_next_iteration(nest, next);
     return true;
   }
   uint16_t *const next = (uint16_t *)(void *)counters + number;
   const uint32_t row = *next;
-  run->unit.row = run->unit.stripe = (uint16_t)row;
+  run->current.row = run->current.stripe = (uint16_t)row;
   *next = (uint16_t)(row + 1);
   return row < nest->tensor->height;
 }
@@ -270,7 +270,7 @@ TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op,
   const tmo_tensor *const t = tmo_iterated(run->program, op);
   const uint32_t n = *left < most ? *left : most, end = *next + n;
   if (end > t->height || (TMO_FAST_PIXELS && t->width == 1 && tmo_lacks_access(op) && !tmo_is_kind(op, TMO_OP_GATHER))) return 0;
-  run->unit.row = run->unit.stripe = *next;
+  run->current.row = run->current.stripe = *next;
   *next = (uint16_t)end;
   *left = (uint16_t)(*left - (n - 1));
   const tmo_status status = tmo_iterate_rows(run, op, end);
@@ -286,7 +286,7 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most)
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + number];
   const uint32_t at_once = tmo_iterates_at_once(run, op), limit = at_once < most ? at_once : most;
   const tmo_nest nest = tmo_nest_of(run->program, run->group, op);
-  tmo_unit units[TMO_PACKED_PIXELS];
+  tmo_iteration iterations[TMO_PACKED_PIXELS];
   uint32_t n = 1;
   if (run->at[1] != TMO_LOOP_END) {
     for (; n < limit && run->at[1] == number; ++n) ++run->at;
@@ -298,9 +298,9 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most)
   if (n <= 1) return 0;
   for (uint32_t p = 0; p < n; ++p) {
     if (!count_next(run, &nest, run->workspace + run->group->counters, number, true)) return UINT32_MAX;
-    units[p] = run->unit;
+    iterations[p] = run->current;
   }
-  tmo_iterate_pixels(run, op, units, n);
+  tmo_iterate_pixels(run, op, iterations, n);
   return n;
 }
 #endif
@@ -328,7 +328,7 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
   tmo_status status = TMO_OK;
   if (most > run->iterations) most = run->iterations;
   const uint32_t after = run->iterations - most; /* number of iterations that are left if none stops early */
-  run->unit.channel_group = run->unit.tile = 0;
+  run->current.channel_group = run->current.tile = 0;
   do {
     const uint32_t number = *run->at;
     const tmo_op *const op = &ops[number];
@@ -386,7 +386,7 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
   const iteration_code code = read_iteration(run->at);
   run->op = (uint16_t)(run->group->first_op + code.op);
   const stage s = {tmo_nest_of(run->program, run->group, &tmo_ops(run->program)[run->op]), counter(run, run->op)};
-  if (!take_unit(run, &s, code.skipped)) return TMO_ERROR_ITERATIONS;
+  if (!take_iteration(run, &s, code.skipped)) return TMO_ERROR_ITERATIONS;
   if (is_streamed(run) && lacks_rows(run, s.nest.op)) {
     keep_rows(run);
     return TMO_WAIT;
@@ -394,9 +394,9 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
   tmo_status status;
   if (tmo_is_message(s.nest.op)) {
     status = cross(run, s.nest.op);
-    if (status == TMO_OK) count_unit(run, &s, code.skipped);
+    if (status == TMO_OK) count_iteration(run, &s, code.skipped);
   } else {
-    count_unit(run, &s, code.skipped);
+    count_iteration(run, &s, code.skipped);
     status = tmo_iterate(run, s.nest.op, s.nest.tensor);
   }
   if (status != TMO_OK) return status;

@@ -140,7 +140,7 @@ def _exchange(states: StateReplay, number: int, group: Group, graph: RowGraph) -
     if group.stripes and any(step.op.message for step in steps.values()):
         for step in run_order(number, group, steps):
             if step.op.message:
-                states.execute(step.op, step.unit.row, step)
+                states.execute(step.op, step.current.row, step)
 
 
 def _check_order(group: Group, graph: RowGraph) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from tflm_memopt.check.arena import Ints
 from tflm_memopt.check.in_place import accumulators, ends_last, needs_order, reads_first
 from tflm_memopt.check.packed import kernel_scratch
-from tflm_memopt.check.windows import UnitWindows, window
+from tflm_memopt.check.windows import ReadWindows, window
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.plan.loops import iterations
@@ -31,7 +31,7 @@ writes at LATE. If a kernel writes the last byte of its output after all reads, 
 """
 
 
-class Unit(NamedTuple):
+class CurrentIteration(NamedTuple):
     """One iteration: pixels [x0, x1) of a row, in a stripe, for a channel group."""
 
     stripe: int
@@ -85,16 +85,17 @@ class StageNest:
         return len(self.row)
 
     def __str__(self) -> str:
-        which = f"unit {tuple(self.unit)}" if self.tiled else f"iteration {self.done}"
+        which = f"iteration {tuple(self.current)}" if self.tiled else f"iteration {self.done}"
         return f"operator {self.stage.op} {self.op.name}, {which}"
 
     @property
-    def unit(self) -> Unit:
-        return self._units[self.done]
+    def current(self) -> CurrentIteration:
+        return self._iterations[self.done]
 
     @cached_property
-    def _units(self) -> Sequence[Unit]:
-        return [*map(Unit, *(edge.tolist() for edge in (self.stripe, self.channel_group, self.row, self.x0, self.x1)))]
+    def _iterations(self) -> Sequence[CurrentIteration]:
+        edges = self.stripe, self.channel_group, self.row, self.x0, self.x1
+        return [*map(CurrentIteration, *(edge.tolist() for edge in edges))]
 
     @property
     def channel_groups(self) -> int:
@@ -103,9 +104,9 @@ class StageNest:
 
     def count(self) -> None:
         """Count the pixels of the next iteration as processed."""
-        unit = self.unit
-        if unit.channel_group < self.channel_groups:
-            self.pixels += unit.x1 - unit.x0
+        current = self.current
+        if current.channel_group < self.channel_groups:
+            self.pixels += current.x1 - current.x0
 
     @property
     def macs(self) -> int:
@@ -140,7 +141,7 @@ class StageNest:
         return first
 
     @cached_property
-    def windows(self) -> Sequence[UnitWindows]:
+    def windows(self) -> Sequence[ReadWindows]:
         """The part of each input that each iteration reads."""
         found = [self._window(k) for k in range(len(self.op.inputs))]
         if self.nest.sums:  # the last channel group reads only sums
@@ -148,10 +149,10 @@ class StageNest:
             found = [w._replace(bottom=np.where(last, w.top, w.bottom)) for w in found]
         return found
 
-    def _window(self, k: int) -> UnitWindows:
+    def _window(self, k: int) -> ReadWindows:
         y, x0, x1 = self.row, self.x0, self.x1
         if self.stage.iterative:
-            return UnitWindows(y, y + 1, x0, x1)
+            return ReadWindows(y, y + 1, x0, x1)
         seen = self.op.reads[k]
         if self.is_reversed:
             made = self.op.writes
@@ -160,8 +161,8 @@ class StageNest:
         if not self.tiled:
             left, right = 0 * left, np.full_like(right, seen.w)
         if self.is_reversed:  # a reversed group counts rows and columns from the end
-            return UnitWindows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
-        return UnitWindows(top, bottom, left, right)
+            return ReadWindows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
+        return ReadWindows(top, bottom, left, right)
 
     def reads(self) -> Sequence[tuple[range, range]]:
         """Return the rows and columns of each input that the next iteration reads."""

@@ -39,7 +39,7 @@ from tflm_memopt.plan.plan import Role
 class Executed:
     """The iterations of an operator in order."""
 
-    units: Ints
+    numbers: Ints
     positions: Ints
     """Positions of the operator's iterations among all iterations of the group."""
     moments: Ints
@@ -74,7 +74,7 @@ class _Proof:
         positions = self._positions()
         rows = SourceRows(self.source, list(self._source_needs(positions)))
         executed = {
-            key: Executed(units, position, rows.moment(position)) for key, (units, position) in positions.items()
+            key: Executed(numbers, position, rows.moment(position)) for key, (numbers, position) in positions.items()
         }
         self._count(executed)
         for key, step in self.steps.items():
@@ -94,18 +94,18 @@ class _Proof:
         self.source.pushed = rows.pushed
 
     def _positions(self) -> dict[int, tuple[Ints, Ints]]:
-        units: dict[int, list[int]] = {key: [] for key in self.steps}
+        numbers: dict[int, list[int]] = {key: [] for key in self.steps}
         positions: dict[int, list[int]] = {key: [] for key in self.steps}
         for position, step in enumerate(run_order(self.number, self.group, self.steps)):
-            units[step.stage.op].append(step.done)
+            numbers[step.stage.op].append(step.done)
             positions[step.stage.op].append(position)
-        return {key: (np.array(units[key], np.int64), np.array(positions[key], np.int64)) for key in self.steps}
+        return {key: (np.array(numbers[key], np.int64), np.array(positions[key], np.int64)) for key in self.steps}
 
     def _count(self, executed: Mapping[int, Executed]) -> None:
-        demand(sum(len(f.units) for f in executed.values()) == self.group.iterations)
+        demand(sum(len(f.numbers) for f in executed.values()) == self.group.iterations)
         for key, step in self.steps.items():
-            units = executed[key].units[step.channel_group[executed[key].units] < step.channel_groups]
-            step.pixels = int((step.x1 - step.x0)[units].sum())
+            numbers = executed[key].numbers[step.channel_group[executed[key].numbers] < step.channel_groups]
+            step.pixels = int((step.x1 - step.x0)[numbers].sum())
         demand(sum(step.macs for step in self.steps.values()) == self.group.macs)
 
     def _source_needs(self, positions: Mapping[int, tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
@@ -113,9 +113,9 @@ class _Proof:
         for key, step in self.steps.items():
             for k, place in enumerate(self.places.inputs[key]):
                 if place.moves:
-                    units, position = positions[key]
-                    some = step.windows[k].some[units]
-                    yield position[some], step.windows[k].bottom[units[some]]
+                    numbers, position = positions[key]
+                    some = step.windows[k].some[numbers]
+                    yield position[some], step.windows[k].bottom[numbers[some]]
 
     def _read(self, step: StageNest, executed: Executed, rows: SourceRows) -> None:
         moments = executed.moments + (EARLY if step.in_place else LATE)
@@ -124,16 +124,16 @@ class _Proof:
         for k, place in enumerate(self.places.inputs[step.stage.op]):
             if place.moves:
                 demand(not step.in_place or rows.clear_of(self.arena, self.made[step.op.output].lives(step)[0]))
-                rows.read(step.windows[k].of(executed.units), executed.positions, moments)
+                rows.read(step.windows[k].of(executed.numbers), executed.positions, moments)
                 continue
             if step.in_place:
-                demand(in_order(step, self.places.output[step.stage.op], k, place, executed.units))
+                demand(in_order(step, self.places.output[step.stage.op], k, place, executed.numbers))
             if place.tensor in self.made:
                 pixels = self.made[place.tensor]
                 demand(pixels.place.seen == place.seen)
             else:
                 pixels = self.found.setdefault((place.tensor, place.seen), _Pixels(place))
-            pixels.read_by(step, k, executed.units, moments)
+            pixels.read_by(step, k, executed.numbers, moments)
 
     def _pixels(self, rows: SourceRows) -> LiveRanges:
         found = [rows.lives(self.arena)]
@@ -156,18 +156,18 @@ class _Proof:
             yield self._kept(Role.WEIGHTS, tensor, 0, begin, end)
         for key, step in self.steps.items():
             mine = executed[key]
-            scratch = np.full(len(mine.units), step.scratch)
+            scratch = np.full(len(mine.numbers), step.scratch)
             for k, place in enumerate(self.places.inputs[key]):
                 if place.moves:
                     converted = self.source.converted(step.op, step.window_bytes(k))
-                    scratch += np.where(step.windows[k].some[mine.units], converted, 0)
+                    scratch += np.where(step.windows[k].some[mine.numbers], converted, 0)
             for nbytes in np.unique(scratch[scratch > 0]).tolist():
                 m = mine.moments[scratch == nbytes]
                 yield self._kept(Role.SCRATCH, self.number, nbytes, m + SCRATCH, m + SCRATCH_READ, exactly=True)
-            if step.sums and len(mine.units):
-                opens = np.flatnonzero(step.opens[mine.units])
+            if step.sums and len(mine.numbers):
+                opens = np.flatnonzero(step.opens[mine.numbers])
                 demand(opens[:1] == [0])
-                closes = np.append(opens[1:], len(mine.units)) - 1
+                closes = np.append(opens[1:], len(mine.numbers)) - 1
                 read = mine.moments[closes] + SUMS_READ
                 yield self._kept(Role.ACCUMULATOR, step.op.output, step.sum_bytes, mine.moments[opens] + SUMS, read)
 
@@ -203,28 +203,28 @@ class _Pixels:
 
     def write(self, step: StageNest, executed: Executed) -> None:
         """Record the writes of the operator that makes the tensor."""
-        units, moments = executed.units, executed.moments + (LATE if step.in_place else EARLY)
+        numbers, moments = executed.numbers, executed.moments + (LATE if step.in_place else EARLY)
         if step.stage.iterative:  # the last iteration makes all pixels
-            last = np.flatnonzero(units == len(step) - 1)
+            last = np.flatnonzero(numbers == len(step) - 1)
             counts, x0, y = np.full(len(last), step.op.writes.w), 0 * last, 0 * last
-            units, moments = units[last], moments[last]
+            numbers, moments = numbers[last], moments[last]
         else:
             if step.nest.sums:  # only the last channel group writes pixels
-                some = step.channel_group[units] == step.nest.channel_groups - 1
-                units, moments = units[some], moments[some]
-            counts, x0, y = step.x1[units] - step.x0[units], step.x0[units], step.row[units]
-        of = np.repeat(np.arange(len(units)), counts)
+                some = step.channel_group[numbers] == step.nest.channel_groups - 1
+                numbers, moments = numbers[some], moments[some]
+            counts, x0, y = step.x1[numbers] - step.x0[numbers], step.x0[numbers], step.row[numbers]
+        of = np.repeat(np.arange(len(numbers)), counts)
         x = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts - x0, counts)
-        units, y = units[of], y[of]
-        self._made = step.stripe[units], step.channel_group[units], y, x
+        numbers, y = numbers[of], y[of]
+        self._made = step.stripe[numbers], step.channel_group[numbers], y, x
         self._ends = np.append(of[1:] != of[:-1], True)[: len(of)]
         self._written[self._index(*self._made)] = moments[of]
 
-    def read_by(self, step: StageNest, k: int, units: Ints, moments: Ints) -> None:
+    def read_by(self, step: StageNest, k: int, numbers: Ints, moments: Ints) -> None:
         """Record an operator's reads of input k. Pixels that the group makes must exist when they are read."""
-        reads = step.windows[k].some[units]
-        units, moments = units[reads], moments[reads]
-        window, stripe, channel_group = step.windows[k].of(units), step.stripe[units], step.channel_group[units]
+        reads = step.windows[k].some[numbers]
+        numbers, moments = numbers[reads], moments[reads]
+        window, stripe, channel_group = step.windows[k].of(numbers), step.stripe[numbers], step.channel_group[numbers]
         demand(self._groups == 1 or (channel_group < self._groups).all())
         if self._lo is not None and self.place.maker:
             demand((window.top >= self._lo[stripe]).all() and (window.bottom <= self.place.maker.hi[stripe]).all())
@@ -266,15 +266,15 @@ class _Pixels:
         ]
 
 
-def in_order(step: StageNest, output: Place, k: int, place: Place, units: Ints) -> bool:
+def in_order(step: StageNest, output: Place, k: int, place: Place, numbers: Ints) -> bool:
     """Return whether each byte of input k is read before it is overwritten, with pixels from front to back."""
-    window, stripe = step.windows[k].of(units), step.stripe[units]
-    made, read = step.x1[units] - step.x0[units], window.right - window.left
+    window, stripe = step.windows[k].of(numbers), step.stripe[numbers]
+    made, read = step.x1[numbers] - step.x0[numbers], window.right - window.left
     demand((window.bottom == window.top + 1).all() and ((read == made) | (read == 1)).all())
     tile = np.arange(int(made.max(initial=0)))
     some = tile < made[:, None]
     x = np.where(some, tile, 0)
-    to = output.at(stripe[:, None], step.row[units][:, None], step.x0[units][:, None] + x)
+    to = output.at(stripe[:, None], step.row[numbers][:, None], step.x0[numbers][:, None] + x)
     at = place.at(stripe[:, None], window.top[:, None], window.left[:, None] + np.minimum(x, read[:, None] - 1))
     c, nbytes = place.seen.c, step.op.writes.c
     wrong = (at < to) & (to < at + c)

@@ -14,7 +14,7 @@ from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.lives import BEFORE, LiveRanges, demand, joined
 from tflm_memopt.check.nest import EARLY, LATE, MOMENTS
 from tflm_memopt.check.source import SourceReplay
-from tflm_memopt.check.windows import UnitWindows
+from tflm_memopt.check.windows import ReadWindows
 from tflm_memopt.plan.plan import Role
 
 
@@ -45,7 +45,7 @@ class SourceRows:
         """Return the times at which iterations begin. A push takes as long as an iteration."""
         return MOMENTS * (1 + positions + np.searchsorted(self._positions, positions, side="right"))
 
-    def read(self, windows: UnitWindows, positions: Ints, moments: Ints) -> None:
+    def read(self, windows: ReadWindows, positions: Ints, moments: Ints) -> None:
         if self._source is None:
             return
         at_once = self._source.pushed

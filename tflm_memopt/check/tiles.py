@@ -25,17 +25,17 @@ class TiledReplay(GroupReplay):
         super().run()
 
     def _output(self, step: StageNest) -> Output:
-        op, unit = step.op, step.unit
+        op, current = step.op, step.current
         if op.sends:
             return NO_OUTPUT
-        y, columns, first, nbytes = unit.row, range(unit.x0, unit.x1), 0, op.writes.c
+        y, columns, first, nbytes = current.row, range(current.x0, current.x1), 0, op.writes.c
         if step.stage.iterative:
             y, columns = 0, range(op.writes.w if step.done == len(step) - 1 else 0)
         elif step.nest.sums:
-            columns = columns if unit.channel_group == step.nest.channel_groups - 1 else range(0)
+            columns = columns if current.channel_group == step.nest.channel_groups - 1 else range(0)
         elif step.splits:
-            first, nbytes = step.channels(unit.channel_group)
-        at, marks = self._pixels(self.places.output[step.stage.op], unit.stripe, range(y, y + 1), columns, first)
+            first, nbytes = step.channels(current.channel_group)
+        at, marks = self._pixels(self.places.output[step.stage.op], current.stripe, range(y, y + 1), columns, first)
         last = at[0, -1].item() + nbytes - 1 if at.size else -1
         return Output(last, lambda: self.arena.write_pixels(at, marks, nbytes))
 
@@ -45,25 +45,25 @@ class TiledReplay(GroupReplay):
     def _read(self, step: StageNest) -> None:
         if step.op.receives:
             return
-        unit = step.unit
+        current = step.current
         for place, (rows, columns) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):
             if not rows or not columns:
                 continue
             first, nbytes = 0, place.seen.c
             if place.maker is not None and place.maker.splits:
                 width = -(-nbytes // place.maker.nest.channel_groups)
-                first = unit.channel_group * width
+                first = current.channel_group * width
                 nbytes = min(width, nbytes - first)
-            at, marks = self._pixels(place, unit.stripe, rows, columns, first)
+            at, marks = self._pixels(place, current.stripe, rows, columns, first)
             self.arena.read_pixels(place.tensor, at, marks, nbytes, step)
 
     def _in_order(self, step: StageNest) -> None:
-        unit, nbytes = step.unit, step.op.writes.c
-        columns, output = range(unit.x0, unit.x1), self.places.output[step.stage.op]
-        to = self._pixels(output, unit.stripe, range(unit.row, unit.row + 1), columns)[0].ravel().tolist()
+        current, nbytes = step.current, step.op.writes.c
+        columns, output = range(current.x0, current.x1), self.places.output[step.stage.op]
+        to = self._pixels(output, current.stripe, range(current.row, current.row + 1), columns)[0].ravel().tolist()
         for place, (rows, read) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):
             seen = place.seen
-            at = self._pixels(place, unit.stripe, rows, read)[0].ravel().tolist()
+            at = self._pixels(place, current.stripe, rows, read)[0].ravel().tolist()
             at = at * len(to) if len(read) < len(columns) else at  # a single pixel is broadcast
             for i, out in enumerate(to if at else ()):
                 inside = at[i] < out < at[i] + seen.c or (seen.c < nbytes and out <= at[i] < out + nbytes)

@@ -12,7 +12,7 @@ from tflm_memopt.check.arena import Ints
 from tflm_memopt.ops.rowop import NO_ROW, Access, RowOp
 
 
-class UnitWindows(NamedTuple):
+class ReadWindows(NamedTuple):
     """Rows [top, bottom) and columns [left, right) of an input that each iteration reads, possibly empty."""
 
     top: Ints
@@ -24,8 +24,8 @@ class UnitWindows(NamedTuple):
     def some(self) -> NDArray[np.bool_]:
         return (self.top < self.bottom) & (self.left < self.right)
 
-    def of(self, units: Ints) -> UnitWindows:
-        return UnitWindows(*(edge[units] for edge in self))
+    def of(self, numbers: Ints) -> ReadWindows:
+        return ReadWindows(*(edge[numbers] for edge in self))
 
 
 def first_row(access: Access, y: Ints, height: int) -> Ints:
@@ -47,16 +47,16 @@ def moved(op: RowOp, y: int) -> Iterator[tuple[int, int, range]]:
             yield move.operand, row, range(min(first, last), max(first, last) + move.nbytes)
 
 
-def window(op: RowOp, k: int, y: Ints, x0: Ints, x1: Ints) -> UnitWindows:
+def window(op: RowOp, k: int, y: Ints, x0: Ints, x1: Ints) -> ReadWindows:
     """Return the part of input k that columns [x0, x1) of output row y read. Without a window, whole rows are read."""
     w, seen = op.window, op.reads[k]
     if op.access:
         top, extent = first_row(op.access[k], y, seen.h), op.access[k].extent
-        return UnitWindows(np.maximum(0, top), np.minimum(seen.h, top + extent), 0 * x0, np.full_like(x1, seen.w))
+        return ReadWindows(np.maximum(0, top), np.minimum(seen.h, top + extent), 0 * x0, np.full_like(x1, seen.w))
     top = np.minimum(y * w.stride_h - w.pad_top, seen.h - 1)  # a broadcast input has only row 0
     bottom = top + (w.kernel_h - 1) * w.dilation_h + 1
     left = x0 * w.stride_w - w.pad_left
     right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
     if op.is_binary:  # an operand of one column is broadcast, so column 0 is read
         left = np.minimum(left, seen.w - 1)
-    return UnitWindows(np.maximum(0, top), np.minimum(seen.h, bottom), np.maximum(0, left), np.minimum(seen.w, right))
+    return ReadWindows(np.maximum(0, top), np.minimum(seen.h, bottom), np.maximum(0, left), np.minimum(seen.w, right))

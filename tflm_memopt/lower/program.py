@@ -384,7 +384,7 @@ class ProgramGroup:
     n_ops: U16
     counters: U32
     """The counters are at this offset in the workspace, a multiple of 2. A uint16_t[n_ops] holds the next row of each
-    operator. In a tiled group, a tmo_unit[n_ops] says what each operator computes next.
+    operator. In a tiled group, a tmo_iteration[n_ops] says what each operator computes next.
     """
     loops: Annotated[Loops, ArrayOffset("u1", loop_codes, loops_at)]
     """The field is the offset of the loop codes, which are TMO_LOOP_* constants."""
@@ -395,7 +395,7 @@ class ProgramGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class UnitRecord:
+class IterationRecord:
     """This record says which part of the output an operator in a tiled group computes next."""
 
     stripe: U16
@@ -506,7 +506,7 @@ RECORDS: Mapping[str, type] = {
     "tmo_copied": CopiedWeights,
     "tmo_op": ProgramOp,
     "tmo_group": ProgramGroup,
-    "tmo_unit": UnitRecord,
+    "tmo_iteration": IterationRecord,
     "tmo_share": ProgramShare,
     "tmo_cores": ProgramCores,
 }

@@ -62,7 +62,7 @@ def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
     if groups == 1:
         return copied + nbytes * len(iterations)
     split = op.reads[0].c if nest.sums else op.writes.c
-    return copied + shares(nbytes, split, -(-split // groups), member.units.channel_group[iterations])
+    return copied + shares(nbytes, split, -(-split // groups), member.iterations.channel_group[iterations])
 
 
 def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:

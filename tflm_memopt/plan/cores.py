@@ -254,7 +254,7 @@ def _candidates(group: _Group, member: Member, speeds: tuple[float, float], mark
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
     def candidate(share: Share, again: float = 0.0, alone: tuple[int, ...] = ()) -> _Possible:
-        shared = 1 - len(alone) / member.iterations
+        shared = 1 - len(alone) / len(member.iterations)
         mine = fraction(share, op.writes) * shared + (1 - shared)
         times = ((mine + again) * work / speeds[0], (1 - mine + again) * work / speeds[1])
         return _Possible(share, alone, times)
@@ -264,7 +264,7 @@ def _candidates(group: _Group, member: Member, speeds: tuple[float, float], mark
     candidates = []
     for again, share in cuts(member, speeds[0] / sum(speeds)):
         alone = tuple(_collisions(group, share, marks))
-        if len(alone) <= MOST_ALONE * member.iterations:
+        if len(alone) <= MOST_ALONE * len(member.iterations):
             candidates.append(candidate(share, again, alone))
     if candidates:
         return candidates

@@ -1,7 +1,7 @@
 """Describes the order in which an operator makes its output: stripes of rows, tiles of columns, then rows of a tile.
 
-The channels may be divided into groups, each of which passes through the stripe once. One iteration, also called unit,
-makes up to `tile` pixels of one row. In the simplest order, a stripe is one row and a tile is as wide as the tensor.
+The channels may be divided into groups, each of which passes through the stripe once. One iteration makes up to
+`tile` pixels of one row. In the simplest order, a stripe is one row and a tile is as wide as the tensor.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ BY_ROWS = LoopNest()
 
 
 @dataclass(frozen=True, slots=True)
-class Units:
+class NestIterations:
     """All iterations of an operator in order, and a search for the iteration that makes a given pixel."""
 
     nest: LoopNest
@@ -91,7 +91,7 @@ class Units:
 
 
 @functools.lru_cache(maxsize=1024)
-def units(nest: LoopNest, stripes: int, height: int, width: int) -> Units:
+def nest_iterations(nest: LoopNest, stripes: int, height: int, width: int) -> NestIterations:
     """Return the iterations that make a tensor of this size in this number of stripes."""
     m = np.arange(stripes, dtype=np.int64)
     hi = np.clip(m * nest.advance + nest.end, 0, height)
@@ -109,6 +109,6 @@ def units(nest: LoopNest, stripes: int, height: int, width: int) -> Units:
     rows_here = np.maximum(made[stripe], 1)
     column, channel_group = within // rows_here % tiles, within // (rows_here * tiles)
     row = lo[stripe] + within % rows_here
-    return Units(
+    return NestIterations(
         nest, stripe, channel_group, row, column * tile, np.minimum((column + 1) * tile, width), lo, hi, start, tiles
     )

@@ -67,8 +67,8 @@ class DeviceArena:
     """Offset of the state, 16-byte aligned, or None for a program without a state."""
 
 
-class ExecutedUnit(NamedTuple):
-    """An operator of a program, and the part of its output that an iteration computes (tmo_unit). For an operator
+class OpIteration(NamedTuple):
+    """An operator of a program, and the part of its output that an iteration computes (tmo_iteration). For an operator
     without tiles, the field `stripe` has the number of the output row.
     """
 
@@ -79,7 +79,7 @@ class ExecutedUnit(NamedTuple):
     row: int
 
 
-class _Unit(ctypes.Structure):
+class _Iteration(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint16) for name in ("stripe", "channel_group", "tile", "row")]
 
 
@@ -102,11 +102,9 @@ class _RunState(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("program", "io", "workspace", "stream", "group", "at")),
         ("body", ctypes.c_void_p * LOOP_DEPTH),
         ("left", ctypes.c_uint16 * LOOP_DEPTH),
-        ("rows", ctypes.c_uint32),
-        ("iterations", ctypes.c_uint32),
-        ("depth", ctypes.c_uint16),
-        ("op", ctypes.c_uint16),
-        ("unit", _Unit),
+        *((name, ctypes.c_uint32) for name in ("rows", "iterations")),
+        *((name, ctypes.c_uint16) for name in ("depth", "op")),
+        ("current", _Iteration),
     ]
 
 
@@ -125,7 +123,11 @@ class _Arena(ctypes.Structure):
 
 
 class _Report(ctypes.Structure):
-    _fields_ = [("iterations", ctypes.c_uint32), ("op", ctypes.c_uint32), ("unit", _Unit), ("byte", ctypes.c_int32)]
+    _fields_ = [
+        *((name, ctypes.c_uint32) for name in ("iterations", "op")),
+        ("current", _Iteration),
+        ("byte", ctypes.c_int32),
+    ]
 
 
 def check(
@@ -192,7 +194,7 @@ def run_shared(
     return [memory[at : at + n].view(np.int8).copy() for at, n in zip(arena.outputs, output_bytes, strict=True)]
 
 
-def iteration_order(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> list[ExecutedUnit]:
+def iteration_order(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> list[OpIteration]:
     """Run one inference step by step, and return all iterations in execution order. Raises the same errors as run()."""
     buffers, state = _Buffers(program, inputs, output_bytes), _RunState()
     _library().tmo_begin(ctypes.byref(state), buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)
@@ -377,9 +379,9 @@ class _Buffers:
         self.io = (ctypes.c_void_p * len(addresses))(*addresses)
 
 
-def _iteration(record: _RunState | _Report) -> ExecutedUnit:
-    unit = record.unit
-    return ExecutedUnit(record.op, unit.stripe, unit.channel_group, unit.tile, unit.row)
+def _iteration(record: _RunState | _Report) -> OpIteration:
+    current = record.current
+    return OpIteration(record.op, current.stripe, current.channel_group, current.tile, current.row)
 
 
 def _ended(status: int) -> Status:

@@ -453,7 +453,7 @@ typedef struct {
 typedef struct {
   uint16_t first_op, n_ops;
   /* The counters are at this offset in the workspace, a multiple of 2. A uint16_t[n_ops] holds the next row of each operator. In a tiled group, a
-   * tmo_unit[n_ops] says what each operator computes next. */
+   * tmo_iteration[n_ops] says what each operator computes next. */
   uint32_t counters;
   uint16_t stripes; /* The group has this number of stripes, or 0 if it runs row by row. */
   uint8_t reserved_10[2];
@@ -463,7 +463,7 @@ typedef struct {
 /* This record says which part of the output an operator in a tiled group computes next. */
 typedef struct {
   uint16_t stripe, channel_group, tile, row;
-} tmo_unit;
+} tmo_iteration;
 
 /* This record says how two cores share the iterations of an operator. */
 typedef struct {

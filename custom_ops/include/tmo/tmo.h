@@ -125,7 +125,7 @@ typedef struct {
   uint32_t iterations; /* iterations left */
   uint16_t depth;   /* number of open loops */
   uint16_t op;      /* operator that ran the last iteration */
-  tmo_unit unit;    /* part of the output that the last iteration computed; in a row group, only its field `row` is set */
+  tmo_iteration current; /* part of the output that the last iteration computed; in a row group, only its field `row` is set */
 } tmo_run_state;
 
 TMO_LINKAGE void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace);

@@ -10,42 +10,42 @@
 extern "C" {
 #endif
 
-/* Computes the part run->unit of the operator's output. All input rows that the part needs must exist. Returns TMO_OK or TMO_ERROR_INDEX. */
+/* Computes the part run->current of the operator's output. All input rows that the part needs must exist. Returns TMO_OK or TMO_ERROR_INDEX. */
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
-/* tmo_iterate_along_row() computes several tiles of one row at once, from run->unit to output column `end`. tmo_iterates_along_row() returns
+/* tmo_iterate_along_row() computes several tiles of one row at once, from run->current to output column `end`. tmo_iterates_along_row() returns
  * whether tmo_iterate_along_row() supports an operator. The input of a tile is never read later than by separate iterations. The output of a tile is
  * never written earlier than by separate iterations. */
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
-/* Computes the rows from run->unit to `end` of an operator for which tmo_iterates_rows() holds. Changes run->unit. */
+/* Computes the rows from run->current to `end` of an operator for which tmo_iterates_rows() holds. Changes run->current. */
 static inline bool tmo_iterates_rows(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE && !tmo_iterative(op) && !tmo_is_kind(op, TMO_OP_GATHER_ND);
 }
 TMO_LINKAGE tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
 #if TMO_RUNS_PACKED
-/* Computes run->unit like tmo_iterate_any(), but faster. tmo_iterate_pixel() supports packed operators whose tiles or rows are single pixels. Builds
+/* Computes run->current like tmo_iterate_any(), but faster. tmo_iterate_pixel() supports packed operators whose tiles or rows are single pixels. Builds
  * with TMO_FAST_PIXELS also support convolutions, pools, additions and tables that are not packed, if their tiles or rows are single pixels. */
 TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op);
 
-/* Computes n single pixels of an operator at once. n is at least two and at most tmo_iterates_at_once(). Changes run->unit. */
+/* Computes n single pixels of an operator at once. n is at least two and at most tmo_iterates_at_once(). Changes run->current. */
 TMO_LINKAGE uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op);
-TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_unit *units, uint32_t n);
+TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_iteration *iterations, uint32_t n);
 
-/* Computes the tile run->unit, of few pixels, of an operator packed for the DSP extension. Returns false if only tmo_iterate_any() supports the
+/* Computes the tile run->current, of few pixels, of an operator packed for the DSP extension. Returns false if only tmo_iterate_any() supports the
  * tile. */
 TMO_LINKAGE bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op);
 
-/* Computes the row of run->unit and the row before it, for which tmo_makes_two_rows() must hold. Changes run->unit. */
+/* Computes the row of run->current and the row before it, for which tmo_makes_two_rows() must hold. Changes run->current. */
 TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 #endif
 
 /* Whether an operator has no access table. */
 static inline bool tmo_lacks_access(const tmo_op *op) { return tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)) || op->access == 0; }
 
-/* Computes run->unit with the fastest function that supports the operator. made: tensor that the iterations go through. */
+/* Computes run->current with the fastest function that supports the operator. made: tensor that the iterations go through. */
 static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *made) {
   (void)made;
 #if TMO_RUNS_DSP

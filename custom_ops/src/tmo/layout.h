@@ -57,8 +57,8 @@ _Static_assert(sizeof(tmo_op) == 72 && offsetof(tmo_op, kind) == 0 && offsetof(t
                offsetof(tmo_op, access) == 68, "tmo_op");
 _Static_assert(sizeof(tmo_group) == 16 && offsetof(tmo_group, first_op) == 0 && offsetof(tmo_group, n_ops) == 2 &&
                offsetof(tmo_group, counters) == 4 && offsetof(tmo_group, stripes) == 8 && offsetof(tmo_group, loops) == 12, "tmo_group");
-_Static_assert(sizeof(tmo_unit) == 8 && offsetof(tmo_unit, stripe) == 0 && offsetof(tmo_unit, channel_group) == 2 && offsetof(tmo_unit, tile) == 4 &&
-               offsetof(tmo_unit, row) == 6, "tmo_unit");
+_Static_assert(sizeof(tmo_iteration) == 8 && offsetof(tmo_iteration, stripe) == 0 && offsetof(tmo_iteration, channel_group) == 2 &&
+               offsetof(tmo_iteration, tile) == 4 && offsetof(tmo_iteration, row) == 6, "tmo_iteration");
 _Static_assert(sizeof(tmo_share) == 8 && offsetof(tmo_share, how) == 0 && offsetof(tmo_share, cut) == 2 && offsetof(tmo_share, accumulator) == 4 &&
                offsetof(tmo_share, scratch) == 4, "tmo_share");
 _Static_assert(sizeof(tmo_cores) == 20 && offsetof(tmo_cores, shares) == 0 && offsetof(tmo_cores, barriers) == 4 &&

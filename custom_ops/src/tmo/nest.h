@@ -40,48 +40,48 @@ static inline bool tmo_recomputes(const tmo_tensor *t) { return t->rows > t->adv
 TMO_LINKAGE int32_t tmo_stripe_first(const tmo_tensor *t, uint16_t stripe);
 TMO_LINKAGE int32_t tmo_stripe_end(const tmo_tensor *t, uint16_t stripe);
 
-/* Returns the columns [first, end) of a unit. In a tiled group, a unit has op->tile columns; in a row group, it has all columns. */
-static inline uint32_t tmo_unit_column(const tmo_op *op, const tmo_unit *unit) { return (uint32_t)unit->tile * op->tile; }
-static inline uint32_t tmo_unit_column_end(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
-  const uint32_t end = tmo_unit_column(op, unit) + op->tile;
+/* tmo_first_column() and tmo_end_column() return the columns [first, end) of an iteration: op->tile columns in a tiled group, all in a row group. */
+static inline uint32_t tmo_first_column(const tmo_op *op, const tmo_iteration *at) { return (uint32_t)at->tile * op->tile; }
+static inline uint32_t tmo_end_column(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
+  const uint32_t end = tmo_first_column(op, at) + op->tile;
   return !tmo_by_row(op) && end < t->width ? end : t->width;
 }
 
-/* Moves a unit to the start of its stripe. If the stripe has no rows, the unit moves to the next stripe that has rows. If no later stripe has
- * rows, unit->stripe becomes `stripes`. */
-TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_unit *unit);
+/* Moves `at` to the first iteration of its stripe. If the stripe has no rows, `at` moves to the next stripe that has rows. If no later stripe has
+ * rows, at->stripe becomes `stripes`. */
+TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_iteration *at);
 
-/* Moves `unit` to the next part of the tensor. After the last part, unit->stripe is w->stripes. */
-static inline void tmo_unit_next(const tmo_nest *w, tmo_unit *unit) {
-  const bool only_row = w->tensor->rows == 1 && unit->stripe > 0; /* stripe 0 may have more rows than the others */
+/* Moves `at` to the next iteration. After the last iteration, at->stripe is w->stripes. */
+static inline void tmo_next_iteration(const tmo_nest *w, tmo_iteration *at) {
+  const bool only_row = w->tensor->rows == 1 && at->stripe > 0; /* stripe 0 may have more rows than the others */
   if (!only_row) {
-    const uint16_t row = ++unit->row; /* the code of tmo_stripe_end() is repeated here, because every unit needs it */
-    if (row < w->tensor->height && row < unit->stripe * w->tensor->advance + w->tensor->end) return;
-    unit->row = (uint16_t)tmo_stripe_first(w->tensor, unit->stripe);
+    const uint16_t row = ++at->row; /* the code of tmo_stripe_end() is repeated here, because every iteration needs it */
+    if (row < w->tensor->height && row < at->stripe * w->tensor->advance + w->tensor->end) return;
+    at->row = (uint16_t)tmo_stripe_first(w->tensor, at->stripe);
   }
-  ++unit->tile;
-  if (!tmo_by_row(w->op) && tmo_unit_column(w->op, unit) < w->tensor->width) return;
-  unit->tile = 0;
-  if (++unit->channel_group < tmo_passes(w->op)) return;
-  ++unit->stripe;
-  tmo_enter_stripe(w->tensor, w->stripes, unit);
+  ++at->tile;
+  if (!tmo_by_row(w->op) && tmo_first_column(w->op, at) < w->tensor->width) return;
+  at->tile = 0;
+  if (++at->channel_group < tmo_passes(w->op)) return;
+  ++at->stripe;
+  tmo_enter_stripe(w->tensor, w->stripes, at);
 }
 
-/* Whether a unit is inside the tensor, and its sums are inside their buffer. If the function returns true, computing the unit accesses no bytes
+/* Whether an iteration is inside the tensor, and its sums are inside their buffer. If the function returns true, the iteration accesses no bytes
  * outside the buffers. */
-static inline bool tmo_unit_fits(const tmo_nest *w, const tmo_unit *unit) {
+static inline bool tmo_iteration_fits(const tmo_nest *w, const tmo_iteration *at) {
   const tmo_tensor *t = w->tensor;
-  if (unit->stripe >= w->stripes || unit->row >= t->height || tmo_unit_column(w->op, unit) >= t->width) return false;
-  if (tmo_channel_groups(w->op) == 1) return unit->channel_group == 0;
-  if (unit->channel_group >= tmo_passes(w->op)) return false;
-  return !tmo_sums_channel_groups(w->op) || (unit->row >= tmo_stripe_first(t, unit->stripe) && unit->row < tmo_stripe_end(t, unit->stripe));
+  if (at->stripe >= w->stripes || at->row >= t->height || tmo_first_column(w->op, at) >= t->width) return false;
+  if (tmo_channel_groups(w->op) == 1) return at->channel_group == 0;
+  if (at->channel_group >= tmo_passes(w->op)) return false;
+  return !tmo_sums_channel_groups(w->op) || (at->row >= tmo_stripe_first(t, at->stripe) && at->row < tmo_stripe_end(t, at->stripe));
 }
 
-/* tmo_unit_opens() and tmo_unit_closes() return whether a unit is the first or the last part of the input that an iterative operator reads. The first
- * iteration sets the sums to their initial values, and the last iteration writes the output. */
-static inline bool tmo_unit_opens(const tmo_unit *unit) { return unit->row == 0 && unit->tile == 0; }
-static inline bool tmo_unit_closes(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
-  return unit->row + 1 == t->height && tmo_unit_column_end(op, t, unit) == t->width;
+/* tmo_starts_sums() and tmo_ends_sums() return whether an iteration of an iterative operator is the first or the last one. The first iteration sets the
+ * sums to their initial values, and the last iteration writes the output. */
+static inline bool tmo_starts_sums(const tmo_iteration *at) { return at->row == 0 && at->tile == 0; }
+static inline bool tmo_ends_sums(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
+  return at->row + 1 == t->height && tmo_end_column(op, t, at) == t->width;
 }
 
 /* Returns the last input coordinate along an axis that is under the window of output coordinate x. */
@@ -91,25 +91,25 @@ static inline int32_t tmo_last_under(uint32_t x, uint16_t stride, uint16_t pad, 
 }
 
 /* Returns the last row of operand k that an iteration reads, or -1 if the iteration reads no row of operand k. */
-static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_unit *unit, uint8_t k) {
-  if (tmo_writes_sums(op, unit->channel_group)) return -1;
-  if (tmo_iterative(op)) return unit->row;
+static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_iteration *at, uint8_t k) {
+  if (tmo_writes_sums(op, at->channel_group)) return -1;
+  if (tmo_iterative(op)) return at->row;
   const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
   if (op->access != 0) {
-    const tmo_rows rows = tmo_accessed_rows(program, op, k, unit->row);
+    const tmo_rows rows = tmo_accessed_rows(program, op, k, at->row);
     const int32_t end = rows.first + rows.count < in->height ? rows.first + rows.count : in->height;
     return end > rows.first ? end - 1 : -1;
   }
-  return tmo_last_under(unit->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, in->height);
+  return tmo_last_under(at->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, in->height);
 }
 
 /* Returns the bytes of an external input that an iteration converts to int8 for one window, at most UINT32_MAX. */
 TMO_LINKAGE uint32_t tmo_converted_bytes(const void *program, const tmo_group *group, const tmo_op *op);
 
 /* For an operator that sums channel groups, returns the index of the first int32 sum that an iteration uses. */
-static inline uint32_t tmo_channel_group_sum(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
-  const uint32_t row = (uint32_t)(unit->row - tmo_stripe_first(t, unit->stripe));
-  return (row * t->width + tmo_unit_column(op, unit)) * t->channels;
+static inline uint32_t tmo_channel_group_sum(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
+  const uint32_t row = (uint32_t)(at->row - tmo_stripe_first(t, at->stripe));
+  return (row * t->width + tmo_first_column(op, at)) * t->channels;
 }
 
 /* The addresses of the pixels in one row. Pixel x has the place p = (first + x * step) % depth in the rolling buffer, and its address is the tensor's

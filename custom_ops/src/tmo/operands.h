@@ -13,17 +13,17 @@
 
 /* The state of an iteration that all its kernel calls share. */
 typedef struct {
-  const tmo_run_state *run; /* state of the run, whose field `unit` says which part of the output to compute */
+  const tmo_run_state *run; /* state of the run, whose field `current` says which part of the output to compute */
   tmo_view in;              /* operand 0 */
   tmo_view out;
   tmo_kernel kernel; /* kernel arguments, whose pointer to sums advances with each pixel */
-} iteration;
+} execution;
 
-/* Moves `v` to the channel group of run->unit, and returns the channels of that channel group. */
+/* Moves `v` to the channel group of run->current, and returns the channels of that channel group. */
 static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, tmo_view *v, bool grouped) {
-  v->base += tmo_channel_group_offset(op, v->tensor, grouped, run->unit.channel_group);
+  v->base += tmo_channel_group_offset(op, v->tensor, grouped, run->current.channel_group);
   v->pixel = tmo_pixel_bytes(op, v->tensor, grouped);
-  return tmo_channels_of(op, v->tensor, grouped, run->unit.channel_group);
+  return tmo_channels_of(op, v->tensor, grouped, run->current.channel_group);
 }
 
 /* The place of a row of a tensor. Pixel x of the row is at base + tmo_pixel_offset(&line, x). */
@@ -63,11 +63,11 @@ TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_vie
 /* Returns the place of row y. Older rows in the state have negative numbers, so y is converted to int32_t. */
 static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   if (tmo_is_source(run->program, v->tensor) || tmo_in_rolling_buffer(v->tensor)) return row_elsewhere(run, v, y);
-  const place p = {v->base, tmo_line_of(run->program, v->tensor, v->pixel, run->unit.stripe, (uint16_t)y)};
+  const place p = {v->base, tmo_line_of(run->program, v->tensor, v->pixel, run->current.stripe, (uint16_t)y)};
   return p;
 }
 
-TMO_OWN_FRAME static const int8_t *pixel_at(const iteration *f, const tmo_view *v, uint32_t y, uint32_t x) {
+TMO_OWN_FRAME static const int8_t *pixel_at(const execution *f, const tmo_view *v, uint32_t y, uint32_t x) {
   const place p = row_of(f->run, v, y);
   return p.base + tmo_pixel_offset(&p.line, x);
 }
@@ -78,14 +78,14 @@ static TMO_ALWAYS_INLINE bool has_plain_rows(const tmo_run_state *run, const tmo
 }
 
 /* Returns the address of output pixel (x, y). */
-static TMO_ALWAYS_INLINE int8_t *output_pixel(const iteration *f, uint32_t y, uint32_t x) {
+static TMO_ALWAYS_INLINE int8_t *output_pixel(const execution *f, uint32_t y, uint32_t x) {
   const tmo_tensor *const t = f->out.tensor;
   const bool plain = t->layout == TMO_LAYOUT_HWC && !tmo_has_column_windows(t);
   return (int8_t *)(uintptr_t)(plain ? f->out.base + tmo_row_offset(t, y) + x * f->out.pixel : pixel_at(f, &f->out, y, x));
 }
 
 /* Converts pieces of an external input to int8 for the function make_int8(). */
-TMO_OWN_FRAME static uint32_t convert_pieces(const iteration *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
+TMO_OWN_FRAME static uint32_t convert_pieces(const execution *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   const tmo_source *source = (const tmo_source *)f->run->io[0];
   if (source->format == TMO_FORMAT_INT8 || tmo_reads_wide(f->kernel.op)) return done;
   int8_t *to = (int8_t *)f->run->workspace + t->offset + done;
@@ -98,7 +98,7 @@ TMO_OWN_FRAME static uint32_t convert_pieces(const iteration *f, const tmo_tenso
 
 /* Converts the n pieces of an external input under a window to int8. bytes: size of each piece. done: bytes that this iteration has already
  * converted. Returns `done` plus the number of bytes that this call has converted. */
-static TMO_ALWAYS_INLINE uint32_t make_int8(const iteration *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
+static TMO_ALWAYS_INLINE uint32_t make_int8(const execution *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   if (t->base != 1 || tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL) return done;
   return convert_pieces(f, t, pieces, n, bytes, done);
 }
@@ -110,7 +110,7 @@ static TMO_ALWAYS_INLINE bool has_whole_rows(const tmo_run_state *run, const tmo
 }
 
 /* Lists the addresses of the pixels under a window, row by row. */
-TMO_OWN_FRAME static void list_pixels(const iteration *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
+TMO_OWN_FRAME static void list_pixels(const execution *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
   const uint32_t step_h = f->kernel.op->dilation_h, step_w = f->kernel.op->dilation_w;
   for (uint32_t r = rows.count; r > 0; --r, rows.start += step_h) {
     const place p = row_of(f->run, &f->in, rows.start);
@@ -120,7 +120,7 @@ TMO_OWN_FRAME static void list_pixels(const iteration *f, tmo_taps rows, tmo_tap
 }
 
 /* Lists the first pixel of each row under a window. */
-static void list_rows(const iteration *f, tmo_taps rows, const int8_t **pixels) {
+static void list_rows(const execution *f, tmo_taps rows, const int8_t **pixels) {
   const uint32_t step = f->kernel.op->dilation_h;
   if (has_whole_rows(f->run, f->in.tensor)) {
     tmo_list_lines(f->in.tensor, f->in.base, rows.start, step, rows.count, 1, 0, pixels);
@@ -129,11 +129,11 @@ static void list_rows(const iteration *f, tmo_taps rows, const int8_t **pixels) 
   for (; rows.count > 0; --rows.count, rows.start += step) *pixels++ = pixel_at(f, &f->in, rows.start, 0);
 }
 
-/* Returns the rows under the unit's window. */
-static TMO_ALWAYS_INLINE tmo_taps rows_under(const iteration *f) {
+/* Returns the rows under the iteration's window. */
+static TMO_ALWAYS_INLINE tmo_taps rows_under(const execution *f) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *in = f->in.tensor;
-  const uint16_t y = f->run->unit.row;
+  const uint16_t y = f->run->current.row;
   tmo_taps rows = {y, 1, y};
   if (!tmo_iterative(op)) {
     const uint32_t older = tmo_older_rows(in);
@@ -141,12 +141,12 @@ static TMO_ALWAYS_INLINE tmo_taps rows_under(const iteration *f) {
     rows = tmo_clip(start, op->kernel_h, op->dilation_h, (uint16_t)(in->height + older));
     rows.start -= older;
   }
-  if (tmo_writes_sums(op, f->run->unit.channel_group)) rows.count = 0;
+  if (tmo_writes_sums(op, f->run->current.channel_group)) rows.count = 0;
   return rows;
 }
 
 /* Lists the pixels under a window in the given rows and columns. */
-static TMO_ALWAYS_INLINE void list_inside(const iteration *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
+static TMO_ALWAYS_INLINE void list_inside(const execution *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
   const uint32_t n = rows.count * columns.count;
   if (n == 1) {
     *pixels = pixel_at(f, &f->in, rows.start, columns.start);
@@ -164,14 +164,14 @@ static TMO_ALWAYS_INLINE tmo_window taps_window(const int8_t *const *pixels, uin
   return window;
 }
 
-/* Lists the rows under the unit's window. */
-TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixels[]) {
+/* Lists the rows under the iteration's window. */
+TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *in = f->in.tensor;
   const tmo_taps whole = {0, 1, 0};
   tmo_taps rows;
   if (has_plain_rows(f->run, in) && (op->flags & (TMO_FLAG_ITERATIVE | TMO_FLAG_SUMS)) == 0) { /* this branch needs fewer comparisons than rows_under() for the same rows */
-    rows = tmo_clip((int32_t)((uint32_t)f->run->unit.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
+    rows = tmo_clip((int32_t)((uint32_t)f->run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
     tmo_list_lines(in, f->in.base, rows.start, op->dilation_h, rows.count, 1, 0, pixels);
   } else {
     rows = rows_under(f);
@@ -192,7 +192,7 @@ typedef struct {
 
 /* Lists the pixels under the windows of output columns [x, end). If the list is too short for all columns, it has the pixels of the first columns
  * only. Returns the number of output columns whose windows are listed. */
-TMO_OWN_FRAME static uint32_t read_tile(const iteration *f, uint32_t x, uint32_t end, tile_pixels *t) {
+TMO_OWN_FRAME static uint32_t read_tile(const execution *f, uint32_t x, uint32_t end, tile_pixels *t) {
   const tmo_op *op = f->kernel.op;
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w;
   uint32_t n = 1;
@@ -217,7 +217,7 @@ TMO_OWN_FRAME static uint32_t read_tile(const iteration *f, uint32_t x, uint32_t
 }
 
 /* Returns the window of output column x from a list of windows that begins with column `first`. */
-TMO_OWN_FRAME static tmo_window window_in(const iteration *f, tile_pixels *t, uint32_t first, uint32_t x) {
+TMO_OWN_FRAME static tmo_window window_in(const execution *f, tile_pixels *t, uint32_t first, uint32_t x) {
   if (t->columns.count == t->width && x == first) return taps_window(t->pixels, t->rows, t->first_row, t->columns);
   const tmo_taps columns = tmo_columns(&f->kernel, (uint16_t)x);
   const int8_t *const *row = t->pixels + (columns.start - t->columns.start);
@@ -239,28 +239,28 @@ static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
 }
 
 /* Lists a pixel of each operand for output column x or, in a row group, a row of each operand for the output row. */
-TMO_OWN_FRAME static tmo_window read_operands(const iteration *f, uint32_t x, const int8_t *pixels[]) {
+TMO_OWN_FRAME static tmo_window read_operands(const execution *f, uint32_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t converted = 0;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     tmo_view v = tmo_view_of(f->run, op->input[k]);
     const tmo_tensor *in = v.tensor;
     if (tmo_channel_groups(op) > 1) narrow(f->run, op, &v, tmo_reads_channel_group(op));
-    pixels[k] = pixel_at(f, &v, in->height > 1 ? f->run->unit.row : 0, in->width > 1 ? x : 0);
+    pixels[k] = pixel_at(f, &v, in->height > 1 ? f->run->current.row : 0, in->width > 1 ? x : 0);
     converted = make_int8(f, in, &pixels[k], 1, tmo_by_row(op) ? tmo_row_bytes(in) : v.pixel, converted);
   }
   return window_of(pixels, op->n_inputs);
 }
 
 /* Lists the rows of all operands for an operator with an access table. A row that does not exist is listed as NULL. */
-TMO_OWN_FRAME static tmo_window read_by_access(const iteration *f, const int8_t *rows[]) {
+TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t *rows[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     const tmo_view v = tmo_view_of(f->run, op->input[k]);
     const tmo_tensor *in = v.tensor;
     const tmo_access *access = (const tmo_access *)tmo_constant(f->run->program, op->access) + k;
-    const tmo_rows read = tmo_accessed_rows(f->run->program, op, k, f->run->unit.row);
+    const tmo_rows read = tmo_accessed_rows(f->run->program, op, k, f->run->current.row);
     const int32_t oldest = -(int32_t)tmo_older_rows(in);
     if (has_whole_rows(f->run, in) && read.count == access->extent && read.first >= 0 && read.first + access->extent <= in->height) {
       tmo_list_lines(in, v.base, (uint32_t)read.first, 1, read.count, 1, 0, rows + n);
@@ -281,7 +281,7 @@ TMO_OWN_FRAME static tmo_window read_by_access(const iteration *f, const int8_t 
   return window_of(rows, n);
 }
 
-static tmo_window read_under(const iteration *f, uint32_t x, const int8_t *pixels[]) {
+static tmo_window read_under(const execution *f, uint32_t x, const int8_t *pixels[]) {
   if (HAS_ACCESS && f->kernel.op->access != 0) return read_by_access(f, pixels);
   if (HAS_BINARY && f->kernel.op->n_inputs > 1) return read_operands(f, x, pixels);
   return read_rows(f, pixels);

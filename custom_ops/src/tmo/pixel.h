@@ -18,7 +18,7 @@ static TMO_ALWAYS_INLINE bool is_plain(const tmo_run_state *run, const tmo_tenso
 
 /* Returns the address of pixel (x, y) of a tensor for which is_plain() holds. */
 TMO_OWN_FRAME static int8_t *pixel_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) {
-  const tmo_line line = tmo_line_of(run->program, t, t->channels, run->unit.stripe, (uint16_t)y);
+  const tmo_line line = tmo_line_of(run->program, t, t->channels, run->current.stripe, (uint16_t)y);
   return (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_pixel_offset(&line, x));
 }
 
@@ -31,8 +31,8 @@ typedef struct {
 
 static TMO_ALWAYS_INLINE pixel_window window_under(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in) {
   pixel_window w = {op, in, {0, 0, 0}, {0, 0, 0}};
-  w.rows = tmo_clip((int32_t)(run->unit.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
-  w.columns = tmo_clip((int32_t)(run->unit.tile * op->stride_w) - op->pad_left, op->kernel_w, op->dilation_w, in->width);
+  w.rows = tmo_clip((int32_t)(run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
+  w.columns = tmo_clip((int32_t)(run->current.tile * op->stride_w) - op->pad_left, op->kernel_w, op->dilation_w, in->width);
   return w;
 }
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tflm_memopt.format.limits import LOOP_DEPTH
 from tflm_memopt.lower.loop_codes import loop_codes
 from tflm_memopt.plan.loops import MAX_TIMES, Iteration, Loops, Repeat, from_json, iterations, loops_of, to_json
-from tflm_memopt.plan.nest import LoopNest, units
+from tflm_memopt.plan.nest import LoopNest, nest_iterations
 
 PIECES = st.lists(st.tuples(st.lists(st.integers(0, 4), min_size=1, max_size=6), st.integers(1, 40)), max_size=8)
 
@@ -68,7 +68,7 @@ def listed(nest: LoopNest, stripes: int, height: int, width: int) -> list[tuple[
 
 
 @given(NESTS, STRIPES, HEIGHT, WIDTH)
-def test_units_are_those_of_five_loops(nest: LoopNest, stripes: int, height: int, width: int) -> None:
-    u = units(nest, stripes, height, width)
-    columns = (u.stripe, u.channel_group, u.row, u.x0, u.x1)
+def test_iterations_are_those_of_five_loops(nest: LoopNest, stripes: int, height: int, width: int) -> None:
+    each = nest_iterations(nest, stripes, height, width)
+    columns = (each.stripe, each.channel_group, each.row, each.x0, each.x1)
     assert list(zip(*(c.tolist() for c in columns), strict=True)) == listed(nest, stripes, height, width)

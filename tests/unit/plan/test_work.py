@@ -19,17 +19,17 @@ def test_iterations_one_by_one() -> None:
         members = [(m, g.trace.iterations_of(m.key)[1].tolist()) for g in groups for m in g.trace.members]
         for done, (m, executed) in zip(work(found), members, strict=True):
             assert done.iterations == len(executed)
-            assert done.pixels == sum(int(m.units.x1[f] - m.units.x0[f]) for f in executed)
+            assert done.pixels == sum(int(m.iterations.x1[f] - m.iterations.x0[f]) for f in executed)
             if not m.iterative and not m.op.access:
                 assert done.taps == sum(_taps(m, f) for f in executed)
 
 
 def _taps(m: Member, f: int) -> int:
-    w, seen, u = m.op.window, m.op.reads[0], m.units
-    if m.nest.sums and u.channel_group[f] == m.nest.channel_groups - 1:
+    w, seen, i = m.op.window, m.op.reads[0], m.iterations
+    if m.nest.sums and i.channel_group[f] == m.nest.channel_groups - 1:
         return 0
-    rows = _inside(int(u.row[f]) * w.stride_h - w.pad_top, w.kernel_h, w.dilation_h, seen.h)
-    columns = [_inside(x * w.stride_w - w.pad_left, w.kernel_w, w.dilation_w, seen.w) for x in range(u.x0[f], u.x1[f])]
+    rows = _inside(int(i.row[f]) * w.stride_h - w.pad_top, w.kernel_h, w.dilation_h, seen.h)
+    columns = [_inside(x * w.stride_w - w.pad_left, w.kernel_w, w.dilation_w, seen.w) for x in range(i.x0[f], i.x1[f])]
     return rows * sum(columns)
 
 

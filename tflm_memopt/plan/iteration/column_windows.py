@@ -30,21 +30,21 @@ def _lives(trace: Trace, producer: Member) -> Lives:
     written, executed = trace.iterations_of(producer.key)
     if producer.iterative:  # the last iteration makes all pixels
         written, executed = written[-1:], executed[-1:]
-    u = producer.units
-    read = np.full(len(u), -1, dtype=np.int64)
-    stripe = u.stripe.copy()
+    each = producer.iterations
+    read = np.full(len(each), -1, dtype=np.int64)
+    stripe = each.stripe.copy()
     for member, k in trace.readers(producer.op.output):
         at, iteration = trace.iterations_of(member.key)
         r0, r1 = member.rows(k, iteration)
         c0, c1 = member.columns(k, iteration)
-        here = member.units.stripe[iteration]
+        here = member.iterations.stripe[iteration]
         for dy in range(int((r1 - r0).max(initial=0))):
             for dx in _column_steps(producer, c0, c1):
                 some = (r0 + dy < r1) & (c0 + dx < c1)
-                unit = producer.unit_making(member, iteration[some], (r0 + dy)[some], (c0 + dx)[some])
-                np.maximum.at(read, unit, at[some])
-                np.maximum.at(stripe, unit, here[some])
-    return Lives(executed, written, np.maximum(read[executed], written), (stripe - u.stripe)[executed])
+                maker = producer.iteration_making(member, iteration[some], (r0 + dy)[some], (c0 + dx)[some])
+                np.maximum.at(read, maker, at[some])
+                np.maximum.at(stripe, maker, here[some])
+    return Lives(executed, written, np.maximum(read[executed], written), (stripe - each.stripe)[executed])
 
 
 def _column_steps(producer: Member, c0: Ints, c1: Ints) -> range:
@@ -75,9 +75,10 @@ def column_windows_of(trace: Trace, producer: Member) -> tuple[ColumnWindow, ...
 def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow]) -> Ints:
     """Return the place of each iteration's first pixel. Places are counted in pixels through all column windows."""
     lap, residue, _ = _laps(producer, life)
-    result, first, start = np.zeros(len(life.unit), dtype=np.int64), 0, 0
+    x0 = producer.iterations.x0[life.iteration]
+    result, first, start = np.zeros(len(x0), dtype=np.int64), 0, 0
     for column_window in column_windows:
-        index = (lap * producer.op.writes.w + producer.units.x0[life.unit]) * column_window.rows + residue - first
+        index = (lap * producer.op.writes.w + x0) * column_window.rows + residue - first
         mine = (residue >= first) & (residue < first + column_window.rows)
         result[mine] = start + index[mine] % column_window.depth
         first, start = first + column_window.rows, start + column_window.depth
@@ -86,9 +87,9 @@ def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow])
 
 def _laps(producer: Member, life: Lives) -> tuple[Ints, Ints, int]:
     """Return, for each iteration, its stripe of rows and its row in the stripe, and the number of rows of a stripe."""
-    nest, u = producer.nest, producer.units
+    nest, each = producer.nest, producer.iterations
     period = nest.rows if nest.recomputes else nest.advance
-    row, stripe = u.row[life.unit], u.stripe[life.unit]
+    row, stripe = each.row[life.iteration], each.stripe[life.iteration]
     origin = stripe * nest.advance + nest.end - nest.rows if nest.recomputes else nest.origin
     lap, residue = np.divmod(row - origin, period)
     return lap, residue, period
@@ -101,8 +102,8 @@ def _runs(values: Ints) -> list[tuple[int, int]]:
 
 def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) -> tuple[Ints, Ints, Ints]:
     """Return each pixel's number, time of write and time of last read. base: number of column 0 in each row."""
-    u = producer.units
-    x0, x1 = u.x0[life.unit[mine]], u.x1[life.unit[mine]]
+    each = producer.iterations
+    x0, x1 = each.x0[life.iteration[mine]], each.x1[life.iteration[mine]]
     length = x1 - x0
     of = np.repeat(mine, length)
     column = np.arange(len(of), dtype=np.int64) - np.repeat(np.cumsum(length) - length - x0, length)

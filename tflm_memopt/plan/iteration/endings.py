@@ -85,7 +85,7 @@ def _longer(ending: Ending, member: Member, *, is_inner: bool) -> Ending:
     known = ending.lives
     if member.stripes:
         life, at = lives(trace, member), trace.moments
-        numbered = Lives(life.unit, at.searchsorted(life.written), at.searchsorted(life.read), life.stripes)
+        numbered = Lives(life.iteration, at.searchsorted(life.written), at.searchsorted(life.read), life.stripes)
         known = {**known, member.key: numbered}
     return Ending(trace, {**ending.buffers, member.op.output: buffer}, known)
 
@@ -101,4 +101,4 @@ def _note_lives(ending: Ending) -> None:
     for key, life in ending.lives.items():
         if key not in trace.lives:
             at = moments[order >= number[key]]
-            trace.lives[key] = Lives(life.unit, at[life.written], at[life.read], life.stripes)
+            trace.lives[key] = Lives(life.iteration, at[life.written], at[life.read], life.stripes)

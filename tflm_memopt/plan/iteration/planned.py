@@ -29,10 +29,10 @@ def looped(trace: Trace) -> Loops:
     skips = np.zeros(len(stages), dtype=np.int64)
     for member in trace.members:
         if member.nest.recomputes:
-            at, unit = trace.order(member.key), trace.iterations_of(member.key)[1]
-            expected = np.append(0, unit[:-1] + 1)
-            stripe = member.units.stripe
-            skips[at] = stripe[unit] - stripe[expected]
+            at, iteration = trace.order(member.key), trace.iterations_of(member.key)[1]
+            expected = np.append(0, iteration[:-1] + 1)
+            stripe = member.iterations.stripe
+            skips[at] = stripe[iteration] - stripe[expected]
     return loops_of(stages, skips)
 
 

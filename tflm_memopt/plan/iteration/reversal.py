@@ -54,7 +54,7 @@ def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) ->
     """
     whole = {r.buffer.key for r in ranges if r.buffer.role is Role.TENSOR}
 
-    def units(old: LiveRange) -> LiveRange:
+    def rounded(old: LiveRange) -> LiveRange:
         buffer = old.buffer
         if buffer.role is Role.SCRATCH:
             used = (old.top > 0) * buffer.nbytes
@@ -65,7 +65,7 @@ def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) ->
         top = -(-old.top // unit) * unit
         return LiveRange(buffer, old.bottom // unit * unit, top, top)
 
-    return tuple(map(units, ranges))
+    return tuple(map(rounded, ranges))
 
 
 def mirrored(buffers: Sequence[Buffer], distances: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:

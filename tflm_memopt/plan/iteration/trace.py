@@ -18,7 +18,7 @@ from tflm_memopt.analysis.costs import Work
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import ON_CORE_0
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.nest import Ints, LoopNest, Units, units
+from tflm_memopt.plan.nest import Ints, LoopNest, NestIterations, nest_iterations
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.rowgraph.graph import InputSource
 
@@ -54,10 +54,10 @@ class Member:
         return self.stage.nest
 
     @cached_property
-    def units(self) -> Units:
+    def iterations(self) -> NestIterations:
         """The operator's iterations in order."""
         iterated = self.op.reads[0] if self.iterative else self.op.writes
-        return units(self.nest, self.stripes or iterated.h, iterated.h, iterated.w)
+        return nest_iterations(self.nest, self.stripes or iterated.h, iterated.h, iterated.w)
 
     @cached_property
     def works(self) -> dict[tuple[object, ...], Work]:
@@ -65,15 +65,11 @@ class Member:
         return {}
 
     @cached_property
-    def iterations(self) -> int:
-        return len(self.units)
-
-    @cached_property
     def sum_bytes(self) -> int:
         """Bytes of the int32 sums of all outputs or, with channel groups, of the outputs of one stripe."""
         if self.nest.sums:
-            u = self.units
-            return 4 * int((u.hi - u.lo).max()) * self.op.writes.row_bytes
+            each = self.iterations
+            return 4 * int((each.hi - each.lo).max()) * self.op.writes.row_bytes
         return self.op.accumulator_bytes if self.iterative else 0
 
     @cached_property
@@ -98,29 +94,28 @@ class Member:
 
     def pixels(self, iteration: Ints) -> int:
         """Return the number of pixels that these iterations compute. Passes that only write sums compute no pixels."""
-        u = self.units
+        each = self.iterations
         if self.nest.by_rows:
             return len(iteration) * (self.op.reads[0].w if self.iterative else self.op.writes.w)
-        return int(
-            (u.x1 - u.x0)[iteration[u.channel_group[iteration] < self.nest.channel_groups - self.nest.sums]].sum()
-        )
+        some = iteration[each.channel_group[iteration] < self.nest.channel_groups - self.nest.sums]
+        return int((each.x1 - each.x0)[some].sum())
 
     @cached_property
     def batches(self) -> tuple[Ints, Ints]:
         """For each iteration, the half-open range of iterations that a kernel computes in one call."""
-        u, most = self.units, self.stage.at_once
-        number = np.arange(len(u), dtype=np.int64)
+        each, most = self.iterations, self.stage.at_once
+        number = np.arange(len(each), dtype=np.int64)
         if most == 1:
             return number, number + 1
-        made = (u.hi - u.lo)[u.stripe]
-        column, row = np.divmod(number - u.start[u.stripe], made)
+        made = (each.hi - each.lo)[each.stripe]
+        column, row = np.divmod(number - each.start[each.stripe], made)
         pieces = -(-made // most)
         high, wide = -(-made // pieces), np.maximum(most // made, 1)
         first_column, first_row = column // wide * wide, row // high * high
-        end_column = np.minimum(first_column + wide, u.tiles)
-        first = u.start[u.stripe] + first_column * made + np.where(pieces > 1, first_row, 0)
+        end_column = np.minimum(first_column + wide, each.tiles)
+        first = each.start[each.stripe] + first_column * made + np.where(pieces > 1, first_row, 0)
         end = np.where(
-            pieces > 1, np.minimum(first + high, first - first_row + made), u.start[u.stripe] + end_column * made
+            pieces > 1, np.minimum(first + high, first - first_row + made), each.start[each.stripe] + end_column * made
         )
         return first, end
 
@@ -133,17 +128,17 @@ class Member:
 
     @cached_property
     def _rows(self) -> Sequence[tuple[Ints, Ints]]:
-        u, found = self.units, []
+        each, found = self.iterations, []
         for k in range(len(self.op.inputs)):
-            start, end = (u.row, u.row + 1) if self.iterative else self.op.rows(k, u.row)
+            start, end = (each.row, each.row + 1) if self.iterative else self.op.rows(k, each.row)
             if self.nest.sums and not self.iterative:  # the last channel group reads only sums
-                end = np.where(u.channel_group == self.nest.channel_groups - 1, start, end)
+                end = np.where(each.channel_group == self.nest.channel_groups - 1, start, end)
             found.append((start, end))
         return found
 
     @cached_property
     def _columns(self) -> Sequence[tuple[Ints, Ints]]:
-        x0, x1, columns = self.units.x0, self.units.x1, self.op.window.columns
+        x0, x1, columns = self.iterations.x0, self.iterations.x1, self.op.window.columns
         if self.iterative:
             return [(x0, x1)] * len(self.op.inputs)
         if not self.op.tileable:  # the operator reads whole rows
@@ -167,7 +162,7 @@ class Member:
 
     def _first_copied(self, k: int) -> Ints:
         """Return the number of the first byte of input k that each iteration of COPY reads."""
-        y, rows, access = self.units.row, self.op.reads[k], self.op.access[k]
+        y, rows, access = self.iterations.row, self.op.reads[k], self.op.access[k]
         first = np.full(len(y), rows.nbytes, dtype=np.int64)
         for move in self.op.moves.moves if self.op.moves else ():
             row = access.first(y, rows.h) + move.tap
@@ -179,30 +174,30 @@ class Member:
     @cached_property
     def bytes_written(self) -> Ints:
         """For each iteration, the end of the output bytes that it has written, or 0 if it only adds to sums."""
-        u, out = self.units, self.op.writes
+        each, out = self.iterations, self.op.writes
         if self.iterative:  # only the last iteration writes, unless iterations scatter rows
-            whole: Ints = ((np.arange(len(u)) == len(u) - 1) | self.op.scatters) * out.nbytes
+            whole: Ints = ((np.arange(len(each)) == len(each) - 1) | self.op.scatters) * out.nbytes
             return whole
         if self.nest.splits:  # the first channel group already writes up to the stripe's end
-            stripe: Ints = u.hi[u.stripe] * out.row_bytes
+            stripe: Ints = each.hi[each.stripe] * out.row_bytes
             return stripe
-        end: Ints = (u.row * out.w + u.x1) * out.c
-        return end if self.nest.channel_groups == 1 else end * (u.channel_group == self.nest.channel_groups - 1)
+        end: Ints = (each.row * out.w + each.x1) * out.c
+        return end if self.nest.channel_groups == 1 else end * (each.channel_group == self.nest.channel_groups - 1)
 
-    def unit_making(self, reader: Member, iteration: Ints, row: Ints, column: Ints) -> Ints:
+    def iteration_making(self, reader: Member, iteration: Ints, row: Ints, column: Ints) -> Ints:
         """Return, for each iteration of a reader, the iteration that makes the pixel at the given row and column."""
         if self.iterative:
-            return np.full(len(iteration), self.iterations - 1, dtype=np.int64)
-        u = self.units
-        channel_group = reader.units.channel_group[iteration] if self.nest.splits else self.nest.channel_groups - 1
-        return u.index(u.stripe_making(row, reader.units.stripe[iteration]), channel_group, row, column)
+            return np.full(len(iteration), len(self.iterations) - 1, dtype=np.int64)
+        each = self.iterations
+        channel_group = reader.iterations.channel_group[iteration] if self.nest.splits else self.nest.channel_groups - 1
+        return each.index(each.stripe_making(row, reader.iterations.stripe[iteration]), channel_group, row, column)
 
 
 @dataclass(frozen=True, slots=True)
 class Lives:
     """For each iteration, when its pixels are written, when they are last read, and how many stripes later."""
 
-    unit: Ints
+    iteration: Ints
     written: Ints
     read: Ints
     stripes: Ints
@@ -334,7 +329,7 @@ def requested(members: Sequence[Member], sinks: Sequence[int]) -> list[tuple[Ten
     """Return the output of each operator in `sinks`, in order, with the number of requests for the output."""
     made = {m.key: m for m in members}
     wanted = (made[key] for key in sinks)
-    return [(m.op.output, m.op.writes.h if m.iterative and not m.stripes else m.iterations) for m in wanted]
+    return [(m.op.output, m.op.writes.h if m.iterative and not m.stripes else len(m.iterations)) for m in wanted]
 
 
 def prepend(trace: Trace, member: Member) -> Trace:
@@ -345,8 +340,8 @@ def prepend(trace: Trace, member: Member) -> Trace:
     produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)
     if member.nest.recomputes:  # each request moves the operator to the requested stripe
-        u = member.units
-        before = np.where(produced > before, np.maximum(before, u.start[u.stripe[produced - 1]]), before)
+        each = member.iterations
+        before = np.where(produced > before, np.maximum(before, each.start[each.stripe[produced - 1]]), before)
     counts = produced - before
     number = iteration = np.arange(int(counts.sum()), dtype=np.int64)
     if member.nest.recomputes:
@@ -366,7 +361,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
         at = place + (size * slots + position if step == slots else position * slots + step)
         entries[at], iterations[at] = entry, iteration
     inputs = member.op.inputs
-    mine = {t: tuple((member, k) for k, u in enumerate(inputs) if u == t) for t in inputs}
+    mine = {t: tuple((member, k) for k, read in enumerate(inputs) if read == t) for t in inputs}
     readers = {**trace.readers_of, **{t: (*new, *trace.readers(t)) for t, new in mine.items()}}
     longer = Trace((member, *trace.members), entries, iterations, trace.wanted, readers, trace.source)
     longer._iterations[member.key] = at, iteration
@@ -378,8 +373,8 @@ def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)
     shift = int(np.bincount(need[last] % most).argmax())
-    start = (np.arange(member.iterations, dtype=np.int64) - shift) // most * most + shift
-    return np.maximum(start, 0), np.minimum(start + most, member.iterations)
+    start = (np.arange(len(member.iterations), dtype=np.int64) - shift) // most * most + shift
+    return np.maximum(start, 0), np.minimum(start + most, len(member.iterations))
 
 
 def _together(trace: Trace, member: Member, at: Ints) -> Ints:
@@ -400,14 +395,15 @@ def _demands(trace: Trace, producer: Member) -> tuple[Ints, Ints]:
     tensor, parts = producer.op.output, []
     if tensor in trace.wanted:
         at = trace.entries(OUTSIDE, tensor)
-        parts.append((at, np.full(len(at), producer.iterations) if producer.iterative else trace.iteration[at] + 1))
+        every = np.full(len(at), len(producer.iterations))
+        parts.append((at, every if producer.iterative else trace.iteration[at] + 1))
     for member, k in trace.readers(tensor):
         at = trace.entries(member.key, k)
-        parts.append((at, _units_demanded(producer, member, k, trace.iteration[at])))
+        parts.append((at, _iterations_demanded(producer, member, k, trace.iteration[at])))
     return _merged(parts)
 
 
-def _units_demanded(producer: Member, reader: Member, k: int, iteration: Ints) -> Ints:
+def _iterations_demanded(producer: Member, reader: Member, k: int, iteration: Ints) -> Ints:
     """Return how many iterations of the producer must precede each of these iterations of a reader."""
     if producer.nest.by_rows and not producer.iterative:
         return reader.rows_wanted[k][iteration]
@@ -415,7 +411,7 @@ def _units_demanded(producer: Member, reader: Member, k: int, iteration: Ints) -
     first, end = reader.rows(k, iteration)
     left, right = reader.columns(k, iteration)
     some = (end > first) & (right > left)
-    need[some] = producer.unit_making(reader, iteration[some], end[some] - 1, right[some] - 1) + 1
+    need[some] = producer.iteration_making(reader, iteration[some], end[some] - 1, right[some] - 1) + 1
     return need
 
 

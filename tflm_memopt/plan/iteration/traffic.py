@@ -22,14 +22,14 @@ def bytes_read(member: Member, k: int, iterations: Ints) -> int:
 
 
 def bytes_written(member: Member, iterations: Ints) -> int:
-    writes, units, nest = member.op.writes, member.units, member.nest
+    writes, each, nest = member.op.writes, member.iterations, member.nest
     if member.iterative:
         return writes.nbytes
     if nest.sums:  # only the last channel group writes output
-        iterations = iterations[units.channel_group[iterations] == nest.channel_groups - 1]
-    pixels = units.x1[iterations] - units.x0[iterations]
+        iterations = iterations[each.channel_group[iterations] == nest.channel_groups - 1]
+    pixels = each.x1[iterations] - each.x0[iterations]
     if not nest.splits:
         return int(pixels.sum()) * writes.c
-    each = -(-writes.c // nest.channel_groups)
-    channels = np.minimum(each, writes.c - units.channel_group[iterations] * each)
+    most = -(-writes.c // nest.channel_groups)
+    channels = np.minimum(most, writes.c - each.channel_group[iterations] * most)
     return int((pixels * channels).sum())

@@ -68,7 +68,7 @@ def _runs(trace: Trace, m: Member) -> int:
     _, executed = trace.iterations_of(m.key)
     starts = np.diff(trace.order(m.key)) != 1
     if m.stripes:
-        starts |= np.diff(m.units.row[executed]) != 0
+        starts |= np.diff(m.iterations.row[executed]) != 0
     return min(1, len(executed)) + int(starts.sum())
 
 
@@ -104,7 +104,7 @@ def _in_words(op: RowOp, move: Move) -> bool:
 
 def _by_access(m: Member, executed: Ints) -> Work:
     """Return the work of an operator that reads whole rows according to its access table."""
-    op, row, n = m.op, m.units.row[executed], len(executed)
+    op, row, n = m.op, m.iterations.row[executed], len(executed)
     read = looked_up = 0
     for k, rows in enumerate(op.reads):
         first, end = m.rows(k, executed)
@@ -165,16 +165,16 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool,
     packed = m.op.packing if m.stage.runs_packed(m.op) else Packing.NONE
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
     # a state holds the rows above the input
-    high = _clipped(m.units.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)
+    high = _clipped(m.iterations.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)
     if m.nest.sums:
-        high = np.where(m.units.channel_group[executed] == channel_groups, 0, high)  # the last pass only writes
+        high = np.where(m.iterations.channel_group[executed] == channel_groups, 0, high)  # the last pass only writes
     # each channel group has only some of the channels
     read_groups = 1 if m.nest.splits and op.traits.channels is Channels.SUMMED else channel_groups
     written_groups = channel_groups if m.nest.splits else 1
     windows = Windows(
         op=op, rows=not m.stripes, columns=m.nest.tile or op.writes.w,
         in_channels=max(1, op.reads[0].c // read_groups), out_channels=max(1, op.writes.c // written_groups),
-        x0=m.units.x0[executed], x1=m.units.x1[executed], high=high,
+        x0=m.iterations.x0[executed], x1=m.iterations.x1[executed], high=high,
         wide=_clipped(np.arange(op.writes.w), w.stride_w, w.pad_left, w.kernel_w, w.dilation_w, op.reads[0].w),
         in_one_piece=in_one_piece, whole=m.nest.channel_groups == 1, complete=not m.nest.sums,
         in_arena=not elsewhere, backwards=backwards, calls=0 if elsewhere or backwards else calls,
@@ -211,8 +211,8 @@ def _words(w: Windows, packed: Packing) -> Iterator[str]:
 
 def _summed(m: Member, executed: Ints) -> Work:
     """Return the work of adding an input row, or a tile of it, to the sums of all pixels that it affects."""
-    op, u = m.op, m.units
-    pixels = int((u.x1 - u.x0)[executed].sum())
+    op, each = m.op, m.iterations
+    pixels = int((each.x1 - each.x0)[executed].sum())
     share = pixels / (op.reads[0].h * op.reads[0].w)
     taps = share * op.writes.h * op.writes.w * op.window.kernel_h * op.window.kernel_w
     passes = taps if m.stripes else len(executed) * op.writes.w

@@ -79,7 +79,7 @@ class Bordered:
         """Number of bytes that the group reads from each tensor that may be in slow memory."""
         found: dict[TensorId, int] = {}
         for tensor, member, k in self.reads:
-            found[tensor] = found.get(tensor, 0) + bytes_read(member, k, np.arange(member.iterations))
+            found[tensor] = found.get(tensor, 0) + bytes_read(member, k, np.arange(len(member.iterations)))
         return found
 
 
