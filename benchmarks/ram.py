@@ -8,9 +8,9 @@ from pathlib import Path
 from tables import markdown, models
 
 import tflm_memopt
+from tflm_memopt.answers.report import Report
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.results import Report
 from tflm_memopt.rewrite.int8_io import int8_io
 
 INT8_IO, STREAMED, AGAIN = "--int8-io", "--input stream", "--max-macs 1.3"

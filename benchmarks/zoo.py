@@ -10,8 +10,9 @@ from typing import Any
 from tables import markdown
 
 import tflm_memopt
+from tflm_memopt.answers.groups import KeptBuiltin
+from tflm_memopt.answers.report import Report
 from tflm_memopt.errors import UsageError
-from tflm_memopt.results import KeptBuiltin, Report
 
 TITLES = ("model", "stays builtin, and why", "original", "**rewritten**", "ratio", "streamed")
 RUNS = 3

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import tflm_memopt
-from tflm_memopt.results import Optimized
+from tflm_memopt.answers.optimized import Optimized
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples/shapes/shapes_int8.tflite"

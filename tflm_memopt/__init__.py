@@ -9,22 +9,22 @@ assert tflm_memopt.verify("model.tflite", result.model).bit_exact
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tflm_memopt.api import (
-        combine_registers,
-        explore,
-        explore_devices,
-        fit,
-        inspect,
-        optimize,
-        optimize_devices,
-        verify,
-        verify_devices,
-    )
+    from tflm_memopt.answers.devices import DevicesExploration, OptimizedDevices
+    from tflm_memopt.answers.exploration import Exploration
+    from tflm_memopt.answers.fits import Fits
+    from tflm_memopt.answers.inspection import Inspection
+    from tflm_memopt.answers.optimized import Optimized
+    from tflm_memopt.answers.report import Report
+    from tflm_memopt.api import combine_registers, explore, explore_devices, fit, optimize, optimize_devices
     from tflm_memopt.apps.app import App, AppModel
     from tflm_memopt.apps.results import AppExploration, AppOptimized
+    from tflm_memopt.convert.inspecting import inspect
+    from tflm_memopt.convert.verify import verify
+    from tflm_memopt.devices.verify import verify_devices
     from tflm_memopt.errors import (
         DoesNotFit,
         InterfaceError,
@@ -33,15 +33,6 @@ if TYPE_CHECKING:
         PlanError,
         RuntimeUnavailable,
         UsageError,
-    )
-    from tflm_memopt.results import (
-        DevicesExploration,
-        Exploration,
-        Fits,
-        Inspection,
-        Optimized,
-        OptimizedDevices,
-        Report,
     )
     from tflm_memopt.runtime.verification import Verification
 
@@ -76,14 +67,18 @@ __all__ = [
     "verify",
     "verify_devices",
 ]
+PLACES = (
+    "errors", "api", "answers.inspection", "answers.report", "apps.app", "convert.inspecting", "convert.verify",
+    "devices.verify", "runtime.verification",
+)  # fmt: skip
+"""Modules that together have all public names."""
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use, so that an import of `tflm_memopt.runtime` needs no solver."""
     if name in __all__:
-        from tflm_memopt import api, errors  # noqa: PLC0415
-
-        return getattr(errors if hasattr(errors, name) else api, name)
+        modules = (import_module(f"{__name__}.{place}") for place in PLACES)
+        return next(getattr(module, name) for module in modules if hasattr(module, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

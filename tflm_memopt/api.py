@@ -15,7 +15,11 @@ import tflm_memopt.convert.saved  # noqa: F401 (both register with generic.py)
 from tflm_memopt import units
 from tflm_memopt.analysis.costs import COSTS, Cost
 from tflm_memopt.analysis.flash import Firmware
-from tflm_memopt.apps.app import App, AppModel
+from tflm_memopt.answers.devices import DevicesExploration, OptimizedDevices
+from tflm_memopt.answers.exploration import Exploration
+from tflm_memopt.answers.fits import BoardReport, Fits
+from tflm_memopt.answers.optimized import Optimized
+from tflm_memopt.apps.app import App
 from tflm_memopt.apps.explore import explore_app
 from tflm_memopt.apps.fit import fit_app
 from tflm_memopt.apps.optimize import optimize_app
@@ -23,16 +27,14 @@ from tflm_memopt.apps.results import AppExploration, AppOptimized
 from tflm_memopt.convert import describe, speed
 from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.conversion import Conversion
-from tflm_memopt.convert.inspecting import inspect, inspection
+from tflm_memopt.convert.inspecting import inspection
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.limits import Limits
 from tflm_memopt.convert.policy import decide
 from tflm_memopt.convert.request import Request, request
-from tflm_memopt.convert.verify import verify
 from tflm_memopt.devices import choice as devices_choice
 from tflm_memopt.devices.links import LinkSpeed
 from tflm_memopt.devices.network import Network, checked_count
-from tflm_memopt.devices.verify import DevicesVerification, verify_devices
 from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import RuntimeUnavailable, UsageError, about, one_of
 from tflm_memopt.files import GivenModel, loaded, read_file
@@ -41,17 +43,6 @@ from tflm_memopt.plan import waiting
 from tflm_memopt.plan.choices import BUILTIN
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.results import (
-    BoardReport,
-    DevicesExploration,
-    Exploration,
-    Fits,
-    Inspection,
-    Optimized,
-    OptimizedDevices,
-    Report,
-)
-from tflm_memopt.runtime.verification import Verification
 from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.boards import fit as board_fit
 from tflm_memopt.targets.own_board import board as board_named
@@ -61,31 +52,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from tflm_memopt.registers.generate import Generated
-
-__all__ = [
-    "App",
-    "AppExploration",
-    "AppModel",
-    "AppOptimized",
-    "DevicesExploration",
-    "DevicesVerification",
-    "Exploration",
-    "Fits",
-    "Inspection",
-    "Optimized",
-    "OptimizedDevices",
-    "Report",
-    "Verification",
-    "combine_registers",
-    "explore",
-    "explore_devices",
-    "fit",
-    "inspect",
-    "optimize",
-    "optimize_devices",
-    "verify",
-    "verify_devices",
-]
 
 Link = str | Collection[float]
 """Rate of a link in bytes per second and its latency in milliseconds, as text or numbers."""

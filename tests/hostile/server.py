@@ -32,11 +32,12 @@ from property import oracle
 from rich.console import Console
 
 import tflm_memopt
+from tflm_memopt.answers.inspection import Inspection
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.errors import MemoptError, PlanError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.report import html, text
-from tflm_memopt.results import Inspection, Optimized
 
 SECONDS = 10
 """Examining one file may take this many seconds of CPU time."""

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from projects import TFLM, needs_host
 
 import tflm_memopt
+from tflm_memopt.answers.optimized import Sample
 from tflm_memopt.emit import program
 from tflm_memopt.emit.border import border
 from tflm_memopt.emit.resolver import ops_header
 from tflm_memopt.model.reader import read
-from tflm_memopt.results import Sample
 
 CAMERAS = Path(__file__).parent / "cameras"
 LIBRARY = ROOT / "custom_ops"

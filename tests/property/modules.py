@@ -12,6 +12,7 @@ from planning import make_plan
 from property.oracle import EFFORTS, original
 from property.ports import ported, ports_of
 
+from tflm_memopt.answers.report import SourceReport
 from tflm_memopt.convert import annotation, pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.emit.embedded import library
@@ -23,7 +24,6 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
-from tflm_memopt.results import SourceReport
 from tflm_memopt.rewrite.int8_io import Int8Interface, int8_io
 from tflm_memopt.rowgraph.inputs import InputMode
 from tflm_memopt.runtime.regions import regions

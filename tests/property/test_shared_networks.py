@@ -17,6 +17,7 @@ from property.oracle import Inputs, draw_inputs, run
 from property.test_random_models import QUICK, running
 
 import tflm_memopt
+from tflm_memopt.answers.devices import OptimizedDevices
 from tflm_memopt.api import optimize_planned
 from tflm_memopt.check.together import HEAD_BYTES
 from tflm_memopt.convert.request import request
@@ -28,7 +29,6 @@ from tflm_memopt.lower.program import MESSAGE
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.results import OptimizedDevices
 from tflm_memopt.runtime.native import native_library
 from tflm_memopt.runtime.regions import regions
 

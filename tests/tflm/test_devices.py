@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 from papers.fused_tiling import weight_partition
 
 import tflm_memopt
+from tflm_memopt.answers.devices import OptimizedDevices
 from tflm_memopt.api import optimize_planned
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.choice import shared_layers
@@ -24,7 +25,6 @@ from tflm_memopt.devices.verify import DevicesVerification
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Group
-from tflm_memopt.results import OptimizedDevices
 from tflm_memopt.tflm.arena import predict
 
 pytestmark = pytest.mark.slow

@@ -17,10 +17,10 @@ from conftest import ROOT
 from models import Net
 
 import tflm_memopt
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS, MADE
-from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
 

@@ -10,8 +10,8 @@ import pytest
 from unit.command import files, small
 
 import tflm_memopt
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.errors import UsageError
-from tflm_memopt.results import Optimized
 
 
 @pytest.fixture(scope="module")

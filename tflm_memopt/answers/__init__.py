@@ -1,1 +1,1 @@
-"""Result types of the package's functions: plain data, computed once. Users import these types from results.py."""
+"""Result types of the package's functions: plain data, computed once."""

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tflm_memopt.answers.convention import convention
+from tflm_memopt.answers.exploration import PointReport
 from tflm_memopt.apps.app import App, AppModel
 from tflm_memopt.apps.members import AppMember, members_of, pairs, tail_once
 from tflm_memopt.apps.pipeline import expanded
@@ -19,7 +21,6 @@ from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.plan.layout.choice import ALL_THE_TIME, Choices, Cores, Point, Selection
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.results import PointReport, convention
 from tflm_memopt.tflm.arena import Arena
 
 

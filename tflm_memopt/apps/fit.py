@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from tflm_memopt.answers.fits import BoardReport, Fits
+from tflm_memopt.answers.report import Flash
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.emit.firmware import firmware, together
-from tflm_memopt.results import BoardReport, Fits, Flash
 from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.boards import fit as board_fit
 from tflm_memopt.targets.own_board import board as board_named

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.emit.embedded import file_name, library, symbol
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
@@ -11,7 +12,6 @@ from tflm_memopt.emit.resolver import ARENA_ALIGNMENT, needed
 from tflm_memopt.emit.templates import rendered
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import read
-from tflm_memopt.results import Optimized
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.tflm.arena import Arena, predict_together
 from tflm_memopt.tflm.libraries import EARLY_2023, Library

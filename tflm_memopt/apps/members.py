@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tflm_memopt.answers.inspection import Inspection
 from tflm_memopt.apps.app import App, AppModel, bad_config
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.inspecting import inspection
@@ -14,7 +15,6 @@ from tflm_memopt.errors import one_of
 from tflm_memopt.files import loaded
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.results import Inspection
 from tflm_memopt.tflm.arena import Arena, predict_together
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tflm_memopt.answers.optimized import Optimized, Sample
 from tflm_memopt.apps.header import excluded_rows, library_file
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.emit.array import ALIGNMENT
@@ -15,7 +16,6 @@ from tflm_memopt.emit.names import comment, file_stem, guard, identifier
 from tflm_memopt.emit.templates import rendered
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.reader import Model, read
-from tflm_memopt.results import Optimized, Sample
 from tflm_memopt.runtime.regions import planned
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.apps.app import App, bad_config
 from tflm_memopt.apps.explore import space
 from tflm_memopt.apps.header import arena_bytes
@@ -35,7 +36,6 @@ from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.layout.joint import Shared, Tenant, share, within
 from tflm_memopt.plan.plan_map import UNNAMED
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.results import Optimized
 from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 
 SLOW_TRIES = 8

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from tflm_memopt.answers.convention import convention
 from tflm_memopt.apps.results import AppExploration, AppOptimized, CoreLoad
 from tflm_memopt.emit.printing import printable
 from tflm_memopt.report import figures, svg, text
@@ -16,7 +17,6 @@ from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Series
 from tflm_memopt.report.parts import page as joined
 from tflm_memopt.report.parts import section, table_of
-from tflm_memopt.results import convention
 from tflm_memopt.runtime.verification import Verification
 
 PAGE_WIDTH = 1100

@@ -10,9 +10,10 @@ from typing import Any
 
 from tflm_memopt import generic
 from tflm_memopt.answers.convention import plain
+from tflm_memopt.answers.exploration import PointReport
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.apps.app import App
 from tflm_memopt.plan.memory_map import MemoryMap
-from tflm_memopt.results import Optimized, PointReport
 from tflm_memopt.tflm.arena import Arena
 
 

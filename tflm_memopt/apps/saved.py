@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from tflm_memopt import generic
+from tflm_memopt.answers.optimized import Sample
 from tflm_memopt.apps import header
 from tflm_memopt.apps import module as app_module
 from tflm_memopt.apps import report as pages
@@ -23,7 +24,6 @@ from tflm_memopt.emit.project import Project, suited
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import keep, paths_below, write_files
 from tflm_memopt.model.reader import read
-from tflm_memopt.results import Sample
 from tflm_memopt.runtime.verify import sample
 
 C = "c"

@@ -12,6 +12,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 import tflm_memopt
+from tflm_memopt.answers.batch import Batch, Entry
+from tflm_memopt.answers.exploration import Exploration
+from tflm_memopt.answers.optimized import Optimized
+from tflm_memopt.answers.report import Report
 from tflm_memopt.apps.reader import is_app
 from tflm_memopt.cli import apps, arguments, console
 from tflm_memopt.cli.explored import explored
@@ -41,7 +45,6 @@ from tflm_memopt.ops.packing import family
 from tflm_memopt.options import FUNCTIONS
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.report import figures, plot, svg, text
-from tflm_memopt.results import Batch, Entry, Exploration, Optimized, Report
 from tflm_memopt.runtime import arrays, stimuli
 from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.own_board import board

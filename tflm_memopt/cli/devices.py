@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import tflm_memopt
+from tflm_memopt.answers.devices import DevicesExploration
 from tflm_memopt.apps.reader import is_app
 from tflm_memopt.cli import arguments, commands, console
 from tflm_memopt.cli.explored import explored
@@ -19,7 +20,6 @@ from tflm_memopt.emit.printing import to_json
 from tflm_memopt.errors import UsageError, about
 from tflm_memopt.files import keep, paths_below, read_model, shown, stem, write_files
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.results import DevicesExploration
 from tflm_memopt.runtime import arrays
 
 

@@ -7,10 +7,10 @@ import contextlib
 from collections.abc import Callable
 from typing import TypeVar
 
+from tflm_memopt.answers.fits import Fits
 from tflm_memopt.cli import console
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.report import text
-from tflm_memopt.results import Fits
 from tflm_memopt.targets.own_board import board
 
 Made = TypeVar("Made")

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.answers.report import Accuracy
 from tflm_memopt.errors import RuntimeUnavailable, UsageError
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.interface import format_of
 from tflm_memopt.model.reader import read
-from tflm_memopt.results import Accuracy
 from tflm_memopt.runtime.convert import dequantize, quantize
 from tflm_memopt.runtime.process import run_model
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.cli.keras import FloatModel, accuracy, is_keras, unheard
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import read_model
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import arrays
 
 

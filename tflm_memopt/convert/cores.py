@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from tflm_memopt.analysis.costs import Table, Work, estimate
+from tflm_memopt.answers.report import BarriersReport, CoreReport
 from tflm_memopt.errors import UsageError
 from tflm_memopt.ops.packing import Family, family
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.choices import PER_REGION, Ops
 from tflm_memopt.plan.cores import CORES, EVEN, fraction
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.results import BarriersReport, CoreReport
 from tflm_memopt.rowgraph.inputs import ARENA
 
 NEST, SET_UP, BARRIER = 220, 250, 20

@@ -1,4 +1,4 @@
-"""Fills in the records of results.py from a model, its conversion, and the points of its frontier."""
+"""Fills in the records of answers/ from a model, its conversion, and the points of its frontier."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tflm_memopt import results
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.timing import Clock
+from tflm_memopt.answers import report as answers
+from tflm_memopt.answers.exploration import PointReport
+from tflm_memopt.answers.groups import GroupReport, KeptBuiltin, RollingBufferReport, StageReport
+from tflm_memopt.answers.inspection import Inspection
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.convert import cores, speed
 from tflm_memopt.convert.annotation import dead_channels
 from tflm_memopt.convert.conversion import Conversion, Converted
@@ -32,9 +36,7 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph, View
 from tflm_memopt.targets.boards import Board, BoardFit, fit, fits
 
 
-def optimized(
-    model: bytes, asked: Request, made: Decision, original: results.Inspection, started: float
-) -> results.Optimized:
+def optimized(model: bytes, asked: Request, made: Decision, original: Inspection, started: float) -> Optimized:
     """Return the result of optimize() with its report. started: time.monotonic() at the start."""
     conversion, chosen, board = made.conversion, made.chosen, made.limits.board
     needs = chosen.firmware if chosen else original.firmware
@@ -52,7 +54,7 @@ def optimized(
         faster=made.faster,
         time=speed.time(conversion, chosen, done, asked.table, asked.clock),
         interpreter=needs.interpreter,
-        footprint=results.Footprints(original.firmware.on(core), needs.on(core)),
+        footprint=answers.Footprints(original.firmware.on(core), needs.on(core)),
     )
     source = chosen.read if chosen else conversion.source
     if chosen:
@@ -60,7 +62,7 @@ def optimized(
         each, barriers = cores.told(plan, ops, done, asked.table)
         told = replace(told, cores=each, barriers=barriers, packed=_packed(asked, made, chosen))
         told = replace(told, memories=_memories(chosen))
-    return results.Optimized(
+    return Optimized(
         model=chosen.model if chosen else model,
         plan=chosen.planned.plan if chosen else None,
         report=replace(told, arena_size=arena_bytes(source, told) if arena.exact and needs.interpreter else None),
@@ -76,17 +78,17 @@ def optimized(
 def _report(
     asked: Request,
     made: Decision,
-    original: results.Inspection,
+    original: Inspection,
     on_boards: Sequence[BoardFit],
     done: tuple[Work, ...],
     started: float,
-) -> results.Report:
+) -> answers.Report:
     """Return the report of a conversion and the chosen plan, if one was chosen. done: the work of one inference."""
     conversion, chosen, limits = made.conversion, made.chosen, made.limits
     border, annotated, macs = conversion.border, conversion.whole, conversion.original_macs
     planned, parts = chosen.planned if chosen else None, conversion.rows
     executed = planned.plan.macs if planned else macs
-    return results.Report(
+    return answers.Report(
         model=original.model,
         diagnosis=original.diagnosis,
         changed=planned is not None,
@@ -101,7 +103,7 @@ def _report(
         max_instructions=limits.instructions,
         without=asked.without,
         overhead=conversion.overhead(executed),
-        macs=results.Macs(macs, executed),
+        macs=answers.Macs(macs, executed),
         instructions=costs.estimates(conversion.options.target, done) if done else {},
         dead_channels=sum(dead_channels(annotated, parts).values()) if planned and parts else 0,
         arena=chosen.arena if chosen else original.arena,
@@ -109,7 +111,7 @@ def _report(
         lower_bound_head=planned.plan.lower_bound if planned else original.arena.head,
         proven=planned.plan.proven if planned else False,
         groups=tuple(_groups(planned)) if planned else (),
-        flash=results.Flash(original.flash, len(chosen.model) if chosen else original.flash),
+        flash=answers.Flash(original.flash, len(chosen.model) if chosen else original.flash),
         kept_builtin=tuple(_kept(conversion.source.graph, annotated, planned)) if asked.op_per != BUILTIN else (),
         interface=tuple(_interface(border)) if planned else (),
         interface_kept=tuple(_interface_kept(border, made.why)),
@@ -125,7 +127,7 @@ def _report(
     )
 
 
-def _packed(asked: Request, made: Decision, chosen: Converted) -> results.PackedEstimate | None:
+def _packed(asked: Request, made: Decision, chosen: Converted) -> answers.PackedEstimate | None:
     """Estimate the gain of packed kernels. Return None if the user chose a core, a board or a target."""
     options, table = made.conversion.options, asked.table
     if options.target != GENERIC or options.speeds or made.limits.board or asked.clock or table.core != costs.DEFAULT:
@@ -133,35 +135,33 @@ def _packed(asked: Request, made: Decision, chosen: Converted) -> results.Packed
     return speed.packed(made.conversion, chosen)
 
 
-def _memories(chosen: Converted) -> results.MemoriesReport:
+def _memories(chosen: Converted) -> answers.MemoriesReport:
     found, plan = chosen.moved, chosen.planned.plan
     copied = sum(buffer.nbytes for buffer in plan.buffers if buffer.role is Role.WEIGHTS)
-    return results.MemoriesReport(
+    return answers.MemoriesReport(
         chosen.arena.total, plan.slow_bytes, found.slow_read, found.slow_written, found.weights_read, copied
     )
 
 
-def _added(original: results.Inspection, chosen: Converted) -> tuple[str, ...]:
+def _added(original: Inspection, chosen: Converted) -> tuple[str, ...]:
     return tuple(kind for kind in chosen.firmware.operators if kind not in original.firmware.operators)
 
 
-def _source(planned: Planned | None) -> results.SourceReport | None:
+def _source(planned: Planned | None) -> answers.SourceReport | None:
     source = planned.graph.source if planned else None
-    return results.SourceReport(source.height, source.row_bytes, source.pushed) if source else None
+    return answers.SourceReport(source.height, source.row_bytes, source.pushed) if source else None
 
 
-def _window(planned: Planned | None) -> results.WindowReport | None:
+def _window(planned: Planned | None) -> answers.WindowReport | None:
     window = planned.graph.window if planned else None
-    return results.WindowReport(window.rows, window.new, window.inferences) if window else None
+    return answers.WindowReport(window.rows, window.new, window.inferences) if window else None
 
 
-def point(
-    conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None
-) -> results.PointReport:
+def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
     """Describe a point on the frontier, and the memory that it leaves free on a board. clock: clock for the times."""
     point = costed.converted
     plan = point.planned.plan
-    return results.PointReport(
+    return PointReport(
         overhead=conversion.overhead(plan.macs),
         macs=plan.macs,
         instructions=costed.instructions,
@@ -178,7 +178,7 @@ def point(
     )
 
 
-def _groups(planned: Planned) -> list[results.GroupReport]:
+def _groups(planned: Planned) -> list[GroupReport]:
     plan, ops, tensors = planned.plan, planned.graph.ops, planned.graph.model.tensors
     reports = []
     for number, step in enumerate(plan.steps):
@@ -189,11 +189,11 @@ def _groups(planned: Planned) -> list[results.GroupReport]:
         if (source := planned.graph.source) is not None:
             rows[source.tensor] = source.height
         reports.append(
-            results.GroupReport(
+            GroupReport(
                 ops=tuple(i for stage in step.stages for i in ops[stage.op].sources),
                 operators=tuple(ops[stage.op].name for stage in step.stages),
                 rolling_buffers=tuple(
-                    results.RollingBufferReport(tensors[b.key].name, rows[b.key], b.depth, b.nbytes)
+                    RollingBufferReport(tensors[b.key].name, rows[b.key], b.depth, b.nbytes)
                     for b, _ in alive
                     if b.role is Role.ROLLING_BUFFER
                 ),
@@ -209,10 +209,10 @@ def _groups(planned: Planned) -> list[results.GroupReport]:
 
 def _stage(
     stage: Stage, op: RowOp, alive: Sequence[tuple[Buffer, int]], tensors: Mapping[TensorId, Tensor]
-) -> results.StageReport:
+) -> StageReport:
     kept = [b for b, _ in alive if b.key == op.output and b.role in (Role.TENSOR, Role.ROLLING_BUFFER)]
     nest = stage.nest
-    return results.StageReport(
+    return StageReport(
         ops=op.sources,
         operator=op.name,
         tensor=tensors[op.output].name,
@@ -230,7 +230,7 @@ def _stage(
     )
 
 
-def _kept(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> list[results.KeptBuiltin]:
+def _kept(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> list[KeptBuiltin]:
     names = {op.index: op.kind for op in graph.ops}
     kept = (
         {node.op for node in planned.graph.nodes if isinstance(node, BuiltinNode)}
@@ -241,9 +241,9 @@ def _kept(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> l
     for index in sorted(kept):
         support = annotated.support[index]
         if isinstance(support, Unsupported):
-            reports.append(results.KeptBuiltin(index, names[index], support.code, str(support), support.hint))
+            reports.append(KeptBuiltin(index, names[index], support.code, str(support), support.hint))
         elif isinstance(support, View) and index in names:
-            reports.append(results.KeptBuiltin(index, names[index], "view", "builtin operators use its shape", ""))
+            reports.append(KeptBuiltin(index, names[index], "view", "builtin operators use its shape", ""))
     return reports
 
 
@@ -253,9 +253,9 @@ def _interface_kept(border: Int8Interface, unchanged: str) -> list[str]:
     return kept + [f"{i.side} '{short_name(i.name)}': {unchanged}" for i in _interface(border) if unchanged]
 
 
-def _interface(border: Int8Interface) -> list[results.InterfaceReport]:
+def _interface(border: Int8Interface) -> list[answers.InterfaceReport]:
     return [
-        results.InterfaceReport(side, change.name, str(change.before), str(change.after))
+        answers.InterfaceReport(side, change.name, str(change.before), str(change.after))
         for side, changes in (("input", border.changes.inputs), ("output", border.changes.outputs))
         for change in changes
     ]

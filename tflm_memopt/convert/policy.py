@@ -10,6 +10,8 @@ from functools import partial
 
 from tflm_memopt.analysis.flash import Firmware, kernels
 from tflm_memopt.analysis.timing import Time
+from tflm_memopt.answers.inspection import Inspection
+from tflm_memopt.answers.report import Balance, FasterPlan
 from tflm_memopt.convert import annotation, in_time, speed
 from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.conversion import Conversion, Converted
@@ -23,7 +25,6 @@ from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.ops.packing import GENERIC, Family, family
 from tflm_memopt.plan.choices import BUILTIN
 from tflm_memopt.plan.search.groups import UNLIMITED
-from tflm_memopt.results import Balance, FasterPlan, Inspection
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.refused import refusals, refuse
 

@@ -11,11 +11,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tflm_memopt import generic
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.files import for_reports, keep, paths_below, stem, write_files
 from tflm_memopt.report import html
-from tflm_memopt.results import Optimized
 from tflm_memopt.runtime.verify import sample
 
 

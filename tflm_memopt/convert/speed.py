@@ -8,6 +8,8 @@ from dataclasses import replace
 from tflm_memopt.analysis import builtin_cost, costs
 from tflm_memopt.analysis.costs import Table, Work
 from tflm_memopt.analysis.timing import Clock, Inference, Span, Time, TimeLimit
+from tflm_memopt.answers.optimized import Optimized
+from tflm_memopt.answers.report import PackedEstimate
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.limits import Limits
@@ -17,7 +19,6 @@ from tflm_memopt.model.reader import is_region, read
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.plan import Group
-from tflm_memopt.results import Optimized, PackedEstimate
 from tflm_memopt.targets.boards import Board
 
 PACKED_CORE = "cortex-m4"

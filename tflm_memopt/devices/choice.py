@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 
+from tflm_memopt.answers.devices import DevicesExploration, DevicesPoint, DevicesReport, OptimizedDevices
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.devices.network import Network, bytes_sent, cut, in_rows, layer, pipeline, switch_of, where_possible
 from tflm_memopt.devices.shares import MOST_DEVICES, DeviceSharding, possible_shardings
 from tflm_memopt.devices.stages import CUTS, TRIED, SplitCost, arranged, cost_of, planned_cuts
@@ -24,7 +26,6 @@ from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.ops.message import SEND
 from tflm_memopt.plan.pareto import undominated
-from tflm_memopt.results import DevicesExploration, DevicesPoint, DevicesReport, Optimized, OptimizedDevices
 from tflm_memopt.targets.boards import Board, BoardFit
 from tflm_memopt.targets.boards import fit as board_fit
 from tflm_memopt.tflm.arena import predict

@@ -19,8 +19,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from tflm_memopt import results
 from tflm_memopt.analysis.costs import Work
+from tflm_memopt.answers import devices as answers
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_devices
 from tflm_memopt.convert import speed
@@ -92,8 +93,8 @@ def where_possible() -> Iterator[None]:
 class Alone(NamedTuple):
     """The network rewritten for one device."""
 
-    model: results.Optimized
-    report: results.OneDevice
+    model: Optimized
+    report: answers.OneDevice
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Network:
     data: bytes
     name: str
     asked: Request
-    optimize: Callable[[bytes, str, bool], tuple[results.Optimized, Planned | None]]
+    optimize: Callable[[bytes, str, bool], tuple[Optimized, Planned | None]]
     """Function that converts the model of a device with this name. The Boolean argument states whether the limit of
     instructions applies. The plan that the function returns is None if the model is not rewritten.
     """
@@ -136,7 +137,7 @@ class Network:
         one, planned = self.optimize(self.data, self.name, False)
         timed = bool(self.line and planned)
         spent = round(sum(computed(self.asked, planned)), 3) if timed and planned else None
-        return Alone(one, results.OneDevice(one.report.arena, len(one.model), spent))
+        return Alone(one, answers.OneDevice(one.report.arena, len(one.model), spent))
 
     def shared(
         self,
@@ -159,7 +160,7 @@ class Network:
         devices: int,
         portions: Sequence[Fraction] = (),
         at: Mapping[int, int] = ON_THE_FIRST,
-    ) -> results.OptimizedDevices:
+    ) -> answers.OptimizedDevices:
         """Return the models of all devices after a check that they fit together.
 
         shardings: split of each operator, by Op.index. at: each operator's device. portions: as in share(). Raises the
@@ -178,10 +179,10 @@ class Network:
         split = by_sharding[DeviceSharding.CHANNELS] + by_sharding[DeviceSharding.INPUTS]
         done = tuple(one for one, _ in made)
         each = zip(names, done, shared.graphs, traffic.sent, traffic.received, strict=True)
-        report = results.DevicesReport(
+        report = answers.DevicesReport(
             model=self.name,
             devices=tuple(
-                results.DeviceReport(name, one.report.arena, len(one.model), _weights(graph), *crossed)
+                answers.DeviceReport(name, one.report.arena, len(one.model), _weights(graph), *crossed)
                 for name, one, graph, *crossed in each
             ),
             original_arena=predict(self.source, self.asked.abi, library=self.asked.library),
@@ -202,13 +203,13 @@ class Network:
             seconds=round(time.monotonic() - started, 3),
             time=together(self.line, computing, message) if self.line else None,
         )
-        return results.OptimizedDevices(done, report)
+        return answers.OptimizedDevices(done, report)
 
 
-def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[results.StageOnDevice, ...]:
+def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[answers.StageOnDevice, ...]:
     """Return each sequence of unsplit operators on one device, or () if one device runs all unsplit operators."""
     each = [(i, at[i]) for i in sorted(at) if shardings[i] is DeviceSharding.WHOLE]
-    begins = [results.StageOnDevice(d, i) for n, (i, d) in enumerate(each) if n == 0 or d != each[n - 1][1]]
+    begins = [answers.StageOnDevice(d, i) for n, (i, d) in enumerate(each) if n == 0 or d != each[n - 1][1]]
     return tuple(begins) if len(begins) > 1 else ()
 
 
@@ -247,7 +248,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
 
 def together(
     line: LinkSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[RowCrosses]]
-) -> results.DevicesTime:
+) -> answers.DevicesTime:
     """Return the time that all devices take together. computing: results of computed() for each device."""
     exchanges = [
         [
@@ -257,7 +258,7 @@ def together(
         for own, rows in zip(computing, message, strict=True)
     ]
     ends = done(exchanges, [own[-1] for own in computing], line)
-    return results.DevicesTime(
+    return answers.DevicesTime(
         line.rate, line.latency, tuple(round(sum(own), 3) for own in computing), round(ends[0], 3)
     )
 
@@ -332,7 +333,7 @@ def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
     return sum(filter_bytes(graph, op) for op in graph.ops if of is None or not set(of).isdisjoint(op.stands_for))
 
 
-def _demand_whole(one: results.Optimized, planned: Planned | None) -> Planned:
+def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
     """Return a device's plan. Raises UsageError for builtin operators, which TFLM would run again after each wait."""
     if planned is None or planned.graph.builtins or len(planned.graph.regions) > 1:
         kept = one.report.kept_builtin

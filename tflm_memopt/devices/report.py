@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from tflm_memopt.answers.devices import DevicesExploration, DevicesPoint, DevicesReport, DevicesTime
 from tflm_memopt.devices.verify import DevicesVerification
 from tflm_memopt.emit.printing import printable
 from tflm_memopt.report import figures, times
@@ -16,7 +17,6 @@ from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Series
 from tflm_memopt.report.parts import INDENT, page, section, table_of
 from tflm_memopt.report.text import LEFT, left_over, lines, wrong
-from tflm_memopt.results import DevicesExploration, DevicesPoint, DevicesReport, DevicesTime
 
 
 def optimized(report: DevicesReport, folder: Path, files: Iterable[str]) -> RenderableType:

@@ -17,11 +17,10 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from tflm_memopt.answers.devices import LINK_STATE
+from tflm_memopt.answers.devices import LINK_STATE, DevicesReport, OptimizedDevices
 from tflm_memopt.devices.network import Network, filter_bytes, message_bytes, pipeline, where_possible
 from tflm_memopt.devices.shares import DeviceSharding, possible_shardings
 from tflm_memopt.model.graph import Graph
-from tflm_memopt.results import DevicesReport, OptimizedDevices
 
 CUTS = 8
 """Number of cuts to plan. For many devices, more cuts are planned."""

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
+from tflm_memopt.answers.exploration import Exploration
+from tflm_memopt.answers.optimized import Optimized, Sample
 from tflm_memopt.emit.array import model_header, model_source
 from tflm_memopt.emit.border import border
 from tflm_memopt.emit.embedded import library
@@ -23,7 +25,6 @@ from tflm_memopt.model.metadata import read_metadata
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.choices import BUILTIN, PER_REGION
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.results import Exploration, Optimized, Sample
 from tflm_memopt.runtime.regions import regions
 
 Files = Mapping[str, bytes]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tflm_memopt.answers.report import SourceReport
 from tflm_memopt.emit.ports import Port, Ports
 from tflm_memopt.emit.templates import rendered
-from tflm_memopt.results import SourceReport
 
 OTHER_MODULE = "not a module of this model"
 """Message of the C compiler if the module has other inputs or outputs than the model."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tflm_memopt.answers.report import SourceReport, WindowReport
 from tflm_memopt.emit.embedded import symbol
 from tflm_memopt.emit.names import identifier
 from tflm_memopt.emit.ports import Ports, ports
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.reader import Model, is_region
-from tflm_memopt.results import SourceReport, WindowReport
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import CustomOperator, addresses, regions
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tflm_memopt.answers.optimized import Sample
 from tflm_memopt.emit.array import ALIGNMENT, byte_lines
 from tflm_memopt.emit.embedded import file_name
 from tflm_memopt.emit.module import Module
@@ -13,7 +14,6 @@ from tflm_memopt.emit.ports import Port
 from tflm_memopt.emit.templates import rendered
 from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.results import Sample
 from tflm_memopt.runtime.regions import CustomOperator
 
 LIMIT = "/* -DTMO_RAM_LIMIT=BYTES makes a larger arena a compile error */"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tflm_memopt.answers.optimized import Sample
+from tflm_memopt.answers.report import Report
 from tflm_memopt.emit.array import ALIGNMENT, byte_lines
 from tflm_memopt.emit.border import Border, Image, image_of
 from tflm_memopt.emit.names import comment, guard, identifier
@@ -12,7 +14,6 @@ from tflm_memopt.emit.quantizers import C_TYPES, literal
 from tflm_memopt.emit.templates import rendered
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.interface import format_of
-from tflm_memopt.results import Report, Sample
 
 Texts = Mapping[str, str]
 """Contents of files by name or path."""

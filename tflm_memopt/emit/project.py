@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.emit import library
 from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.emit.license import FILE, license_text
@@ -20,7 +21,6 @@ from tflm_memopt.emit.resolver import arena_bytes
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import Family
-from tflm_memopt.results import Optimized
 from tflm_memopt.targets.boards import BoardFit, boards, runs
 
 LIBRARY = "tflm-memopt"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tflm_memopt.answers.report import Report
 from tflm_memopt.emit.border import Border, border, scales
 from tflm_memopt.emit.embedded import file_name, symbol
 from tflm_memopt.emit.kernels import needs
@@ -16,7 +17,6 @@ from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.packing import Family, family
-from tflm_memopt.results import Report
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.libraries import EARLY_2023, library

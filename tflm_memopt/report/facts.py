@@ -11,7 +11,8 @@ from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 
 if TYPE_CHECKING:  # slow to import
-    from tflm_memopt.results import Accuracy, Balance, Inspection, MemoriesReport, Report, WindowReport
+    from tflm_memopt.answers.inspection import Inspection
+    from tflm_memopt.answers.report import Accuracy, Balance, MemoriesReport, Report, WindowReport
 
 Fact: TypeAlias = tuple[str, str, str]
 """Name, value and remark of a figure."""

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tflm_memopt.answers.exploration import Exploration
 from tflm_memopt.plan.memory_map import MappedBuffer, MemoryMap
 from tflm_memopt.report.drawing import (
     DARK_ROLES,
@@ -26,7 +27,6 @@ from tflm_memopt.report.drawing import (
     text_width,
 )
 from tflm_memopt.report.facts import percent
-from tflm_memopt.results import Exploration
 
 Height = Callable[[float], float]
 """Function that converts an address in bytes to a position in pixels."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.errors import UsageError
 from tflm_memopt.report import figures
 from tflm_memopt.report.drawing import Drawing
-from tflm_memopt.results import Optimized
 
 WIDTH = 480
 """Width of a plot in pixels. The text of a plot stays readable if a page shows the plot 400 pixels wide."""

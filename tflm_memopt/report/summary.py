@@ -6,11 +6,11 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from tflm_memopt.answers.report import Report
 from tflm_memopt.emit.names import file_stem, identifier
 from tflm_memopt.emit.resolver import ARENA_ALIGNMENT
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.report import times
-from tflm_memopt.results import Report
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,11 @@ from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.libraries import REFERENCE
 
 if TYPE_CHECKING:  # slow to import
-    from tflm_memopt.results import Batch, BoardReport, Exploration, Fits, Inspection, OperatorReport, Report
+    from tflm_memopt.answers.batch import Batch
+    from tflm_memopt.answers.exploration import Exploration
+    from tflm_memopt.answers.fits import BoardReport, Fits
+    from tflm_memopt.answers.inspection import Inspection, OperatorReport
+    from tflm_memopt.answers.report import Report
     from tflm_memopt.runtime.cases import Difference
     from tflm_memopt.runtime.verification import ComparedConstants, Measured, ModuleRuns, Verification
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tflm_memopt.analysis.timing import Inference, Span, Time
 
 if TYPE_CHECKING:  # slow to import
-    from tflm_memopt.results import Report
+    from tflm_memopt.answers.report import Report
 
 ESP_NN = "ESP-NN"
 VISIBLE = 0.005

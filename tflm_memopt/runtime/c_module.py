@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.answers.report import SourceReport
 from tflm_memopt.emit import library
 from tflm_memopt.emit.embedded import file_name
 from tflm_memopt.emit.harness import OTHER_MODULE, harness
@@ -22,7 +23,6 @@ from tflm_memopt.emit.ports import ports
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import Model
-from tflm_memopt.results import SourceReport
 from tflm_memopt.runtime import compilers, host
 from tflm_memopt.runtime.feeds import in_a_picture
 from tflm_memopt.runtime.regions import external_shape, regions

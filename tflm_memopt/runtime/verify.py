@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.answers.optimized import Sample
 from tflm_memopt.errors import ModelError, UsageError
 from tflm_memopt.files import GivenModel, for_reports, loaded
 from tflm_memopt.lower.program import Program, ProgramOp
@@ -18,7 +19,6 @@ from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, read
-from tflm_memopt.results import Sample
 from tflm_memopt.runtime import c_module, convert, stand_in, telling, wheel
 from tflm_memopt.runtime.cases import (
     Case,

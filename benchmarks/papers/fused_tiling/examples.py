@@ -15,7 +15,7 @@ from int8_models import Builder
 from tables import markdown
 
 import tflm_memopt
-from tflm_memopt.results import Report
+from tflm_memopt.answers.report import Report
 
 WORDS, VOCABULARY, WIDTH, CLASSES = 256, 1000, 16, 2
 """Sizes of the text model: input indices, embedding rows, embedding columns, and outputs."""

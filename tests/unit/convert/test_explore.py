@@ -13,10 +13,10 @@ from models import Net
 from unit.command import narrowing
 
 import tflm_memopt
+from tflm_memopt.answers.exploration import Exploration
 from tflm_memopt.errors import DoesNotFit, MemoptError, UsageError
 from tflm_memopt.plan.layout import offsets
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.results import Exploration
 
 
 def plain() -> bytes:

@@ -13,8 +13,8 @@ from unit.command import narrowing
 import tflm_memopt
 from tflm_memopt.analysis.costs import Cost, Work, tables
 from tflm_memopt.analysis.timing import Clock
+from tflm_memopt.answers.exploration import Exploration
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.results import Exploration
 from tflm_memopt.targets.boards import board
 
 

@@ -14,6 +14,7 @@ from counted_traffic import assert_equal_outputs, counted
 from models import Net
 
 import tflm_memopt
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert.conversion import Conversion
 from tflm_memopt.convert.request import request
@@ -23,7 +24,6 @@ from tflm_memopt.lower.traffic import BytesMoved
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.search.spill import SlowCost
-from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import guard
 
 SLOW = "1MB"

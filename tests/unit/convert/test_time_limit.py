@@ -16,9 +16,10 @@ from unit.command import wide
 import tflm_memopt
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.timing import Clock
+from tflm_memopt.answers.exploration import Exploration
+from tflm_memopt.answers.report import Report
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.report.times import verdict
-from tflm_memopt.results import Exploration, Report
 
 M4: dict[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
 """A search without recomputation is quick."""

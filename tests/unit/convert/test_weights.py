@@ -10,6 +10,7 @@ from counted_traffic import assert_equal_outputs, counted
 from models import Net
 
 import tflm_memopt
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert.request import request
 from tflm_memopt.errors import PlanError, UsageError
@@ -17,7 +18,6 @@ from tflm_memopt.lower.traffic import BytesMoved
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Plan, Role, Sharing
-from tflm_memopt.results import Optimized
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from models import Net
 from unit.command import small
 
 import tflm_memopt
+from tflm_memopt.answers.devices import OptimizedDevices
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.together import HEAD_BYTES
 from tflm_memopt.cli.devices import device_files
@@ -25,7 +26,6 @@ from tflm_memopt.convert.request import request
 from tflm_memopt.devices.network import Network
 from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
 from tflm_memopt.plan.plan import Group, Role
-from tflm_memopt.results import OptimizedDevices
 
 SHAPES = EXAMPLE
 

@@ -17,12 +17,12 @@ from models import Net
 from projects import TFLM
 
 import tflm_memopt
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
 from tflm_memopt.emit.resolver import arena_bytes, ops_header
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import Model, read
-from tflm_memopt.results import Optimized
 from tflm_memopt.tflm.arena import predict
 
 STRICT = ["g++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]

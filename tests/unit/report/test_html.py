@@ -9,8 +9,10 @@ import pytest
 from models import Net
 
 import tflm_memopt
+from tflm_memopt.answers.groups import KeptBuiltin
+from tflm_memopt.answers.optimized import Optimized
+from tflm_memopt.answers.report import InterfaceReport
 from tflm_memopt.report import html
-from tflm_memopt.results import InterfaceReport, KeptBuiltin, Optimized
 
 
 class Page(HTMLParser):
