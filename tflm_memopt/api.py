@@ -173,7 +173,7 @@ def explore_devices(
 def _network(model: GivenModel, name: str, link: Link | None, progress: Progress, options: OptimizeOptions) -> Network:
     """Read a model that will be split. `progress` is called during each device's conversion."""
     data, name, _ = loaded(model, name)
-    line = None if link is None else LinkSpeed(*units.line(link))
+    speed = None if link is None else LinkSpeed(*units.link(link))
     asked = request(options).in_one_memory()
     own = OptimizeOptions(**{**options, "if_worthwhile": False})
     if on := asked.limits.board:  # each device is checked against the board later
@@ -184,7 +184,7 @@ def _network(model: GivenModel, name: str, link: Link | None, progress: Progress
         options = own if limited else OptimizeOptions(**{**own, "max_instructions": None})
         return optimize_planned(data, name=name, progress=progress, **options)
 
-    return Network(data, name, asked, one, line)
+    return Network(data, name, asked, one, speed)
 
 
 def combine_registers(

@@ -72,12 +72,12 @@ def megahertz(said: float | str) -> float:
     return value
 
 
-def line(said: str | Collection[float]) -> tuple[float, float]:
+def link(said: str | Collection[float]) -> tuple[float, float]:
     """Parse a link as bytes per second and milliseconds of latency: "125kB/s,2ms", a rate alone, or two numbers.
 
     Raises UsageError for any other text.
 
-    >>> line("125kB/s,2ms"), line("92160"), line((92160, 0.5))
+    >>> link("125kB/s,2ms"), link("92160"), link((92160, 0.5))
     ((125000.0, 2.0), (92160.0, 0.0), (92160.0, 0.5))
     """
     parts: Sequence[float | str] = said.split(",") if isinstance(said, str) else (*said,)

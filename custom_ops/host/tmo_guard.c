@@ -47,10 +47,10 @@ static void allow_pixels(guard *g, const void *program, const tmo_arena *a, cons
     allow(g, base + rolling_buffer->offset, (uint64_t)rolling_buffer->depth * rolling_buffer->row);
     return;
   }
-  const tmo_line line = tmo_line_of(program, out, tmo_pixel_bytes(op, out, tmo_writes_channel_group(op)), at->stripe, y);
+  const tmo_row_pixels pixels = tmo_row_pixels_of(program, out, tmo_pixel_bytes(op, out, tmo_writes_channel_group(op)), at->stripe, y);
   const tmo_channels channels = tmo_channels_of(op, out, tmo_writes_channel_group(op), at->channel_group);
   const uint32_t channel_group = tmo_channel_group_offset(op, out, tmo_writes_channel_group(op), at->channel_group);
-  for (uint32_t x = first; x < end; ++x) allow(g, base + channel_group + tmo_pixel_offset(&line, x), channels.count);
+  for (uint32_t x = first; x < end; ++x) allow(g, base + channel_group + tmo_pixel_offset(&pixels, x), channels.count);
 }
 
 static void allow_counters(guard *g, const tmo_arena *a, const tmo_group *group) {

@@ -28,14 +28,14 @@ typedef struct {
   uint8_t state;           /* state of the frame: being filled, on its way, lost or acknowledged */
   uint8_t last[TMO_DATAGRAM_HEAD]; /* head of the last received frame */
   bool has_last;
-} tmo_datagram_line;
+} tmo_datagram_link;
 
 typedef struct {
   /* Begins to send a frame to a peer. Call tmo_datagram_sent() when the frame has arrived or is lost. Returns false if the radio cannot send now. */
   bool (*send)(void *radio, uint8_t peer, const uint8_t *frame, uint32_t bytes);
   uint32_t (*milliseconds)(void); /* returns the time of a clock that may wrap, such as millis() */
   void *radio;
-  tmo_datagram_line *lines; /* line to each peer, indexed by device number; the entry of this device is unused */
+  tmo_datagram_link *links; /* link to each peer, indexed by device number; the entry of this device is unused */
   uint8_t n_devices;
   uint8_t session;          /* random number that changes at each restart, so that frames from before the restart are recognised */
 } tmo_datagrams;

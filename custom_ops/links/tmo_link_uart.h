@@ -25,7 +25,7 @@ typedef struct {
 } tmo_uart;
 
 typedef struct {
-  tmo_uart *lines; /* line to each peer, indexed by device number; the entry of this device is unused */
+  tmo_uart *links; /* link to each peer, indexed by device number; the entry of this device is unused */
   uint8_t n_devices;
   uint32_t (*milliseconds)(void); /* returns the time of a clock that may wrap, such as millis() */
 } tmo_uarts;

@@ -91,11 +91,11 @@ TMO_OWN_FRAME static void iterate_window(const execution *f, uint32_t x) {
 #if TMO_RUNS_PACKED
 /* Returns the number of output pixels from pixel x on, at most n, whose addresses grow in equal steps. */
 static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *step) {
-  const uint32_t first = tmo_pixel_offset(&row->line, x);
+  const uint32_t first = tmo_pixel_offset(&row->pixels, x);
   uint32_t even = 1, next = first;
   for (; even < n; ++even) {
     const uint32_t before = next;
-    next = tmo_pixel_offset(&row->line, x + even);
+    next = tmo_pixel_offset(&row->pixels, x + even);
     if (even == 1) *step = next - before;
     if (next <= before || next - before != *step) break;
   }
@@ -115,16 +115,16 @@ TMO_OWN_FRAME static bool read_columns(const execution *f, uint32_t x, uint32_t 
   *window = taps_window(rows, under.count, under.first, whole);
   for (const int8_t **row = rows, **const after = row + under.count; row != after; ++row, under.start += op->dilation_h) {
     const place p = row_of(f->run, &f->in, under.start);
-    const uint32_t bytes = p.line.depth * pixel, step = p.line.step * pixel;
-    uint32_t at = tmo_remainder(p.line.first + all.start * p.line.step, p.line.depth) * pixel;
-    const int8_t *const line = p.base + p.line.offset;
-    *row = line + at - offset;
-    if (p.line.step == 1 && at + all.count * pixel <= bytes) continue;
+    const uint32_t bytes = p.pixels.depth * pixel, step = p.pixels.step * pixel;
+    uint32_t at = tmo_remainder(p.pixels.first + all.start * p.pixels.step, p.pixels.depth) * pixel;
+    const int8_t *const start = p.base + p.pixels.offset;
+    *row = start + at - offset;
+    if (p.pixels.step == 1 && at + all.count * pixel <= bytes) continue;
     if (all.count * pixel > (uint32_t)((int8_t *)(rows + TMO_MAX_TAPS) - copy)) return false;
     *row = copy - offset;
     for (uint32_t n = all.count; n > 0; --n, at += step) {
       if (at >= bytes) at = tmo_remainder(at - bytes, bytes);
-      for (uint32_t i = 0; i < pixel; ++i) *copy++ = line[at + i];
+      for (uint32_t i = 0; i < pixel; ++i) *copy++ = start[at + i];
     }
   }
   return true;
@@ -160,12 +160,12 @@ TMO_OWN_FRAME static void iterate_packed_tile(execution *f, uint32_t end) {
     n = in_row && whole ? end - x : tmo_packed_pixels(k->op, values, end - x);
     if (n > most && !(in_row && whole)) n = most;
     const uint32_t even = in_row || n == 1 ? n : even_pixels(&row, x, n, &step);
-    int8_t *const out = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.line, x));
+    int8_t *const out = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.pixels, x));
     int8_t *const *outs = NULL;
 #if TMO_RUNS_DSP
     int8_t *each[TMO_PACKED_PIXELS];
     if (even < n && tmo_is_packed_as(k->op, TMO_PACKING_DSP_CONV)) {
-      for (uint32_t p = 0; p < n; ++p) each[p] = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.line, x + p));
+      for (uint32_t p = 0; p < n; ++p) each[p] = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.pixels, x + p));
       outs = each;
     }
 #endif
@@ -231,13 +231,13 @@ TMO_OWN_FRAME static void iterate_windows(execution *f, uint32_t x, uint32_t end
     for (uint32_t p = x; p < x + n; ++p) {
       const tmo_window window = window_in(f, &tile, x, p);
 #if TMO_CORE_DSP
-      int8_t *const out = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.line, p));
-      if (two && p + 1 < x + n && convolve_two(f, &tile, &window, p, out, row.base + tmo_pixel_offset(&row.line, p + 1))) {
+      int8_t *const out = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.pixels, p));
+      if (two && p + 1 < x + n && convolve_two(f, &tile, &window, p, out, row.base + tmo_pixel_offset(&row.pixels, p + 1))) {
         ++p;
         continue;
       }
 #endif
-      call_pixel_kernel(&f->kernel, &window, (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.line, p)));
+      call_pixel_kernel(&f->kernel, &window, (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.pixels, p)));
       if (f->kernel.sums) f->kernel.sums += f->kernel.out_channels;
     }
     if (whole) return;
@@ -337,9 +337,9 @@ static bool has_adjacent_rows(const tmo_run_state *run, const tmo_tensor *t, uin
 /* Copies rows of the table. Each index in columns [x, end) selects a row of the table. */
 static TMO_ALWAYS_INLINE tmo_status gather_row(const tmo_kernel *k, const place *from, const place *to, uint32_t x, uint32_t end) {
   for (; x < end; ++x) {
-    const int32_t row = tmo_int32_at(from->base + tmo_pixel_offset(&from->line, x));
+    const int32_t row = tmo_int32_at(from->base + tmo_pixel_offset(&from->pixels, x));
     if ((uint32_t)row >= (uint32_t)k->op->table_rows) return TMO_ERROR_INDEX;
-    tmo_gather_pixel_s8(k, row, (int8_t *)(uintptr_t)(to->base + tmo_pixel_offset(&to->line, x)));
+    tmo_gather_pixel_s8(k, row, (int8_t *)(uintptr_t)(to->base + tmo_pixel_offset(&to->pixels, x)));
   }
   return TMO_OK;
 }
@@ -355,7 +355,7 @@ TMO_OWN_FRAME static tmo_status gather(const tmo_run_state *run, const tmo_op *o
   place from = row_of(run, &in, y), to = row_of(run, &out, y);
   if (!tmo_by_row(op)) return gather_row(&k, &from, &to, tmo_first_column(op, &run->current), end);
   if (has_adjacent_rows(run, in.tensor, y, end) && has_adjacent_rows(run, out.tensor, y, end)) {
-    from.line.depth = to.line.depth = UINT32_MAX; /* the adjacent rows are treated as one long row */
+    from.pixels.depth = to.pixels.depth = UINT32_MAX; /* the adjacent rows are treated as one long row */
     return gather_row(&k, &from, &to, 0, (end - y) * out.tensor->width);
   }
   tmo_status status = gather_row(&k, &from, &to, 0, out.tensor->width);

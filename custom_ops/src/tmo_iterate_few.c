@@ -191,7 +191,7 @@ TMO_OWN_FRAME static void gather_rows(const tmo_run_state *run, tmo_kernel *k, c
   k->out_width = (uint16_t)(x + n);
   k->whole_rows = true;
   k->sums = NULL;
-  tmo_list_lines(in, tmo_base_of(run, in), rows.start, op->dilation_h, rows.count, 1, 0, pixels);
+  tmo_list_row_pixels(in, tmo_base_of(run, in), rows.start, op->dilation_h, rows.count, 1, 0, pixels);
   tmo_conv_dsp_gather_columns(k, &window, x, n);
 }
 
@@ -251,9 +251,9 @@ static TMO_ALWAYS_INLINE bool convolve_depthwise(const tmo_run_state *run, const
 
 /* Lists the pixels of n columns of a row, from x on, for which is_plain() must hold. */
 static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t x, uint32_t n, int8_t **pixels) {
-  const tmo_line line = tmo_line_of(run->program, t, t->channels, run->current.stripe, run->current.row);
-  const uint32_t channels = t->channels, at = tmo_remainder(line.first + x * line.step, line.depth) * channels;
-  tmo_list_rolling_buffer(tmo_base_of(run, t) + line.offset, line.depth * channels, at, line.step * channels, n, (const int8_t **)pixels);
+  const tmo_row_pixels row = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, run->current.row);
+  const uint32_t channels = t->channels, at = tmo_remainder(row.first + x * row.step, row.depth) * channels;
+  tmo_list_rolling_buffer(tmo_base_of(run, t) + row.offset, row.depth * channels, at, row.step * channels, n, (const int8_t **)pixels);
 }
 
 /* Adds n pixels of two operands. If the pixels are adjacent in both inputs and the output, one call adds them all. */

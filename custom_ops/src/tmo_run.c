@@ -136,8 +136,8 @@ static tmo_status turn_rolling_buffers(const tmo_run_state *run, bool ended) {
 TMO_OWN_FRAME static tmo_status cross(const tmo_run_state *run, const tmo_op *op) {
   tmo_crosser *const link = (tmo_crosser *)run->io[tmo_state_base(run->program) - 1];
   const tmo_tensor *t = &tmo_tensors(run->program)[op->kind == TMO_OP_SEND ? op->input[0] : op->output];
-  const tmo_line line = tmo_line_of(run->program, t, t->channels, run->current.stripe, run->current.row);
-  int8_t *const row = (int8_t *)(uintptr_t)(tmo_base_of(run, t) + line.offset + tmo_remainder(line.first, line.depth) * t->channels);
+  const tmo_row_pixels pixels = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, run->current.row);
+  int8_t *const row = (int8_t *)(uintptr_t)(tmo_base_of(run, t) + pixels.offset + tmo_remainder(pixels.first, pixels.depth) * t->channels);
   const tmo_message *const what = (const tmo_message *)tmo_constant(run->program, op->message);
   return link->cross(link, what, op->kind == TMO_OP_SEND, run->current.row, row, tmo_row_bytes(t));
 }

@@ -1,4 +1,4 @@
-"""Test messages between devices (custom_ops/links/tmo_link.c) over lines that lose, repeat, delay and damage them."""
+"""Test messages between devices (custom_ops/links/tmo_link.c) over links that lose, repeat, delay and damage them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_restarted_device_is_right_again(library: ctypes.CDLL) -> None:
         next(half)
         device = (first, second)[seed % 2]
         device.restart(first.rng.randrange(1 << 16))
-        first.inbox.clear(), second.inbox.clear()  # reopen the line
+        first.inbox.clear(), second.inbox.clear()  # reopen the link
         first.pending = second.pending = b""
         assert (OK, OK) in [both(first, second, drawn(first.rng)) for _ in range(3)]
 

@@ -18,7 +18,7 @@ FRAME = ctypes.CFUNCTYPE(
 FRAME_BYTES = 250
 
 
-class DatagramLine(ctypes.Structure):
+class DatagramLink(ctypes.Structure):
     _fields_ = (
         ("ring", ctypes.POINTER(ctypes.c_uint8)), ("room", ctypes.c_uint32), ("written", ctypes.c_uint32),
         ("read", ctypes.c_uint32), ("frame", ctypes.c_uint8 * FRAME_BYTES), ("bytes", ctypes.c_uint8),
@@ -28,7 +28,7 @@ class DatagramLine(ctypes.Structure):
 
 class Datagrams(ctypes.Structure):
     _fields_ = (
-        ("send", FRAME), ("milliseconds", CLOCK), ("radio", ctypes.c_void_p), ("lines", ctypes.POINTER(DatagramLine)),
+        ("send", FRAME), ("milliseconds", CLOCK), ("radio", ctypes.c_void_p), ("links", ctypes.POINTER(DatagramLink)),
         ("n_devices", ctypes.c_uint8), ("session", ctypes.c_uint8),
     )  # fmt: skip
 
@@ -45,10 +45,10 @@ class Radio(Device):
         self.library.tmo_datagram_transport.restype = Transport
         self.library.tmo_datagram_done.restype = ctypes.c_bool
         self.ring = (ctypes.c_uint8 * self.room)()
-        self.lines = (DatagramLine * 2)()
-        self.lines[1 - self.number].ring = self.ring
-        self.lines[1 - self.number].room = self.room
-        self.datagrams = Datagrams(FRAME(self._frame), CLOCK(self._now), None, self.lines, 2, first & 255)
+        self.links = (DatagramLink * 2)()
+        self.links[1 - self.number].ring = self.ring
+        self.links[1 - self.number].room = self.room
+        self.datagrams = Datagrams(FRAME(self._frame), CLOCK(self._now), None, self.links, 2, first & 255)
         mine = self.library.tmo_datagram_transport(ctypes.byref(self.datagrams))
         # Poll one tick at a time, so that the other device runs in between.
         ticks = POLL(lambda context, peer, sends, longest: mine.poll(context, peer, sends, min(longest, 1)))
@@ -57,8 +57,8 @@ class Radio(Device):
         super().restart(first)
 
     def has_mail(self) -> bool:
-        line = self.lines[1 - self.number]
-        return bool(line.written != line.read)
+        link = self.links[1 - self.number]
+        return bool(link.written != link.read)
 
     def rows(self, script: list[tuple[int, bool]], data: Callable[[int, int], bytes]) -> Iterator[int]:
         """The end of the last message may be in a frame that is not full, or that was lost."""
@@ -126,9 +126,9 @@ def test_a_radio_that_begins_anew_is_right_again(library: ctypes.CDLL, seed: int
 
 def test_a_frame_never_overwrites_what_nobody_has_read(library: ctypes.CDLL) -> None:
     first, _ = radios(library, 5, loss=0.0, room=64)
-    line = first.lines[1]
+    link = first.links[1]
     for number, written in enumerate((60, 60, 60)):
         frame = bytes([1, number, *[number] * 60])
         library.tmo_datagram_came(ctypes.byref(first.datagrams), 1, frame, len(frame))
-        assert line.written == written
+        assert link.written == written
     assert bytes(first.ring[:60]) == bytes(60)

@@ -1,4 +1,4 @@
-"""Send rows over serial lines (custom_ops/links/tmo_link_uart.c) through pseudo-terminals."""
+"""Send rows over serial links (custom_ops/links/tmo_link_uart.c) through pseudo-terminals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Uart(ctypes.Structure):
 
 
 class Uarts(ctypes.Structure):
-    _fields_ = (("lines", ctypes.POINTER(Uart)), ("n_devices", ctypes.c_uint8), ("milliseconds", CLOCK))
+    _fields_ = (("links", ctypes.POINTER(Uart)), ("n_devices", ctypes.c_uint8), ("milliseconds", CLOCK))
 
 
 class Serial(Device):
@@ -30,9 +30,9 @@ class Serial(Device):
         self.port, self.time, self.line = port, 0, bytearray()
         super().__init__(library, number, rng)
         library.tmo_uart_transport.restype = Transport
-        line = Uart(READ(self._read), READ(self._write))
-        self.lines = (Uart * 2)(line, line)
-        self.uarts = Uarts(self.lines, 2, CLOCK(self._now))
+        link = Uart(READ(self._read), READ(self._write))
+        self.links = (Uart * 2)(link, link)
+        self.uarts = Uarts(self.links, 2, CLOCK(self._now))
         self.transport = library.tmo_uart_transport(ctypes.byref(self.uarts))
         self.restart(1)
 
@@ -56,8 +56,8 @@ class Serial(Device):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_rows_cross_a_serial_line(library: ctypes.CDLL, seed: int) -> None:
-    """Foreign bytes on the line are skipped, or end an inference with a status."""
+def test_rows_cross_a_serial_link(library: ctypes.CDLL, seed: int) -> None:
+    """Foreign bytes on the link are skipped, or end an inference with a status."""
     ends = os.openpty()
     try:
         for end in ends:

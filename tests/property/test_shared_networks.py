@@ -37,18 +37,18 @@ NOT_FOR_DEVICES = ("unsupported_operator", "cannot_share")
 CROSS = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_bool, ctypes.c_uint16, ctypes.c_void_p, ctypes.c_uint32
 )
-Line = deque[tuple[int, int, bytes]]
+MessageQueue = deque[tuple[int, int, bytes]]
 
 
 class Stream(ctypes.Structure):
     _fields_ = (("rows", ctypes.c_uint32), ("iterations", ctypes.c_uint32))
 
 
-class Lines:
-    """The lines between devices hold messages that are sent but not yet received."""
+class MessageQueues:
+    """The links between devices hold messages that are sent but not yet received."""
 
     def __init__(self) -> None:
-        self.lines: defaultdict[tuple[int, int], Line] = defaultdict(deque)
+        self.links: defaultdict[tuple[int, int], MessageQueue] = defaultdict(deque)
         self.sent: defaultdict[int, int] = defaultdict(int)
         self.function = CROSS(self._cross)
         self.crosser = ctypes.c_void_p(ctypes.cast(self.function, ctypes.c_void_p).value)
@@ -56,21 +56,21 @@ class Lines:
     def _cross(self, _: object, what: int, sent: bool, row: int, data: int, count: int) -> int:
         raw = ctypes.string_at(what, MESSAGE.itemsize)
         said = np.frombuffer(raw, MESSAGE)[0]
-        line = self.lines[int(said["from"]), int(said["to"])]
+        link = self.links[int(said["from"]), int(said["to"])]
         if sent:
-            line.append((int(said["step"]), row, ctypes.string_at(data, count)))
+            link.append((int(said["step"]), row, ctypes.string_at(data, count)))
             self.sent[int(said["from"])] += HEAD_BYTES + count
-        elif not line:
+        elif not link:
             return WAIT
         else:
-            step, number, came = line.popleft()
+            step, number, came = link.popleft()
             assert (step, number, len(came)) == (int(said["step"]), row, count)
             ctypes.memmove(data, came, count)
         return OK
 
 
 class Running:
-    def __init__(self, model: bytes, lines: Lines) -> None:
+    def __init__(self, model: bytes, links: MessageQueues) -> None:
         graph = read(model).graph
         (region,) = regions(read(model))
         program = unpack(region.program)
@@ -83,7 +83,7 @@ class Running:
         self.buffers = {t: np.zeros(graph.tensors[t].nbytes, np.int8) for t in read_or_not}
         self.inputs, self.outputs = graph.inputs, graph.outputs
         ends = [self.buffers[t].ctypes.data for t in tensors]
-        self.io = (ctypes.c_void_p * (len(ends) + 1))(*ends, ctypes.addressof(lines.crosser))
+        self.io = (ctypes.c_void_p * (len(ends) + 1))(*ends, ctypes.addressof(links.crosser))
         self.stream = Stream()
 
     def goes_on(self, library: ctypes.CDLL) -> int:
@@ -92,8 +92,8 @@ class Running:
 
 
 def together(made: OptimizedDevices, inputs: Inputs) -> tuple[list[NDArray[np.int8]], list[int]]:
-    library, lines = ctypes.CDLL(str(native_library("tmo_host"))), Lines()
-    devices = [Running(one.model, lines) for one in made.models]
+    library, links = ctypes.CDLL(str(native_library("tmo_host"))), MessageQueues()
+    devices = [Running(one.model, links) for one in made.models]
     for tensor, values in zip(devices[0].inputs, inputs, strict=True):
         devices[0].buffers[tensor][:] = np.ascontiguousarray(values).view(np.int8).ravel()
     left = devices
@@ -102,7 +102,7 @@ def together(made: OptimizedDevices, inputs: Inputs) -> tuple[list[NDArray[np.in
         assert set(statuses) <= {OK, WAIT}
         left = [device for device, status in zip(left, statuses, strict=True) if status == WAIT]
         if not left:
-            return [devices[0].buffers[t] for t in devices[0].outputs], [lines.sent[n] for n in range(len(devices))]
+            return [devices[0].buffers[t] for t in devices[0].outputs], [links.sent[n] for n in range(len(devices))]
     raise AssertionError("they wait for one another")
 
 

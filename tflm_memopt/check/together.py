@@ -28,7 +28,7 @@ class RowCrosses(NamedTuple):
     nbytes: int
 
     @property
-    def line(self) -> tuple[int, int]:
+    def ends(self) -> tuple[int, int]:
         return self.message.sender, self.message.receiver
 
 
@@ -50,9 +50,9 @@ def check_devices(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
     for number, rows in enumerate(devices):
         for row in rows:
             own = row.message.sender if row.sends else row.message.receiver
-            if own != number or row.line[0] == row.line[1] or not max(row.line) < len(devices):
+            if own != number or row.ends[0] == row.ends[1] or not max(row.ends) < len(devices):
                 raise PlanError(
-                    f"device {number} sends or receives on the link {row.line}, to which it does not belong"
+                    f"device {number} sends or receives on the link {row.ends}, to which it does not belong"
                 )
     _check_lines(devices)
     most = max((HEAD_BYTES + row.nbytes for rows in devices for row in rows), default=0)
@@ -61,14 +61,14 @@ def check_devices(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
     if stuck is not None:
         raise PlanError(f"deadlock: device {stuck} waits for a row that depends on it")
     each = _bytes(devices, sends=True), _bytes(devices, sends=False)
-    return Traffic(*each, _least_room(devices, most, total), _most_on_a_line(devices))
+    return Traffic(*each, _least_room(devices, most, total), _most_on_a_link(devices))
 
 
-def _most_on_a_line(devices: Sequence[Sequence[RowCrosses]]) -> int:
-    lines: dict[tuple[int, int], int] = defaultdict(int)
+def _most_on_a_link(devices: Sequence[Sequence[RowCrosses]]) -> int:
+    links: dict[tuple[int, int], int] = defaultdict(int)
     for row in (row for rows in devices for row in rows if row.sends):
-        lines[row.line] += HEAD_BYTES + row.nbytes
-    return max(lines.values(), default=0)
+        links[row.ends] += HEAD_BYTES + row.nbytes
+    return max(links.values(), default=0)
 
 
 def _bytes(devices: Sequence[Sequence[RowCrosses]], *, sends: bool) -> tuple[int, ...]:
@@ -76,17 +76,17 @@ def _bytes(devices: Sequence[Sequence[RowCrosses]], *, sends: bool) -> tuple[int
 
 
 def _check_lines(devices: Sequence[Sequence[RowCrosses]]) -> None:
-    lines: dict[tuple[int, int], dict[bool, list[tuple[int, ...]]]] = defaultdict(lambda: {True: [], False: []})
+    links: dict[tuple[int, int], dict[bool, list[tuple[int, ...]]]] = defaultdict(lambda: {True: [], False: []})
     for row in (row for rows in devices for row in rows):
         # sender and receiver must agree on these four numbers
-        lines[row.line][row.sends].append((row.message.identity, row.message.step, row.row, row.nbytes))
-    for line in sorted(lines):
-        sent, received = lines[line][True], lines[line][False]
+        links[row.ends][row.sends].append((row.message.identity, row.message.step, row.row, row.nbytes))
+    for ends in sorted(links):
+        sent, received = links[ends][True], links[ends][False]
         if sent != received:
             at = next((i for i, both in enumerate(zip(sent, received, strict=False)) if both[0] != both[1]), None)
             at = min(len(sent), len(received)) if at is None else at
             raise PlanError(
-                f"from device {line[0]} to {line[1]}, message {at}: "
+                f"from device {ends[0]} to {ends[1]}, message {at}: "
                 f"sent {_said(sent, at)}, received {_said(received, at)}"
             )
 
@@ -120,9 +120,9 @@ def _stuck(devices: Sequence[Sequence[RowCrosses]], room: int) -> int | None:
             while rows:
                 first = rows[0]
                 nbytes = HEAD_BYTES + first.nbytes
-                if held[first.line] + nbytes > room if first.sends else held[first.line] < nbytes:
+                if held[first.ends] + nbytes > room if first.sends else held[first.ends] < nbytes:
                     break
-                held[first.line] += nbytes if first.sends else -nbytes
+                held[first.ends] += nbytes if first.sends else -nbytes
                 rows.popleft()
                 moved = True
     return next((number for number, rows in enumerate(waiting) if rows), None)

@@ -337,7 +337,7 @@ def _arrays(command: argparse.ArgumentParser, flag: str, metavar: str, what: str
 
 def _link(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--link", type=arguments.reading(units.line), metavar="BYTES/S[,LATENCY]",
+        "--link", type=arguments.reading(units.link), metavar="BYTES/S[,LATENCY]",
         help="with --devices: rate and latency of the link between two devices, to estimate inference time: "
         "125kB/s,2ms; needs --clock",
     )  # fmt: skip

@@ -212,18 +212,18 @@ def demand_board(made: OptimizedDevices, board: Board | None) -> None:
 def frontier(network: Network, devices: int, planning: Planning) -> DevicesExploration:
     """Return the frontier of the largest device's memory against time. The network must have a link speed."""
     started, asked = time.monotonic(), network.asked
-    points = [_alone(network)] if network.line else []
+    points = [_alone(network)] if network.link else []
     candidates = chain(_compared(network, devices, planning), _converted(network, devices, planning))
     points += [_point(one, asked.limits.board) for one in candidates]
     best = undominated(points, lambda p: (math.ceil(1000 * p.milliseconds), p.memory))
-    line, clock = network.line, asked.clock
-    if line is None or clock is None:
-        raise TypeError("no line or no clock")
+    link, clock = network.link, asked.clock
+    if link is None or clock is None:
+        raise TypeError("no link or no clock")
     return DevicesExploration(
         model=network.name,
         devices=devices,
-        rate=line.rate,
-        latency=line.latency,
+        rate=link.rate,
+        latency=link.latency,
         core=clock.core,
         mhz=clock.mhz,
         original_arena=predict(network.source, asked.abi, library=asked.library),

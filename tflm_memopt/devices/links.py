@@ -32,7 +32,7 @@ class Exchange(NamedTuple):
     nbytes: int
 
 
-def done(exchanges: Sequence[Sequence[Exchange]], rest: Sequence[float], line: LinkSpeed) -> tuple[float, ...]:
+def done(exchanges: Sequence[Sequence[Exchange]], rest: Sequence[float], link: LinkSpeed) -> tuple[float, ...]:
     """Return the time at which each device is done, in milliseconds.
 
     exchanges: steps of each device. check_devices() must have shown that no devices wait for each other. rest:
@@ -55,8 +55,8 @@ def done(exchanges: Sequence[Sequence[Exchange]], rest: Sequence[float], line: L
                 next_ = own.popleft()
                 now[device] += next_.milliseconds
                 if next_.sends:
-                    free[next_.ends] = max(now[device], free[next_.ends]) + 1000 * next_.nbytes / line.rate
-                    under_way[next_.ends].append(free[next_.ends] + line.latency)
+                    free[next_.ends] = max(now[device], free[next_.ends]) + 1000 * next_.nbytes / link.rate
+                    under_way[next_.ends].append(free[next_.ends] + link.latency)
                 else:
                     now[device] = max(now[device], under_way[next_.ends].popleft())
                 moved = True

@@ -108,7 +108,7 @@ class Network:
     """Function that converts the model of a device with this name. The Boolean argument states whether the limit of
     instructions applies. The plan that the function returns is None if the model is not rewritten.
     """
-    line: LinkSpeed | None = None
+    link: LinkSpeed | None = None
     """Speed of the link between two devices. If the speed is None, times are not estimated."""
 
     @cached_property
@@ -135,7 +135,7 @@ class Network:
     def alone(self) -> Alone:
         """The network rewritten for one device, without a limit of instructions."""
         one, planned = self.optimize(self.data, self.name, False)
-        timed = bool(self.line and planned)
+        timed = bool(self.link and planned)
         spent = round(sum(computed(self.asked, planned)), 3) if timed and planned else None
         return Alone(one, answers.OneDevice(one.report.arena, len(one.model), spent))
 
@@ -174,7 +174,7 @@ class Network:
         plans = [_demand_whole(one, planned) for one, planned in made]
         message = [check(planned.plan, planned.graph) for planned in plans]
         traffic = check_devices(message)
-        computing = [computed(self.asked, planned) for planned in plans] if self.line else []
+        computing = [computed(self.asked, planned) for planned in plans] if self.link else []
         by_sharding = {s: tuple(op.index for op in self.graph.ops if shardings[op.index] is s) for s in DeviceSharding}
         split = by_sharding[DeviceSharding.CHANNELS] + by_sharding[DeviceSharding.INPUTS]
         done = tuple(one for one, _ in made)
@@ -201,7 +201,7 @@ class Network:
             room_for_all=traffic.room_for_all,
             identity=shared.identity,
             seconds=round(time.monotonic() - started, 3),
-            time=together(self.line, computing, message) if self.line else None,
+            time=together(self.link, computing, message) if self.link else None,
         )
         return answers.OptimizedDevices(done, report)
 
@@ -247,19 +247,19 @@ def computed(asked: Request, planned: Planned) -> list[float]:
 
 
 def together(
-    line: LinkSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[RowCrosses]]
+    link: LinkSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[RowCrosses]]
 ) -> answers.DevicesTime:
     """Return the time that all devices take together. computing: results of computed() for each device."""
     exchanges = [
         [
-            Exchange(spent, row.line, row.sends, HEAD_BYTES + row.nbytes)
+            Exchange(spent, row.ends, row.sends, HEAD_BYTES + row.nbytes)
             for spent, row in zip(own[:-1], rows, strict=True)
         ]
         for own, rows in zip(computing, message, strict=True)
     ]
-    ends = done(exchanges, [own[-1] for own in computing], line)
+    ends = done(exchanges, [own[-1] for own in computing], link)
     return answers.DevicesTime(
-        line.rate, line.latency, tuple(round(sum(own), 3) for own in computing), round(ends[0], 3)
+        link.rate, link.latency, tuple(round(sum(own), 3) for own in computing), round(ends[0], 3)
     )
 
 

@@ -103,4 +103,4 @@ def _ways(of: DevicesReport | DevicesPoint) -> tuple[tuple[str, Sequence[int]], 
 
 
 def _link(of: DevicesExploration | DevicesTime) -> str:
-    return f"over lines of {of.rate:,.0f} B/s with {of.latency:g} ms of latency"
+    return f"over links of {of.rate:,.0f} B/s with {of.latency:g} ms of latency"

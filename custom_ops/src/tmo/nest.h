@@ -118,7 +118,7 @@ typedef struct {
   uint32_t offset;
   uint32_t first, step, depth; /* positions of pixels in the rolling buffer */
   uint32_t pixel;              /* number of bytes of a pixel */
-} tmo_line;
+} tmo_row_pixels;
 
 /* The position of a row in a tensor with column windows: the row's number in its column window, and the number of periods before it. */
 typedef struct {
@@ -139,16 +139,16 @@ static inline tmo_column_window_row tmo_column_window_row_of(const void *program
 }
 
 /* Returns the addresses of row y. The argument `stripe` matters only if each stripe has its own copy of recomputed rows. */
-static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t stripe, uint16_t y) {
+static inline tmo_row_pixels tmo_row_pixels_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t stripe, uint16_t y) {
   if (!tmo_has_column_windows(t)) {
     const uint32_t last = t->width - 1u; /* moving width - 1 pixels forwards, modulo the width, moves one pixel backwards */
     const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED;
-    const tmo_line whole = {tmo_row_offset(t, y), is_reversed ? last : 0, is_reversed ? last : 1, t->width, pixel};
+    const tmo_row_pixels whole = {tmo_row_offset(t, y), is_reversed ? last : 0, is_reversed ? last : 1, t->width, pixel};
     return whole;
   }
   const tmo_column_window_row r = tmo_column_window_row_of(program, t, stripe, y);
-  const tmo_line line = {r.column_window->offset, r.period * t->width * r.column_window->rows + r.row, r.column_window->rows, r.column_window->depth, pixel};
-  return line;
+  const tmo_row_pixels p = {r.column_window->offset, r.period * t->width * r.column_window->rows + r.row, r.column_window->rows, r.column_window->depth, pixel};
+  return p;
 }
 
 /* The place of a row in a tensor, from which the places of the next rows can be found. In its column window, pixel x of the row has the number
@@ -190,7 +190,7 @@ static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *ro
 
 /* Lists `columns` pixels of each of n rows of a tensor without column windows. The listed rows are `step_h` rows apart, and the pixels of a row are
  * `step` bytes apart. base: address of the tensor, plus the bytes before the first pixel of a row. */
-static TMO_ALWAYS_INLINE void tmo_list_lines(const tmo_tensor *t, const int8_t *base, uint32_t y, uint32_t step_h, uint32_t n, uint32_t columns,
+static TMO_ALWAYS_INLINE void tmo_list_row_pixels(const tmo_tensor *t, const int8_t *base, uint32_t y, uint32_t step_h, uint32_t n, uint32_t columns,
                                              int32_t step, const int8_t **pixels) {
   const bool upwards = tmo_has_part(TMO_PART_REVERSED) && (t->layout == TMO_LAYOUT_ROWS_REVERSED || t->layout == TMO_LAYOUT_PIXELS_REVERSED);
   const uint32_t bytes = tmo_row_bytes(t), depth = t->depth, down = upwards ? 0u - step_h : step_h;
@@ -202,8 +202,8 @@ static TMO_ALWAYS_INLINE void tmo_list_lines(const tmo_tensor *t, const int8_t *
   }
 }
 
-static inline uint32_t tmo_pixel_offset(const tmo_line *l, uint32_t x) {
-  return l->offset + tmo_remainder(l->first + x * l->step, l->depth) * l->pixel;
+static inline uint32_t tmo_pixel_offset(const tmo_row_pixels *p, uint32_t x) {
+  return p->offset + tmo_remainder(p->first + x * p->step, p->depth) * p->pixel;
 }
 
 #ifdef __cplusplus

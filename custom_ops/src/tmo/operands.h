@@ -26,10 +26,10 @@ static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, tmo_view 
   return tmo_channels_of(op, v->tensor, grouped, run->current.channel_group);
 }
 
-/* The place of a row of a tensor. Pixel x of the row is at base + tmo_pixel_offset(&line, x). */
+/* The place of a row of a tensor. Pixel x of the row is at base + tmo_pixel_offset(&pixels, x). */
 typedef struct {
   const int8_t *base;
-  tmo_line line;
+  tmo_row_pixels pixels;
 } place;
 
 /* Finds row y of a tensor whose buffer has only some of its rows. Rows of an external input are in the caller's memory. Rows of a streamed input are
@@ -41,7 +41,7 @@ TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_vie
     const uint32_t state = tmo_state_base(run->program);
     if ((int32_t)y < 0 || t->base == state) {
       p.base = (const int8_t *)run->io[state - 1];
-      p.line.offset = tmo_rolling_buffer_offset(run->program, p.base, t, y);
+      p.pixels.offset = tmo_rolling_buffer_offset(run->program, p.base, t, y);
       return p;
     }
   } else if (tmo_input_of(run->program) == TMO_INPUT_EXTERNAL) {
@@ -50,26 +50,26 @@ TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_vie
   } else {
     const uint32_t first = run->rows - t->pushed;
     if (y >= first) {
-      p.line.offset = (y - first) * tmo_row_bytes(t);
+      p.pixels.offset = (y - first) * tmo_row_bytes(t);
       return p;
     }
     if (t->depth == 0) return p;
     p.base = (const int8_t *)run->workspace;
   }
-  p.line.offset = tmo_row_offset(t, y);
+  p.pixels.offset = tmo_row_offset(t, y);
   return p;
 }
 
 /* Returns the place of row y. Older rows in the state have negative numbers, so y is converted to int32_t. */
 static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   if (tmo_is_source(run->program, v->tensor) || tmo_in_rolling_buffer(v->tensor)) return row_elsewhere(run, v, y);
-  const place p = {v->base, tmo_line_of(run->program, v->tensor, v->pixel, run->current.stripe, (uint16_t)y)};
+  const place p = {v->base, tmo_row_pixels_of(run->program, v->tensor, v->pixel, run->current.stripe, (uint16_t)y)};
   return p;
 }
 
 TMO_OWN_FRAME static const int8_t *pixel_at(const execution *f, const tmo_view *v, uint32_t y, uint32_t x) {
   const place p = row_of(f->run, v, y);
-  return p.base + tmo_pixel_offset(&p.line, x);
+  return p.base + tmo_pixel_offset(&p.pixels, x);
 }
 
 /* Whether a tensor's rows are stored in ascending order, and the tensor is not part of a streamed or external input. */
@@ -114,8 +114,8 @@ TMO_OWN_FRAME static void list_pixels(const execution *f, tmo_taps rows, tmo_tap
   const uint32_t step_h = f->kernel.op->dilation_h, step_w = f->kernel.op->dilation_w;
   for (uint32_t r = rows.count; r > 0; --r, rows.start += step_h) {
     const place p = row_of(f->run, &f->in, rows.start);
-    const uint32_t pixel = f->in.pixel, at = tmo_remainder(p.line.first + columns.start * p.line.step, p.line.depth) * pixel;
-    pixels = tmo_list_rolling_buffer(p.base + p.line.offset, p.line.depth * pixel, at, step_w * p.line.step * pixel, columns.count, pixels);
+    const uint32_t pixel = f->in.pixel, at = tmo_remainder(p.pixels.first + columns.start * p.pixels.step, p.pixels.depth) * pixel;
+    pixels = tmo_list_rolling_buffer(p.base + p.pixels.offset, p.pixels.depth * pixel, at, step_w * p.pixels.step * pixel, columns.count, pixels);
   }
 }
 
@@ -123,7 +123,7 @@ TMO_OWN_FRAME static void list_pixels(const execution *f, tmo_taps rows, tmo_tap
 static void list_rows(const execution *f, tmo_taps rows, const int8_t **pixels) {
   const uint32_t step = f->kernel.op->dilation_h;
   if (has_whole_rows(f->run, f->in.tensor)) {
-    tmo_list_lines(f->in.tensor, f->in.base, rows.start, step, rows.count, 1, 0, pixels);
+    tmo_list_row_pixels(f->in.tensor, f->in.base, rows.start, step, rows.count, 1, 0, pixels);
     return;
   }
   for (; rows.count > 0; --rows.count, rows.start += step) *pixels++ = pixel_at(f, &f->in, rows.start, 0);
@@ -172,7 +172,7 @@ TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixe
   tmo_taps rows;
   if (has_plain_rows(f->run, in) && (op->flags & (TMO_FLAG_ITERATIVE | TMO_FLAG_SUMS)) == 0) { /* this branch needs fewer comparisons than rows_under() for the same rows */
     rows = tmo_clip((int32_t)((uint32_t)f->run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
-    tmo_list_lines(in, f->in.base, rows.start, op->dilation_h, rows.count, 1, 0, pixels);
+    tmo_list_row_pixels(in, f->in.base, rows.start, op->dilation_h, rows.count, 1, 0, pixels);
   } else {
     rows = rows_under(f);
     list_rows(f, rows, pixels);
@@ -263,7 +263,7 @@ TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t 
     const tmo_rows read = tmo_accessed_rows(f->run->program, op, k, f->run->current.row);
     const int32_t oldest = -(int32_t)tmo_older_rows(in);
     if (has_whole_rows(f->run, in) && read.count == access->extent && read.first >= 0 && read.first + access->extent <= in->height) {
-      tmo_list_lines(in, v.base, (uint32_t)read.first, 1, read.count, 1, 0, rows + n);
+      tmo_list_row_pixels(in, v.base, (uint32_t)read.first, 1, read.count, 1, 0, rows + n);
       n += read.count;
       continue;
     }

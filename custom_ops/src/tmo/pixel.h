@@ -18,8 +18,8 @@ static TMO_ALWAYS_INLINE bool is_plain(const tmo_run_state *run, const tmo_tenso
 
 /* Returns the address of pixel (x, y) of a tensor for which is_plain() holds. */
 TMO_OWN_FRAME static int8_t *pixel_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) {
-  const tmo_line line = tmo_line_of(run->program, t, t->channels, run->current.stripe, (uint16_t)y);
-  return (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_pixel_offset(&line, x));
+  const tmo_row_pixels pixels = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, (uint16_t)y);
+  return (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_pixel_offset(&pixels, x));
 }
 
 /* The part of a window inside the input. */
@@ -55,7 +55,7 @@ static TMO_ALWAYS_INLINE tmo_window listed_window(const pixel_window *w, const i
 static TMO_ALWAYS_INLINE void gather_pixel(const tmo_run_state *run, const pixel_window *w, tmo_kernel *k, const int8_t **taps, uint32_t pixel, uint32_t pixels) {
   k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* whole rows are gathered if the bytes of a pixel are no multiple of 4 */
   if (k->whole_rows) {
-    tmo_list_lines(w->in, tmo_base_of(run, w->in), w->rows.start, w->op->dilation_h, w->rows.count, 1, 0, taps);
+    tmo_list_row_pixels(w->in, tmo_base_of(run, w->in), w->rows.start, w->op->dilation_h, w->rows.count, 1, 0, taps);
   } else {
     list_window(run, w, 0, taps);
   }

@@ -17,7 +17,7 @@ static const uint8_t kDevices = 2;
 static const uint32_t kPatience = 1000; /* ms after which a silent peer counts as lost */
 
 static uint8_t ring[32768]; /* a power of two that is at least room_for_all in shapes_int8.report.json */
-static tmo_datagram_line lines[kDevices];
+static tmo_datagram_link links[kDevices];
 static tmo_datagrams datagrams;
 static tmo_transport transport;
 static tmo_peer peers[kDevices];
@@ -32,9 +32,9 @@ void setup() {
   Serial.begin(115200);
   while (!Serial) {
   }
-  lines[1 - DEVICE].ring = ring;
-  lines[1 - DEVICE].room = sizeof(ring);
-  datagrams.lines = lines;
+  links[1 - DEVICE].ring = ring;
+  links[1 - DEVICE].room = sizeof(ring);
+  datagrams.links = links;
   datagrams.n_devices = kDevices;
   transport = tmo_datagram_transport(&datagrams);
   if (!begin_radio(&datagrams, kAddresses, DEVICE)) {

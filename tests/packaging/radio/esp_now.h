@@ -47,7 +47,7 @@ struct Frame {
 static esp_now_recv_cb_t received;
 static esp_now_send_cb_t sent;
 static uint8_t own[6], to[6];
-static int line;
+static int endpoint;
 static std::atomic<uint32_t> number{0};
 static std::atomic<bool> flying{false};
 static std::atomic<int64_t> since{0};
@@ -66,7 +66,7 @@ inline sockaddr_un place(const uint8_t *address) {
 
 inline void put(const uint8_t *address, const Frame &frame, size_t count) {
   const sockaddr_un name = place(address);
-  (void)!sendto(line, &frame, offsetof(Frame, bytes) + count, MSG_DONTWAIT, reinterpret_cast<const sockaddr *>(&name), sizeof name);
+  (void)!sendto(endpoint, &frame, offsetof(Frame, bytes) + count, MSG_DONTWAIT, reinterpret_cast<const sockaddr *>(&name), sizeof name);
 }
 
 template <typename Info>
@@ -94,7 +94,7 @@ inline void task() {
   const unsigned loss = static_cast<unsigned>(atoi(getenv("LOSS")));
   for (;;) {
     Frame frame;
-    const ssize_t n = recv(line, &frame, sizeof frame, 0); /* the task waits at most a millisecond */
+    const ssize_t n = recv(endpoint, &frame, sizeof frame, 0); /* the task waits at most a millisecond */
     if (n > 0 && frame.acknowledges) {
       if (flying && frame.number == number) end(ESP_NOW_SEND_SUCCESS);
     } else if (n > 0 && random() % 100 >= loss) {
@@ -116,12 +116,12 @@ inline esp_err_t esp_now_init() {
   const char *address = getenv("ADDRESS"); /* ADDRESS gives the last byte of the radio's address; the sketch sets all other bytes */
   const uint8_t start[] = {0x24, 0x6F, 0x28, 0x00, 0x00, static_cast<uint8_t>(atoi(address))};
   memcpy(radio::own, start, sizeof start);
-  radio::line = socket(AF_UNIX, SOCK_DGRAM, 0);
+  radio::endpoint = socket(AF_UNIX, SOCK_DGRAM, 0);
   const timeval millisecond = {0, 1000};
-  setsockopt(radio::line, SOL_SOCKET, SO_RCVTIMEO, &millisecond, sizeof millisecond);
+  setsockopt(radio::endpoint, SOL_SOCKET, SO_RCVTIMEO, &millisecond, sizeof millisecond);
   const sockaddr_un name = radio::place(radio::own);
   unlink(name.sun_path);
-  return bind(radio::line, reinterpret_cast<const sockaddr *>(&name), sizeof name) == 0 ? ESP_OK : ESP_FAIL;
+  return bind(radio::endpoint, reinterpret_cast<const sockaddr *>(&name), sizeof name) == 0 ? ESP_OK : ESP_FAIL;
 }
 
 inline esp_err_t esp_now_register_recv_cb(esp_now_recv_cb_t callback) {

@@ -57,7 +57,7 @@ def test_nobody_waits_for_ever() -> None:
         check_devices([first, second])
 
 
-@pytest.mark.parametrize("line", [(0, 2), (1, 2), (0, 0)])
-def test_a_device_has_its_own_lines(line: tuple[int, int]) -> None:
+@pytest.mark.parametrize("link", [(0, 2), (1, 2), (0, 0)])
+def test_a_device_has_its_own_links(link: tuple[int, int]) -> None:
     with pytest.raises(PlanError, match=r"sends or receives on the link.*to which it does not belong"):
-        check_devices([[row(0, *line, sends=True)], []])
+        check_devices([[row(0, *link, sends=True)], []])
