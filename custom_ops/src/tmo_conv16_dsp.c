@@ -19,7 +19,7 @@ typedef struct {
   const tmo_kernel *k;
   const tmo_window *window; /* window of the first pixel */
   uint32_t pixels;
-  uint32_t apart, out_apart; /* bytes from the first pixel to the second pixel, in the input and in the output */
+  int32_t apart, out_apart; /* bytes from the first pixel to the second pixel, in the input and in the output */
   uint32_t filter;          /* number of weights of a channel */
   uint32_t row;             /* number of weights of a channel in a row of the window */
   uint32_t values;          /* number of values of a pixel under the window */
@@ -57,7 +57,7 @@ TMO_OWN_FRAME static void pair_after_zeros(const int8_t *from, uint32_t zeros, u
 
 /* Copies up to n adjacent values of a pixel's window, beginning with value `at`. Taps outside the input give 0. offset: bytes from a listed address
  * to the window's values. Returns the number of copied values. */
-TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, uint32_t offset, uint32_t at, uint32_t n, int8_t *to) {
+TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, int32_t offset, uint32_t at, uint32_t n, int8_t *to) {
   const tmo_kernel *k = v->k;
   const tmo_window *window = v->window;
   const uint32_t row = at / v->row, tap = k->tap_step, column = (at - row * v->row) / tap, inside = column - window->first_column;
@@ -91,7 +91,8 @@ TMO_OWN_FRAME static void take_values(wide_pixels *v, uint32_t at, uint32_t n) {
   const uint32_t row = start / v->row, first = row * v->row + window->first_column * v->k->tap_step;
   const bool inside = whole && start >= first && end <= first + window->columns * v->k->tap_step;
   int32_t *x = v->x;
-  for (uint32_t p = 0, offset = window->offset; p < v->pixels; ++p, x += VALUES / 2, offset += v->apart) {
+  int32_t offset = (int32_t)window->offset;
+  for (uint32_t p = 0; p < v->pixels; ++p, x += VALUES / 2, offset += v->apart) {
     if (inside) {
       pair_after_zeros(window->pixels[row] + offset + 2 * (start - first), zeros, n, x);
       continue;
@@ -133,7 +134,8 @@ static TMO_ALWAYS_INLINE void write_output(const int32_t *bias, int32_t sum, int
   if (factor != 0 && !__builtin_add_overflow(bias[0], sum, &value)) {
     value = tmo_high_add(0, value, factor);
   } else {
-    value = rescale((int64_t)((uint64_t)(uint32_t)bias[1] << 32 | (uint32_t)bias[0]) + sum, *multiplier, *shift);
+    const uint64_t start = (uint64_t)(uint32_t)bias[1] << 32 | (uint32_t)bias[0];
+    value = rescale((int64_t)(start + (uint64_t)(int64_t)sum), *multiplier, *shift);
   }
   const int32_t low = (int16_t)range, high = range >> 16;
   tmo_put_int16(out, value < low ? low : value > high ? high : value);
@@ -143,14 +145,15 @@ static TMO_ALWAYS_INLINE void write_output(const int32_t *bias, int32_t sum, int
 TMO_OWN_FRAME static void write_narrow(const wide_pixels *v, const int32_t *sum, uint32_t channel, uint32_t n, int8_t *out) {
   static const int32_t none[2] = {0, 0};
   const tmo_kernel *k = v->k;
-  const uint32_t step = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0, bias_step = k->bias ? 2 : 0, apart = v->pixels > 1 ? v->out_apart : 0;
+  const uint32_t step = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0, bias_step = k->bias ? 2 : 0;
+  const int32_t apart = v->pixels > 1 ? v->out_apart : 0;
   const int32_t *multiplier = k->multipliers + step * channel, *bias = k->bias ? k->bias + 2 * channel : none;
   const int8_t *shift = k->shifts + step * channel;
   const int32_t range = k->op->range_s16;
   out += 2 * channel;
   for (const int32_t *const end = sum + n; sum != end; ++sum, multiplier += step, shift += step, out += 2, bias += bias_step) {
     const uint32_t left = (uint32_t)(*shift + 17);
-    const int32_t factor = left <= 16 && bias[1] == bias[0] >> 31 ? tmo_reduced(*multiplier) << left : 0;
+    const int32_t factor = left <= 16 && bias[1] == bias[0] >> 31 ? (int32_t)((uint32_t)tmo_reduced(*multiplier) << left) : 0;
     write_output(bias, sum[0], factor, multiplier, shift, range, out);
     if (apart != 0) write_output(bias, sum[2], factor, multiplier, shift, range, out + apart);
   }
@@ -162,11 +165,11 @@ TMO_OWN_FRAME static void write_wide(const wide_pixels *v, const int64_t *sum, u
   const uint32_t step = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
   const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
   for (uint32_t c = channel; c < channel + n; ++c, ++sum) {
-    int64_t bias = 0;
+    uint64_t bias = 0;
     if (k->bias) memcpy(&bias, k->bias + 2 * c, sizeof bias);
     for (uint32_t p = 0; p < v->pixels; ++p) {
-      const int32_t value = rescale(bias + sum[2 * p], k->multipliers[step * c], k->shifts[step * c]);
-      tmo_put_int16(out + 2 * c + p * v->out_apart, value < low ? low : value > high ? high : value);
+      const int32_t value = rescale((int64_t)(bias + (uint64_t)sum[2 * p]), k->multipliers[step * c], k->shifts[step * c]);
+      tmo_put_int16(out + 2 * c + (int32_t)p * v->out_apart, value < low ? low : value > high ? high : value);
     }
   }
 }
@@ -222,8 +225,8 @@ TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *wi
   v.k = k;
   v.window = window;
   v.pixels = pixels;
-  v.apart = apart;
-  v.out_apart = out_apart;
+  v.apart = (int32_t)apart;
+  v.out_apart = (int32_t)out_apart;
   v.row = k->op->kernel_w * k->tap_step;
   v.filter = k->op->kernel_h * v.row;
   v.values = (by_row ? window->count : tmo_quotient(window->count, window->columns)) * v.row;
@@ -250,10 +253,10 @@ TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *wi
   }
 }
 
-/* Whether this file's kernels compute the operator. The kernels read up to 3 bytes before the weights of a filter. In the workspace, copied weights
- * have no readable bytes before them. */
+/* Whether this file's kernels compute the operator. The kernels read up to 3 bytes before the weights of a filter. The bytes before
+ * copied weights in the workspace are not readable. */
 static bool is_summed(const tmo_kernel *k) {
-  const bool starts = !tmo_copies_weights(k->op) || k->op->kernel_w * k->tap_step % 4 == 0;
+  const bool starts = (k->op->weights >= 4 && !tmo_copies_weights(k->op)) || k->op->kernel_w * k->tap_step % 4 == 0;
   return starts && !tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) && 2 * k->tap_step == k->in_channels;
 }
 

@@ -3,13 +3,10 @@
  * weights of pairs of channels. */
 #include <string.h>
 
+#include "tmo/dsp.h"
 #include "tmo/packed.h"
 
 #if TMO_RUNS_DSP
-
-#if TMO_CORE_DSP
-#include <arm_acle.h>
-#endif
 
 /* The place of a pixel's values in the tile. `step` is the number of int16 from one word of two values to the next word. */
 typedef struct {
@@ -35,17 +32,8 @@ static column column_of(const tmo_kernel *k, uint32_t pixel, uint32_t pixels) {
   return c;
 }
 
-/* Returns bytes 0 and 2 of a word as two int16. */
-static uint32_t widen(uint32_t quad) {
-#if TMO_CORE_DSP
-  return __sxtb16(quad);
-#else
-  return (uint16_t)(int8_t)quad | (uint32_t)(uint16_t)(int8_t)(quad >> 16) << 16;
-#endif
-}
-
 static void put_quad(int16_t *to, uint32_t step, uint32_t quad) {
-  const uint32_t even = widen(quad), odd = widen(quad >> 8 | quad << 24);
+  const int32_t even = tmo_even_bytes(0, (int32_t)quad), odd = tmo_odd_bytes(0, (int32_t)quad);
   memcpy(to, &even, sizeof even);
   memcpy(to + step, &odd, sizeof odd);
 }

@@ -27,10 +27,10 @@ static void add_products(const tmo_runs *r, const int8_t *w, uint32_t channels, 
 
 #if TMO_CORE_DSP
 enum { FILTERS = TMO_STACK_SUMS / 2 }; /* number of channels that are computed at once */
-_Static_assert(offsetof(tmo_runs, stride) == 4 && offsetof(tmo_runs, count) == 6 && offsetof(tmo_runs, parts) == 8 &&
+_Static_assert(TMO_TWINS || (offsetof(tmo_runs, stride) == 4 && offsetof(tmo_runs, count) == 6 && offsetof(tmo_runs, parts) == 8 &&
                offsetof(tmo_runs, next_at) == 10 && offsetof(tmo_runs, next_offset) == 12 && offsetof(tmo_runs, next_row) == 16 &&
                offsetof(tmo_runs, offset) == 20 && offsetof(tmo_runs, bytes) == 24 && offsetof(tmo_runs, row) == 32 &&
-               offsetof(tmo_runs, filter) == 36 && offsetof(tmo_runs, zero_point) == 40, "tmo_dsp_sums.S");
+               offsetof(tmo_runs, filter) == 36 && offsetof(tmo_runs, zero_point) == 40), "tmo_dsp_sums.S");
 #else
 enum { FILTERS = TMO_STACK_SUMS };
 #endif
@@ -84,10 +84,10 @@ static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
 
 #if TMO_CORE_DSP
 
-_Static_assert(offsetof(tmo_dsp_job, x) == 0 && offsetof(tmo_dsp_job, bytes) == 4 && offsetof(tmo_dsp_job, weights) == 8 &&
+_Static_assert(TMO_TWINS || (offsetof(tmo_dsp_job, x) == 0 && offsetof(tmo_dsp_job, bytes) == 4 && offsetof(tmo_dsp_job, weights) == 8 &&
                offsetof(tmo_dsp_job, filter) == 12 && offsetof(tmo_dsp_job, bias) == 16 && offsetof(tmo_dsp_job, groups) == 20 &&
                offsetof(tmo_dsp_job, multipliers) == 24 && offsetof(tmo_dsp_job, shifts) == 28 && offsetof(tmo_dsp_job, out) == 32 &&
-               offsetof(tmo_dsp_job, zero_out) == 36 && offsetof(tmo_dsp_job, zero_in) == 40 && offsetof(tmo_dsp_job, each) == 44,
+               offsetof(tmo_dsp_job, zero_out) == 36 && offsetof(tmo_dsp_job, zero_in) == 40 && offsetof(tmo_dsp_job, each) == 44),
                "tmo_dsp_sums.S");
 
 void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, int8_t *out) {

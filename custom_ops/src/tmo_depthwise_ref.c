@@ -4,9 +4,9 @@
 
 #if TMO_CORE_DSP
 
-_Static_assert(offsetof(tmo_dsp_window_job, taps) == 48 && offsetof(tmo_dsp_window_job, rows) == 52 &&
+_Static_assert(TMO_TWINS || (offsetof(tmo_dsp_window_job, taps) == 48 && offsetof(tmo_dsp_window_job, rows) == 52 &&
                offsetof(tmo_dsp_window_job, columns) == 56 && offsetof(tmo_dsp_window_job, skipped) == 60 &&
-               offsetof(tmo_dsp_window_job, offset) == 64 && offsetof(tmo_dsp_window_job, apart) == 68, "tmo_dsp_sums.S");
+               offsetof(tmo_dsp_window_job, offset) == 64 && offsetof(tmo_dsp_window_job, apart) == 68), "tmo_dsp_sums.S");
 
 /* Computes a pixel of a depthwise convolution, four channels at once. */
 static void depthwise_outputs(const tmo_kernel *k, const tmo_window *v, int8_t *out) {

@@ -10,7 +10,7 @@ enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* the gates of an LSTM, in the pr
 #define LAST 0x1FDFF /* beyond this argument, an LSTM's curve is constant */
 
 static inline int32_t saturate(int32_t x) {
-#if TMO_CORE_DSP
+#if TMO_CORE_DSP && defined(__thumb2__)
   __asm__("ssat %0, #16, %1" : "=r"(x) : "r"(x));
   return x;
 #else

@@ -17,23 +17,15 @@ static tmo_make_pixel *pool_of(const tmo_op *op) {
 }
 
 #if TMO_CORE_DSP
-#include <arm_acle.h>
-
-/* Returns the greater one of each pair of bytes. */
-static inline uint32_t greater_bytes(uint32_t a, uint32_t b) {
-  uint32_t greater;
-  __asm__("ssub8 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(greater) : "r"(a), "r"(b) : "cc");
-  return greater;
-}
 
 /* Computes one output pixel with at least four channels, four channels at once. */
 static void max_pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   const uint32_t channels = k->out_channels, columns = tmo_by_row(k->op) ? v->columns : 1u;
   for (uint32_t c = 0;; c = c + 8 <= channels ? c + 4 : channels - 4) {
-    uint32_t greatest = 0x80808080u;
+    int32_t greatest = (int32_t)0x80808080u;
     for (uint32_t p = 0; p < v->count; ++p) {
       const int8_t *x = v->pixels[p] + v->offset + c;
-      for (uint32_t t = columns; t > 0; --t, x += channels) greatest = greater_bytes(greatest, (uint32_t)tmo_word(x));
+      for (uint32_t t = columns; t > 0; --t, x += channels) greatest = tmo_greater_bytes(greatest, tmo_word(x));
     }
     memcpy(out + c, &greatest, sizeof greatest);
     if (c + 4 == channels) break;
@@ -55,17 +47,16 @@ static void add_adjacent(int32_t *sums, const int8_t *bytes, uint32_t channels, 
   tmo_mve_add_pixels(sums, bytes, channels, pixels);
 #else
   for (const int8_t *const end = bytes + channels; bytes != end; bytes += 4, sums += 4) {
-    uint32_t even = 0, odd = 0;
+    int32_t even = 0, odd = 0;
     const int8_t *x = bytes;
     for (uint32_t left = pixels; left > 0; --left, x += channels) {
-      const uint32_t word = (uint32_t)tmo_word(x);
-      even = __sxtab16(even, word);
-      odd = __sxtab16(odd, word >> 8 | word << 24);
+      even = tmo_even_bytes(even, tmo_word(x));
+      odd = tmo_odd_bytes(odd, tmo_word(x));
     }
     sums[0] += (int16_t)even;
     sums[1] += (int16_t)odd;
-    sums[2] += (int32_t)even >> 16;
-    sums[3] += (int32_t)odd >> 16;
+    sums[2] += even >> 16;
+    sums[3] += odd >> 16;
   }
 #endif
 }

@@ -40,6 +40,8 @@ def sample(program: Program | bytes, inputs: Sequence[NDArray[Any]], outputs: Se
     return b"".join([sizes, *data, program if isinstance(program, bytes) else pack(program)])
 
 
+DSP = ROOT / "tests/kernels/backends/dsp.c", ("-DTMO_CORE_DSP=1",)
+"""With this file and these flags, a host runs the library's C code for the DSP extension."""
 THREADS = LIBRARY / "host/tmo_threads.c"
 """Two threads of this machine simulate two cores."""
 SOURCES = tuple(sorted((LIBRARY / "src").glob("*.c")))

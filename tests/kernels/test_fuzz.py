@@ -31,7 +31,7 @@ from property.networks import build as built
 
 import tflm_memopt
 from kernels import drawn
-from kernels.conftest import THREADS, WATCHED, Build, compiled, sample
+from kernels.conftest import DSP, THREADS, WATCHED, Build, compiled, sample
 from kernels.frames import external, streamed
 from kernels.pools import in_slow_memory
 from tflm_memopt.convert.pipeline import ConversionOptions
@@ -219,6 +219,12 @@ def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: lis
     else:  # separate checks cover the kinds with few samples
         for name in ("pools", "poses"):
             damage(fuzzer, 2_500, [path for path in samples if path.stem.startswith(name)])
+
+
+@pytest.mark.slow
+def test_damaged_programs_on_the_dsp_extension(sanitized: Build, samples: list[Path]) -> None:
+    source, flags = DSP
+    damage(sanitized("fuzz.c", THREADS, source, flags=flags), 4_000, samples)
 
 
 def without_listed_parts(samples: Sequence[Path]) -> list[Path]:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import traceback
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
@@ -19,7 +20,7 @@ from hostile.judge import Outcome, judge
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 from kernels import test_cores
-from kernels.conftest import PLAIN, SANITIZED, THREADS, WATCHED, compiled
+from kernels.conftest import DSP, PLAIN, SANITIZED, THREADS, WATCHED, compiled, sample
 from kernels.test_fuzz import write_pools, write_samples, write_shared
 from projects import TFLM
 from property import two_cores
@@ -40,6 +41,7 @@ from property.test_shared_networks import examine_devices
 from property.test_slow_memory import examine_spilled
 from tflm.test_long_windows import examine_long
 
+from tflm_memopt.ops.packing import Family
 from tflm_memopt.rewrite.rules import columns as exchanged
 
 FOLDER = ROOT / "build/soak"
@@ -143,11 +145,13 @@ def spills(cases: range) -> list[Failure]:
     return each(cases, lambda seed: examine_spilled((squeezed if seed % 2 else mobile)(seed)))
 
 
-def damaged(cases: range, folder: Path, good: Sequence[Path], builds: Sequence[tuple[str, int]]) -> list[Failure]:
+def damaged(
+    cases: range, folder: Path, good: Sequence[Path], builds: Sequence[tuple[str, int]], *more: Path
+) -> list[Failure]:
     """Damage the valid programs `good`, and run damaged programs with each build."""
     failures = []
     for compiler, count in builds:
-        fuzzer = compiled(compiler, "fuzz.c", emptied(folder / f"{count}") / "fuzz", THREADS)
+        fuzzer = compiled(compiler, "fuzz.c", emptied(folder / f"{count}") / "fuzz", THREADS, *more)
         command = [fuzzer, str(cases.start + 1), str(count), *good]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         if done.returncode:
@@ -180,6 +184,18 @@ def programs(cases: range) -> list[Failure]:
         return [Failure(cases, f"kept in {folder}:\n{said}")]
     shutil.rmtree(folder)
     return []
+
+
+def dsp(cases: range) -> list[Failure]:
+    """Run random programs and int16 networks in C for the DSP extension under sanitizers, intact and damaged."""
+    folder, good = emptied(FOLDER / f"dsp{cases.start}"), []
+    for case in cases:
+        networks = converted_cases(3 * case, "cortex-m4"), converted_cases(case, "generic")
+        for program in filter(None, (*(program_case(draw, case, Family.DSP) for draw in DRAWS), *chain(*networks))):
+            good.append(folder / f"{len(good)}.bin")
+            good[-1].write_bytes(sample(program.program, program.inputs, program.expected))
+    source, flags = DSP
+    return damaged(cases, folder, good, ((" ".join([SANITIZED, *flags]), 100 * len(good)),), source)
 
 
 def cores(cases: range) -> list[Failure]:
@@ -272,7 +288,7 @@ Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
     "networks": (networks, 50), "int16": (int16, 50), "floats": (floats, 50), "builtin": (builtin, 25),
     "plans": (plans, 50), "files": (files, 500), "tails": (tails, 50), "columns": (columns, 50), "long": (long, 50),
-    "programs": (programs, 50_000), "cores": (cores, 50), "modules": (modules, 100),
+    "programs": (programs, 50_000), "cores": (cores, 50), "dsp": (dsp, 20), "modules": (modules, 100),
     "float_modules": (float_modules, 50), "windows": (windows, 100),
     "sequences": (sequences, 100), "races": (races, 50), "shared": (shared, 100_000), "apps": (apps, 250),
     "devices": (devices, 50), "sums": (sums, 50),

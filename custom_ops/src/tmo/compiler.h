@@ -41,11 +41,13 @@
 #define TMO_UNALIGNED 0
 #endif
 
-/* Whether the core has the DSP extension of Cortex-M4. */
+/* Whether to use the DSP extension of Cortex-M4. Tests on hosts define TMO_CORE_DSP as 1, and have the extension's instructions in C. */
+#ifndef TMO_CORE_DSP
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 #define TMO_CORE_DSP 1
 #else
 #define TMO_CORE_DSP 0
+#endif
 #endif
 
 #endif

@@ -21,7 +21,7 @@ static inline int32_t tmo_word(const int8_t *from) {
 
 /* Saturates a value to int8. */
 static TMO_ALWAYS_INLINE int32_t tmo_saturated_byte(int32_t x) {
-#if TMO_CORE_DSP
+#if TMO_CORE_DSP && defined(__thumb2__)
   __asm__("ssat %0, #8, %1" : "=r"(x) : "r"(x));
   return x;
 #else
@@ -29,7 +29,7 @@ static TMO_ALWAYS_INLINE int32_t tmo_saturated_byte(int32_t x) {
 #endif
 }
 
-#if TMO_CORE_DSP
+#if TMO_CORE_DSP && defined(__thumb2__)
 
 /* These functions add bytes 0 and 2 of a word, or bytes 1 and 3, to the halves of `to`. */
 static TMO_ALWAYS_INLINE int32_t tmo_even_bytes(int32_t to, int32_t word) {
@@ -70,6 +70,30 @@ static TMO_ALWAYS_INLINE int32_t tmo_add_two(int32_t sum, int32_t a, int32_t b) 
 static TMO_ALWAYS_INLINE int64_t tmo_add_two_wide(int64_t sum, int32_t a, int32_t b) {
   __asm__("smlald %Q0, %R0, %1, %2" : "+r"(sum) : "r"(a), "r"(b));
   return sum;
+}
+
+/* Returns the greater one of each pair of bytes. */
+static TMO_ALWAYS_INLINE int32_t tmo_greater_bytes(int32_t a, int32_t b) {
+  int32_t greater;
+  __asm__("ssub8 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(greater) : "r"(a), "r"(b) : "cc");
+  return greater;
+}
+
+#else
+
+static inline int32_t tmo_two_halves(int32_t low, int32_t high) { return (int32_t)((uint32_t)(uint16_t)low | (uint32_t)high << 16); }
+static inline int32_t tmo_even_bytes(int32_t to, int32_t word) { return tmo_two_halves((int16_t)to + (int8_t)word, (to >> 16) + (int8_t)(word >> 16)); }
+static inline int32_t tmo_odd_bytes(int32_t to, int32_t word) { return tmo_even_bytes(to, word >> 8); }
+static inline int32_t tmo_low_halves(int32_t first, int32_t second) { return tmo_two_halves(first, second); }
+static inline int32_t tmo_high_halves(int32_t first, int32_t second) { return tmo_two_halves(first >> 16, second >> 16); }
+static inline int64_t tmo_add_two_wide(int64_t sum, int32_t a, int32_t b) {
+  return (int64_t)((uint64_t)sum + (uint64_t)((int64_t)((int16_t)a * (int16_t)b) + (a >> 16) * (b >> 16)));
+}
+static inline int32_t tmo_add_two(int32_t sum, int32_t a, int32_t b) { return (int32_t)tmo_add_two_wide(sum, a, b); }
+static inline int32_t tmo_greater_bytes(int32_t a, int32_t b) {
+  uint32_t greater = 0;
+  for (uint32_t bits = 0; bits < 32; bits += 8) greater |= (uint32_t)(uint8_t)((int8_t)(a >> bits) > (int8_t)(b >> bits) ? a >> bits : b >> bits) << bits;
+  return (int32_t)greater;
 }
 
 #endif

@@ -37,7 +37,7 @@ TMO_LINKAGE inline int32_t tmo_wrapping_add(int32_t a, int32_t b) { return (int3
 
 /* Returns total + round(a * b / 2^32), halves up. */
 TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
-#if TMO_CORE_DSP
+#if TMO_CORE_DSP && defined(__thumb2__)
   __asm__("smmlar %0, %1, %2, %0" : "+r"(total) : "r"(a), "r"(b));
   return total;
 #else

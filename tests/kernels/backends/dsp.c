@@ -1,0 +1,62 @@
+/* This file computes in C what tmo_dsp_sums.S and tmo_dsp_wide.S compute, so that a host can test the library's C code for the DSP extension. */
+#include <string.h>
+
+#include "tmo/dsp.h"
+#include "tmo/packed.h"
+
+void tmo_dsp_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals) { tmo_conv_sums(r, weights, channels, totals); }
+
+static void multiply(int32_t *sum, const int8_t *x, int32_t zero, const int8_t *w) { *sum = tmo_wrapping_add(*sum, (*x - zero) * *w); }
+
+static void write_four(tmo_dsp_job *job, const int32_t *sums) {
+  for (uint32_t c = 0; c < 4; ++c) {
+    *job->out++ = (int8_t)tmo_saturated_byte(tmo_wrapping_add(tmo_rescale(sums[c], job->multipliers[c], job->shifts[c]), job->zero_out));
+  }
+  job->multipliers += job->each ? 4 : 0;
+  job->shifts += job->each ? 4 : 0;
+  job->bias += 4;
+  --job->groups;
+}
+
+void tmo_dsp_outputs(tmo_dsp_job *job) {
+  for (const int8_t *w = job->weights; job->groups > 0; w += 4 * job->filter) {
+    int32_t sums[4];
+    memcpy(sums, job->bias, sizeof sums);
+    for (uint32_t i = 0; i < 4 * job->bytes; ++i) {
+      multiply(&sums[i % 4], job->x + i / 4, job->zero_in, w + i % 4 * job->filter + i / 4);
+    }
+    write_four(job, sums);
+  }
+}
+
+void tmo_dsp_window_outputs(tmo_dsp_window_job *job) {
+  for (; job->job.groups > 0; job->offset += 4, job->job.weights += 4) {
+    const int8_t *w = job->job.weights;
+    int32_t sums[4];
+    memcpy(sums, job->job.bias, sizeof sums);
+    for (uint32_t row = 0; row < job->rows; ++row, w += job->skipped) {
+      for (uint32_t column = 0; column < job->columns; ++column, w += job->job.filter) {
+        const int8_t *const tap = job->apart > 0 ? job->taps[row] + column * job->apart : job->taps[row * job->columns + column];
+        for (uint32_t c = 0; c < 4; ++c) multiply(&sums[c], tap + job->offset + c, job->job.zero_in, w + c);
+      }
+    }
+    write_four(&job->job, sums);
+  }
+}
+
+/* Adds the products of four values and four weights to a sum. */
+static int32_t add_four(int32_t sum, const int32_t *x, const int8_t *w) {
+  return tmo_add_two(tmo_add_two(sum, tmo_even_bytes(0, tmo_word(w)), x[0]), tmo_odd_bytes(0, tmo_word(w)), x[1]);
+}
+
+void tmo_dsp_wide_two(const int32_t *x, const int32_t *end, const int8_t *w, uint32_t next, int32_t *sums) {
+  for (; x != end; x += 2, w += 4) {
+    for (uint32_t i = 0; i < 4; ++i) sums[i] = add_four(sums[i], x + i / 2 * TMO_WIDE_VALUES / 2, w + i % 2 * next);
+  }
+}
+
+void tmo_dsp_wide_four(const int32_t *x, const int32_t *end, const int8_t *w, const uint32_t next[3], int32_t *sums) {
+  for (; x != end; x += 2, w += 4) {
+    for (uint32_t c = 0; c < 4; ++c) sums[c] = add_four(sums[c], x, w + (c > 0 ? next[c - 1] : 0));
+  }
+}
