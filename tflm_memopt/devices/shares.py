@@ -34,7 +34,8 @@ from tflm_memopt.ops.constraints.base import quantization
 from tflm_memopt.ops.context import CONVOLUTIONS, POOLS, OperatorContext, span
 from tflm_memopt.ops.message import RECEIVE, SEND, options
 from tflm_memopt.ops.opset import row_op
-from tflm_memopt.ops.partial import ADD_SUMS, SUMS, add_options, bytes_of, sum_range, sums_options
+from tflm_memopt.ops.packings import sum_range
+from tflm_memopt.ops.partial import ADD_SUMS, SUMS, add_options, bytes_of, sums_options
 from tflm_memopt.ops.rowop import Message, RowOp
 from tflm_memopt.rewrite.parts import data_of
 from tflm_memopt.rewrite.tiling import POINTWISE, Tiles, along, can_tile, filter_axis

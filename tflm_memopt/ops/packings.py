@@ -5,8 +5,10 @@ All operators without a packing run in generic kernels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +27,9 @@ from tflm_memopt.ops.packing import (
     packed_values,
     tile_limit,
 )
-from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.ops.rowop import Ints, RowOp
 
-Refusal = Callable[[RowOp], str | None]
+Condition = Callable[[RowOp], bool]
 HALF = 1 << 30
 SUM_LIMIT = 1 << 23
 """Limit of sums with which 256 * B + A fits an int32."""
@@ -37,7 +39,7 @@ LARGE_SUM_LIMIT = 1 << 29
 
 def packing(op: RowOp, wanted: Family) -> Packing:
     """Return the order in which the fast kernels of these cores need an operator's constants, or Packing.NONE."""
-    fits = (found for found in PACKINGS.get(wanted, ()) if all(refuses(op) is None for refuses in CONDITIONS[found]))
+    fits = (found for found in PACKINGS.get(wanted, ()) if all(holds(op) for holds in CONDITIONS[found]))
     return next(fits, Packing.NONE)
 
 
@@ -46,129 +48,111 @@ def alignment(ops: Iterable[RowOp]) -> int:
     return VECTOR if any(op.packing in OF_VECTORS for op in ops) else 1
 
 
-def is_convolution(op: RowOp) -> str | None:
-    """A packed operator must be a convolution, or a depthwise convolution of a single channel"""
-    if op.weights is not None and (op.is_convolution or (op.is_depthwise and op.reads[0].c == 1)):
-        return None
-    return op.kind.name
+def is_convolution(op: RowOp) -> bool:
+    """Return whether the operator is a convolution, or a depthwise convolution of a single channel."""
+    return op.is_convolution or (op.is_depthwise and op.reads[0].c == 1)
 
 
-def tile_fits(packing: Packing, op: RowOp) -> str | None:
-    """The values of one pixel must fit into the tile of the packed kernel"""
-    kernel = op.window.kernel_h, op.window.kernel_w
-    values = packed_values(packing, kernel, op.reads[0].c)
-    direct = is_direct(packing, kernel, op.reads[0].c, op.writes.c, op.writes.w)
-    return None if values <= tile_limit(packing) or direct else f"{values} values"
+def tile_fits(packing: Packing, op: RowOp) -> bool:
+    """Return whether the values of one pixel fit into the tile of the packed kernel."""
+    values = packed_values(packing, _kernel(op), op.reads[0].c)
+    return values <= tile_limit(packing) or _is_direct(packing, op)
 
 
-def is_not_mostly_padding(op: RowOp) -> str | None:
-    """If a row has one pixel, padding must not exceed half of the packed weights"""
-    kernel, channels = (op.window.kernel_h, op.window.kernel_w), op.reads[0].c
-    values = packed_values(Packing.DSP_CONV, kernel, channels)
-    padded = op.writes.w == 1 and values > 2 * kernel[0] * kernel[1] * channels
-    return f"{kernel[0] * kernel[1] * channels} of {values} values" if padded else None
+def is_not_mostly_padding(op: RowOp) -> bool:
+    """Return whether padding is at most half of the packed weights if a row has one pixel."""
+    weights = math.prod(_kernel(op)) * op.reads[0].c
+    return op.writes.w > 1 or packed_values(Packing.DSP_CONV, _kernel(op), op.reads[0].c) <= 2 * weights
 
 
-def columns_are_adjacent(op: RowOp) -> str | None:
-    """The rows of a packed convolution must not be dilated"""
-    return None if op.window.dilation_w == 1 else f"dilation {op.window.dilation_w}"
+def columns_are_adjacent(op: RowOp) -> bool:
+    return op.window.dilation_w == 1
 
 
-def esp_call_fits(op: RowOp) -> str | None:
-    """The scratch of one pixel must not exceed the bytes of input and output, as it would in small maps of many
-    channels
+def esp_call_fits(op: RowOp) -> bool:
+    """Return whether the scratch of one pixel is at most as large as input and output together. The scratch is larger
+    in small maps of many channels.
     """
-    kernel = op.window.kernel_h, op.window.kernel_w
-    nbytes = esp_depthwise_bytes(kernel, op.window.stride_w, op.reads[0].c, 1)
-    return None if nbytes <= op.reads[0].nbytes + op.writes.nbytes else f"{nbytes} B of scratch"
+    nbytes = esp_depthwise_bytes(_kernel(op), op.window.stride_w, op.reads[0].c, 1)
+    return nbytes <= op.reads[0].nbytes + op.writes.nbytes
 
 
-def is_deep(op: RowOp) -> str | None:
-    """A packed depthwise layer must have 16 or more channels, or 4, 8 or 12 with undilated 3x3 taps and a ReLU"""
-    window, channels = op.window, op.reads[0].c
-    nine = (window.kernel_h, window.kernel_w, window.dilation_w) == (3, 3, 1)
+def is_deep(op: RowOp) -> bool:
+    """Return whether a layer has 16 or more channels, or 4, 8 or 12 with undilated 3x3 taps and a ReLU."""
+    nine = (*_kernel(op), op.window.dilation_w) == (3, 3, 1)
     relu = op.output_zero_point == -128 and op.activation == (-128, 127)
-    return None if channels >= VECTOR or (nine and relu and channels % QUAD == 0) else f"{channels} channels"
+    return op.reads[0].c >= VECTOR or (nine and relu and op.reads[0].c % QUAD == 0)
 
 
-def is_depthwise(op: RowOp) -> str | None:
-    """A packed operator must be a depthwise convolution with at least 4 channels, as many output as input channels"""
-    if op.weights is None or not op.is_depthwise:
-        return op.kind.name
-    return None if LEAST_DEPTH <= op.reads[0].c == op.writes.c else f"{op.reads[0].c} to {op.writes.c} channels"
+def is_depthwise(op: RowOp) -> bool:
+    """Return whether the operator is a depthwise convolution of at least 4 channels, with as many outputs as inputs."""
+    return op.is_depthwise and LEAST_DEPTH <= op.reads[0].c == op.writes.c
 
 
-def taps_fit(op: RowOp) -> str | None:
-    """A packed depthwise convolution must have at most PACKED_TAPS taps"""
-    taps = op.window.kernel_h * op.window.kernel_w
-    return None if taps <= PACKED_TAPS else f"{taps} taps"
+def taps_fit(op: RowOp) -> bool:
+    return math.prod(_kernel(op)) <= PACKED_TAPS
 
 
-def weights_are_symmetric(op: RowOp) -> str | None:
-    """No weight may be -128"""
-    return "a weight is -128" if (filters(op) == -128).any() else None
+def weights_are_symmetric(op: RowOp) -> bool:
+    """Return whether no weight is -128."""
+    return not (op.own_weights == -128).any()
 
 
-def shifts_in_range(op: RowOp) -> str | None:
-    """Shifts must be -22 to -1, or a channel's multiplier 0"""
-    if op.shifts is None or op.multipliers is None:
-        return "no scales"
-    outside = ((op.shifts > -1) | (op.shifts < -PACKED_SHIFT)) & (op.multipliers != 0)
-    return f"shift {op.shifts[outside][0]}" if outside.any() else None
+def scales_in_range(op: RowOp) -> bool:
+    """Return whether each multiplier is 0, or at least 2^30 with a shift from -22 to -1."""
+    multipliers, shifts = op.own_scales
+    normal = (multipliers >= HALF) & (shifts <= -1) & (shifts >= -PACKED_SHIFT)
+    return bool((normal | (multipliers == 0)).all())
 
 
-def multipliers_are_normal(op: RowOp) -> str | None:
-    """Multipliers must be 0 or at least 2^30"""
-    if op.multipliers is None:
-        return "no scales"
-    small = (op.multipliers < 1 << 30) & (op.multipliers != 0)
-    return f"multiplier {op.multipliers[small][0]}" if small.any() else None
+def sums_fit(limit: int, op: RowOp) -> bool:
+    """Return whether the sum of each channel stays below the limit for any input."""
+    low, high = sum_range(filters(op), op.input_zero_points[0])
+    bias = 0 if op.bias is None else op.bias
+    return bool(max(-(bias + low).min(), (bias + high).max()) < limit)
 
 
-def sums_fit(limit: int, op: RowOp) -> str | None:
-    """The sum of each channel must stay below the limit for any input"""
-    low, high = sum_range(op)
-    worst = int(max(-low.min(), high.max()))
-    return None if worst < limit else f"sum {worst}"
+def is_dense(op: RowOp) -> bool:
+    """Return whether a layer of one pixel has a multiple of 8 input channels, and an even number (>= 4) of outputs."""
+    return _is_direct(Packing.DSP_CONV, op) and op.writes.c % 2 == 0
 
 
-def is_dense(op: RowOp) -> str | None:
-    """A packed dense layer needs a multiple of 8 input channels, and an even number (>= 4) of output channels"""
-    kernel = op.window.kernel_h, op.window.kernel_w
-    direct = is_direct(Packing.DSP_CONV, kernel, op.reads[0].c, op.writes.c, op.writes.w)
-    return None if direct and op.writes.c % 2 == 0 else f"{op.writes.w} pixels of {op.writes.c} channels"
+def is_addition(op: RowOp) -> bool:
+    """Return whether the operator is an ADD of two operands with the output's size."""
+    return op.kind is Kind.ADD and len(op.reads) == 2 and not (op.constant or op.repeats(0) or op.repeats(1))
 
 
-def is_addition(op: RowOp) -> str | None:
-    """A packed ADD must have two operands of the output's size"""
-    if op.kind is not Kind.ADD or len(op.reads) != 2:
-        return op.kind.name
-    return "an operand is repeated" if op.constant or op.repeats(0) or op.repeats(1) else None
+def addition_in_range(op: RowOp) -> bool:
+    """Return whether the scale of one operand is exactly 1/2, and the other scales are in range.
 
-
-def addition_in_range(op: RowOp) -> str | None:
-    """The scale of one operand must be exactly 1/2; other shifts must be -22 to -1, and multipliers at least 2^30"""
-    if op.shifts is None or op.multipliers is None:
-        return "no scales"
+    Shifts must be -22 to -1, and multipliers at least 2^30.
+    """
+    multipliers, shifts = op.own_scales
     operands = np.arange(3) < 2
-    halves = (op.shifts == 0) & (op.multipliers == HALF) & operands
-    lost = (op.multipliers == HALF) & (op.shifts <= -op.param) & operands
-    right = (op.shifts <= -1) & (op.shifts >= -PACKED_SHIFT) & (op.multipliers >= HALF) & ~lost
-    wrong = ~(halves | right) if halves.any() else ~halves
-    return f"multiplier {op.multipliers[wrong][0]}, shift {op.shifts[wrong][0]}" if wrong.any() else None
+    halves = (shifts == 0) & (multipliers == HALF) & operands
+    lost = (multipliers == HALF) & (shifts <= -op.param) & operands
+    right = (shifts <= -1) & (shifts >= -PACKED_SHIFT) & (multipliers >= HALF) & ~lost
+    return bool(halves.any() and (halves | right).all())
 
 
-_SCALES: tuple[Refusal, ...] = (shifts_in_range, multipliers_are_normal)
-_LARGE_SUMS: tuple[Refusal, ...] = (*_SCALES, partial(sums_fit, LARGE_SUM_LIMIT))
-_DSP_CONV: tuple[Refusal, ...] = (
+def _kernel(op: RowOp) -> tuple[int, int]:
+    return op.window.kernel_h, op.window.kernel_w
+
+
+def _is_direct(packing: Packing, op: RowOp) -> bool:
+    return is_direct(packing, _kernel(op), op.reads[0].c, op.writes.c, op.writes.w)
+
+
+_LARGE_SUMS: tuple[Condition, ...] = (scales_in_range, partial(sums_fit, LARGE_SUM_LIMIT))
+_DSP_CONV: tuple[Condition, ...] = (
     is_convolution,
     partial(tile_fits, Packing.DSP_CONV),
     is_not_mostly_padding,
     weights_are_symmetric,
-    *_SCALES,
+    scales_in_range,
     partial(sums_fit, SUM_LIMIT),
 )
-CONDITIONS: Mapping[Packing, tuple[Refusal, ...]] = {
+CONDITIONS: Mapping[Packing, tuple[Condition, ...]] = {
     Packing.DSP_CONV: _DSP_CONV,
     Packing.DSP_DENSE: (*_DSP_CONV, is_dense),
     Packing.DSP_DEPTHWISE: (is_depthwise, taps_fit, *_LARGE_SUMS),
@@ -180,7 +164,7 @@ CONDITIONS: Mapping[Packing, tuple[Refusal, ...]] = {
     Packing.ESP_CONV: (is_convolution, partial(tile_fits, Packing.ESP_CONV), *_LARGE_SUMS),
     Packing.ESP_DEPTHWISE: (is_depthwise, columns_are_adjacent, taps_fit, esp_call_fits, *_LARGE_SUMS),
 }
-"""Functions that return why an operator cannot have a packing, or None. Later functions rely on the first one."""
+"""Conditions of each packing. Later conditions rely on the first one."""
 PACKINGS: Mapping[Family, tuple[Packing, ...]] = {
     Family.DSP: (Packing.DSP_DENSE, Packing.DSP_CONV, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),
     Family.MVE: (Packing.MVE_CONV, Packing.MVE_DEPTHWISE, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),
@@ -192,24 +176,18 @@ PACKINGS: Mapping[Family, tuple[Packing, ...]] = {
 
 def filters(op: RowOp) -> NDArray[np.int8]:
     """Return the weights of a convolution as [out][kernel_h][kernel_w][in]."""
-    if op.weights is None:
-        raise ValueError(f"{op.name} has no weights")
-    return op.weights if op.is_convolution else np.moveaxis(op.weights, -1, 0)[..., np.newaxis]
+    return op.own_weights if op.is_convolution else np.moveaxis(op.own_weights, -1, 0)[..., np.newaxis]
 
 
-def signed_sums(weights: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the sums of the negative and of the positive weights of each output channel. weights: [out][..][in]."""
-    flat = weights.reshape(len(weights), -1)
-    return np.minimum(flat, 0).sum(axis=1, dtype=np.int64), np.maximum(flat, 0).sum(axis=1, dtype=np.int64)
-
-
-def folded_bias(op: RowOp) -> NDArray[np.int64]:
+def folded_bias(op: RowOp) -> Ints:
     """Return the bias with the input's zero point included, so that sums use the input's bytes directly."""
-    negative, positive = signed_sums(filters(op))
-    zeros = op.input_zero_points[0] * (negative + positive)
+    zeros = op.input_zero_points[0] * filters(op).sum(axis=(1, 2, 3), dtype=np.int64)
     return np.asarray(-zeros if op.bias is None else op.bias.astype(np.int64) - zeros)
 
 
-def sum_range(op: RowOp) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    (negative, positive), bias = signed_sums(filters(op)), folded_bias(op)
-    return bias - 128 * positive + 127 * negative, bias + 127 * positive - 128 * negative
+def sum_range(weights: NDArray[Any], zero_point: int) -> tuple[Ints, Ints]:
+    """Return the minimum and maximum sum of each output channel for int8 inputs. weights: [out][..][in]."""
+    flat = weights.reshape(len(weights), -1)
+    negative, positive = (half.sum(axis=1, dtype=np.int64) for half in (np.minimum(flat, 0), np.maximum(flat, 0)))
+    least, most = (n - zero_point for n in (-128, 127))
+    return positive * least + negative * most, positive * most + negative * least

@@ -12,17 +12,14 @@ import math
 import struct
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tflm_memopt.format.limits import MAX_INPUTS, MAX_SUM_BYTES
 from tflm_memopt.model.graph import Op, Tensor, TensorId
 from tflm_memopt.ops.constraints import limits
 from tflm_memopt.ops.context import EXPLICIT_PADDING, OperatorContext
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.packings import signed_sums
 from tflm_memopt.ops.parse import slide
 from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
@@ -32,14 +29,6 @@ _BITS = 4
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")
-Ints = NDArray[np.int64]
-
-
-def sum_range(weights: NDArray[Any], zero_point: int) -> tuple[Ints, Ints]:
-    """Return the minimum and maximum sum of each output channel for int8 inputs. weights: [out][..][in]."""
-    negative, positive = signed_sums(weights)
-    least, most = (n - zero_point for n in (-128, 127))
-    return positive * least + negative * most, positive * most + negative * least
 
 
 def bytes_of(low: int, high: int) -> int:
@@ -97,17 +86,12 @@ def in_order(param: int, order: Sequence[int]) -> int:
 
 def partial(context: OperatorContext) -> RowOp | None:
     """Parse SUMS or ADD_SUMS, or return None for any other operator and for an invalid one."""
-    op = _parsed(context)
-    return replace(op, name=context.op.options["custom_code"]) if op and limits.executable(op) is None else None
-
-
-def _parsed(context: OperatorContext) -> RowOp | None:
-    said, code = context.op.options.get("custom_options", b""), context.op.options.get("custom_code")
+    said, code, op = context.op.options.get("custom_options", b""), context.op.options.get("custom_code", ""), None
     if code == SUMS and len(said) == _SUMS.size and len(context.op.inputs) == 2:
-        return _sums(context, *_SUMS.unpack(said))
+        op = _sums(context, *_SUMS.unpack(said))
     if code == ADD_SUMS and len(said) == _ADD_SUMS.size:
-        return _add_sums(context, *_ADD_SUMS.unpack(said))
-    return None
+        op = _add_sums(context, *_ADD_SUMS.unpack(said))
+    return replace(op, name=code) if op and limits.executable(op) is None else None
 
 
 def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:

@@ -12,7 +12,8 @@ from models import Net
 from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.partial import ADD_SUMS, SUMS, bytes_of, sum_range
+from tflm_memopt.ops.packings import sum_range
+from tflm_memopt.ops.partial import ADD_SUMS, SUMS, bytes_of
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rowgraph.supported import to_row_ops
 
