@@ -33,7 +33,7 @@ from tflm_memopt.format.codes import (
 )
 from tflm_memopt.format.fields import CField, layout_of
 from tflm_memopt.lower.program import RECORDS
-from tflm_memopt.ops.kinds import KINDS, Kind
+from tflm_memopt.ops.kinds import Kind, traits
 from tflm_memopt.ops.packing import Family, Packing
 
 ROOT = Path(__file__).parents[1]
@@ -300,7 +300,7 @@ def kinds_def() -> str:
     """custom_ops/include/tmo/kinds.def"""
     rows = [KIND_TITLES]
     for kind in Kind:
-        t, (family, *kernels) = KINDS[kind], ROWS[kind]
+        t, (family, *kernels) = traits(kind), ROWS[kind]
         operands = "TMO_ANY_NUMBER" if t.operands is None else str(t.operands)
         scales = "TMO_PER_CHANNEL" if t.scales is None else str(t.scales)
         row, pixel = (*kernels, NO_KERNEL, NO_KERNEL)[:2]

@@ -18,7 +18,7 @@ from tflm_memopt.lower.program import Program, ProgramOp, ProgramTensor
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.lower.traffic import BytesMoved, shares
 from tflm_memopt.model.reader import Model
-from tflm_memopt.ops.kinds import KINDS, Constants
+from tflm_memopt.ops.kinds import Constants, traits
 from tflm_memopt.runtime import guard, host, host_model
 from tflm_memopt.runtime.host import OpIteration
 from tflm_memopt.runtime.regions import regions
@@ -110,7 +110,7 @@ def _written(op: ProgramOp, tensor: ProgramTensor, executed: OpIteration, *, til
 
 def _weights(op: ProgramOp, tensors: Sequence[ProgramTensor], executed: OpIteration) -> int:
     count = len(np.asarray(executed.row))
-    if KINDS[op.kind].constants is Constants.ROWS:  # a table
+    if traits(op.kind).constants is Constants.ROWS:  # a table
         return count * tensors[op.output].width * tensors[op.output].channels
     nbytes = _nbytes((op.weights, op.bias, op.scales, op.multipliers, op.shifts))
     copied = op.copied.bytes if op.copied else 0

@@ -9,7 +9,7 @@ import numpy as np
 from tflm_memopt.errors import UsageError
 from tflm_memopt.lower.program import HEADER, OP
 from tflm_memopt.ops.custom import MADE, OwnKernel
-from tflm_memopt.ops.kinds import KINDS, Kind
+from tflm_memopt.ops.kinds import Kind, traits
 from tflm_memopt.runtime.regions import CustomOperator
 
 
@@ -19,7 +19,7 @@ def own_kernels(regions: Iterable[CustomOperator]) -> Mapping[int, OwnKernel]:
     for region in regions:
         header = np.frombuffer(region.program, HEADER, 1)[0]
         for op in np.frombuffer(region.program, OP, int(header["n_ops"]), int(header["ops"])):
-            if not KINDS[Kind(op["kind"])].named:
+            if not traits(Kind(op["kind"])).named:
                 continue
             if (identity := int(op["identity"])) not in MADE:
                 raise UsageError(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tflm_memopt.format.limits import PROGRAM_BASE
 from tflm_memopt.lower.pack import in_nibbles, pack
 from tflm_memopt.lower.program import Program, ProgramOp
-from tflm_memopt.ops.kinds import KINDS, OPERAND_SCALES, Kind
+from tflm_memopt.ops.kinds import OPERAND_SCALES, Kind, traits
 from tflm_memopt.ops.packing import Family, Packing
 from tflm_memopt.ops.packings import packing
 from tflm_memopt.ops.rowop import RowOp
@@ -79,7 +79,7 @@ def of_program(op: ProgramOp, program: Program) -> Numbers:
     zeros = op.input_zero_points
     multipliers: Array | None = op.multipliers
     shifts: Array | None = op.shifts
-    if KINDS[op.kind].scales == OPERAND_SCALES and multipliers is not None and shifts is not None:
+    if traits(op.kind).scales == OPERAND_SCALES and multipliers is not None and shifts is not None:
         multipliers, shifts = multipliers[[*order, 2]], shifts[[*order, 2]]
     constants = [program.tensors[t].constant for t in op.inputs if program.tensors[t].base == PROGRAM_BASE]
     return _numbers(

@@ -37,7 +37,7 @@ from tflm_memopt.format.fields import (
 )
 from tflm_memopt.format.limits import MAX_INPUTS
 from tflm_memopt.lower.loop_codes import loop_codes, loops_at
-from tflm_memopt.ops.kinds import KINDS, Kind
+from tflm_memopt.ops.kinds import Kind, traits
 from tflm_memopt.ops.packing import Family, Packing
 from tflm_memopt.ops.rowop import UNIT, Access, Message, Window
 from tflm_memopt.plan.loops import Loops
@@ -335,7 +335,7 @@ class ProgramOp:
     @property
     def per_channel(self) -> bool:
         """Whether each output channel has its own multiplier."""
-        return KINDS[self.kind].scales is None and self.multipliers is not None and self.multipliers.size > 1
+        return traits(self.kind).scales is None and self.multipliers is not None and self.multipliers.size > 1
 
     @property
     def device(self) -> int | None:

@@ -37,7 +37,7 @@ from tflm_memopt.lower.program import (
     ProgramRollingBuffer,
     ProgramTensor,
 )
-from tflm_memopt.ops.kinds import GATES, KINDS, Kind
+from tflm_memopt.ops.kinds import GATES, Kind, traits
 from tflm_memopt.ops.packing import VECTOR, Family, Packing
 from tflm_memopt.ops.partial import bytes_made
 from tflm_memopt.ops.rowop import FLOAT_BYTES, Access
@@ -141,8 +141,8 @@ def _op_shapes(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
 
 def _shapes_of_kind(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
     kind, packing, n = Kind(r["kind"]), Packing(int(r["packing"])), int(r["n_inputs"])
-    output, traits, kernel = tensors[r["output"]], KINDS[kind], (int(r["kernel_h"]), int(r["kernel_w"]))
-    in_channels = tensors[r["input"][0]].channels // traits.reads
+    output, form, kernel = tensors[r["output"]], traits(kind), (int(r["kernel_h"]), int(r["kernel_w"]))
+    in_channels = tensors[r["input"][0]].channels // form.reads
     out_channels = output.channels // _bytes_written(kind, r)
     shapes: dict[str, tuple[Any, ...]] = {"inputs": (n,), "input_zero_points": (n,), "access": (n, output.height)}
     if packing is not Packing.NONE:
@@ -155,28 +155,28 @@ def _shapes_of_kind(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
     own = {Kind.COPY: "copy", Kind.SEND: "message", Kind.RECEIVE: "message"}.get(kind)
     if own:
         shapes[own] = (1,)
-    elif traits.constants.value:
-        shapes["weights"] = tuple(sizes[axis] for axis in traits.constants.value)
-        if traits.biased and traits.reads == FLOAT_BYTES:
+    elif form.constants.value:
+        shapes["weights"] = tuple(sizes[axis] for axis in form.constants.value)
+        if form.biased and form.reads == FLOAT_BYTES:
             shapes["weights"] = (*shapes["weights"][:-1], FLOAT_BYTES * shapes["weights"][-1])
     if r["flags"] & Flags.NIBBLES:
         shapes["weights"] = (-(-math.prod(shapes["weights"]) // 2),)
-    if traits.biased or kind is Kind.LSTM:
+    if form.biased or kind is Kind.LSTM:
         shapes["bias"] = (
-            CURVE_WORDS + 2 * GATES * out_channels if kind is Kind.LSTM else out_channels * (1 + (traits.writes == 2)),
+            CURVE_WORDS + 2 * GATES * out_channels if kind is Kind.LSTM else out_channels * (1 + (form.writes == 2)),
         )
     if kind is Kind.GATHER_ND:
         indices = tensors[r["input"][0 if r["flags"] & Flags.SWAPPED else 1]]
         shapes["bias"] = (indices.channels // np.dtype(np.int32).itemsize,)
     per_channel = out_channels if r["flags"] & Flags.PER_CHANNEL else 1
-    scaled = (per_channel if traits.scales is None else traits.scales,)
+    scaled = (per_channel if form.scales is None else form.scales,)
     return {**shapes, "multipliers": scaled, "shifts": scaled}
 
 
 def _bytes_written(kind: Kind, r: np.void) -> int:
     if kind is Kind.ADD_SUMS:
         return max(1, bytes_made(int(r["operand_bytes"])))
-    return int(r["sum_bytes"]) if kind is Kind.SUMS else KINDS[kind].writes
+    return int(r["sum_bytes"]) if kind is Kind.SUMS else traits(kind).writes
 
 
 SHAPERS: Mapping[type, Shaper] = {

@@ -13,7 +13,7 @@ from tflm_memopt.model.graph import ITEM_BYTES
 from tflm_memopt.ops import lookup, movement, quant
 from tflm_memopt.ops.constraints.base import quantization, zero_point
 from tflm_memopt.ops.context import OperatorContext
-from tflm_memopt.ops.kinds import KINDS, Kind
+from tflm_memopt.ops.kinds import Kind, traits
 from tflm_memopt.ops.rowop import RowOp
 
 Types = tuple[str, str]
@@ -77,7 +77,7 @@ def _conversion(context: OperatorContext, kind: Kind, before: int = 0, after: in
     return context.row_op(
         kind,
         reads=(reads,),
-        writes=replace(reads, c=reads.c // KINDS[kind].reads * KINDS[kind].writes),
+        writes=replace(reads, c=reads.c // traits(kind).reads * traits(kind).writes),
         input_zero_points=(before,),
         output_zero_point=after,
     )

@@ -5,7 +5,7 @@ script scripts/program_format.py writes these rows in C: custom_ops/include/tmo/
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
@@ -200,7 +200,7 @@ _Derived = Callable[[], Traits]
 def _generated(
     kernel: KernelProgram, scales: int | None = 0, constants: Constants = Constants.NONE, *, biased: bool = False
 ) -> _Derived:
-    return cache(partial(_traits_of, kernel, scales, constants, biased=biased))
+    return partial(_traits_of, kernel, scales, constants, biased=biased)
 
 
 def _traits_of(kernel: KernelProgram, scales: int | None, constants: Constants, *, biased: bool) -> Traits:
@@ -231,25 +231,6 @@ def _wide(narrow: _Derived) -> _Derived:
 def _float(narrow: _Derived) -> _Derived:
     """Derive the traits of a float32 kind from those of its int8 kind, which has the same accesses."""
     return lambda: replace(narrow(), reads=4, writes=4, scales=0)
-
-
-class _Lazy(Mapping[Kind, Traits]):
-    def __init__(self, rows: Mapping[Kind, Traits | _Derived]) -> None:
-        self._rows = rows
-        self._found: dict[Kind, Traits] = {}
-
-    def __getitem__(self, kind: Kind) -> Traits:
-        found = self._found.get(kind)
-        if found is None:
-            row = self._rows[kind]
-            found = self._found[kind] = row if isinstance(row, Traits) else row()
-        return found
-
-    def __iter__(self) -> Iterator[Kind]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
 
 
 _CONV = _generated(windows.conv, None, Constants.FILTER, biased=True)
@@ -329,8 +310,15 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.RECEIVE: Traits(scales=0),
     Kind.OWN: Traits(operands=None, scales=0, named=True),
 }
-KINDS: Mapping[Kind, Traits] = _Lazy(_ROWS)
-"""Properties of each kind. A kernel description, if there is one, determines element sizes, operands and accesses."""
+
+
+@cache
+def traits(kind: Kind) -> Traits:
+    """Return the properties of a kind. If a kind has a kernel description, they follow from the description."""
+    row = _ROWS[kind]
+    return row if isinstance(row, Traits) else row()
+
+
 _BOTH = ("CONV", "DEPTHWISE", "TRANSPOSE_CONV", "AVERAGE_POOL", "MAX_POOL", "BATCH_MATMUL", "SOFTMAX")
 WIDE: Mapping[Kind, Kind] = {Kind[name]: Kind[f"{name}_S16"] for name in (*_BOTH, "MEAN", "MUL")}
 """The int16 kind for each int8 kind that has one."""

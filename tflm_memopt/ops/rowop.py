@@ -20,7 +20,7 @@ from tflm_memopt.format.fields import I32, U16, U32, Also, ArrayOffset, Number
 from tflm_memopt.kernels.language import Extents
 from tflm_memopt.kernels.needs import AxisRange, AxisSteps, OutputNeeds
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.kinds import KINDS, PRODUCTS, WINDOW, Channels, Constants, Kind, Traits
+from tflm_memopt.ops.kinds import PRODUCTS, WINDOW, Channels, Constants, Kind, Traits, traits
 from tflm_memopt.ops.packing import OF_CHANNELS, Packing, esp_depthwise_bytes, is_direct, packed_values, tile_bytes
 
 Ints = NDArray[np.int64]
@@ -296,7 +296,7 @@ class RowOp:
 
     @property
     def traits(self) -> Traits:
-        return KINDS[self.kind]
+        return traits(self.kind)
 
     @property
     def own_weights(self) -> NDArray[np.int8]:
