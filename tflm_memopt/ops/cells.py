@@ -76,7 +76,7 @@ def svdf_time(context: OperatorContext) -> RowOp:
 def lstm(context: OperatorContext) -> RowOp:
     """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. The RowOp's `bias` begins with the table of the sigmoid."""
     x, hidden, cells = (context.input(k) for k in (0, HIDDEN, CELLS))
-    steps, units = _steps(context), hidden.elements
+    steps, units = math.prod(x.shape[:2]), hidden.elements
     zero_points = zero_point(x), zero_point(hidden)
     weights, biases = _gates(context, *zero_points)
     return context.row_op(
@@ -98,11 +98,6 @@ def lstm(context: OperatorContext) -> RowOp:
             StateRollingBuffer(cells.id, Rows(1, 1, 2 * units), 0),
         ),
     )
-
-
-def _steps(context: OperatorContext) -> int:
-    """Return the number of time steps. Either the first or the second dimension is 1."""
-    return context.input().shape[0] * context.input().shape[1]
 
 
 def _gates(context: OperatorContext, x_zero: int, hidden_zero: int) -> tuple[NDArray[np.int8], NDArray[np.int32]]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.format.limits import MAX_SHIFT
 from tflm_memopt.model.graph import Op, Quantization, Tensor
 from tflm_memopt.ops import quant, transcendental
 from tflm_memopt.ops.fixed import Ints, round_shift
@@ -21,8 +22,6 @@ Table = NDArray[np.int8]
 
 EVERY = np.arange(quant.INT8_MIN, quant.INT8_MAX + 1, dtype=np.int64)
 """All int8 input values, from lowest to highest."""
-MAX_SHIFT = 30
-"""Limit of MultiplyByQuantizedMultiplier's left shift."""
 MAX_ROUNDED = 2.0**30
 """Largest float that TFLM may convert to an int32 and then add to another number without overflow."""
 INTEGER_BITS = 4

@@ -72,7 +72,6 @@ def _of(types: Constraint) -> tuple[Constraint, ...]:
 _INT8, _INTEGER = _of(common.int8_activations), _of(common.int8_or_int16)
 _FILTER = (weighted.int8_filter, weighted.int32_bias)
 _WINDOW = (weighted.window, weighted.output_size, common.fused_activation)
-_CONV = (*_INTEGER, common.rank_four, weighted.filter_rank(4), *_FILTER)
 _POOL = _row(
     parse.pool,
     common.operands(least=1, most=1),
@@ -84,6 +83,20 @@ _POOL = _row(
     *_WINDOW,
 )
 _WEIGHTED = common.operands(least=2, most=3)
+
+
+def _convolution(
+    parse_: Callable[[OperatorContext], RowOp],
+    *options: str,
+    channels: Constraint,
+    axis: int,
+    checks: tuple[Constraint, ...] = _WINDOW,
+) -> Row:
+    """Return the row of a convolution. axis: that of the output channels in the filter."""
+    every = (*_INTEGER, common.rank_four, weighted.filter_rank(4), *_FILTER, weighted.filter_scales(axis))
+    return _row(parse_, _WEIGHTED, common.options(*_STRIDES, *options), *every, channels, *checks)
+
+
 _ELEMENTWISE, _MAPPED = ((*types, common.batch_one, common.same_shape) for types in (_INT8, _INTEGER))
 _ONE = common.operands(least=1, most=1)
 _ALIKE = *_PLAIN, common.batch_one, common.same_shape
@@ -91,27 +104,24 @@ _REDUCED = common.operands(least=1, most=2), *_INTEGER, arithmetic.reduced_axes
 _EXTREME = _row(
     parse.reduce_extreme, common.operands(least=1, most=2), *_INT8, arithmetic.reduced_axes, common.same_quantization
 )
-_RESIZED = (
-    common.operands(least=2, most=2),
-    common.options("alignCorners", "halfPixelCenters"),
-    *_INT8,
-    moving.resized_channels,
-    moving.constant_operands(1),
-    moving.resized_as_said,
-)
+_RESIZED = common.options("alignCorners", "halfPixelCenters"), moving.resized_channels, moving.resized_as_said
 
 
 def _moving(
     transform: movement.Transform,
     *constraints: Constraint,
-    least: int = 1,
+    constants: int = 0,
     most: int = 1,
     types: Constraint = common.moved_types,
 ) -> Row:
-    """Return the row of an operator that only moves bytes, with the types that TFLM supports."""
-    every = (common.static_shapes, types, *_PLAIN, moving.movable)
-    parse_, operands = partial(movement.moved, transform=transform), common.operands(least=least, most=most)
-    return _row(parse_, operands, *every, *constraints, moving.regular_moves)
+    """Return the row of an operator that only moves bytes, with the types that TFLM supports.
+
+    constants: number of constant operands after the first operand. most: maximum number of other operands.
+    """
+    operands = common.operands(least=1 + constants, most=most + constants)
+    every = (operands, common.static_shapes, types, *_PLAIN, moving.movable)
+    stated = (moving.constant_operands(*range(1, 1 + constants)),) if constants else ()
+    return _row(partial(movement.moved, transform=transform), *every, *stated, *constraints, moving.regular_moves)
 
 
 def _looked_up() -> Row:
@@ -151,23 +161,9 @@ _LOGICAL = _row(elementwise.logical, *_TWO, arithmetic.bools, *_BROADCAST)
 _PIECE = _moving(movement.piece, moving.one_piece)
 
 OPSET: Mapping[str, Row] = {
-    "CONV_2D": _row(
-        parse.conv,
-        _WEIGHTED,
-        common.options(*_STRIDES, *_DILATIONS),
-        *_CONV,
-        weighted.filter_scales(0),
-        weighted.all_channels,
-        *_WINDOW,
-    ),
-    "DEPTHWISE_CONV_2D": _row(
-        parse.depthwise,
-        _WEIGHTED,
-        common.options(*_STRIDES, *_DILATIONS, "depthMultiplier"),
-        *_CONV,
-        weighted.filter_scales(3),
-        weighted.depth_multiplier,
-        *_WINDOW,
+    "CONV_2D": _convolution(parse.conv, *_DILATIONS, channels=weighted.all_channels, axis=0),
+    "DEPTHWISE_CONV_2D": _convolution(
+        parse.depthwise, *_DILATIONS, "depthMultiplier", channels=weighted.depth_multiplier, axis=3
     ),
     "FULLY_CONNECTED": _row(
         parse.fully_connected,
@@ -202,7 +198,15 @@ OPSET: Mapping[str, Row] = {
         moving.gathered,
         *_PLAIN,
     ),
-    "RESIZE_BILINEAR": _row(parse.resize_bilinear, *_RESIZED, common.rank_four, moving.resized_inside),
+    "RESIZE_BILINEAR": _row(
+        parse.resize_bilinear,
+        common.operands(least=2, most=2),
+        *_INT8,
+        moving.constant_operands(1),
+        *_RESIZED,
+        common.rank_four,
+        moving.resized_inside,
+    ),
     "BATCH_MATMUL": _row(
         parse.batch_matmul,
         common.operands(least=2, most=2),
@@ -210,15 +214,8 @@ OPSET: Mapping[str, Row] = {
         *_INTEGER,
         arithmetic.plain_matrices,
     ),
-    "TRANSPOSE_CONV": _row(
-        parse.transpose_conv,
-        _WEIGHTED,
-        common.options(*_STRIDES),
-        *_CONV,
-        weighted.filter_scales(0),
-        weighted.all_channels,
-        weighted.window,
-        common.fused_activation,
+    "TRANSPOSE_CONV": _convolution(
+        parse.transpose_conv, channels=weighted.all_channels, axis=0, checks=(weighted.window, common.fused_activation)
     ),
     "SVDF": _row(
         cells.svdf_time,
@@ -277,40 +274,28 @@ OPSET: Mapping[str, Row] = {
     ),
     "ARG_MAX": _ARG,
     "ARG_MIN": _ARG,
-    "PAD": _moving(movement.pad, moving.constant_operands(1), least=2, most=2),
-    "PADV2": _moving(movement.pad, moving.constant_operands(1, 2), least=3, most=3),
-    "MIRROR_PAD": _moving(
-        movement.mirror_pad, common.options("mode"), moving.constant_operands(1), least=2, most=2, types=_BYTE
-    ),
+    "PAD": _moving(movement.pad, constants=1),
+    "PADV2": _moving(movement.pad, constants=2),
+    "MIRROR_PAD": _moving(movement.mirror_pad, common.options("mode"), constants=1, types=_BYTE),
     "CONCATENATION": _moving(movement.concatenation, common.options("axis"), most=MAX_INPUTS),
     "PACK": _moving(movement.pack, common.options("axis", "valuesCount"), most=MAX_INPUTS),
     "SPLIT": _PIECE,
     "SPLIT_V": _PIECE,
     "UNPACK": _PIECE,
-    "SLICE": _moving(movement.slice_, moving.constant_operands(1, 2), least=3, most=3),
+    "SLICE": _moving(movement.slice_, constants=2),
     "STRIDED_SLICE": _moving(
         movement.strided_slice,
         common.options("beginMask", "endMask", "shrinkAxisMask"),
         moving.plain_slice,
-        moving.constant_operands(1, 2, 3),
-        least=4,
-        most=4,
+        constants=3,
     ),
     "DEPTH_TO_SPACE": _moving(movement.depth_to_space, *_GROUPS, types=_BYTE),
     "SPACE_TO_DEPTH": _moving(movement.space_to_depth, *_GROUPS, types=_BYTE),
-    "TRANSPOSE": _moving(movement.transpose, moving.constant_operands(1), least=2, most=2),
-    "BROADCAST_TO": _moving(movement.broadcast_to, moving.constant_operands(1), least=2, most=2),
-    "TILE": _moving(movement.tile, moving.constant_operands(1), least=2, most=2),
-    "REVERSE_V2": _moving(movement.reverse, moving.constant_operands(1), least=2, most=2),
-    "RESIZE_NEAREST_NEIGHBOR": _moving(
-        movement.resize_nearest,
-        common.options("alignCorners", "halfPixelCenters"),
-        moving.resized_channels,
-        moving.constant_operands(1),
-        moving.resized_as_said,
-        least=2,
-        most=2,
-    ),
+    "TRANSPOSE": _moving(movement.transpose, constants=1),
+    "BROADCAST_TO": _moving(movement.broadcast_to, constants=1),
+    "TILE": _moving(movement.tile, constants=1),
+    "REVERSE_V2": _moving(movement.reverse, constants=1),
+    "RESIZE_NEAREST_NEIGHBOR": _moving(movement.resize_nearest, *_RESIZED, constants=1),
     "QUANTIZE": _converted(conversion.quantize_types, conversion.rescalable),
     "DEQUANTIZE": _converted(conversion.dequantize_types),
     "CAST": _row(converting.cast, _ONE, common.static_shapes, conversion.cast_types, *_ALIKE),
@@ -384,7 +369,7 @@ INTEGERS: Mapping[str, Row] = {
 """Rows of operators of int32 by TFLite's operator name."""
 COMPUTED_TABLE = _row(parse.gather_nd, *_TWO, moving.selected, *_PLAIN, moving.leading_axis)
 """This table row is for GATHER from a tensor that is computed at run time."""
-PICKED = _moving(movement.gather, common.options("axis"), moving.constant_operands(1), least=2, most=2)
+PICKED = _moving(movement.gather, common.options("axis"), constants=1)
 """Row of the table for GATHER from a computed tensor by constant indices."""
 OWN = _row(parse.own, common.own_operands, *_ELEMENTWISE)
 """This table row is for all custom operators (custom.OPERATORS)."""

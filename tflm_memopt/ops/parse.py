@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.format.codes import FloatFunction, FloatRange, ResizeForm
-from tflm_memopt.format.limits import MAX_KERNEL_H
+from tflm_memopt.format.limits import INDEX_BYTES, MAX_KERNEL_H
 from tflm_memopt.kernels.descriptions import rows as of_rows
 from tflm_memopt.kernels.descriptions import windows
 from tflm_memopt.kernels.needs import needs
@@ -24,8 +24,6 @@ from tflm_memopt.ops.kinds import FLOAT, WIDE, Kind
 from tflm_memopt.ops.quant import Multiplier
 from tflm_memopt.ops.rowop import FLOAT_BYTES, UNIT, Access, RowOp, Rows, Window, accesses
 
-INDEX_BYTES = 4
-"""Bytes of an int32 index (TMO_INDEX_BYTES)."""
 TRANSPOSED, PRODUCT = needs(windows.transpose_conv), needs(of_rows.batch_matmul)
 """Accesses of the kernels that read rows without a window."""
 

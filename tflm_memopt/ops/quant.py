@@ -96,11 +96,8 @@ def add(
 def squared_difference(scale_a: float, scale_b: float, scale_out: float) -> tuple[Multiplier, Multiplier, Multiplier]:
     """Return the multipliers of input 0, input 1 and output (PrepareQuantized, micro/kernels/squared_difference.cc)."""
     twice = 2 * max(scale_a, scale_b)
-    return (
-        quantize_multiplier(scale_a / twice),
-        quantize_multiplier(scale_b / twice),
-        quantize_multiplier(twice * twice / ((1 << 2 * SQUARED_DIFFERENCE_LEFT_SHIFT) * scale_out)),
-    )
+    factor = twice * twice / ((1 << 2 * SQUARED_DIFFERENCE_LEFT_SHIFT) * scale_out)
+    return (*add(scale_a, scale_b, scale_out)[:2], quantize_multiplier(factor))
 
 
 def add_output_factor(twice_max_scale: float, scale_out: float, left_shift: int = ADD_LEFT_SHIFT) -> float:
