@@ -56,23 +56,15 @@ class CustomOp:
         return [op for group in self.groups for op in group.ops]
 
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
-    """The part of the arena that a custom operator uses besides its inputs and outputs."""
-
-    offset: int
-    nbytes: int
-
-
-def workspace(custom: CustomOp) -> Workspace:
-    """Return the byte range of the operator's own buffers. The plan may also place other buffers in this range."""
+def workspace(custom: CustomOp) -> range:
+    """Return the part of the arena for the operator's own buffers. The plan may place other buffers there, too."""
     plan = custom.plan
     own = {op.output for op in custom.ops if not op.leaves} - {*custom.inputs, *custom.outputs}
     placed = [found for t in own if (found := plan.find(Role.TENSOR, t))]
     during = ((g.number, plan.buffers[i], plan.offsets[i]) for g in custom.groups for i in plan.alive[g.number])
     placed += [(b, offset) for n, b, offset in during if b.role is not Role.TENSOR and b.first == n]
     start = min(offset for _, offset in placed) // TFLM_ALIGN * TFLM_ALIGN
-    return Workspace(start, max(offset + buffer.nbytes for buffer, offset in placed) - start)
+    return range(start, max(offset + buffer.nbytes for buffer, offset in placed))
 
 
 def lower(custom: CustomOp) -> Program:
@@ -124,7 +116,7 @@ class _Lowering:
             target=TARGETS[self.plan.target],
             n_inputs=len(self.inputs),
             n_outputs=len(self.custom.outputs),
-            workspace=self.workspace.nbytes,
+            workspace=len(self.workspace),
             iterations=iterations,
             tensors=tuple(self.tensors),
             ops=tuple(table),
@@ -177,7 +169,7 @@ class _Lowering:
         scratch = self.plan.find(Role.SCRATCH, self.step)
         place = self._offset(Role.ACCUMULATOR, op.output) if sums else 0
         if packed and scratch:
-            place = scratch[1] - self.workspace.offset
+            place = scratch[1] - self.workspace.start
         # an operator that adds up its input has loops over input rows, even if the input is a whole tensor
         counts = stage.iterative and group.stripes and nests.get(op.inputs[0], BY_ROWS) == BY_ROWS
         seen = {**nests, op.inputs[0]: stage.nest} if counts else nests
@@ -192,7 +184,7 @@ class _Lowering:
             activation=op.activation,
             iterative=stage.iterative,
             sums=stage.nest.sums,
-            packing=packed.packing if packed else Packing.NONE,
+            packing=op.packing if packed else Packing.NONE,
             nibbles=op.nibbles and not packed,
             weights=None if copied else weights,
             copied=copied,
@@ -211,7 +203,7 @@ class _Lowering:
             return None
         if not op.takes_copied_weights or weights is None or weights.nbytes != found[0].nbytes:
             raise PlanError(f"the plan copies {found[0].nbytes} bytes of weights of {op.name}, which it does not have")
-        return CopiedWeights(weights.reshape(-1), found[1] - self.workspace.offset)
+        return CopiedWeights(weights.reshape(-1), found[1] - self.workspace.start)
 
     def _output(self, op: RowOp, nests: Mapping[TensorId, LoopNest]) -> int:
         if op.sends:
@@ -284,14 +276,14 @@ class _Lowering:
         """Return the record of an input outside the arena, with its rolling buffer or the memory for int8 pixels."""
         streamed = Role.ROLLING_BUFFER, source.tensor
         kept = self.plan.find(*(streamed if source.pushed else (Role.SCRATCH, self.step)))
-        depth, offset = (kept[0].depth, kept[1] - self.workspace.offset) if kept else (0, 0)
+        depth, offset = (kept[0].depth, kept[1] - self.workspace.start) if kept else (0, 0)
         return self._number(ProgramTensor(offset, rows.h, rows.w, rows.c, depth, 1, pushed=source.pushed))
 
     def _offset(self, role: Role, key: int) -> int:
         found = self.plan.find(role, key)
         if found is None:
             raise KeyError(f"the plan has no {role.value} for {key}")
-        return found[1] - self.workspace.offset
+        return found[1] - self.workspace.start
 
 
 def _layout(group: Group) -> int:

@@ -38,7 +38,7 @@ def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Map
         "param": _param(op, order),
         **scales,
         "access": _access(op, order),
-        "copy": _copy(op, order),
+        "copy": None if op.moves is None else _copy(op.moves, _access(op, order), order),
     }
 
 
@@ -70,10 +70,6 @@ def _param(op: RowOp, order: Sequence[int]) -> int:
     return op.param
 
 
-def _copy(op: RowOp, order: Sequence[int]) -> CopyRecord | None:
-    return None if op.moves is None else copy_record(op.moves, _access(op, order), order)
-
-
 def _access(op: RowOp, order: Sequence[int]) -> tuple[Access, ...]:
     """Return the rows that an iteration reads of each operand, for operators without a window."""
     if op.scatters:
@@ -81,7 +77,7 @@ def _access(op: RowOp, order: Sequence[int]) -> tuple[Access, ...]:
     return tuple(op.access[k] for k in order) if op.access else ()
 
 
-def copy_record(copied: Moves, access: Sequence[Access], order: Sequence[int]) -> CopyRecord:
+def _copy(copied: Moves, access: Sequence[Access], order: Sequence[int]) -> CopyRecord:
     """Return the record of a COPY. Its operand k is the operator's operand `order[k]`, with rows access[k]."""
     first = dict(zip(order, itertools.accumulate((a.extent for a in access), initial=0), strict=False))
     moves = tuple(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,9 @@ TURN = 3
 """The number of taps of a packed depthwise convolution is padded to a multiple of this number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(NamedTuple):
     """The constants of an operator as its fast kernel reads them."""
 
-    packing: Packing
     weights: NDArray[np.int8] | None
     scales: NDArray[np.int32] | None
     """Scales, if they are not stored together with the weights."""
@@ -31,27 +29,25 @@ class Packed:
 def pack(op: RowOp) -> Packed:
     """Return the constants of an operator for its fast kernel, which ops/packings.py has selected."""
     if op.packing is Packing.DSP_ADD:
-        return Packed(op.packing, None, add_scales(op))
+        return Packed(None, add_scales(op))
     weights = np.where(_dead(op)[:, None, None, None], 0, filters(op))
-    if op.packing is Packing.DSP_CONV:
-        return Packed(op.packing, dsp_weights(weights), dsp_scales(op))
-    if op.packing is Packing.DSP_DENSE:
-        return Packed(op.packing, dsp_dense_weights(weights), dsp_scales(op))
     if op.packing is Packing.DSP_DEPTHWISE:
-        return Packed(op.packing, dsp_stream(weights, _scales(op)), None)
-    if op.packing is Packing.MVE_CONV:
-        return Packed(op.packing, mve_weights(weights), mve_scales(op))
+        return Packed(dsp_stream(weights, _scales(op)), None)
     if op.packing is Packing.MVE_DEPTHWISE:
-        return Packed(op.packing, mve_stream(weights, _mve_scales(op)), None)
-    if op.packing in (Packing.RVV_CONV, Packing.RVV_DEPTHWISE):
-        return Packed(op.packing, rvv_weights(weights), rvv_scales(op))
-    if op.packing is Packing.ESP_CONV:
-        return Packed(op.packing, esp_weights(weights), esp_scales(op))
+        return Packed(mve_stream(weights, _mve_scales(op)), None)
     if op.packing is Packing.ESP_DEPTHWISE:
         more = (0, esp_channels(weights.shape[1:3], len(weights)) - len(weights))
         padded = np.pad(weights, (more, (0, 0), (0, 0), (0, 0)))
-        return Packed(op.packing, rvv_weights(padded), esp_scales(op, more[1]))
-    raise ValueError(f"{op.name} is not packed")
+        return Packed(rvv_weights(padded), esp_scales(op, more[1]))
+    of_weights, of_scales = {
+        Packing.DSP_CONV: (dsp_weights, dsp_scales),
+        Packing.DSP_DENSE: (dsp_dense_weights, dsp_scales),
+        Packing.MVE_CONV: (mve_weights, mve_scales),
+        Packing.RVV_CONV: (rvv_weights, rvv_scales),
+        Packing.RVV_DEPTHWISE: (rvv_weights, rvv_scales),
+        Packing.ESP_CONV: (esp_weights, esp_scales),
+    }[op.packing]
+    return Packed(of_weights(weights), of_scales(op))
 
 
 def _dead(op: RowOp) -> NDArray[np.bool_]:

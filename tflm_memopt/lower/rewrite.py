@@ -93,9 +93,9 @@ def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], 
     data = pack(program)
     constant = _bytes_tensor(tree, f"tmo/program_{position}", len(data), writer.add_buffer(tree, data))
     outputs, space = list(custom.outputs), workspace(custom)
-    if space.nbytes:
-        outputs.append(_bytes_tensor(tree, f"tmo/workspace_{position}", space.nbytes, 0))
-        offsets[outputs[-1]] = space.offset
+    if space:
+        outputs.append(_bytes_tensor(tree, f"tmo/workspace_{position}", len(space), 0))
+        offsets[outputs[-1]] = space.start
     opcode = writer.add_opcode(tree, "CUSTOM", custom_code=custom.name)
     inputs = [*custom.inputs]
     # a reset sets the variable to 0, and the next input begins

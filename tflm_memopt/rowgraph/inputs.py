@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.model.graph import ITEM_BYTES, Graph, Tensor
 from tflm_memopt.rewrite.int8_io import int8_io
-from tflm_memopt.rowgraph.graph import BuiltinNode, InputSource, Region, RowGraph, Space, with_rows
+from tflm_memopt.rowgraph.graph import BuiltinNode, InputSource, RowGraph, Space, with_rows
 
 ARENA, STREAM, EXTERNAL, SLIDING = "arena", "stream", "external", "sliding"
 TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
@@ -68,7 +68,9 @@ def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
         raise _impossible(word, "no operator reads it")
     height, row_bytes = _rows(graph, tensor, word)
     if mode.where == STREAM:
-        _first_and_only(graph, readers, tensor, word)
+        if readers != [graph.nodes[0]] or readers[0].inputs != (tensor.id,):
+            why = f"builtin operators come between the operators that read input '{tensor.label}'"
+            raise _impossible(word, why, "--input external")
         if height % mode.rows:
             divisors = ", ".join(str(n) for n in range(1, height + 1) if height % n == 0)
             raise UsageError(
@@ -107,13 +109,6 @@ def _rows(graph: RowGraph, tensor: Tensor, word: str) -> tuple[int, int]:
         shapes = " and ".join(f"{rows.h}x{rows.w}x{rows.c}" for rows in seen)
         raise _impossible(word, f"operators read input '{tensor.label}' with different shapes: {shapes}")
     return seen[0].h, seen[0].row_bytes
-
-
-def _first_and_only(graph: RowGraph, readers: list[Region | BuiltinNode], tensor: Tensor, word: str) -> None:
-    first = graph.nodes[0]
-    if readers != [first] or first.inputs != (tensor.id,):
-        why = f"builtin operators come between the operators that read input '{tensor.label}'"
-        raise _impossible(word, why, "--input external")
 
 
 def _impossible(word: str, why: str, hint: str = "") -> UsageError:

@@ -30,22 +30,13 @@ MOST_OPS = 16
 
 @dataclass(frozen=True, slots=True)
 class Choice:
+    """A choice of the operators that run twice, for one late reader or for all."""
+
     passes: tuple[Rematerialisation, ...]
     macs: int
-    """Number of multiply-accumulates. An operator that runs twice counts twice."""
+    """Number of multiply-accumulates: those of repeated operators for one reader, and those of the model for all."""
     bound: int
-    """Maximum number of bytes of whole tensors when one of the late readers starts."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """A choice for one reader of a whole tensor: which operators run twice, if any."""
-
-    bound: int
-    """Bytes of whole tensors when the reader starts."""
-    macs: int
-    """Number of multiply-accumulates that the repeated operators add."""
-    second: Rematerialisation | None = None
+    """Maximum number of bytes of whole tensors when a late reader starts."""
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
@@ -56,7 +47,7 @@ def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...
     found: list[Choice] = []
     for limit in sorted({way.bound for ways in gates for way in ways} | {0}, reverse=True):
         chosen = [_cheapest(ways, limit) for ways in gates]
-        passes = tuple(way.second for way in chosen if way.second)
+        passes = tuple(second for way in chosen for second in way.passes)
         bound = max((way.bound for way in chosen), default=0)
         if not found or bound < found[-1].bound:
             found.append(Choice(passes, once + sum(way.macs for way in chosen), bound))
@@ -70,7 +61,7 @@ def with_passes(graph: RowGraph, passes: Sequence[Rematerialisation]) -> RowGrap
     return replace(graph, passes=tuple(passes))
 
 
-def _cheapest(ways: Collection[_Choice], limit: int) -> _Choice:
+def _cheapest(ways: Collection[Choice], limit: int) -> Choice:
     """Return the option of least compute within the limit or, if no option fits, the option of lowest bound."""
     return min((w for w in ways if w.bound <= limit), key=lambda w: w.macs, default=min(ways, key=lambda w: w.bound))
 
@@ -167,12 +158,12 @@ def _outputs(step: RowOp | BuiltinNode) -> tuple[TensorId, ...]:
     return step.outputs if isinstance(step, BuiltinNode) else (step.output,)
 
 
-def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
+def _ways(seen: _Seen, key: int, k: int) -> Iterator[Choice]:
     """Yield the option that repeats no operator, then options that repeat more operators and lower the bound."""
     reader = seen.graph.ops[key]
     tensor = reader.inputs[k]
     best = seen.nbytes(seen.whole(reader))
-    yield _Choice(best, 0)
+    yield Choice((), 0, best)
     others = seen.whole(reader, without=tensor)
     made: list[TensorId] = []
     fresh = tensor
@@ -188,7 +179,7 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
         if bound < best:
             best = bound
             keys = sorted(map(seen.keys.__getitem__, made), key=lambda i: seen.position[seen.graph.ops[i].output])
-            yield _Choice(bound, sum(op.macs for op in ops), Rematerialisation(key, tuple(keys)))
+            yield Choice((Rematerialisation(key, tuple(keys)),), sum(op.macs for op in ops), bound)
         fresh = max(border, key=lambda t: seen.position[t], default=-1)
 
 

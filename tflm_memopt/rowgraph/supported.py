@@ -47,22 +47,17 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
     support: dict[int, Support] = {}
     fills = {state.tensor: state.fill for state in graph.states}
     for op in graph.ops:
-        if op.type == VIEW:
-            support[op.index] = View(op.outputs[0], aliases[op.outputs[0]])
-            continue
         context = OperatorContext(graph, op, aliases, written)
-        result = _own_form(context, fills) or crossed(context) or partial(context) or row_op(context)
+        result: Support
+        if op.type == VIEW:
+            result = View(op.outputs[0], aliases[op.outputs[0]])
+        elif op.type == KEEP:
+            result = state_copy(context, op.options[STATE], fills[op.options[STATE]])
+        elif op.type in (FEATURES, TIME):
+            result = cells.svdf_features(context) if op.type == FEATURES else cells.svdf_time(context)
+        else:
+            result = crossed(context) or partial(context) or row_op(context)
         if isinstance(result, RowOp):
             written[result.output] = result.writes
         support[op.index] = result
     return support
-
-
-def _own_form(context: OperatorContext, fills: Mapping[TensorId, int]) -> RowOp | None:
-    """Return the row form of an operator that only canonicalisation creates, or None."""
-    op = context.op
-    if op.type == FEATURES:
-        return cells.svdf_features(context)
-    if op.type == TIME:
-        return cells.svdf_time(context)
-    return state_copy(context, op.options[STATE], fills[op.options[STATE]]) if op.type == KEEP else None
