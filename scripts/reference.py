@@ -119,7 +119,7 @@ def plan_schema() -> Mapping[str, Any]:
         fill=number,
     )  # fmt: skip
     share = record(op=natural, how=natural, cut=natural)
-    sharing = record(step=natural, shares=several(share), barriers=several(natural), alone=several(natural))
+    sharing = record(step=natural, shares=several(share), barriers=several(natural), serial=several(natural))
     slow = record(tensor=natural, offset=natural, nbytes=natural, first=natural, last=natural)
     optional = {
         "wide": flag, "pauses": several(natural), "sharing": several(sharing), "states": several(state),

@@ -172,8 +172,8 @@ static bool bit_of(const void *program, uint32_t bits, uint32_t i) {
 /* Returns how the cores share the current iteration, as TMO_SHARDING_*. */
 static uint16_t share_now(const core_run *c, const tmo_share *share) {
   const void *program = c->run.program;
-  const bool alone = c->cores->alone > 0 && bit_of(program, c->cores->alone, tmo_header_of(program)->iterations - c->run.iterations);
-  return alone ? TMO_SHARDING_CORE_0 : share->how;
+  const bool serial = c->cores->serial > 0 && bit_of(program, c->cores->serial, tmo_header_of(program)->iterations - c->run.iterations);
+  return serial ? TMO_SHARDING_CORE_0 : share->how;
 }
 
 static tmo_status iterate_share(const tmo_run_state *run, const tmo_op *op) {
@@ -213,7 +213,7 @@ static tmo_status run_core(const tmo_team *team, uint16_t core) {
   return status;
 }
 
-static tmo_status run_alone(const void *program, void *const *io, void *workspace) {
+static tmo_status run_on_one_core(const void *program, void *const *io, void *workspace) {
   core_run c = {.workspace = (uint8_t *)workspace};
   tmo_status status = TMO_MORE;
   tmo_cores_begin(&c.run, program, io, workspace);
@@ -224,7 +224,7 @@ static tmo_status run_alone(const void *program, void *const *io, void *workspac
 static tmo_status help(tmo_team *team) { return run_core(team, 1); }
 
 tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, void *workspace) {
-  if (team == NULL || tmo_cores_of(program) == NULL) return run_alone(program, io, workspace);
+  if (team == NULL || tmo_cores_of(program) == NULL) return run_on_one_core(program, io, workspace);
   team->program = program;
   team->io = io;
   team->workspace = workspace;
@@ -292,7 +292,7 @@ tmo_status tmo_check_cores(const void *program) {
   if (h->input != TMO_INPUT_ARENA || h->state > 0 || !tmo_has_constant(&c, h->cores, sizeof *cores, 4)) return TMO_ERROR_TABLE;
   if (!tmo_has_constant(&c, cores->shares, tmo_times(sizeof(tmo_share), h->n_ops), 4)) return TMO_ERROR_TABLE;
   if (!tmo_has_constant(&c, cores->barriers, h->iterations / 8 + 1, 1)) return TMO_ERROR_TABLE;
-  if (cores->alone > 0 && !tmo_has_constant(&c, cores->alone, h->iterations / 8 + 1, 1)) return TMO_ERROR_TABLE;
+  if (cores->serial > 0 && !tmo_has_constant(&c, cores->serial, h->iterations / 8 + 1, 1)) return TMO_ERROR_TABLE;
   const tmo_share *shares = (const tmo_share *)tmo_constant(program, cores->shares);
   for (uint32_t i = 0; i < h->n_groups; ++i) {
     const tmo_group *group = &tmo_groups(program)[i];

@@ -88,7 +88,7 @@ static size_t cores_end(const sample *s) {
   const tmo_header *h = tmo_header_of(s->program);
   const size_t bits = h->iterations / 8 + 1;
   const size_t ends[] = {(size_t)((const uint8_t *)(cores + 1) - s->program), cores->shares + h->n_ops * sizeof(tmo_share), cores->barriers + bits,
-                         cores->alone > 0 ? cores->alone + bits : 0};
+                         cores->serial > 0 ? cores->serial + bits : 0};
   size_t end = 0;
   for (int i = 0; i < 4; ++i) end = ends[i] > end ? ends[i] : end;
   return end;

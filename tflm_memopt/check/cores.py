@@ -67,8 +67,8 @@ class CoresReplay:
             return
         if self.executed in self.sharing.barriers:
             self.stretch += 1
-        alone = self.executed in self.sharing.alone
-        share = Share(key, Sharding.CORE_0) if alone else self.shares[key]
+        serial = self.executed in self.sharing.serial
+        share = Share(key, Sharding.CORE_0) if serial else self.shares[key]
         self.executed += 1
         for core in range(2):
             for marks, where in self._accesses(core, share, y, rows):

@@ -134,7 +134,7 @@ class _Lowering:
     def _cores(self, table: Sequence[ProgramOp]) -> ProgramCores | None:
         shares: list[ProgramShare] = []
         barriers: list[int] = []
-        alone: list[int] = []
+        serial: list[int] = []
         iterations = counters = 0
         of_step = {sharing.step: sharing for sharing in self.plan.sharing}
         for group in self.custom.groups:
@@ -147,9 +147,9 @@ class _Lowering:
                 shares.append(ProgramShare(share.how, share.cut, at))
                 counters = self.ops[share.op].core_1_counters
             barriers += [iterations + number for number in sharing.barriers]
-            alone += [iterations + number for number in sharing.alone]
+            serial += [iterations + number for number in sharing.serial]
             iterations += group.step.iterations
-        return ProgramCores(tuple(shares), tuple(barriers), tuple(alone), counters)
+        return ProgramCores(tuple(shares), tuple(barriers), tuple(serial), counters)
 
     def _input(self) -> int:
         if self.source:

@@ -452,14 +452,14 @@ class ProgramCores:
     """tmo_share[n_ops]"""
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run."""
-    alone: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
+    serial: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
     """The field is the offset of bits, one for each iteration, or 0 if no bit is set. Core 0 runs iterations whose bit
     is set.
     """
     counters: U32
     """The counters of core 1 begin this many bytes after the counters of core 0."""
 
-    C_ORDER: ClassVar[str] = "shares barriers n_barriers alone counters"
+    C_ORDER: ClassVar[str] = "shares barriers n_barriers serial counters"
     DERIVED: ClassVar[Mapping[str, Type]] = {"n_barriers": Number("<u4")}
 
     @property

@@ -38,7 +38,7 @@ LEAST_PACKED = 4
 """Minimum number of channels for a kernel with packed weights."""
 AWKWARD = 4
 """No core gets exactly this number of columns of a wider row, since the scratch would be too small."""
-MOST_ALONE = 0.2
+MOST_SERIAL = 0.2
 """Maximum fraction of an operator's iterations that core 0 makes alone to avoid conflicts with core 1."""
 LABELS = 1000
 """Number of steps to which core 0's time is rounded when splits are chosen."""
@@ -188,7 +188,7 @@ def columns_under(op: RowOp, k: int, columns: tuple[int, int]) -> tuple[int, int
 @dataclass(frozen=True, slots=True)
 class _Possible:
     share: Share
-    alone: tuple[int, ...]
+    serial: tuple[int, ...]
     """Iterations of the group that core 0 must make alone."""
     times: tuple[float, float]
     """Time that each core spends. The unit is the work of a core that spends all its time on the model."""
@@ -241,10 +241,10 @@ def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
             candidates = [_candidates(group, m, speeds, one_iteration) for m in group.trace.members]
             chosen, times = _balanced(candidates, times)
             shares = {candidate.share.op: candidate.share for candidate in chosen}
-            alone = tuple(sorted(i for candidate in chosen for i in candidate.alone))
-            barriers = _barriers(group, shares, frozenset(alone), marks, enters=number != call[0])
+            serial = tuple(sorted(i for candidate in chosen for i in candidate.serial))
+            barriers = _barriers(group, shares, frozenset(serial), marks, enters=number != call[0])
             in_order = tuple(shares[stage.op] for stage in group.group.stages)
-            sharing.append(Sharing(number, in_order, tuple(barriers), alone))
+            sharing.append(Sharing(number, in_order, tuple(barriers), serial))
     return replace(plan, sharing=tuple(sharing))
 
 
@@ -253,23 +253,23 @@ def _candidates(group: _Group, member: Member, speeds: tuple[float, float], mark
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
-    def candidate(share: Share, again: float = 0.0, alone: tuple[int, ...] = ()) -> _Possible:
-        shared = 1 - len(alone) / len(member.iterations)
+    def candidate(share: Share, again: float = 0.0, serial: tuple[int, ...] = ()) -> _Possible:
+        shared = 1 - len(serial) / len(member.iterations)
         mine = fraction(share, op.writes) * shared + (1 - shared)
         times = ((mine + again) * work / speeds[0], (1 - mine + again) * work / speeds[1])
-        return _Possible(share, alone, times)
+        return _Possible(share, serial, times)
 
     if op.packing in ON_CORE_0:
         return [candidate(Share(member.key, Sharding.CORE_0))]
     candidates = []
     for again, share in cuts(member, speeds[0] / sum(speeds)):
-        alone = tuple(_collisions(group, share, marks))
-        if len(alone) <= MOST_ALONE * len(member.iterations):
-            candidates.append(candidate(share, again, alone))
+        serial = tuple(_collisions(group, share, marks))
+        if len(serial) <= MOST_SERIAL * len(member.iterations):
+            candidates.append(candidate(share, again, serial))
     if candidates:
         return candidates
     whole = (Share(member.key, how) for how in (Sharding.CORE_0, Sharding.CORE_1))
-    return [candidate(share, alone=tuple(_collisions(group, share, marks))) for share in whole]
+    return [candidate(share, serial=tuple(_collisions(group, share, marks))) for share in whole]
 
 
 def _balanced(
@@ -323,11 +323,11 @@ def _collisions(group: _Group, share: Share, marks: _Marks) -> Iterator[int]:
 
 
 def _barriers(
-    group: _Group, shares: Mapping[int, Share], alone: frozenset[int], marks: _Marks, *, enters: bool
+    group: _Group, shares: Mapping[int, Share], serial: frozenset[int], marks: _Marks, *, enters: bool
 ) -> Iterator[int]:
     """Yield the iterations before which the cores wait. enters: whether the custom operator ran other groups before."""
     for number, (key, _) in enumerate(group.iterations):
-        share = Share(key, Sharding.CORE_0) if number in alone else shares[key]
+        share = Share(key, Sharding.CORE_0) if number in serial else shares[key]
         touched = [group.touched(share, core, number) for core in range(CORES)]
         if (enters and number == 0) or any(marks.meets(core, touched[core]) for core in range(CORES)):
             yield number

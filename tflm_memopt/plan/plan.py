@@ -166,7 +166,7 @@ class Sharing:
     """How the cores share each operator of the group, in order."""
     barriers: tuple[int, ...]
     """Iterations before which the cores wait for each other. The cores also wait around each custom operator."""
-    alone: tuple[int, ...] = ()
+    serial: tuple[int, ...] = ()
     """Iterations that core 0 makes alone, however the cores share the operator."""
 
 

@@ -482,7 +482,7 @@ typedef struct {
   uint32_t shares; /* tmo_share[n_ops] */
   uint32_t barriers; /* Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run. */
   uint32_t n_barriers; /* The run has this number of barriers. */
-  uint32_t alone; /* The field is the offset of bits, one for each iteration, or 0 if no bit is set. Core 0 runs iterations whose bit is set. */
+  uint32_t serial; /* The field is the offset of bits, one for each iteration, or 0 if no bit is set. Core 0 runs iterations whose bit is set. */
   uint32_t counters; /* The counters of core 1 begin this many bytes after the counters of core 0. */
 } tmo_cores;
 

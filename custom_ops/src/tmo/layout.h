@@ -62,4 +62,4 @@ _Static_assert(sizeof(tmo_iteration) == 8 && offsetof(tmo_iteration, stripe) == 
 _Static_assert(sizeof(tmo_share) == 8 && offsetof(tmo_share, how) == 0 && offsetof(tmo_share, cut) == 2 && offsetof(tmo_share, accumulator) == 4 &&
                offsetof(tmo_share, scratch) == 4, "tmo_share");
 _Static_assert(sizeof(tmo_cores) == 20 && offsetof(tmo_cores, shares) == 0 && offsetof(tmo_cores, barriers) == 4 &&
-               offsetof(tmo_cores, n_barriers) == 8 && offsetof(tmo_cores, alone) == 12 && offsetof(tmo_cores, counters) == 16, "tmo_cores");
+               offsetof(tmo_cores, n_barriers) == 8 && offsetof(tmo_cores, serial) == 12 && offsetof(tmo_cores, counters) == 16, "tmo_cores");
