@@ -64,7 +64,7 @@ def measure(path: Path, core: Core) -> list[str]:
     alone, _ = counted(core, model_cases(one.model), RunAs.ALL)
     for where, run_as in ((core, RunAs.ALL), (PAIR, RunAs.BOTH)):
         counted(where, cases, run_as)  # Each run also checks the output bytes.
-    barriers = sum(len(s.barriers) for s in two.plan.sharing)
+    barriers = sum(len(s.barriers) for s in two.plan.shardings)
     each, barrier = shares(core, cases, barriers)
     before, after = one.report.arena.total, two.report.arena.total
     return [

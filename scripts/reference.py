@@ -118,11 +118,11 @@ def plan_schema() -> Mapping[str, Any]:
         role={"const": "state"}, tensor=number, offset=natural, depth=natural, row_bytes=natural, advance=natural,
         fill=number,
     )  # fmt: skip
-    share = record(op=natural, how=natural, cut=natural)
-    sharing = record(step=natural, shares=several(share), barriers=several(natural), serial=several(natural))
+    split = record(op=natural, kind=natural, cut=natural)
+    sharding = record(step=natural, ops=several(split), barriers=several(natural), serial=several(natural))
     slow = record(tensor=natural, offset=natural, nbytes=natural, first=natural, last=natural)
     optional = {
-        "wide": flag, "pauses": several(natural), "sharing": several(sharing), "states": several(state),
+        "wide": flag, "pauses": several(natural), "shardings": several(sharding), "states": several(state),
         "slow": several(slow),
     }  # fmt: skip
     document = record(

@@ -42,8 +42,8 @@ typedef struct {
   uint32_t first, end;
 } stretch;
 
-static stretch stretch_of(const tmo_share *share, uint16_t core, uint32_t all) {
-  const stretch s = {core == 0 ? 0 : share->cut, core == 0 ? share->cut : all};
+static stretch stretch_of(const tmo_sharding *sharding, uint16_t core, uint32_t all) {
+  const stretch s = {core == 0 ? 0 : sharding->cut, core == 0 ? sharding->cut : all};
   return s;
 }
 
@@ -147,7 +147,7 @@ static void iterate_channels(execution *f, tmo_op *own, const tmo_window *rows, 
 }
 
 /* Computes this core's part of a row that both cores compute. own: a copy of the operator, which may be changed. */
-TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo_share *share) {
+TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo_sharding *sharding) {
   const int8_t *rows[TMO_MAX_KERNEL_H];
   execution f;
   f.run = &c->run;
@@ -155,11 +155,11 @@ TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo
   set_up(&f);
   const tmo_window window = read_under(&f, 0, rows);
   int8_t *const out = output_pixel(&f, c->run.current.row, 0);
-  if (share->how == TMO_SHARDING_CHANNELS) {
-    iterate_channels(&f, own, &window, stretch_of(share, c->core, f.out.tensor->channels), out);
+  if (sharding->kind == TMO_SHARDING_CHANNELS) {
+    iterate_channels(&f, own, &window, stretch_of(sharding, c->core, f.out.tensor->channels), out);
     return;
   }
-  const stretch columns = stretch_of(share, c->core, f.out.tensor->width);
+  const stretch columns = stretch_of(sharding, c->core, f.out.tensor->width);
   narrow_columns(&f, own, rows, window.count, columns);
   call_row_kernel(&f.kernel, &window, out + columns.first * f.out.pixel);
 }
@@ -170,25 +170,25 @@ static bool bit_of(const void *program, uint32_t bits, uint32_t i) {
 }
 
 /* Returns how the cores share the current iteration, as TMO_SHARDING_*. */
-static uint16_t share_now(const core_run *c, const tmo_share *share) {
+static uint16_t sharding_now(const core_run *c, const tmo_sharding *sharding) {
   const void *program = c->run.program;
   const bool serial = c->cores->serial > 0 && bit_of(program, c->cores->serial, tmo_header_of(program)->iterations - c->run.iterations);
-  return serial ? TMO_SHARDING_CORE_0 : share->how;
+  return serial ? TMO_SHARDING_CORE_0 : sharding->kind;
 }
 
 static tmo_status iterate_share(const tmo_run_state *run, const tmo_op *op) {
   core_run *const c = (core_run *)(uintptr_t)run;
   if (c->cores == NULL) return tmo_cores_iterate_any(run, op);
-  const tmo_share *share = (const tmo_share *)tmo_constant(run->program, c->cores->shares) + run->op;
+  const tmo_sharding *sharding = (const tmo_sharding *)tmo_constant(run->program, c->cores->shardings) + run->op;
   uint8_t *const counters = c->run.workspace;
   tmo_status status = TMO_OK;
   tmo_op own = *op;
-  if (c->core > 0) own.accumulator = share->accumulator;
+  if (c->core > 0) own.accumulator = sharding->accumulator;
   c->run.workspace = c->workspace;
-  const uint16_t how = share_now(c, share);
-  if (how > TMO_SHARDING_CORE_1) {
-    iterate_both(c, &own, share);
-  } else if (how == c->core) {
+  const uint16_t kind = sharding_now(c, sharding);
+  if (kind > TMO_SHARDING_CORE_1) {
+    iterate_both(c, &own, sharding);
+  } else if (kind == c->core) {
     status = tmo_cores_iterate_any(run, &own);
   }
   c->run.workspace = counters;
@@ -246,40 +246,40 @@ static uint32_t granule_of(const tmo_op *op) {
 
 /* Whether both cores get a part of a shared operator and a kernel supports the split. An operator without a window can be split by columns if
  * output column x needs only column x of each operand. */
-static bool check_both(const tmo_operation *o, const tmo_share *share) {
+static bool check_both(const tmo_operation *o, const tmo_sharding *sharding) {
   const tmo_op *op = o->op;
-  if (tmo_iterative(op) || op->access != 0 || op->kind == TMO_OP_GATHER || share->cut == 0) return false;
-  if (share->how == TMO_SHARDING_COLUMNS) {
+  if (tmo_iterative(op) || op->access != 0 || op->kind == TMO_OP_GATHER || sharding->cut == 0) return false;
+  if (sharding->kind == TMO_SHARDING_COLUMNS) {
     const bool same_columns = tmo_is_in(TMO_WINDOWED_KINDS, op->kind) || op->n_inputs > 1 || o->in->width == o->out->width;
-    return same_columns && share->cut < o->out->width;
+    return same_columns && sharding->cut < o->out->width;
   }
   const bool depthwise = op->kind == TMO_OP_DEPTHWISE && o->in->channels == o->out->channels;
   const uint32_t granule = granule_of(op), least = granule > 1 ? 4 : 1;
   if (op->kind != TMO_OP_CONV && !(depthwise && (uint32_t)op->kernel_h * op->kernel_w <= TMO_MAX_TAPS)) return false;
-  return granule > 0 && share->cut % granule == 0 && share->cut < o->out->channels && o->out->channels - share->cut >= least;
+  return granule > 0 && sharding->cut % granule == 0 && sharding->cut < o->out->channels && o->out->channels - sharding->cut >= least;
 }
 
 /* Whether the scratch of each core suffices for its columns. */
-static bool check_scratch(const tmo_checker *c, const tmo_operation *o, const tmo_share *share) {
-  if (o->op->packing == TMO_PACKING_NONE) return tmo_iterative(o->op) ? share->accumulator == o->op->accumulator : true;
+static bool check_scratch(const tmo_checker *c, const tmo_operation *o, const tmo_sharding *sharding) {
+  if (o->op->packing == TMO_PACKING_NONE) return tmo_iterative(o->op) ? sharding->accumulator == o->op->accumulator : true;
   for (uint16_t core = 0; core < 2; ++core) {
     tmo_tensor out = *o->out;
-    if (share->how == TMO_SHARDING_COLUMNS) out.width = core == 0 ? share->cut : (uint16_t)(out.width - share->cut);
-    const uint32_t at = core == 0 ? o->op->scratch : share->scratch;
+    if (sharding->kind == TMO_SHARDING_COLUMNS) out.width = core == 0 ? sharding->cut : (uint16_t)(out.width - sharding->cut);
+    const uint32_t at = core == 0 ? o->op->scratch : sharding->scratch;
     if (!tmo_in_workspace(c, at, tmo_scratch_bytes(o->op, o->in, &out), 4)) return false;
   }
   return true;
 }
 
-static bool check_shares(const tmo_checker *c, const tmo_group *group, const tmo_share *shares) {
+static bool check_shardings(const tmo_checker *c, const tmo_group *group, const tmo_sharding *shardings) {
   for (uint32_t i = group->first_op; i < (uint32_t)group->first_op + group->n_ops; ++i) {
     const tmo_op *op = &c->ops[i];
     const tmo_operation o = {group, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
     const bool helium = op->packing == TMO_PACKING_MVE_CONV || op->packing == TMO_PACKING_MVE_DEPTHWISE;
     const bool has_one_scratch = op->packing == TMO_PACKING_ESP_DEPTHWISE; /* ESP-NN keeps the address of its scratch in a static variable */
-    if (has_one_scratch && shares[i].how != TMO_SHARDING_CORE_0) return false;
-    if (helium || shares[i].how > TMO_SHARDING_CHANNELS || !check_scratch(c, &o, &shares[i])) return false;
-    if (shares[i].how > TMO_SHARDING_CORE_1 && !check_both(&o, &shares[i])) return false;
+    if (has_one_scratch && shardings[i].kind != TMO_SHARDING_CORE_0) return false;
+    if (helium || shardings[i].kind > TMO_SHARDING_CHANNELS || !check_scratch(c, &o, &shardings[i])) return false;
+    if (shardings[i].kind > TMO_SHARDING_CORE_1 && !check_both(&o, &shardings[i])) return false;
   }
   return true;
 }
@@ -290,16 +290,16 @@ tmo_status tmo_check_cores(const void *program) {
   const tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), NULL, 0, 0, 0};
   const tmo_cores *cores = tmo_cores_of(program);
   if (h->input != TMO_INPUT_ARENA || h->state > 0 || !tmo_has_constant(&c, h->cores, sizeof *cores, 4)) return TMO_ERROR_TABLE;
-  if (!tmo_has_constant(&c, cores->shares, tmo_times(sizeof(tmo_share), h->n_ops), 4)) return TMO_ERROR_TABLE;
+  if (!tmo_has_constant(&c, cores->shardings, tmo_times(sizeof(tmo_sharding), h->n_ops), 4)) return TMO_ERROR_TABLE;
   if (!tmo_has_constant(&c, cores->barriers, h->iterations / 8 + 1, 1)) return TMO_ERROR_TABLE;
   if (cores->serial > 0 && !tmo_has_constant(&c, cores->serial, h->iterations / 8 + 1, 1)) return TMO_ERROR_TABLE;
-  const tmo_share *shares = (const tmo_share *)tmo_constant(program, cores->shares);
+  const tmo_sharding *shardings = (const tmo_sharding *)tmo_constant(program, cores->shardings);
   for (uint32_t i = 0; i < h->n_groups; ++i) {
     const tmo_group *group = &tmo_groups(program)[i];
     const uint32_t bytes = (uint32_t)sizeof(uint16_t) * group->n_ops;
     if (tmo_is_tiled(group) || cores->counters > h->workspace || cores->counters < bytes || cores->counters % 2 != 0) return TMO_ERROR_TABLE;
     if (!tmo_in_workspace(&c, group->counters, cores->counters + bytes, 2)) return TMO_ERROR_TABLE;
-    if (!check_shares(&c, group, shares)) return TMO_ERROR_OP;
+    if (!check_shardings(&c, group, shardings)) return TMO_ERROR_OP;
   }
   return TMO_OK;
 }

@@ -39,7 +39,7 @@ typedef struct {
   uint8_t *program;
   size_t size;
   size_t tables;
-  uint32_t shares, n_shares; /* the table of tmo_share[] for two cores begins at this offset */
+  uint32_t shardings, n_shardings; /* the table of tmo_sharding[] for two cores begins at this offset */
 } sample;
 
 typedef struct { /* any field of an edit may have any value */
@@ -87,7 +87,7 @@ static size_t cores_end(const sample *s) {
   if (cores == NULL) return 0;
   const tmo_header *h = tmo_header_of(s->program);
   const size_t bits = h->iterations / 8 + 1;
-  const size_t ends[] = {(size_t)((const uint8_t *)(cores + 1) - s->program), cores->shares + h->n_ops * sizeof(tmo_share), cores->barriers + bits,
+  const size_t ends[] = {(size_t)((const uint8_t *)(cores + 1) - s->program), cores->shardings + h->n_ops * sizeof(tmo_sharding), cores->barriers + bits,
                          cores->serial > 0 ? cores->serial + bits : 0};
   size_t end = 0;
   for (int i = 0; i < 4; ++i) end = ends[i] > end ? ends[i] : end;
@@ -130,8 +130,8 @@ static sample load(const char *path) {
   }
   if (cores_end(&s) > s.tables) s.tables = cores_end(&s);
   if (tmo_cores_of(s.program) != NULL) {
-    s.shares = tmo_cores_of(s.program)->shares;
-    s.n_shares = h->n_ops;
+    s.shardings = tmo_cores_of(s.program)->shardings;
+    s.n_shardings = h->n_ops;
   }
   for (const tmo_rolling_buffer *rolling_buffer = tmo_rolling_buffers(s.program); h->rolling_buffers > 0; ++rolling_buffer) {
     const size_t end = (size_t)((const uint8_t *)(rolling_buffer + 1) - s.program);
@@ -176,9 +176,9 @@ static void apply(sample *s, const edit *e) {
       break;
     }
     case 9: { /* share an operator between both cores at random */
-      const tmo_share share = {(uint16_t)(TMO_SHARDING_COLUMNS + e->length % 2), (uint16_t)(e->value % 48), {e->from % 4u * 4u}};
-      const size_t at = s->shares + (s->n_shares > 0 ? e->at % s->n_shares : 0) * sizeof share;
-      if (s->n_shares > 0 && at + sizeof share <= s->size) memcpy(s->program + at, &share, e->from % 2 ? 4 : sizeof share);
+      const tmo_sharding sharding = {(uint16_t)(TMO_SHARDING_COLUMNS + e->length % 2), (uint16_t)(e->value % 48), {e->from % 4u * 4u}};
+      const size_t at = s->shardings + (s->n_shardings > 0 ? e->at % s->n_shardings : 0) * sizeof sharding;
+      if (s->n_shardings > 0 && at + sizeof sharding <= s->size) memcpy(s->program + at, &sharding, e->from % 2 ? 4 : sizeof sharding);
       break;
     }
     default: { /* change the buffers around the program */

@@ -54,15 +54,15 @@ def damaged(change: Callable[[Program, ProgramCores], Program]) -> Status:
     return host.check_cores(pack(change(program, program.cores)))
 
 
-def one_share(program: Program, how: int, cut: int, accumulator: int | None = None) -> Program:
+def one_sharding(program: Program, kind: int, cut: int, accumulator: int | None = None) -> Program:
     """Return the program with another split of work for the first operator that both cores compute."""
     assert program.cores
-    shares = [*program.cores.shares]
-    i = next(i for i, share in enumerate(shares) if share.how > Sharding.CORE_1)
-    shares[i] = replace(shares[i], how=how, cut=cut)
+    shardings = [*program.cores.shardings]
+    i = next(i for i, sharding in enumerate(shardings) if sharding.kind > Sharding.CORE_1)
+    shardings[i] = replace(shardings[i], kind=kind, cut=cut)
     if accumulator is not None:
-        shares = [replace(share, accumulator=accumulator) for share in shares]
-    return replace(program, cores=replace(program.cores, shares=tuple(shares)))
+        shardings = [replace(sharding, accumulator=accumulator) for sharding in shardings]
+    return replace(program, cores=replace(program.cores, shardings=tuple(shardings)))
 
 
 @pytest.mark.parametrize(
@@ -70,13 +70,13 @@ def one_share(program: Program, how: int, cut: int, accumulator: int | None = No
     [
         (lambda p, _: p, Status.OK),
         (lambda p, _: replace(p, cores=None), Status.OK),
-        (lambda p, _: one_share(p, 4, 1), Status.OP),
-        (lambda p, _: one_share(p, Sharding.COLUMNS, 0), Status.OP),
-        (lambda p, _: one_share(p, Sharding.COLUMNS, 60_000), Status.OP),
-        (lambda p, _: one_share(p, Sharding.CHANNELS, 0), Status.OP),
-        (lambda p, _: one_share(p, Sharding.CHANNELS, 60_000), Status.OP),
-        (lambda p, _: one_share(p, Sharding.CHANNELS, 2), Status.OP),
-        (lambda p, _: one_share(p, Sharding.CORE_0, 0, accumulator=p.workspace), Status.OP),
+        (lambda p, _: one_sharding(p, 4, 1), Status.OP),
+        (lambda p, _: one_sharding(p, Sharding.COLUMNS, 0), Status.OP),
+        (lambda p, _: one_sharding(p, Sharding.COLUMNS, 60_000), Status.OP),
+        (lambda p, _: one_sharding(p, Sharding.CHANNELS, 0), Status.OP),
+        (lambda p, _: one_sharding(p, Sharding.CHANNELS, 60_000), Status.OP),
+        (lambda p, _: one_sharding(p, Sharding.CHANNELS, 2), Status.OP),
+        (lambda p, _: one_sharding(p, Sharding.CORE_0, 0, accumulator=p.workspace), Status.OP),
         (lambda p, c: replace(p, cores=replace(c, counters=1)), Status.TABLE),
         (lambda p, c: replace(p, cores=replace(c, counters=1 << 31)), Status.TABLE),
         (lambda p, c: replace(p, cores=replace(c, counters=c.counters + 1)), Status.TABLE),
@@ -136,14 +136,14 @@ def test_a_missing_barrier_is_seen_by_thread_sanitizer(watched: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [Sharding.CORE_1, Sharding.COLUMNS])
-def test_esp_nn_has_one_scratch_for_depthwise_convolutions(how: Sharding) -> None:
+@pytest.mark.parametrize("kind", [Sharding.CORE_1, Sharding.COLUMNS])
+def test_esp_nn_has_one_scratch_for_depthwise_convolutions(kind: Sharding) -> None:
     """A program is refused if core 1, or both cores, run a depthwise convolution of ESP-NN."""
     program = unpack(max(cases(EXAMPLE, "esp-nn"), key=lambda case: len(case.program)).program)
     assert program.cores
-    shares = [*program.cores.shares]
+    shardings = [*program.cores.shardings]
     i = next(i for i, op in enumerate(program.ops) if op.packing is Packing.ESP_DEPTHWISE)
     assert host.check_cores(pack(program)) is Status.OK
-    shares[i] = replace(shares[i], how=how, cut=1)
-    changed = replace(program, cores=replace(program.cores, shares=tuple(shares)))
+    shardings[i] = replace(shardings[i], kind=kind, cut=1)
+    changed = replace(program, cores=replace(program.cores, shardings=tuple(shardings)))
     assert host.check_cores(pack(changed)) is Status.OP

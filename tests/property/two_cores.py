@@ -13,7 +13,7 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.convert.weights import copying
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.cores import EVEN, share_out
+from tflm_memopt.plan.cores import EVEN, shard
 from tflm_memopt.plan.effort import LEVELS
 from tflm_memopt.plan.iteration.planned import Planned
 
@@ -52,7 +52,7 @@ def planned(data: bytes, options: ConversionOptions, room: int = 0) -> tuple[Pla
         return None
     if room:
         found = replace(found, plan=copying(found, found.plan.head + room) or found.plan)
-    shared = pipeline.checked(found.graph, share_out(found, options.speeds or EVEN))
+    shared = pipeline.checked(found.graph, shard(found, options.speeds or EVEN))
     return shared, lowered(source, shared, options)
 
 

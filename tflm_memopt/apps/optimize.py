@@ -217,7 +217,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
         made, plan = members[i].made, replace(moved, pauses=best.pauses.get(i, ()))
         if made.chosen and plan != made.chosen.planned.plan:
             # other buffers overlap now, so the cores need other barriers
-            chosen = members[i].conversion.of(replace(plan, sharing=()))
+            chosen = members[i].conversion.of(replace(plan, shardings=()))
             found[i] = replace(members[i], made=replace(made, chosen=chosen))
     told = tuple(
         Pausing(

@@ -23,7 +23,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.format.codes import Sharding
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.plan import Group, Plan, Role, Share, Sharing, Stage
+from tflm_memopt.plan.plan import Group, GroupSharding, OpSharding, Plan, Role, Stage
 
 NEVER = -1
 Bytes = tuple[int, int, int, int]
@@ -35,77 +35,77 @@ class CoresReplay:
 
     def __init__(self, plan: Plan, arena: TaggedArena, ops: Mapping[int, RowOp]) -> None:
         self.plan, self.arena, self.ops = plan, arena, ops
-        self.of_step = {sharing.step: sharing for sharing in plan.sharing}
-        self.read, self.written = np.full((2, 2, arena.end if plan.sharing else 0), NEVER, dtype=np.int64)
+        self.of_step = {sharding.step: sharding for sharding in plan.shardings}
+        self.read, self.written = np.full((2, 2, arena.end if plan.shardings else 0), NEVER, dtype=np.int64)
         self.stretch = 0
-        if len(self.of_step) != len(plan.sharing):
+        if len(self.of_step) != len(plan.shardings):
             raise PlanError("a group is split twice")
 
     def enter(self, number: int, group: Group) -> None:
         """Begin a group. The cores share all groups or none, and wait for each other between custom operators."""
-        if not self.plan.sharing:
+        if not self.plan.shardings:
             return
         self.number, self.group, self.executed = number, group, 0
-        sharing = self.of_step.get(number)
+        of_group = self.of_step.get(number)
         keys = [stage.op for stage in group.stages]
-        if sharing is None or [share.op for share in sharing.shares] != keys or group.stripes:
+        if of_group is None or [sharding.op for sharding in of_group.ops] != keys or group.stripes:
             raise PlanError(f"group {number} is not split operator by operator, or is tiled")
-        self.sharing: Sharing = sharing
-        self.shares = {share.op: share for share in sharing.shares}
+        self.of_group: GroupSharding = of_group
+        self.shardings = {sharding.op: sharding for sharding in of_group.ops}
         self.stages: Mapping[int, Stage] = {stage.op: stage for stage in group.stages}
         self.copied = self.arena.copied(self.ops[key].output for key in keys)
-        for share in sharing.shares:
-            _check_cut(share, self.stages[share.op], self.ops[share.op])
-            if self.ops[share.op].packing is Packing.ESP_DEPTHWISE and share.how is not Sharding.CORE_0:
-                raise PlanError(f"operator {share.op}: ESP-NN's depthwise convolutions have one scratch, for core 0")
+        for sharding in of_group.ops:
+            _check_cut(sharding, self.stages[sharding.op], self.ops[sharding.op])
+            if self.ops[sharding.op].packing is Packing.ESP_DEPTHWISE and sharding.kind is not Sharding.CORE_0:
+                raise PlanError(f"operator {sharding.op}: ESP-NN's depthwise convolutions have one scratch, for core 0")
         if any(number == call[0] for call in self.plan.calls()):
             self.stretch += 1
 
     def execute(self, key: int, y: int, rows: Sequence[range]) -> None:
         """Mark the accesses of the next iteration. rows: the rows of each input that the iteration reads."""
-        if not self.plan.sharing:
+        if not self.plan.shardings:
             return
-        if self.executed in self.sharing.barriers:
+        if self.executed in self.of_group.barriers:
             self.stretch += 1
-        serial = self.executed in self.sharing.serial
-        share = Share(key, Sharding.CORE_0) if serial else self.shares[key]
+        serial = self.executed in self.of_group.serial
+        sharding = OpSharding(key, Sharding.CORE_0) if serial else self.shardings[key]
         self.executed += 1
         for core in range(2):
-            for marks, where in self._accesses(core, share, y, rows):
+            for marks, where in self._accesses(core, sharding, y, rows):
                 self._touch(core, marks, where, key, y)
 
-    def _accesses(self, core: int, share: Share, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
+    def _accesses(self, core: int, sharding: OpSharding, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
         """Yield all bytes that a core accesses in an iteration. Tests compare the bytes with the executor's."""
         yield self.written, self._counters(core)
         if core == 0 and self.executed == 1:  # core 0 copies all weights first
             for tensor in self.copied:
                 yield self.written, self._copy(tensor)
-        if share.how <= Sharding.CORE_1 and share.how != core:
+        if sharding.kind <= Sharding.CORE_1 and sharding.kind != core:
             return
-        op, stage = self.ops[share.op], self.stages[share.op]
+        op, stage = self.ops[sharding.op], self.stages[sharding.op]
         if op.output in self.copied:
             yield self.read, self._copy(op.output)
-        x0, x1, c0, c1 = _own(share, core, op)
+        x0, x1, c0, c1 = _own(sharding, core, op)
         if op.moves is not None and not op.scatters:
             for operand, row, part in moved(op, y):
                 if operand < len(op.inputs):  # a constant operand has no tensor
                     at = self.arena.span(op.inputs[operand], row, op.reads[operand].row_bytes)
                     yield self.read, (at + part.start, 1, len(part), len(part))
         else:
-            yield from self._windows(op, share, (x0, x1, c0, c1), rows)
+            yield from self._windows(op, sharding, (x0, x1, c0, c1), rows)
         at = self.arena.span(op.output, 0 if stage.iterative else y, op.writes.row_bytes)
         yield self.written, (at + x0 * op.writes.c + c0, x1 - x0, c1 - c0, op.writes.c)
-        for private in self._private(core, share.op):
+        for private in self._private(core, sharding.op):
             yield self.written, private
 
     def _windows(
-        self, op: RowOp, share: Share, own: tuple[int, int, int, int], windows: Sequence[range]
+        self, op: RowOp, sharding: OpSharding, own: tuple[int, int, int, int], windows: Sequence[range]
     ) -> Iterator[tuple[Ints, Bytes]]:
         """Yield the bytes of each input that a core reads to compute its part of the output."""
         x0, x1, c0, c1 = own
         for k, (rows, seen) in enumerate(zip(windows, op.reads, strict=True)):
-            left, right = _columns(op, k, x0, x1, self.stages[share.op].iterative)
-            low, high = (c0, c1) if share.how is Sharding.CHANNELS and op.is_depthwise else (0, seen.c)
+            left, right = _columns(op, k, x0, x1, self.stages[sharding.op].iterative)
+            low, high = (c0, c1) if sharding.kind is Sharding.CHANNELS and op.is_depthwise else (0, seen.c)
             for row in rows:
                 at = self.arena.span(op.inputs[k], row, seen.row_bytes)
                 yield self.read, (at + left * seen.c + low, right - left, high - low, seen.c)
@@ -158,13 +158,13 @@ class CoresReplay:
         marks[core][at] = self.stretch
 
 
-def _own(share: Share, core: int, op: RowOp) -> tuple[int, int, int, int]:
+def _own(sharding: OpSharding, core: int, op: RowOp) -> tuple[int, int, int, int]:
     """Return the columns and channels of the output that a core computes."""
     columns, channels = (0, op.writes.w), (0, op.writes.c)
-    if share.how is Sharding.COLUMNS:
-        columns = ((0, share.cut), (share.cut, op.writes.w))[core]
-    if share.how is Sharding.CHANNELS:
-        channels = ((0, share.cut), (share.cut, op.writes.c))[core]
+    if sharding.kind is Sharding.COLUMNS:
+        columns = ((0, sharding.cut), (sharding.cut, op.writes.w))[core]
+    if sharding.kind is Sharding.CHANNELS:
+        channels = ((0, sharding.cut), (sharding.cut, op.writes.c))[core]
     return *columns, *channels
 
 
@@ -178,11 +178,11 @@ def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int,
     return seen.left.item(), seen.right.item()
 
 
-def _check_cut(share: Share, stage: Stage, op: RowOp) -> None:
+def _check_cut(sharding: OpSharding, stage: Stage, op: RowOp) -> None:
     """Raise PlanError if a core has nothing to do, or if no kernel supports the split."""
-    whole = {Sharding.COLUMNS: op.writes.w, Sharding.CHANNELS: op.writes.c}.get(share.how)
+    whole = {Sharding.COLUMNS: op.writes.w, Sharding.CHANNELS: op.writes.c}.get(sharding.kind)
     if whole is None:
         return
-    possible = op.cuts_columns if share.how is Sharding.COLUMNS else op.cuts_channels
-    if not 0 < share.cut < whole or stage.iterative or not possible:
-        raise PlanError(f"operator {share.op} {op.name} cannot be cut at {share.cut} of {whole}")
+    possible = op.cuts_columns if sharding.kind is Sharding.COLUMNS else op.cuts_channels
+    if not 0 < sharding.cut < whole or stage.iterative or not possible:
+        raise PlanError(f"operator {sharding.op} {op.name} cannot be cut at {sharding.cut} of {whole}")

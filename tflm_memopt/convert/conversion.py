@@ -19,7 +19,7 @@ from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.lower.traffic import BytesMoved, traffic
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.choices import BUILTIN, PER_GROUP
-from tflm_memopt.plan.cores import share_out
+from tflm_memopt.plan.cores import shard
 from tflm_memopt.plan.effort import Log
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
@@ -170,8 +170,8 @@ class Conversion:
         graph = self._planned_from(plan)
         if self.options.speeds and any(op.stateful for op in graph.ops.values()):
             raise UsageError("a model with variables runs on one core", code="cannot_share", hint="omit --cores")
-        if self.options.speeds and not plan.sharing:
-            plan = share_out(Planned(graph, plan), self.options.speeds)
+        if self.options.speeds and not plan.shardings:
+            plan = shard(Planned(graph, plan), self.options.speeds)
         planned = pipeline.checked(graph, plan)
         model = pipeline.lower(self.source, self.border, planned, self.options)
         again = read(model)

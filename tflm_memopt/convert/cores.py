@@ -59,17 +59,17 @@ def told(
     plan: Plan, ops: Mapping[int, RowOp], done: Sequence[Work], table: Table
 ) -> tuple[tuple[CoreReport, ...], BarriersReport | None]:
     """Return the share of the work that each core does, and the number of barriers."""
-    if not plan.sharing:
+    if not plan.shardings:
         return (), None
-    shares = [(share, sharing) for sharing in plan.sharing for share in sharing.shares]
+    shardings = [(one, group) for group in plan.shardings for one in group.ops]
     each, whole = [0.0] * CORES, 0.0
-    for (share, _), work in zip(shares, done, strict=True):
+    for (sharding, _), work in zip(shardings, done, strict=True):
         one = estimate(table.kernels, work)
-        mine = fraction(share, ops[share.op].writes)
+        mine = fraction(sharding, ops[sharding.op].writes)
         whole += one
         for core, part in enumerate((mine, 1 - mine)):
             each[core] += one * part
             again = NEST if part == 0 else SET_UP if part < 1 else 0
             each[core] += work.iterations * again * (1 if part == 0 else 1 - part)
     cores = tuple(CoreReport(round(n), round(n / whole, 4), stack) for n, stack in zip(each, STACKS, strict=True))
-    return cores, BarriersReport(sum(len(sharing.barriers) for sharing in plan.sharing), BARRIER)
+    return cores, BarriersReport(sum(len(group.barriers) for group in plan.shardings), BARRIER)

@@ -60,7 +60,7 @@ def copying(planned: Planned, head: int, pays: Pays = _always) -> Plan | None:
     top = max(at + buffer.nbytes for buffer, at in copies)
     return replace(
         planned.plan,
-        sharing=(),
+        shardings=(),
         buffers=(*planned.plan.buffers, *(buffer for buffer, _ in copies)),
         offsets=(*planned.plan.offsets, *(at for _, at in copies)),
         head=max(planned.plan.head, top),

@@ -24,7 +24,7 @@ from tflm_memopt.lower.program import (
     ProgramGroup,
     ProgramOp,
     ProgramRollingBuffer,
-    ProgramShare,
+    ProgramSharding,
     ProgramTensor,
 )
 from tflm_memopt.model.graph import TensorId
@@ -132,24 +132,24 @@ class _Lowering:
         )
 
     def _cores(self, table: Sequence[ProgramOp]) -> ProgramCores | None:
-        shares: list[ProgramShare] = []
+        shardings: list[ProgramSharding] = []
         barriers: list[int] = []
         serial: list[int] = []
         iterations = counters = 0
-        of_step = {sharing.step: sharing for sharing in self.plan.sharing}
+        of_step = {sharding.step: sharding for sharding in self.plan.shardings}
         for group in self.custom.groups:
             if group.number not in of_step:
                 return None
-            sharing, trace = of_step[group.number], group.trace
+            of_group, trace = of_step[group.number], group.trace
             behind = {m.key: trace.core_1_scratch(m) for m in trace.members}
-            for share in sharing.shares:
-                at = table[len(shares)].accumulator + behind[share.op]
-                shares.append(ProgramShare(share.how, share.cut, at))
-                counters = self.ops[share.op].core_1_counters
-            barriers += [iterations + number for number in sharing.barriers]
-            serial += [iterations + number for number in sharing.serial]
+            for sharding in of_group.ops:
+                at = table[len(shardings)].accumulator + behind[sharding.op]
+                shardings.append(ProgramSharding(sharding.kind, sharding.cut, at))
+                counters = self.ops[sharding.op].core_1_counters
+            barriers += [iterations + number for number in of_group.barriers]
+            serial += [iterations + number for number in of_group.serial]
             iterations += group.step.iterations
-        return ProgramCores(tuple(shares), tuple(barriers), tuple(serial), counters)
+        return ProgramCores(tuple(shardings), tuple(barriers), tuple(serial), counters)
 
     def _input(self) -> int:
         if self.source:

@@ -429,10 +429,10 @@ SCRATCH_OF_CORE_1 = {"scratch": "Core 1 uses this offset in place of tmo_op.scra
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramShare:
+class ProgramSharding:
     """This record says how two cores share the iterations of an operator."""
 
-    how: U16
+    kind: U16
     """A TMO_SHARDING_* constant says how the cores share iterations."""
     cut: U16
     """Core 0 computes this number of columns or channels."""
@@ -448,8 +448,8 @@ class ProgramCores:
     only row groups, no state, and input 0 in the arena.
     """
 
-    shares: Annotated[tuple[ProgramShare, ...], TableOffset(ProgramShare)]
-    """tmo_share[n_ops]"""
+    shardings: Annotated[tuple[ProgramSharding, ...], TableOffset(ProgramSharding)]
+    """tmo_sharding[n_ops]"""
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run."""
     serial: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
@@ -459,7 +459,7 @@ class ProgramCores:
     counters: U32
     """The counters of core 1 begin this many bytes after the counters of core 0."""
 
-    C_ORDER: ClassVar[str] = "shares barriers n_barriers serial counters"
+    C_ORDER: ClassVar[str] = "shardings barriers n_barriers serial counters"
     DERIVED: ClassVar[Mapping[str, Type]] = {"n_barriers": Number("<u4")}
 
     @property
@@ -507,7 +507,7 @@ RECORDS: Mapping[str, type] = {
     "tmo_op": ProgramOp,
     "tmo_group": ProgramGroup,
     "tmo_iteration": IterationRecord,
-    "tmo_share": ProgramShare,
+    "tmo_sharding": ProgramSharding,
     "tmo_cores": ProgramCores,
 }
 """The Python type of each record, by the record's name in C."""

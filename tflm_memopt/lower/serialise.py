@@ -57,7 +57,7 @@ def pack(program: Program) -> bytes:
     identity = crc32(b"".join((*_tables(program, known), bytes(known.data))))
     constants = ConstantPool(start, known.stored, alignment=alignment)
     # the table that says which part of each operator a core computes
-    cores = RecordWriter(constants, "shares", program.iterations).table((program.cores,)) if program.cores else 0
+    cores = RecordWriter(constants, "shardings", program.iterations).table((program.cores,)) if program.cores else 0
     rolling_buffers = _rolling_buffers(program, identity, constants)
     data = b"".join(_tables(program, constants))
     header = Header(
@@ -185,6 +185,6 @@ SHAPERS: Mapping[type, Shaper] = {
     Access: lambda _, height: {"table": (height,)},
     CopiedWeights: lambda r, _: {"weights": (int(r["bytes"]),)},
     CopyRecord: lambda r, _: {"moves": (int(r["n_moves"]),)},
-    ProgramCores: lambda _, header: {"shares": (header.n_ops,)},
+    ProgramCores: lambda _, header: {"shardings": (header.n_ops,)},
 }
 """Functions that return the lengths of a record's arrays."""

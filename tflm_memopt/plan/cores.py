@@ -25,7 +25,7 @@ from tflm_memopt.ops.packing import ON_CORE_0, Packing
 from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.plan.iteration.planned import Planned, PlannedGroup
 from tflm_memopt.plan.iteration.trace import Member
-from tflm_memopt.plan.plan import Plan, Role, Share, Sharing
+from tflm_memopt.plan.plan import GroupSharding, OpSharding, Plan, Role
 
 CORES = 2
 EVEN = (1.0, 1.0)
@@ -119,16 +119,16 @@ class _Group:
         start = self.slow[tensor] if tensor in self.slow else self.own[Role.TENSOR, tensor][1]
         return start + (rows.h - 1 - y if is_reversed else y) * rows.row_bytes
 
-    def touched(self, share: Share, core: int, number: int) -> Touched:
+    def touched(self, sharding: OpSharding, core: int, number: int) -> Touched:
         """Return the bytes that a core reads and writes in an iteration of the group."""
         key, y = self.iterations[number]
         member = self.members[key]
         op = member.op
         copied = tuple(patch for m in self.members.values() for patch in self._copy(m)) if core + number == 0 else ()
-        if share.how <= Sharding.CORE_1 and share.how != core:
+        if sharding.kind <= Sharding.CORE_1 and sharding.kind != core:
             return Touched(writes=(*copied, *self._counters(core)))
-        columns, channels = part(share, core, op.writes)
-        filtered = channels if share.how is Sharding.CHANNELS and op.is_depthwise else None
+        columns, channels = part(sharding, core, op.writes)
+        filtered = channels if sharding.kind is Sharding.CHANNELS and op.is_depthwise else None
         reads = tuple(p for k in range(len(op.inputs)) for p in self._reads(member, k, y, columns, filtered))
         made = 0 if member.iterative else y
         out = Patch(self.row(op.output, op.writes, made), op.writes.w, op.writes.c, *channels)
@@ -164,11 +164,11 @@ class _Group:
                 yield Patch(start + left * rows.c, right - left, rows.c, *span)
 
 
-def part(share: Share, core: int, writes: Rows) -> tuple[tuple[int, int], tuple[int, int]]:
+def part(sharding: OpSharding, core: int, writes: Rows) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the columns and channels of an output row that a core computes."""
     columns, channels = (
-        ((0, share.cut) if core == 0 else (share.cut, whole)) if share.how is how else (0, whole)
-        for how, whole in ((Sharding.COLUMNS, writes.w), (Sharding.CHANNELS, writes.c))
+        ((0, sharding.cut) if core == 0 else (sharding.cut, whole)) if sharding.kind is kind else (0, whole)
+        for kind, whole in ((Sharding.COLUMNS, writes.w), (Sharding.CHANNELS, writes.c))
     )
     return columns, channels
 
@@ -187,14 +187,14 @@ def columns_under(op: RowOp, k: int, columns: tuple[int, int]) -> tuple[int, int
 
 @dataclass(frozen=True, slots=True)
 class _Possible:
-    share: Share
+    sharding: OpSharding
     serial: tuple[int, ...]
     """Iterations of the group that core 0 must make alone."""
     times: tuple[float, float]
     """Time that each core spends. The unit is the work of a core that spends all its time on the model."""
 
 
-def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
+def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:
     """Yield splits that give core 0 about the fraction `first` of the work, each with the work that it adds."""
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
@@ -204,14 +204,14 @@ def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
     for cut in dict.fromkeys(cut for step in (1, at_once) for cut in _around(first * out.w, step, out.w)):
         if not (packed and out.w == AWKWARD + 1 and AWKWARD in (cut, out.w - cut)):
             rounds = ceil(cut / at_once) + ceil((out.w - cut) / at_once) - ceil(out.w / at_once)
-            yield rounds / CORES / out.w, Share(member.key, Sharding.COLUMNS, cut)
+            yield rounds / CORES / out.w, OpSharding(member.key, Sharding.COLUMNS, cut)
     granule = GRANULES.get(op.packing, 0)
     taps = op.window.kernel_h * op.window.kernel_w
     if granule and op.cuts_channels and (taps <= MAX_TAPS or not op.is_depthwise):
         least = LEAST_PACKED if packed else 1
         for cut in _around(first * out.c, granule, out.c):
             if min(cut, out.c - cut) >= least:
-                yield _again(op, taps), Share(member.key, Sharding.CHANNELS, cut)
+                yield _again(op, taps), OpSharding(member.key, Sharding.CHANNELS, cut)
 
 
 def _again(op: RowOp, taps: int) -> float:
@@ -230,22 +230,22 @@ def _around(ideal: float, step: int, whole: int) -> list[int]:
     return [cut for cut in dict.fromkeys((below, below + step)) if 0 < cut < whole]
 
 
-def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
+def shard(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
     """Return the plan for two cores. speeds: for each core, the fraction of its time that the model may use."""
     plan, times = planned.plan, (0.0, 0.0)
-    sharing = []
+    shardings = []
     for call in plan.calls():
         marks, one_iteration = (_Marks(plan.head + plan.slow_bytes) for _ in range(2))
         for number in call:
             group = _Group(planned.groups[number])
             candidates = [_candidates(group, m, speeds, one_iteration) for m in group.trace.members]
             chosen, times = _balanced(candidates, times)
-            shares = {candidate.share.op: candidate.share for candidate in chosen}
+            of_op = {candidate.sharding.op: candidate.sharding for candidate in chosen}
             serial = tuple(sorted(i for candidate in chosen for i in candidate.serial))
-            barriers = _barriers(group, shares, frozenset(serial), marks, enters=number != call[0])
-            in_order = tuple(shares[stage.op] for stage in group.group.stages)
-            sharing.append(Sharing(number, in_order, tuple(barriers), serial))
-    return replace(plan, sharing=tuple(sharing))
+            barriers = _barriers(group, of_op, frozenset(serial), marks, enters=number != call[0])
+            in_order = tuple(of_op[stage.op] for stage in group.group.stages)
+            shardings.append(GroupSharding(number, in_order, tuple(barriers), serial))
+    return replace(plan, shardings=tuple(shardings))
 
 
 def _candidates(group: _Group, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
@@ -253,23 +253,23 @@ def _candidates(group: _Group, member: Member, speeds: tuple[float, float], mark
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
-    def candidate(share: Share, again: float = 0.0, serial: tuple[int, ...] = ()) -> _Possible:
+    def candidate(sharding: OpSharding, again: float = 0.0, serial: tuple[int, ...] = ()) -> _Possible:
         shared = 1 - len(serial) / len(member.iterations)
-        mine = fraction(share, op.writes) * shared + (1 - shared)
+        mine = fraction(sharding, op.writes) * shared + (1 - shared)
         times = ((mine + again) * work / speeds[0], (1 - mine + again) * work / speeds[1])
-        return _Possible(share, serial, times)
+        return _Possible(sharding, serial, times)
 
     if op.packing in ON_CORE_0:
-        return [candidate(Share(member.key, Sharding.CORE_0))]
+        return [candidate(OpSharding(member.key, Sharding.CORE_0))]
     candidates = []
-    for again, share in cuts(member, speeds[0] / sum(speeds)):
-        serial = tuple(_collisions(group, share, marks))
+    for again, sharding in cuts(member, speeds[0] / sum(speeds)):
+        serial = tuple(_collisions(group, sharding, marks))
         if len(serial) <= MOST_SERIAL * len(member.iterations):
-            candidates.append(candidate(share, again, serial))
+            candidates.append(candidate(sharding, again, serial))
     if candidates:
         return candidates
-    whole = (Share(member.key, how) for how in (Sharding.CORE_0, Sharding.CORE_1))
-    return [candidate(share, serial=tuple(_collisions(group, share, marks))) for share in whole]
+    whole = (OpSharding(member.key, kind) for kind in (Sharding.CORE_0, Sharding.CORE_1))
+    return [candidate(sharding, serial=tuple(_collisions(group, sharding, marks))) for sharding in whole]
 
 
 def _balanced(
@@ -304,18 +304,18 @@ def _balanced(
     return chosen, times
 
 
-def fraction(share: Share, writes: Rows) -> float:
+def fraction(sharding: OpSharding, writes: Rows) -> float:
     """Return the fraction of an operator's output that core 0 computes."""
-    whole = {Sharding.COLUMNS: writes.w, Sharding.CHANNELS: writes.c}.get(share.how)
-    return share.cut / whole if whole else float(share.how is Sharding.CORE_0)
+    whole = {Sharding.COLUMNS: writes.w, Sharding.CHANNELS: writes.c}.get(sharding.kind)
+    return sharding.cut / whole if whole else float(sharding.kind is Sharding.CORE_0)
 
 
-def _collisions(group: _Group, share: Share, marks: _Marks) -> Iterator[int]:
+def _collisions(group: _Group, sharding: OpSharding, marks: _Marks) -> Iterator[int]:
     """Yield the iterations in which a core would access bytes that the other core writes in the same iteration."""
     for number, (key, _) in enumerate(group.iterations):
-        if key != share.op:
+        if key != sharding.op:
             continue
-        one, other = (group.touched(share, core, number) for core in range(CORES))
+        one, other = (group.touched(sharding, core, number) for core in range(CORES))
         marks.add(0, one)
         if marks.meets(1, other):
             yield number
@@ -323,12 +323,12 @@ def _collisions(group: _Group, share: Share, marks: _Marks) -> Iterator[int]:
 
 
 def _barriers(
-    group: _Group, shares: Mapping[int, Share], serial: frozenset[int], marks: _Marks, *, enters: bool
+    group: _Group, shardings: Mapping[int, OpSharding], serial: frozenset[int], marks: _Marks, *, enters: bool
 ) -> Iterator[int]:
     """Yield the iterations before which the cores wait. enters: whether the custom operator ran other groups before."""
     for number, (key, _) in enumerate(group.iterations):
-        share = Share(key, Sharding.CORE_0) if number in serial else shares[key]
-        touched = [group.touched(share, core, number) for core in range(CORES)]
+        sharding = OpSharding(key, Sharding.CORE_0) if number in serial else shardings[key]
+        touched = [group.touched(sharding, core, number) for core in range(CORES)]
         if (enters and number == 0) or any(marks.meets(core, touched[core]) for core in range(CORES)):
             yield number
             marks.clear()

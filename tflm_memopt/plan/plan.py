@@ -148,21 +148,21 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class OpSharding:
     """How two cores share an operator."""
 
     op: int
-    how: Sharding
+    kind: Sharding
     cut: int = 0
     """Number of columns or channels that core 0 computes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sharing:
+class GroupSharding:
     """How two cores share a group of operators."""
 
     step: int
-    shares: tuple[Share, ...]
+    ops: tuple[OpSharding, ...]
     """How the cores share each operator of the group, in order."""
     barriers: tuple[int, ...]
     """Iterations before which the cores wait for each other. The cores also wait around each custom operator."""
@@ -218,7 +218,7 @@ class Plan:
     """Buffers that outlive the inference, in the order of their row indices."""
     pauses: tuple[int, ...] = ()
     """Numbers of completed iterations at which the model lets other models run, in ascending order."""
-    sharing: tuple[Sharing, ...] = ()
+    shardings: tuple[GroupSharding, ...] = ()
     """How two cores share each group, or () for one core."""
     wide: bool = False
     """Whether convolutions with packed weights have scratch for all pixels that they can compute at once."""
@@ -273,7 +273,7 @@ class Plan:
         optional = {
             "wide": self.wide,
             "pauses": list(self.pauses),
-            "sharing": [asdict(sharing) for sharing in self.sharing],
+            "shardings": [asdict(sharding) for sharding in self.shardings],
             "states": [{"role": "state"} | asdict(state) for state in self.states],
             "slow": [asdict(tensor) for tensor in self.slow],
         }

@@ -467,19 +467,19 @@ typedef struct {
 
 /* This record says how two cores share the iterations of an operator. */
 typedef struct {
-  uint16_t how; /* A TMO_SHARDING_* constant says how the cores share iterations. */
+  uint16_t kind; /* A TMO_SHARDING_* constant says how the cores share iterations. */
   uint16_t cut; /* Core 0 computes this number of columns or channels. */
   union {
     uint32_t accumulator; /* The scratch or sums of core 1 begin at this offset. Core 0 uses tmo_op.accumulator. */
     uint32_t scratch; /* Core 1 uses this offset in place of tmo_op.scratch. */
   };
-} tmo_share;
+} tmo_sharding;
 
 /* This record says how two cores share a run. Both cores step through all iterations with their own counters, and each core computes its part of
  * every iteration. The two cores wait for each other at barriers. Between two barriers, neither core accesses bytes that the other core writes, which
  * the converter's checker proves. The program must have only row groups, no state, and input 0 in the arena. */
 typedef struct {
-  uint32_t shares; /* tmo_share[n_ops] */
+  uint32_t shardings; /* tmo_sharding[n_ops] */
   uint32_t barriers; /* Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run. */
   uint32_t n_barriers; /* The run has this number of barriers. */
   uint32_t serial; /* The field is the offset of bits, one for each iteration, or 0 if no bit is set. Core 0 runs iterations whose bit is set. */

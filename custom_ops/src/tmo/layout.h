@@ -59,7 +59,7 @@ _Static_assert(sizeof(tmo_group) == 16 && offsetof(tmo_group, first_op) == 0 && 
                offsetof(tmo_group, counters) == 4 && offsetof(tmo_group, stripes) == 8 && offsetof(tmo_group, loops) == 12, "tmo_group");
 _Static_assert(sizeof(tmo_iteration) == 8 && offsetof(tmo_iteration, stripe) == 0 && offsetof(tmo_iteration, channel_group) == 2 &&
                offsetof(tmo_iteration, tile) == 4 && offsetof(tmo_iteration, row) == 6, "tmo_iteration");
-_Static_assert(sizeof(tmo_share) == 8 && offsetof(tmo_share, how) == 0 && offsetof(tmo_share, cut) == 2 && offsetof(tmo_share, accumulator) == 4 &&
-               offsetof(tmo_share, scratch) == 4, "tmo_share");
-_Static_assert(sizeof(tmo_cores) == 20 && offsetof(tmo_cores, shares) == 0 && offsetof(tmo_cores, barriers) == 4 &&
+_Static_assert(sizeof(tmo_sharding) == 8 && offsetof(tmo_sharding, kind) == 0 && offsetof(tmo_sharding, cut) == 2 &&
+               offsetof(tmo_sharding, accumulator) == 4 && offsetof(tmo_sharding, scratch) == 4, "tmo_sharding");
+_Static_assert(sizeof(tmo_cores) == 20 && offsetof(tmo_cores, shardings) == 0 && offsetof(tmo_cores, barriers) == 4 &&
                offsetof(tmo_cores, n_barriers) == 8 && offsetof(tmo_cores, serial) == 12 && offsetof(tmo_cores, counters) == 16, "tmo_cores");

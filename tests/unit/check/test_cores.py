@@ -18,37 +18,37 @@ from tflm_memopt.convert.pipeline import ConversionOptions, for_two_cores, pack_
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.format.codes import Sharding
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.cores import share_out
+from tflm_memopt.plan.cores import shard
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.plan import Plan, Role, Sharing
+from tflm_memopt.plan.plan import GroupSharding, Plan, Role
 
 
 @functools.cache
 def planned() -> Planned:
     options = ConversionOptions(tiles=None, speeds=(1, 1), target="cortex-m33")
     found = plan_of(read(EXAMPLE.read_bytes()).graph, options)
-    return replace(found, plan=share_out(found))
+    return replace(found, plan=shard(found))
 
 
 def checked(plan: Plan) -> None:
     check(plan, planned().graph)
 
 
-def first(plan: Plan, change: Callable[[Sharing], Sharing]) -> Plan:
+def first(plan: Plan, change: Callable[[GroupSharding], GroupSharding]) -> Plan:
     """Return the plan with another division of work in the largest group of operators."""
-    largest = max(plan.sharing, key=lambda s: len(s.barriers))
-    return replace(plan, sharing=tuple(change(s) if s is largest else s for s in plan.sharing))
+    largest = max(plan.shardings, key=lambda s: len(s.barriers))
+    return replace(plan, shardings=tuple(change(s) if s is largest else s for s in plan.shardings))
 
 
 def test_the_plan_is_right_and_most_operators_are_shared() -> None:
     checked(planned().plan)
-    shares = [share for sharing in planned().plan.sharing for share in sharing.shares]
-    assert sum(share.how > Sharding.CORE_1 for share in shares) > len(shares) / 2
+    shardings = [sharding for group in planned().plan.shardings for sharding in group.ops]
+    assert sum(sharding.kind > Sharding.CORE_1 for sharding in shardings) > len(shardings) / 2
 
 
 def test_each_barrier_is_needed() -> None:
     """Two cores race if any single barrier is missing, so no barrier is superfluous."""
-    barriers = max((s.barriers for s in planned().plan.sharing), key=len)
+    barriers = max((s.barriers for s in planned().plan.shardings), key=len)
     assert len(barriers) > 20
     for missing in barriers[1 :: len(barriers) // 7]:
         plan = first(planned().plan, lambda s: replace(s, barriers=tuple(m for m in s.barriers if m != missing)))  # noqa: B023
@@ -57,12 +57,12 @@ def test_each_barrier_is_needed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "cut"),
+    ("kind", "cut"),
     [(Sharding.COLUMNS, 0), (Sharding.COLUMNS, 10_000), (Sharding.CHANNELS, 0), (Sharding.CHANNELS, 10_000)],
 )
-def test_a_cut_leaves_something_on_both_sides(how: Sharding, cut: int) -> None:
-    def change(s: Sharing) -> Sharing:
-        return replace(s, shares=(replace(s.shares[0], how=how, cut=cut), *s.shares[1:]))
+def test_a_cut_leaves_something_on_both_sides(kind: Sharding, cut: int) -> None:
+    def change(s: GroupSharding) -> GroupSharding:
+        return replace(s, ops=(replace(s.ops[0], kind=kind, cut=cut), *s.ops[1:]))
 
     with pytest.raises(PlanError, match="cannot be cut at"):
         checked(first(planned().plan, change))
@@ -88,11 +88,11 @@ def test_scratch_over_the_last_counter_of_core_1_is_refused() -> None:
 
 def test_a_core_with_less_time_gets_less() -> None:
     graph = for_two_cores(pack_for(planned().graph, "cortex-m33"))
-    alone = Planned(graph, replace(planned().plan, sharing=()))
+    alone = Planned(graph, replace(planned().plan, shardings=()))
 
     def columns(speeds: tuple[float, float]) -> int:
-        plan = share_out(alone, speeds)
-        return sum(share.cut for sharing in plan.sharing for share in sharing.shares)
+        plan = shard(alone, speeds)
+        return sum(sharding.cut for group in plan.shardings for sharding in group.ops)
 
     assert columns((0.5, 1.0)) < columns((1.0, 1.0)) < columns((1.0, 0.5))
 

@@ -17,7 +17,7 @@ from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.lower.traffic import BytesMoved
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.plan import Plan, Role, Sharing
+from tflm_memopt.plan.plan import GroupSharding, Plan, Role
 
 
 @pytest.fixture(scope="module")
@@ -81,19 +81,19 @@ def test_two_cores(network: bytes, target: str) -> None:
     assert tflm_memopt.verify(network, made.model, runs=4).bit_exact
     conversion = request({"target": target, "cores": 2}).conversion(network)
     planned = conversion.saved(made.plan.to_json()).planned
-    plan = replace(planned.plan, sharing=tuple(without_the_barrier(planned)))
+    plan = replace(planned.plan, shardings=tuple(without_the_barrier(planned)))
     assert plan != planned.plan
     with pytest.raises(PlanError, match="which core 0 has written since the last barrier"):
         check(plan, planned.graph)
 
 
-def without_the_barrier(planned: Planned) -> Iterator[Sharing]:
+def without_the_barrier(planned: Planned) -> Iterator[GroupSharding]:
     """Yield the split of work between two cores, but omit the first barrier after the copy of weights."""
-    for sharing in planned.plan.sharing:
-        after = min((i for i in sharing.barriers if i > 0), default=None)
-        copied = planned.plan.find(Role.WEIGHTS, planned.groups[sharing.step].trace.members[0].op.output)
-        barriers = tuple(i for i in sharing.barriers if i != after or not copied)
-        yield replace(sharing, barriers=barriers)
+    for sharding in planned.plan.shardings:
+        after = min((i for i in sharding.barriers if i > 0), default=None)
+        copied = planned.plan.find(Role.WEIGHTS, planned.groups[sharding.step].trace.members[0].op.output)
+        barriers = tuple(i for i in sharding.barriers if i != after or not copied)
+        yield replace(sharding, barriers=barriers)
 
 
 def test_the_checker_replays_copies(network: bytes) -> None:
