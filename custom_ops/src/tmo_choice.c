@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each kernel of this file calls the generated kernel that the operator's fields select. */
+#include "tmo/dsp.h"
 #include "tmo/kernels.h"
 
 #if !TMO_CORE_DSP /* tmo_conv16_dsp.c, tmo_matmul_dsp.c */
@@ -22,18 +23,35 @@ void tmo_curve_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   (k->op->tangent ? tmo_tanh_s16 : tmo_logistic_s16)(k, window, out);
 }
 
-/* Computes MAXIMUM and MINIMUM. If no channel is repeated, a faster kernel computes a pixel or the whole row at once. */
-void tmo_greater_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  tmo_make_elements *const make = tmo_is_kind(k->op, TMO_OP_MINIMUM) ? tmo_smallest_s8 : tmo_greatest_s8;
-  const int8_t *x = window->pixels[0], *other = window->pixels[1];
-  uint32_t pixels = k->out_width, n = k->out_channels;
-  if (k->channel_step[0] == 0 || k->channel_step[1] == 0) {
-    tmo_greater_repeated_s8(k, window, out);
+/* Computes n bytes of MAXIMUM or MINIMUM. A step is 1, or 0 for an operand that repeats the same four bytes. */
+TMO_OWN_FRAME static void greater_run(const int8_t *x, uint32_t x_step, const int8_t *other, uint32_t other_step, int8_t *out, uint32_t n, bool smaller) {
+#if TMO_CORE_DSP
+  const int32_t inverted = smaller ? -1 : 0; /* the greater one of inverted bytes is the smaller byte */
+  for (; n >= 4; n -= 4, x += 4 * x_step, other += 4 * other_step, out += 4) {
+    const int32_t word = tmo_greater_bytes(tmo_word(x) ^ inverted, tmo_word(other) ^ inverted) ^ inverted;
+    memcpy(out, &word, sizeof word);
+  }
+#else
+  if ((x_step & other_step) != 0) {
+    (smaller ? tmo_smallest_s8 : tmo_greatest_s8)(NULL, x, other, out, n);
     return;
   }
-  if (k->pixel_step[0] == n && k->pixel_step[1] == n) {
+#endif
+  for (; n > 0; --n, x += x_step, other += other_step) *out++ = (*x > *other) != smaller ? *x : *other;
+}
+
+/* Computes MAXIMUM and MINIMUM, if possible a whole row at once. */
+void tmo_greater_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *x = window->pixels[0], *other = window->pixels[1];
+  const uint32_t *const steps = k->channel_step;
+  uint32_t pixels = k->out_width, n = k->out_channels;
+  if (k->pixel_step[0] == n * steps[0] && k->pixel_step[1] == n * steps[1]) {
     n *= pixels;
     pixels = 1;
   }
-  for (; pixels > 0; --pixels, x += k->pixel_step[0], other += k->pixel_step[1], out += n) make(k->op, x, other, out, n);
+  for (; pixels > 0; --pixels, x += k->pixel_step[0], other += k->pixel_step[1], out += n) {
+    const uint32_t repeated[2] = {0x01010101u * (uint8_t)*x, 0x01010101u * (uint8_t)*other};
+    const int8_t *const words = (const int8_t *)repeated;
+    greater_run(steps[0] != 0 ? x : words, steps[0], steps[1] != 0 ? other : words + 4, steps[1], out, n, tmo_is_kind(k->op, TMO_OP_MINIMUM));
+  }
 }

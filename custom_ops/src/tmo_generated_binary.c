@@ -105,24 +105,6 @@ void tmo_prelu_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
     }
   }
 }
-
-void tmo_greater_repeated_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *const x = window->pixels[tmo_first_operand(k)];
-  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
-  int8_t *const y = out;
-  const uint32_t pixels = k->out_width, channels = k->out_channels;
-  const int32_t x_pixel = (int32_t)k->pixel_step[tmo_first_operand(k)], x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
-                other_pixel = (int32_t)k->pixel_step[1 - tmo_first_operand(k)],
-                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)], sign = tmo_is_kind(k->op, TMO_OP_MINIMUM) ? -1 : 1;
-  for (uint32_t p = 0; p < pixels; ++p) {
-    for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = x[(int32_t)(c * x_channel + p * x_pixel)], r2 = other[(int32_t)(c * other_channel + other_pixel * p)],
-              r3 = (int32_t)((uint32_t)r1 * (uint32_t)(int32_t)(sign)), r4 = (int32_t)((uint32_t)r2 * (uint32_t)(int32_t)(sign)),
-              r5 = (r3 > r4 ? r3 : r4), r6 = (int32_t)((uint32_t)r5 * (uint32_t)(int32_t)(sign));
-      y[(int32_t)(c + channels * p)] = (int8_t)r6;
-    }
-  }
-}
 TMO_COMBINE_FOUR(tmo_greatest_s8, int8_t, int32_t, ,
   int32_t r3 = (int32_t)((uint32_t)x * (uint32_t)1), r4 = (int32_t)((uint32_t)other * (uint32_t)1), r5 = (r3 > r4 ? r3 : r4),
           y = (int32_t)((uint32_t)r5 * (uint32_t)1);)

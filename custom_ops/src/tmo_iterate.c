@@ -479,8 +479,8 @@ bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op) {
 /* Whether the operator's kernel can compute the tiles from run->current to column `end` as one whole row. */
 static bool makes_whole_row(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
-  const bool pools = tmo_is_in(TMO_BUILT(TMO_POOL_KINDS), op->kind) && (tmo_element_bytes(op) > 1 || tmo_finds_places(op));
-  return (pools || (TMO_CORE_DSP && tmo_is_kind(op, TMO_OP_CONV_S16))) && run->current.tile == 0 && end == out->width && tmo_channel_groups(op) == 1 && has_whole_rows(run, in) && has_whole_rows(run, out);
+  const bool is_fast = tmo_is_in(TMO_BUILT(TMO_POOL_KINDS), op->kind) || (TMO_CORE_DSP && tmo_is_kind(op, TMO_OP_CONV_S16));
+  return is_fast && run->current.tile == 0 && end == out->width && tmo_channel_groups(op) == 1 && has_whole_rows(run, in) && has_whole_rows(run, out);
 }
 
 TMO_OWN_FRAME static tmo_status iterate_whole_row(const tmo_run_state *run, const tmo_op *op) {
@@ -505,13 +505,31 @@ TMO_OWN_FRAME static tmo_status iterate_to(const tmo_run_state *run, const tmo_o
 
 tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end) {
   if (tmo_is_kind(op, TMO_OP_GATHER)) return gather(run, op, end);
+  if (makes_whole_row(run, op, end)) return iterate_whole_row(run, op);
 #if TMO_FAST_PIXELS
   if (op->packing == TMO_PACKING_NONE && op->tile == 1 && !is_pixelwise(op) && tmo_element_bytes(op) == 1) {
     for (; run->current.tile < end; ++run->current.tile) (void)tmo_iterate_pixel(run, op);
     return TMO_OK;
   }
 #endif
-  return makes_whole_row(run, op, end) ? iterate_whole_row(run, op) : iterate_to(run, op, end);
+  return iterate_to(run, op, end);
+}
+
+/* Returns the number of rows, from run->current to row `end`, that the kernel can compute as one long row. */
+TMO_OWN_FRAME static uint32_t rows_at_once(execution *f, uint32_t end) {
+  const tmo_op *op = f->kernel.op;
+  const tmo_tensor *const out = f->out.tensor;
+  const uint32_t y = f->run->current.row, pixels = (end - y) * out->width;
+  const bool binary = tmo_is_in(TMO_BUILT(TMO_BINARY_KINDS), op->kind) && tmo_channel_groups(op) == 1;
+  if (!(binary || is_pixelwise(op)) || pixels > UINT16_MAX || !has_adjacent_rows(f->run, out, y, end)) return 1;
+  for (uint32_t k = 0; k < op->n_inputs; ++k) {
+    const tmo_tensor *const in = &tmo_tensors(f->run->program)[op->input[k]];
+    if (in->height == 1 && in->width == 1) continue; /* the operand is repeated in all pixels */
+    if (in->height != out->height || in->width != out->width || !has_adjacent_rows(f->run, in, y, end)) return 1;
+    if (binary) f->kernel.pixel_step[k] = in->channels;
+  }
+  f->kernel.out_width = (uint16_t)pixels;
+  return end - y;
 }
 
 static tmo_status iterate_each_row(tmo_run_state *run, const tmo_op *op, uint32_t end) {
@@ -519,9 +537,11 @@ static tmo_status iterate_each_row(tmo_run_state *run, const tmo_op *op, uint32_
   f.run = run;
   f.kernel.op = op;
   set_up(&f);
+  const uint32_t rows = rows_at_once(&f, end);
   for (;;) {
     iterate_window(&f, 0);
-    if (++run->current.row == end) return TMO_OK;
+    run->current.row = (uint16_t)(run->current.row + rows);
+    if (run->current.row >= end) return TMO_OK;
     set_row(&f);
   }
 }

@@ -17,17 +17,43 @@ static tmo_make_pixel *pool_of(const tmo_op *op) {
 }
 
 #if TMO_CORE_DSP
+/* Returns the greatest bytes of the pixels under a window, for four channels. */
+static TMO_ALWAYS_INLINE int32_t greatest_word(const tmo_window *v, uint32_t c, uint32_t columns, uint32_t channels) {
+  int32_t greatest = (int32_t)0x80808080u;
+  for (const int8_t *const *row = v->pixels, *const *const end = row + v->count; row != end; ++row) {
+    const int8_t *x = *row + v->offset + c;
+    for (uint32_t t = columns; t > 0; --t, x += channels) greatest = tmo_greater_bytes(greatest, tmo_word(x));
+  }
+  return greatest;
+}
+
+/* Adds four channels of adjacent pixels to the halves of `even` and `odd`. */
+static TMO_ALWAYS_INLINE void add_words(int32_t *even, int32_t *odd, const int8_t *x, uint32_t pixels, uint32_t channels) {
+  for (; pixels > 0; --pixels, x += channels) {
+    const int32_t word = tmo_word(x);
+    *even = tmo_even_bytes(*even, word);
+    *odd = tmo_odd_bytes(*odd, word);
+  }
+}
+
+/* Returns the averages of the pixels under a window, for four channels. */
+static TMO_ALWAYS_INLINE int32_t average_word(const tmo_window *v, uint32_t c, uint32_t columns, uint32_t channels) {
+  const int32_t area = (int32_t)v->area;
+  int32_t even = 0, odd = 0;
+  for (const int8_t *const *row = v->pixels, *const *const end = row + v->count; row != end; ++row) {
+    add_words(&even, &odd, *row + v->offset + c, columns, channels);
+  }
+  const uint32_t low = (uint8_t)tmo_divide_rounded((int16_t)even, area) | (uint32_t)tmo_divide_rounded(even >> 16, area) << 16;
+  const uint32_t high = (uint8_t)tmo_divide_rounded((int16_t)odd, area) | (uint32_t)tmo_divide_rounded(odd >> 16, area) << 16;
+  return (int32_t)((low & 0x00FF00FFu) | high << 8);
+}
 
 /* Computes one output pixel with at least four channels, four channels at once. */
-static void max_pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
+static void pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   const uint32_t channels = k->out_channels, columns = tmo_by_row(k->op) ? v->columns : 1u;
   for (uint32_t c = 0;; c = c + 8 <= channels ? c + 4 : channels - 4) {
-    int32_t greatest = (int32_t)0x80808080u;
-    for (uint32_t p = 0; p < v->count; ++p) {
-      const int8_t *x = v->pixels[p] + v->offset + c;
-      for (uint32_t t = columns; t > 0; --t, x += channels) greatest = tmo_greater_bytes(greatest, tmo_word(x));
-    }
-    memcpy(out + c, &greatest, sizeof greatest);
+    const int32_t word = is_extreme(k->op) ? greatest_word(v, c, columns, channels) : average_word(v, c, columns, channels);
+    memcpy(out + c, &word, sizeof word);
     if (c + 4 == channels) break;
   }
   tmo_packed_clamp(k->op, out, channels);
@@ -48,11 +74,7 @@ static void add_adjacent(int32_t *sums, const int8_t *bytes, uint32_t channels, 
 #else
   for (const int8_t *const end = bytes + channels; bytes != end; bytes += 4, sums += 4) {
     int32_t even = 0, odd = 0;
-    const int8_t *x = bytes;
-    for (uint32_t left = pixels; left > 0; --left, x += channels) {
-      even = tmo_even_bytes(even, tmo_word(x));
-      odd = tmo_odd_bytes(odd, tmo_word(x));
-    }
+    add_words(&even, &odd, bytes, pixels, channels);
     sums[0] += (int16_t)even;
     sums[1] += (int16_t)odd;
     sums[2] += even >> 16;
@@ -83,8 +105,8 @@ static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int
   }
 #endif
 #if TMO_CORE_DSP
-  if (is_extreme(k->op) && k->sums == NULL && k->out_channels >= 4 && !k->op->smallest) {
-    max_pool_words(k, v, out + i);
+  if (k->sums == NULL && k->out_channels >= 4 && (is_extreme(k->op) ? !k->op->smallest : !is_mean(k->op) && v->area <= MOST_ADDED)) {
+    pool_words(k, v, out + i);
     return;
   }
 #endif

@@ -269,7 +269,7 @@ TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op,
   uint16_t *const left = &run->left[run->depth - 1];
   const tmo_tensor *const t = tmo_iterated(run->program, op);
   const uint32_t n = *left < most ? *left : most, end = *next + n;
-  if (end > t->height || (TMO_FAST_PIXELS && t->width == 1 && tmo_lacks_access(op) && !tmo_is_kind(op, TMO_OP_GATHER))) return 0;
+  if (end > t->height || (TMO_FAST_PIXELS && t->width == 1 && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE)))) return 0;
   run->current.row = run->current.stripe = *next;
   *next = (uint16_t)end;
   *left = (uint16_t)(*left - (n - 1));

@@ -84,7 +84,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_conv_row_s16, tmo_conv_pixel_s16;         /* CONV_
 TMO_LINKAGE tmo_kernel_s8 tmo_sums_row_s8, tmo_sums_pixel_s8;           /* SUMS */
 TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* kernels of AVERAGE_POOL, MAX_POOL and MEAN */
 TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s16, tmo_pool_pixel_s16;         /* kernels of AVERAGE_POOL_S16, MAX_POOL_S16 and MEAN_S16 */
-TMO_LINKAGE tmo_kernel_s8 tmo_add_scalars_s8, tmo_mul_scalars_s8, tmo_greater_s8, tmo_greater_repeated_s8, tmo_squared_difference_s8, tmo_prelu_s8;
+TMO_LINKAGE tmo_kernel_s8 tmo_add_scalars_s8, tmo_mul_scalars_s8, tmo_greater_s8, tmo_squared_difference_s8, tmo_prelu_s8;
 TMO_LINKAGE tmo_kernel_s8 tmo_compare_s8;                               /* COMPARE */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_s16, tmo_mul_s16;                     /* kernels of two operands, element by element */
 TMO_LINKAGE tmo_kernel_s8 tmo_softmax_s8, tmo_softmax_s16;              /* SOFTMAX, SOFTMAX_S16 */
