@@ -242,8 +242,8 @@ def written(whole: Mapping[str, Any]) -> str:
 
 
 def stored(path: Path) -> dict[str, Any]:
-    """Read cost tables from a file that written() made. Return {} if the file does not exist."""
-    cores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["cores"] if path.exists() else {}
+    """Read cost tables from a file that written() made."""
+    cores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["cores"]
     return {core: {**found, "kernels": by_kernel(found["kernels"])} for core, found in cores.items()}
 
 
@@ -270,7 +270,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if reason := next(filter(None, map(missing_tools, chosen.values())), ""):
         parser.error(reason)
     try:
-        old = stored(args.output)
+        old = stored(args.output if args.output.exists() else TABLE)
         if args.missing:
             seeds = [seed for seed in range(args.networks) if fit_networks.is_rare(seed)]
             found = old | _with_missing(old, _fits(chosen, seeds, args.jobs, old))

@@ -11,7 +11,6 @@ import hashlib
 import json
 import re
 import statistics
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -27,8 +26,6 @@ from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.builtin_cost import builtins, of_model
 from tflm_memopt.model.reader import read
 from tflm_memopt.targets.boards import boards
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 HERE = Path(__file__).parent
 COUNTED: Mapping[str, Any] = json.loads((HERE / "unseen.json").read_text(encoding="utf-8"))["networks"]

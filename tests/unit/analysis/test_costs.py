@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+from unittest import mock
+
 import pytest
+from conftest import ROOT
 
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import AMOUNTS, Table, Work
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import family
 from tflm_memopt.ops.packings import PACKINGS
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import costs as script
 
 UNMEASURED = (Kind.BINARY_32, Kind.COMPARE_32)
 """These float32 kernels occur at the ends of networks and take little time. Cores without a libm have no costs for
@@ -41,3 +49,12 @@ def test_estimates_are_as_good_as_promised(table: Table) -> None:
     assert table.plans >= 36
     assert table.median <= 0.03
     assert table.worst <= (0.15 if table.core in ("cortex-m55", "rv32-v") else 0.10)
+
+
+def test_a_new_file_begins_with_the_stored_costs(tmp_path: Path) -> None:
+    new = tmp_path / "costs.json"
+    with mock.patch.multiple(
+        script, missing_tools=lambda _: "", _with_errors=lambda chosen, found: {n: found[n] for n in chosen}
+    ):
+        script.main(["--cores", "m4", "--keep", "--output", str(new)])
+    assert new.read_bytes() == script.TABLE.read_bytes()

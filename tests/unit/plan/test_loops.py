@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from unittest import mock
 
 import numpy as np
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from tflm_memopt.format.limits import LOOP_DEPTH
 from tflm_memopt.lower.loop_codes import loop_codes
+from tflm_memopt.plan import loops as module
 from tflm_memopt.plan.loops import MAX_TIMES, Iteration, Loops, Repeat, from_json, iterations, loops_of, to_json
 from tflm_memopt.plan.nest import LoopNest, nest_iterations
 
@@ -37,6 +39,14 @@ def test_a_loop_counts_no_further_than_its_field() -> None:
     loops = loops_of(order, order)
     assert len([*iterations(loops)]) == len(order)
     assert all(item.times <= MAX_TIMES for item in loops if isinstance(item, Repeat))
+
+
+def test_only_loops_that_save_bytes_are_tried() -> None:
+    with mock.patch.object(module._Finder, "_repeat", autospec=True, side_effect=module._Finder._repeat) as tried:
+        for times in (5, 6):
+            order = np.zeros(times, dtype=np.int64)
+            loops_of(order, order)
+            assert tried.call_count == times - 5
 
 
 def nests(overlap: st.SearchStrategy[int]) -> st.SearchStrategy[LoopNest]:
