@@ -43,7 +43,8 @@ def network(seed: int) -> tuple[bytes, int]:
 def examine(seed: int) -> None:
     """Check that every window gives the original's outputs: after a reset, after other windows, and step by step."""
     model, rows = network(seed)
-    result = tflm_memopt.optimize(model, input=f"sliding:{rows}", seconds=0.05, effort=0.05)
+    anew = 1 if seed % 3 == 0 else None  # a limit lets each inference compute the whole window again
+    result = tflm_memopt.optimize(model, input=f"sliding:{rows}", seconds=0.05, effort=0.05, max_macs=anew)
     assert result.report.changed and result.report.overhead <= 1
     found = verify(model, result.model, runs=3, seed=seed, steps=Steps(12, 5))
     assert found.bit_exact, found

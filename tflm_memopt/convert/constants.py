@@ -49,17 +49,23 @@ def compare_devices(original: Model, devices: Sequence[Model], changes: Changes)
 
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes) -> Originals:
-    """Return the original's operators in the form, with or without dead channels, that matches the programs best."""
+    """Return the original's operators in the form that matches the programs best (_originals())."""
     best, most = Originals(()), -1
+    total = sum(op.kind not in numbers.NOT_COMPARED for program in programs for op in program.ops)
     for ops in _originals(original, changes):
         tried = Originals(ops)
-        each = ((op, program) for program in programs for op in program.ops if op.kind not in numbers.NOT_COMPARED)
-        found = [bool(tried.equal(op, program)) for op, program in each]
-        if (count := sum(found)) > most:
+        if (count := sum(_matches(program, tried) for program in programs)) > most:
             best, most = tried, count
-        if count == len(found):
+        if count == total:
             break
     return best
+
+
+def _matches(program: Program, originals: Originals) -> int:
+    """Return how many operators of a program have the constants and inputs of an operator of the original."""
+    compared = (n for n, op in enumerate(program.ops) if op.kind not in numbers.NOT_COMPARED)
+    equal = {n: found for n in compared if (found := originals.equal(program.ops[n], program))}
+    return len(equal) - len([*_elsewhere(0, program, equal, originals.ops)])
 
 
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:

@@ -115,6 +115,14 @@ def test_every_flipped_bit_is_found(name: str) -> None:
     assert missed == []
 
 
+def test_a_sliding_window_may_be_computed_anew_in_each_inference() -> None:
+    net = Net(1)
+    x = net.conv2d(net.input((1, 8, 1, 2)), 4, kernel=(2, 1))
+    model = net.model(net.conv2d(x, 2, kernel=(2, 1)))
+    rewritten = tflm_memopt.optimize(model, input="sliding:2", max_macs=1, effort=0.05).model
+    assert not compare_constants(read(model), read(rewritten), Changes(input="sliding:2")).different
+
+
 def test_the_number_of_pixels_at_once_changes_no_constant() -> None:
     original, rewritten = (read(model) for model in converted("cortex-m4"))
     programs = [unpack(region.program) for region in regions(rewritten)]
