@@ -19,7 +19,7 @@ from pathlib import Path
 from compiling import objects
 
 from tflm_memopt.emit.embedded import kind_list
-from tflm_memopt.ops.kinds import KINDS, Kind
+from tflm_memopt.ops.kinds import Kind, traits
 from tflm_memopt.ops.packing import TARGETS, Family
 from tflm_memopt.ops.rowop import FLOAT_BYTES
 from tflm_memopt.targets import boards
@@ -30,7 +30,7 @@ LIBRARY = ROOT / "custom_ops"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 IMAGE_BYTES = 0x26000
 """The runner has this many bytes in ROM, and the cases follow the runner."""
-FLOAT_KINDS = sum(1 << kind for kind, traits in KINDS.items() if traits.reads == traits.writes == FLOAT_BYTES)
+FLOAT_KINDS = sum(1 << kind for kind in Kind if traits(kind).reads == traits(kind).writes == FLOAT_BYTES)
 """The mask has a bit for each kind of operator that computes in float32."""
 BEHIND = IMAGE_BYTES, (256 << 10) - IMAGE_BYTES
 """The cases have this address and size in the flash of a micro:bit."""
