@@ -15,8 +15,8 @@ from tflm_memopt.emit.module_text import LIMIT, module_header, module_source, ra
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
 from tflm_memopt.emit.templates import rendered
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.reader import Model, read
-from tflm_memopt.runtime.regions import planned
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.regions import addresses
 
 
 def files(result: AppOptimized, samples: Mapping[str, Sample]) -> Mapping[str, str]:
@@ -47,7 +47,8 @@ def in_one_arena(models: Mapping[str, Optimized]) -> Mapping[str, Module]:
     alone = {name: _alone(name, done) for name, done in models.items()}
     head, at = 0, dict[str, dict[TensorId, int]]()
     for name, done in models.items():
-        at[name], end = _in_head(read(done.model), alone[name])
+        own = alone[name]
+        end, at[name] = addresses(read(done.model), [t for t in own.at if t not in own.states], relative=False)
         head = max(head, end)
     for name, m in alone.items():
         for state in m.states:
@@ -60,16 +61,6 @@ def _alone(name: str, done: Optimized) -> Module:
     kept = ", ".join(f"operator {k.index} {k.operator}" for k in done.report.kept_builtin)
     left = f"'{name}': {kept or done.report.why_unchanged}"
     return module(file_stem(name), read(done.model), done.report.source, left, done.report.window)
-
-
-def _in_head(model: Model, m: Module) -> tuple[dict[TensorId, int], int]:
-    """Return the offsets of a model's buffers except its states, and their end. Buffers that TFLM places come last."""
-    at = planned(model, m.at)
-    end = max((offset + model.graph.tensors[t].nbytes for t, offset in at.items()), default=0)
-    for t in m.at.keys() - at.keys() - set(m.states):
-        at[t] = -(-end // ALIGNMENT) * ALIGNMENT
-        end = at[t] + model.graph.tensors[t].nbytes
-    return at, end
 
 
 def _header(result: AppOptimized, found: Mapping[str, Module]) -> str:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tflm_memopt.answers.report import Accuracy
 from tflm_memopt.errors import RuntimeUnavailable, UsageError
@@ -25,8 +24,7 @@ from tflm_memopt.model.interface import format_of
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.convert import dequantize, quantize
 from tflm_memopt.runtime.process import run_model
-
-Array = NDArray[Any]
+from tflm_memopt.runtime.stimuli import Array
 
 FORMS = (".keras", ".h5")
 OUTPUT = (1, 2)

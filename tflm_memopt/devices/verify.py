@@ -19,7 +19,7 @@ from tflm_memopt.runtime import stand_in
 from tflm_memopt.runtime.cases import Difference, Job, cases_of, under_tflm
 from tflm_memopt.runtime.process import Outcome
 from tflm_memopt.runtime.verification import ComparedConstants
-from tflm_memopt.runtime.verify import LEAST_RUNS, NO_MORE, Pair, interfaces, message
+from tflm_memopt.runtime.verify import LEAST_RUNS, Pair, interfaces, message
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +77,16 @@ def verify_devices(
     pair = Pair(execute, stand_in.runnable(data), b"", before.graph, seen, changes, threads=(1,))
     cases = cases_of(before.graph, seen, changes, runs=drawn, seed=seed, files=inputs)
     first = pair.run(cases)
-    more = pair.go_on(first, drawn, seed) if runs is None and not (first.failure or first.difference) else NO_MORE
-    failure, difference = first.failure or more.failure, first.difference or more.difference
+    right = not (first.failure or first.difference)
+    last, more, _ = pair.go_on(first, drawn, seed) if runs is None and right else (first, 0, 0)
     constants = compare_devices(before, devices, changes)
     return DevicesVerification(
-        bit_exact=not (failure or difference or constants.different),
-        runs=len(cases) + more.random + more.every_value,
+        bit_exact=not (last.failure or last.difference or constants.different),
+        runs=len(cases) + more,
         seed=seed,
         devices=tuple(map(_both, *ran)) if len(ran) > 1 else ran[0],
-        difference=difference,
-        failure=failure,
+        difference=last.difference,
+        failure=last.failure,
         constants=constants,
     )
 

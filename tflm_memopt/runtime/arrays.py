@@ -5,16 +5,13 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
-from numpy.typing import NDArray
 
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import start_of
-
-Array = NDArray[Any]
+from tflm_memopt.runtime.stimuli import Array
 
 START = 512
 """Number of bytes at the start of a file that suffice to recognise its format."""

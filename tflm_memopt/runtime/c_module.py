@@ -10,10 +10,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tflm_memopt.answers.report import SourceReport
 from tflm_memopt.emit import library
@@ -26,10 +24,8 @@ from tflm_memopt.model.reader import Model
 from tflm_memopt.runtime import compilers, host
 from tflm_memopt.runtime.feeds import in_a_picture
 from tflm_memopt.runtime.regions import external_shape, regions
-from tflm_memopt.runtime.stimuli import Run
+from tflm_memopt.runtime.stimuli import Array, Run
 from tflm_memopt.runtime.windows import Slide, step_elements
-
-Array = NDArray[Any]
 
 EXTERNAL = "external"
 """Value of Changes.input for an input that the model reads from the caller's buffer."""

@@ -6,10 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph, Tensor
@@ -19,10 +17,8 @@ from tflm_memopt.runtime import convert, every_value, host_model, wheel
 from tflm_memopt.runtime.convert import Conversion
 from tflm_memopt.runtime.feeds import RESET_BEFORE
 from tflm_memopt.runtime.process import Outcome, run_model
-from tflm_memopt.runtime.stimuli import NO_STEPS, Run, Steps, from_files, matches, sequence, stimuli
+from tflm_memopt.runtime.stimuli import NO_STEPS, Array, Run, Steps, from_files, matches, sequence, stimuli
 from tflm_memopt.runtime.windows import step_elements, windows
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +17,13 @@ from tflm_memopt.model.graph import short_name
 from tflm_memopt.model.interface import Change, Format
 from tflm_memopt.ops.fixed import rescale
 from tflm_memopt.ops.quant import quantize_multiplier
+from tflm_memopt.runtime.stimuli import Array
 
 Int8 = NDArray[np.int8]
-Conversion = Callable[[NDArray[Any]], NDArray[Any]]
+Conversion = Callable[[Array], Array]
 
 
-def quantize(values: NDArray[np.float32], form: Format) -> NDArray[Any]:
+def quantize(values: NDArray[np.float32], form: Format) -> Array:
     """Convert float32 to `form`: round(v / scale) + zero point, clamped. Halves are rounded away from zero after a
     division in float32 (AffineQuantize, kernels/internal/reference/quantize.h).
     """
@@ -33,14 +33,14 @@ def quantize(values: NDArray[np.float32], form: Format) -> NDArray[Any]:
     return _clamp(rounded + zero_point, form)
 
 
-def dequantize(values: NDArray[Any], form: Format) -> NDArray[np.float32]:
+def dequantize(values: Array, form: Format) -> NDArray[np.float32]:
     """Convert `form` to float32: scale * (q - zero point) in float64 (kernels/internal/reference/dequantize.h)."""
     scale, zero_point = _affine(form)
     real: NDArray[np.float64] = np.float64(scale) * (values.astype(np.int32) - zero_point)
     return real.astype(np.float32)
 
 
-def requantize(values: NDArray[Any], source: Format, target: Format) -> NDArray[Any]:
+def requantize(values: Array, source: Format, target: Format) -> Array:
     """Convert `source` to `target`, both 8 bits wide (Requantize, kernels/internal/reference/requantize.h).
 
     As in TFLM, values are multiplied by the ratio of the scales with a Q31 multiplier and a shift, and rounded twice
@@ -51,7 +51,7 @@ def requantize(values: NDArray[Any], source: Format, target: Format) -> NDArray[
     return _clamp(rescale(values.astype(np.int64) - zero, multiplier, shift) + target_zero, target)
 
 
-def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
+def preimage(change: Change) -> Callable[[Int8], Array]:
     """Return the conversion of the rewritten model's int8 input to the original model's input.
 
     TFLM's QUANTIZE of the converted input must give the int8 values back. All 256 values are checked with TFLM's
@@ -64,9 +64,9 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
         raise InterfaceError(what, where=where, hint=hint)
     scale, zero_point = _affine(after)
 
-    def inverse(q: Int8) -> NDArray[Any]:
+    def inverse(q: Int8) -> Array:
         steps = (q.astype(np.int32) - zero_point).astype(np.float32)
-        values: NDArray[Any] = steps * np.float32(scale) if before.dtype == "FLOAT32" else q.view(np.uint8) ^ 0x80
+        values: Array = steps * np.float32(scale) if before.dtype == "FLOAT32" else q.view(np.uint8) ^ 0x80
         return values
 
     every = np.arange(-128, 128).astype(np.int8)
@@ -102,9 +102,9 @@ def backward(change: Change) -> Conversion:
     return between(change.after, change.before)
 
 
-def _clamp(values: NDArray[Any], form: Format) -> NDArray[Any]:
+def _clamp(values: Array, form: Format) -> Array:
     limits = np.iinfo(form.dtype.lower())
-    clamped: NDArray[Any] = np.clip(values, limits.min, limits.max)
+    clamped: Array = np.clip(values, limits.min, limits.max)
     return clamped.astype(limits.dtype)
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import Graph, Tensor
-from tflm_memopt.runtime.stimuli import Run, dtype_of, limits
-
-Array = NDArray[Any]
+from tflm_memopt.runtime.stimuli import Array, Run, dtype_of, limits
 
 RUNS = 256
 """Number of inferences in which a byte takes every value."""

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host, wheel
 from tflm_memopt.runtime.host import INT8, UINT8, TmoSource
 from tflm_memopt.runtime.regions import external_shape, regions
+from tflm_memopt.runtime.stimuli import Array
 from tflm_memopt.runtime.windows import Slide, step_elements
 
-Array = NDArray[Any]
 Feed = Callable[[Sequence[Array], int], int]
 """Function that runs an inference on inputs, given its number, and returns TFLM's status; 0 means success."""
 
@@ -68,13 +67,7 @@ def _streamed(interpreter: Any, frame: Array, number: int) -> int:
             interpreter.set_input((~rows.view(np.uint8)).view(rows.dtype), 0)
             interpreter.invoke()
         interpreter.reset()
-    for rows in pushes[:-1]:
-        interpreter.set_input(rows, 0)
-        status = int(interpreter.invoke())
-        if status != ABORT:
-            raise RuntimeError(f"Invoke returned status {status} when rows were missing")
-    interpreter.set_input(pushes[-1], 0)
-    return int(interpreter.invoke())
+    return _pushed(interpreter, pushes, ABORT, "rows were missing")
 
 
 def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> int:
@@ -83,12 +76,18 @@ def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> in
         slide.forget()
     shape = interpreter.get_input_details(0)["shape"]
     rows, filling = slide.steps_to(window)
-    for new in rows[:-1]:
-        interpreter.set_input(new.reshape(shape), 0)
+    said = f"the window was {'not ' * filling}full"
+    return _pushed(interpreter, rows.reshape(-1, *shape), ABORT if filling else 0, said)
+
+
+def _pushed(interpreter: Any, pushes: Array, expected: int, when: str) -> int:
+    """Push rows and return the last status. Raises RuntimeError for another status than `expected` before the end."""
+    for rows in pushes[:-1]:
+        interpreter.set_input(rows, 0)
         status = int(interpreter.invoke())
-        if status != (ABORT if filling else 0):
-            raise RuntimeError(f"Invoke returned status {status} when the window was {'not ' * filling}full")
-    interpreter.set_input(rows[-1].reshape(shape), 0)
+        if status != expected:
+            raise RuntimeError(f"Invoke returned status {status} when {when}")
+    interpreter.set_input(pushes[-1], 0)
     return int(interpreter.invoke())
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +14,9 @@ from tflm_memopt.model.graph import Graph, Tensor
 from tflm_memopt.model.reader import Model, describe
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import CustomOperator, placement, regions
+from tflm_memopt.runtime.stimuli import Array
 from tflm_memopt.runtime.windows import whole
 
-Array = NDArray[Any]
-Bytes = NDArray[np.int8]
 State = NDArray[np.uint8]
 
 RANDOM_RUNS = 2
@@ -73,7 +71,7 @@ def _in_steps(graph: Graph, region: CustomOperator, inputs: Sequence[Sequence[Ar
             yield values
 
 
-def _random(graph: Graph, region: CustomOperator, seed: int) -> list[list[Bytes]]:
+def _random(graph: Graph, region: CustomOperator, seed: int) -> list[list[Array]]:
     random = np.random.default_rng(seed)
     tensors = [graph.tensors[t] for t in region.inputs]
     frames = [] if region.input == InputPlace.ARENA else [math.prod(host.source_shape(region.program))]
@@ -87,7 +85,7 @@ def _random(graph: Graph, region: CustomOperator, seed: int) -> list[list[Bytes]
     ]
 
 
-def _drawn(random: np.random.Generator, tensor: Tensor) -> Bytes:
+def _drawn(random: np.random.Generator, tensor: Tensor) -> Array:
     """Return random bytes, or zeros for indices, because index 0 exists in every table."""
     if tensor.dtype == "INT32":
         return np.zeros(tensor.nbytes, np.int8)

@@ -18,6 +18,7 @@ from tflm_memopt.format.limits import ALIGNMENT, LOOP_DEPTH
 from tflm_memopt.lower.program import HEADER, POOL, TENSOR
 from tflm_memopt.runtime import own
 from tflm_memopt.runtime.native import native_library
+from tflm_memopt.runtime.stimuli import Array
 
 Bytes = NDArray[np.int8]
 
@@ -149,7 +150,7 @@ def check(
 
 
 def run(
-    program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int], state: NDArray[np.uint8] | None = None
+    program: bytes, inputs: Sequence[Array], output_bytes: Sequence[int], state: NDArray[np.uint8] | None = None
 ) -> list[Bytes]:
     """Run one inference with separate buffers and return the outputs as flat int8 arrays.
 
@@ -178,7 +179,7 @@ def check_cores(program: bytes) -> Status:
 
 
 def run_shared(
-    program: bytes, arena: DeviceArena, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int], jitter: int = 0
+    program: bytes, arena: DeviceArena, inputs: Sequence[Array], output_bytes: Sequence[int], jitter: int = 0
 ) -> list[Bytes]:
     """Run one inference on two threads, with all buffers at their device addresses. jitter: seed of delays, or 0.
 
@@ -194,7 +195,7 @@ def run_shared(
     return [memory[at : at + n].view(np.int8).copy() for at, n in zip(arena.outputs, output_bytes, strict=True)]
 
 
-def iteration_order(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> list[OpIteration]:
+def iteration_order(program: bytes, inputs: Sequence[Array], output_bytes: Sequence[int]) -> list[OpIteration]:
     """Run one inference step by step, and return all iterations in execution order. Raises the same errors as run()."""
     buffers, state = _Buffers(program, inputs, output_bytes), _RunState()
     _library().tmo_begin(ctypes.byref(state), buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)
@@ -217,7 +218,7 @@ def iteration_order(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes
 def run_guarded(
     program: bytes,
     arena: DeviceArena,
-    inputs: Sequence[NDArray[Any]],
+    inputs: Sequence[Array],
     output_bytes: Sequence[int],
     seed: int = 0,
     state: NDArray[np.uint8] | None = None,
@@ -272,7 +273,7 @@ def _with_slow(arena: DeviceArena, slow: int) -> tuple[DeviceArena, int]:
 
 
 def _filled(
-    arena: DeviceArena, inputs: Sequence[NDArray[Any]], mode: int, state: NDArray[np.uint8], seed: int
+    arena: DeviceArena, inputs: Sequence[Array], mode: int, state: NDArray[np.uint8], seed: int
 ) -> NDArray[np.uint8]:
     """Return an arena with the inputs and the state. All other bytes of the arena are random."""
     noise = np.random.default_rng(seed).integers(0, 256, arena.nbytes, dtype=np.uint8)
@@ -338,7 +339,7 @@ def _source_view(program: bytes) -> Any:
     return next(t for t in tensors if t["base"] == 1)
 
 
-def _handed_bytes(program: bytes, inputs: Sequence[NDArray[Any]]) -> list[int]:
+def _handed_bytes(program: bytes, inputs: Sequence[Array]) -> list[int]:
     """Return the bytes of each input in the arena. For a streamed input, this is the number of bytes of one push."""
     sizes, mode = [i.nbytes for i in inputs], input_mode(program)
     if mode == InputPlace.STREAM:
@@ -355,7 +356,7 @@ class _Buffers:
     def __init__(
         self,
         program: bytes,
-        inputs: Sequence[NDArray[Any]],
+        inputs: Sequence[Array],
         output_bytes: Sequence[int],
         state: NDArray[np.uint8] | None = None,
     ) -> None:
@@ -422,7 +423,6 @@ def _loaded() -> ctypes.CDLL:
     library.tmo_status_text.argtypes, library.tmo_status_text.restype = [ctypes.c_int], ctypes.c_char_p
     library.tmo_check.argtypes = [pointer, size, uint32s, size, size, size]
     library.tmo_run.argtypes = [pointer, ctypes.POINTER(pointer), pointer]
-    library.tmo_run_paused.argtypes = [pointer, ctypes.POINTER(pointer), pointer, uint32s, ctypes.c_uint32, pointer]
     library.tmo_begin.argtypes = [ctypes.POINTER(_RunState), pointer, ctypes.POINTER(pointer), pointer]
     library.tmo_begin.restype = None
     library.tmo_step.argtypes = [ctypes.POINTER(_RunState)]

@@ -8,10 +8,8 @@ wheel's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tflm_memopt.errors import RuntimeUnavailable
 from tflm_memopt.format.codes import InputPlace
@@ -26,9 +24,9 @@ from tflm_memopt.plan.loops import Iteration, Repeat
 from tflm_memopt.rewrite.canonicalise import canonicalise
 from tflm_memopt.rowgraph.supported import Support, View, to_row_ops
 from tflm_memopt.runtime import convert, host, regions
+from tflm_memopt.runtime.stimuli import Array
 from tflm_memopt.runtime.windows import Slide
 
-Array = NDArray[Any]
 Values = dict[TensorId, Array]
 Step = Callable[[Values], None]
 """Function that computes the outputs of one operator from the values that exist so far."""

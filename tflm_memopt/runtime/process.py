@@ -14,11 +14,10 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
-
-from numpy.typing import NDArray
+from typing import IO
 
 from tflm_memopt.runtime import own, worker
+from tflm_memopt.runtime.stimuli import Array
 
 ARENA_LINE = re.compile(r"Arena allocation (total|head|tail) (\d+) bytes")
 """Output of RecordingMicroAllocator::PrintAllocations (TFLM, recording_micro_allocator.cc)."""
@@ -40,7 +39,7 @@ class RecordedArena:
 class Outcome:
     """The outputs of all runs, stacked by output, or the reason why there are none."""
 
-    outputs: tuple[NDArray[Any], ...] = ()
+    outputs: tuple[Array, ...] = ()
     arena: RecordedArena | None = None
     failure: str = ""
     """Phrase after "the model" that says how it failed, with TFLM's output, or ""."""
@@ -50,7 +49,7 @@ class Outcome:
 
 def run_model(
     model: bytes,
-    inputs: Sequence[NDArray[Any]],
+    inputs: Sequence[Array],
     runs: int,
     outputs: int,
     *,

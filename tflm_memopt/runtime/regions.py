@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,20 +89,20 @@ def placement(model: Model, region: CustomOperator) -> host.DeviceArena:
     )
 
 
-def planned(model: Model, tensors: Iterable[TensorId]) -> dict[TensorId, int]:
+def _planned(model: Model, tensors: Iterable[TensorId]) -> dict[TensorId, int]:
     """Return the arena offsets of the given tensors that the model's own plan places."""
     plan = interface.metadata(model.tree, OFFLINE_PLAN)
     offsets = [] if plan is None else np.frombuffer(plan, "<i4")[OFFLINE_HEADER:].tolist()
     return {t: offsets[t] for t in tensors if t < len(offsets) and offsets[t] != ONLINE}
 
 
-def addresses(model: Model, tensors: Iterable[TensorId]) -> tuple[int, Mapping[TensorId, int]]:
-    """Return the size of an arena with these tensors, and their offsets from its start. Tensors that the model's own
-    plan does not place come last.
+def addresses(model: Model, tensors: Iterable[TensorId], *, relative: bool = True) -> tuple[int, dict[TensorId, int]]:
+    """Return the size of an arena with these tensors, and their offsets. Tensors that the model's plan omits come last.
+    relative: whether the offsets start at the lowest planned offset instead of at the arena's start.
     """
     wanted = tuple(tensors)
-    fixed = planned(model, wanted)
-    lowest = min(fixed.values(), default=0)
+    fixed = _planned(model, wanted)
+    lowest = min(fixed.values(), default=0) if relative else 0
     at = {t: offset - lowest for t, offset in fixed.items()}
     end = max((at[t] + model.graph.tensors[t].nbytes for t in at), default=0)
     for t in wanted:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
-from typing import Any
-
-from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import Graph, Tensor, TensorId
 from tflm_memopt.model.reader import CUSTOM, Model
 from tflm_memopt.model.variables import HANDLE
-from tflm_memopt.runtime.stimuli import Run, parts_of_range, stimuli
+from tflm_memopt.runtime.stimuli import Array, Run, parts_of_range, stimuli
 
 CANDIDATES = 12
 """Number of candidate inferences for a model with several inputs or outputs."""
@@ -30,7 +27,7 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
     return [*drawn, *(_exchanged(run, *pair) for run in drawn for pair in pairs)], swaps
 
 
-def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[NDArray[Any]]) -> int:
+def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) -> int:
     """Return the candidate with the most differences between outputs. outputs: values of the tensors in all runs."""
 
     def told_apart(candidate: int) -> int:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tflm_memopt.answers.optimized import Sample
 from tflm_memopt.errors import ModelError, UsageError
@@ -37,7 +35,7 @@ from tflm_memopt.runtime.cases import (
 from tflm_memopt.runtime.guard import guarded_runs
 from tflm_memopt.runtime.process import Outcome
 from tflm_memopt.runtime.regions import regions
-from tflm_memopt.runtime.stimuli import EXTREMES, NO_STEPS, Steps
+from tflm_memopt.runtime.stimuli import EXTREMES, NO_STEPS, Array, Steps
 from tflm_memopt.runtime.verification import (
     HOST_REFERENCE,
     TFLM_WHEEL,
@@ -48,8 +46,6 @@ from tflm_memopt.runtime.verification import (
     Verification,
 )
 from tflm_memopt.runtime.windows import step_elements
-
-Array = NDArray[Any]
 
 SECONDS = 2.0
 """Time in seconds for all runs of a model if the caller gives no number of runs."""
@@ -81,7 +77,8 @@ def verify(
     seen, changes = interfaces(before, after, steps.cores)
     asked = stand_in.runnable(original), stand_in.runnable(rewritten)
     execute = under_tflm if how == TFLM_WHEEL else on_host
-    pair = Pair(execute, *asked, before.graph, seen, changes, _threads(after, steps.cores))
+    threads = (steps.cores,) if steps.cores else (1, 2) if _is_for_two_cores(after) else (1,)
+    pair = Pair(execute, *asked, before.graph, seen, changes, threads)
     drawn, new = LEAST_RUNS if runs is None else runs, step_elements(after.graph, changes.input)
     cases = cases_of(before.graph, seen, changes, runs=drawn, seed=seed, files=inputs, steps=steps, new=new)
     first = pair.run(cases)
@@ -89,11 +86,11 @@ def verify(
     guarded, failure = 0, _of_rewritten(first.failure)
     if not failure:
         guarded, failure = guarded_runs(after, [case.rewritten.values for case in watched], seed)
-    wrong = failure or first.difference
-    more = pair.go_on(first, drawn, seed) if runs is None and not wrong else NO_MORE
+    right = not (failure or first.difference)
+    last, more, every = pair.go_on(first, drawn, seed) if runs is None and right else (first, 0, 0)
     return Verification(
-        runs=drawn + more.random,
-        every_value=more.every_value,
+        runs=drawn + more - every,
+        every_value=every,
         extremes=len(EXTREMES),
         files=len(cases) - drawn - len(EXTREMES) - steps.count,
         steps=steps.count,
@@ -101,11 +98,11 @@ def verify(
         seed=seed,
         how=how,
         measured=first.measured if asked == (original, rewritten) else None,
-        difference=first.difference or more.difference,
-        failure=failure or _of_rewritten(more.failure),
+        difference=last.difference,
+        failure=failure or _of_rewritten(last.failure),
         module=_run_module(module, after, before.graph, changes, cases, first.expected) if module else None,
         planned_for=changes.kernels,
-        threads=pair.threads,
+        threads=threads,
     )
 
 
@@ -158,8 +155,8 @@ class Pair:
     changes: Changes
     threads: tuple[int, ...]
 
-    def run(self, cases: Sequence[Case]) -> Outcomes:
-        """Run both models. Raises ModelError if the original does not run."""
+    def run(self, cases: Sequence[Case], done: int = 0) -> Outcomes:
+        """Run both models. Raises ModelError if the original does not run. done: number of earlier cases."""
         fed = [case.rewritten for case in cases]
         jobs = [Job(self.rewritten, self.seen, fed, self.changes.input, count) for count in self.threads]
         given = [case.original for case in cases]
@@ -167,35 +164,15 @@ class Pair:
         demand(expected)
         nbytes = sum(value.nbytes for run in given for value in run.values) + sum(v.nbytes for v in expected.outputs)
         differences = (first_difference(self.before, self.changes, cases, expected, g) for g in got if not g.failure)
-        return Outcomes(len(cases), expected, tuple(got), next(filter(None, differences), None), nbytes)
+        found = next((replace(d, run=done + d.run) for d in differences if d), None)
+        return Outcomes(len(cases), expected, tuple(got), found, nbytes)
 
-    def go_on(self, first: Outcomes, drawn: int, seed: int) -> More:
-        """Run as many more cases as time allows. drawn: number of random cases so far."""
+    def go_on(self, first: Outcomes, drawn: int, seed: int) -> tuple[Outcomes, int, int]:
+        """Run as many more cases as time allows, and return their outcomes, their number, and how many of them
+        every_value.py made. Without more cases, return the outcomes `first`. drawn: number of random cases so far.
+        """
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
-        if not cases:
-            return NO_MORE
-        ran = self.run(cases)
-        difference = ran.difference and replace(ran.difference, run=first.count + ran.difference.run)
-        return More(len(cases) - every, every, ran.failure, difference)
-
-
-@dataclass(frozen=True, slots=True)
-class More:
-    """Result of the additional cases that `verify` ran because time was left."""
-
-    random: int = 0
-    every_value: int = 0
-    failure: str = ""
-    difference: Difference | None = None
-
-
-NO_MORE = More()
-
-
-def _threads(after: Model, wanted: int | None) -> tuple[int, ...]:
-    if wanted is not None:
-        return (wanted,)
-    return (1, 2) if _is_for_two_cores(after) else (1,)
+        return self.run(cases, first.count) if cases else first, len(cases), every
 
 
 def message(model: Model) -> list[ProgramOp]:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import Graph, Tensor
 from tflm_memopt.rowgraph.inputs import SLIDING, input_mode
-from tflm_memopt.runtime.stimuli import Run, Steps, sequence
-
-Array = NDArray[Any]
+from tflm_memopt.runtime.stimuli import Array, Run, Steps, sequence
 
 
 def step_elements(graph: Graph, where: str) -> int:

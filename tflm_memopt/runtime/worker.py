@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tflm_memopt.errors import RuntimeUnavailable
 from tflm_memopt.runtime import feeds, own, wheel
+from tflm_memopt.runtime.stimuli import Array
 
 MODEL = "model.tflite"
 INPUTS = "inputs.npz"
@@ -45,11 +45,11 @@ KTFLITE_OK = 0
 PR_SET_PDEATHSIG = 1
 
 
-def save(path: Path, arrays: Sequence[NDArray[Any]]) -> None:
+def save(path: Path, arrays: Sequence[Array]) -> None:
     np.savez(path, *arrays)
 
 
-def load(path: Path) -> list[NDArray[Any]]:
+def load(path: Path) -> list[Array]:
     with np.load(path, allow_pickle=False) as archive:
         return [archive[f"arr_{k}"] for k in range(len(archive.files))]
 
@@ -89,7 +89,7 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
         wheel.use_own(directory / own.FILE)
     tflm = allocate(model)
     feed = feeds.feeder(tflm, model, where, resets)
-    results: list[list[NDArray[Any]]] = [[] for _ in range(outputs)]
+    results: list[list[Array]] = [[] for _ in range(outputs)]
     began = time.perf_counter()
     for r in range(runs):
         if r in resets:
