@@ -26,8 +26,6 @@ class Chains:
         self.unit, self.description = unit, description
         self.dynamic: set[str] = set()
         self.indexed: set[tuple[str, str]] = set()
-        self._names: dict[tuple[int, int] | None, set[str]] = {}
-        """Variables of each array index, by its position in the source."""
         self._devices = {device.name for device in description.devices}
 
     def is_member(self, cursor: Cursor) -> bool:
@@ -62,6 +60,7 @@ class Chains:
     def chain(self, cursor: Cursor) -> FieldChain:
         """Return the members through which an expression reaches a field. Raises RegisterError for an invalid index."""
         steps: list[ChainLink] = []
+        names: set[str] = set()
         index: Cursor | None = None
         span = self.unit.span(cursor)
         while True:
@@ -73,15 +72,16 @@ class Chains:
             if not self.is_member(cursor):
                 break
             steps.append(self._step(cursor, span if index is not None else self.unit.span(cursor), index))
+            names |= _variables(index) if index is not None else set()
             base, index = children[0], None
             is_pointer = base.type.get_canonical().kind.name == "POINTER"
             cursor = bare(base)
             if is_pointer:
                 break
         steps.reverse()
-        return self._rooted(cursor, tuple(steps))
+        return self._rooted(cursor, tuple(steps), names | _variables(cursor))
 
-    def _rooted(self, root: Cursor, steps: tuple[ChainLink, ...]) -> FieldChain:
+    def _rooted(self, root: Cursor, steps: tuple[ChainLink, ...], names: set[str]) -> FieldChain:
         kind = root.type.get_canonical()
         is_pointer = kind.kind.name == "POINTER"
         group = steps[0].member.group if isinstance(steps[0].member, Field) else ""
@@ -90,7 +90,6 @@ class Chains:
             group = owner.get_declaration().spelling
         if root.kind != CursorKind.DECL_REF_EXPR or root.spelling not in self._devices:
             self.dynamic.add(group)
-        names = _variables(root) | {name for step in steps for name in self._names.get(step.index_span, ())}
         return FieldChain(self.unit.span(root), group, is_pointer, steps, frozenset(names - self._devices))
 
     def _step(self, cursor: Cursor, span: tuple[int, int], index: Cursor | None) -> ChainLink:
@@ -98,7 +97,6 @@ class Chains:
         if index is None:
             return ChainLink(member, span)
         number = _constant(index)
-        self._names[self.unit.span(index)] = _variables(index)
         if number is None:
             self.indexed.add((cursor.referenced.semantic_parent.spelling, member.name))
         elif number >= (member.count or 1):

@@ -106,18 +106,9 @@ class Event:
     """The variable to which a value is assigned."""
 
 
-@dataclass(frozen=True, slots=True)
-class MadeOf:
-    """Accesses and variables on which a value depends. The accesses are given by their order."""
-
-    accesses: frozenset[int]
-    variables: frozenset[str]
-
-    def __or__(self, other: MadeOf) -> MadeOf:
-        return MadeOf(self.accesses | other.accesses, self.variables | other.variables)
-
-
-NOTHING = MadeOf(frozenset(), frozenset())
+MadeOf = frozenset[int | str]
+"""Accesses and variables on which a value depends. Accesses are given by their order, and variables by their name."""
+NOTHING = MadeOf()
 
 
 @dataclass(slots=True)
@@ -133,7 +124,7 @@ class Function:
     """Numbers of the contexts that may be executed several times."""
     conditions: dict[int, MadeOf] = field(default_factory=dict)
     """Accesses and variables on which the condition of a branch or loop depends, by number of the context."""
-    values: dict[str, MadeOf] = field(default_factory=dict)
+    values: dict[int | str, MadeOf] = field(default_factory=dict)
     """Dependencies of all values of each variable."""
     calls: set[str] = field(default_factory=set)
 
@@ -147,20 +138,10 @@ class Function:
         for event in self.events[: access.order]:
             if event.what is Happening.EXIT:
                 contexts |= set(event.context)
-        needs = NOTHING
-        for context in contexts:
-            needs |= self.conditions.get(context, NOTHING)
-        return frozenset(order for order in self._closed(needs).accesses if order < access.order)
-
-    def _closed(self, needs: MadeOf) -> MadeOf:
-        """Return the dependencies `needs`, and all dependencies of the variables in `needs`."""
-        while True:
-            more = needs
-            for name in needs.variables:
-                more |= self.values.get(name, NOTHING)
-            if more == needs:
-                return needs
-            needs = more
+        needs = NOTHING.union(*(self.conditions.get(context, NOTHING) for context in contexts))
+        while more := NOTHING.union(*(self.values.get(part, NOTHING) for part in needs)) - needs:
+            needs |= more
+        return frozenset(order for order in needs if isinstance(order, int) and order < access.order)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ HERE = Path(__file__).parent
 PRELUDE = "prelude.h"
 """Name of a header that the parser includes before the first line of a file."""
 WORDS = "register_words.h"
-KEYWORDS = "bfGroup", "interrupt_handler"
-"""Words of the language extension that may also occur in a driver."""
+PLAIN = {"bfGroup": "struct", "interrupt_handler": ""}
+"""Words of the language extension that may also occur in a driver, each with its replacement in plain C."""
 LARGEST = 64
 """Largest number of bits of a field."""
 _INTEGERS = [f"{sign}{size}" for sign in ("INT", "UINT") for size in (8, 16, 32, 64, "PTR")]
@@ -124,19 +124,15 @@ class ParsedFile:
         found = self._unit.get_tokens(extent=self._unit.get_extent(str(self.path), (0, len(self.data))))
         return [(t.extent.start.offset, t.extent.end.offset, t.spelling) for t in found]
 
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [first for first, _, _ in self.tokens]
-
     def token_from(self, offset: int) -> str:
-        at = bisect.bisect_left(self._starts, offset)
+        at = bisect.bisect_left(self.tokens, (offset, 0, ""))
         return self.tokens[at][2] if at < len(self.tokens) else ""
 
     @cached_property
     def macros(self) -> list[tuple[int, int]]:
         """Spans of macro expansions in the file."""
         found = (cursor for cursor in self.root.get_children() if cursor.kind == CursorKind.MACRO_INSTANTIATION)
-        return [self.span(cursor) for cursor in found if self.is_here(cursor) and cursor.spelling not in KEYWORDS]
+        return [self.span(cursor) for cursor in found if self.is_here(cursor) and cursor.spelling not in PLAIN]
 
     def in_macro(self, cursor: Cursor) -> bool:
         """Return whether a macro expands to the code at the cursor, so that its text cannot be replaced."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tflm_memopt.registers.accessors import Accessor, value_type
@@ -14,6 +14,8 @@ from tflm_memopt.registers.layout import Layout
 from tflm_memopt.registers.parse import ParsedFile
 
 TEMPORARY = "reg"
+Text = tuple[str | Span, ...]
+"""Pieces of text. A span of the driver's source stands for its text after all edits."""
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
 
 
@@ -38,21 +40,15 @@ def rewrite(
     for function in driver.functions:
         writer.function(function, regions[function.name])
     for span, plain in driver.words:
-        writer.edit(span, plain)
+        writer.edit(span, (plain,))
     text, include = writer.rendered((0, len(unit.data))), f'#include "{header[1]}"'
     found = re.compile(rf'^[ \t]*#[ \t]*include[ \t]*"[^"\n]*\b{re.escape(header[0])}"', re.MULTILINE)
     text = found.sub(include, text) if found.search(text) else f"{include}\n{text}"
     return Rewritten(text, tuple(writer.calls))
 
 
-@dataclass(frozen=True, slots=True)
-class _Edit:
-    """New text for a span of the source, which is inserted if the span is empty."""
-
-    span: Span
-    text: str
-    parts: tuple[Span, ...] = ()
-    """Spans of the source whose text replaces {0}, {1}, ... in the new text."""
+_Edit = tuple[Span, Text]
+"""New text for a span of the source, which is inserted if the span is empty."""
 
 
 class _Writer:
@@ -76,9 +72,9 @@ class _Writer:
         several = {access.order for region in regions if len(region) > 1 for access in region}
         for access in function.accesses:
             if access.op is AccessOp.READ and not access.operator and access.order not in several:
-                self.edit(access.span, *self._call(AccessOp.READ, [access]))
+                self.edit(access.span, self._call(AccessOp.READ, [access]))
             elif access.op is AccessOp.WRITE and access.order not in several:
-                self.edit(access.span, *self._call(AccessOp.WRITE, [access], [self._value(access, values)]))
+                self.edit(access.span, self._call(AccessOp.WRITE, [access], [self._value(access, values)]))
 
     def _combined_read(self, region: Sequence[FieldAccess]) -> dict[int, str]:
         """Read all combined fields before their first access. Return the names of the variables by access number."""
@@ -89,42 +85,38 @@ class _Writer:
         spots = list(fields.values())
         if len(spots) == 1:
             (variable,) = names.values()
-            text, parts = self._call(AccessOp.READ, spots)
-            before = f"const {kind} {variable} = {text};"
+            before: Text = (f"const {kind} {variable} = ", *self._call(AccessOp.READ, spots))
         else:
-            text, parts = self._call(AccessOp.READ, spots, [(f"&{names[name]}", ()) for name in fields])
             declared = "".join(f"{value_type(a.field.bits)} {names[name]};\n" for name, a in fields.items())
             if len({value_type(a.field.bits) for a in spots}) == 1:
                 declared = f"{kind} {', '.join(names.values())};\n"
-            before = f"{declared}{text};"
-        self._before(lead.host.span[0], before, parts)
+            before = (declared, *self._call(AccessOp.READ, spots, [(f"&{names[name]}",) for name in fields]))
+        self._before(lead.host.span[0], (*before, ";"))
         found = {}
         for access in region:
             found[access.order] = names[spot_of(self.groups, access).name]
             if not access.operator:
-                self.edit(access.span, found[access.order])
+                self.edit(access.span, (found[access.order],))
         return found
 
     def _combined_write(self, region: Sequence[FieldAccess], values: Mapping[int, str]) -> None:
         """Keep all combined values in variables until the last write, which writes all values together."""
         *early, last = region
-        kept: dict[int, tuple[str, tuple[Span, ...]]] = {}
+        kept: dict[int, Text] = {}
         for access in early:
-            text, parts = self._value(access, values)
+            text = self._value(access, values)
             source = self.unit.text_of(access.value) if access.value else ""
             if access.operator == "=" and _NUMBER.fullmatch(source):
-                kept[access.order] = source, ()
-                self.edit(self._whole_line(access.host.span), "")
+                kept[access.order] = (source,)
+                self.edit(self._whole_line(access.host.span), ())
             else:
                 name = self._temporary()
-                kept[access.order] = name, ()
-                self.edit(access.span, f"const {value_type(access.field.bits)} {name} = {text}", parts)
+                kept[access.order] = (name,)
+                self.edit(access.span, (f"const {value_type(access.field.bits)} {name} = ", *text))
         kept[last.order] = self._value(last, values)
         members = self._by_name(region)
-        text, parts = self._call(
-            AccessOp.WRITE, list(members.values()), [kept[access.order] for access in members.values()]
-        )
-        self.edit(last.span, text, parts)
+        arguments = [kept[access.order] for access in members.values()]
+        self.edit(last.span, self._call(AccessOp.WRITE, list(members.values()), arguments))
 
     def _by_name(self, region: Sequence[FieldAccess]) -> dict[str, FieldAccess]:
         """Return one access for each field of a region, in the order of the fields in their register."""
@@ -132,42 +124,38 @@ class _Writer:
         register, _ = self.layout[spot_of(self.groups, region[0]).group].find(next(iter(by_name)))
         return {field.name: by_name[field.name] for field in register.fields if field.name in by_name}
 
-    def _value(self, access: FieldAccess, values: Mapping[int, str]) -> tuple[str, tuple[Span, ...]]:
-        """Return the text of the value that an access writes, and the spans of the source that the text contains."""
+    def _value(self, access: FieldAccess, values: Mapping[int, str]) -> Text:
+        """Return the text of the value that an access writes."""
         right = (access.value,) if access.value else ()
         if access.operator == "=":
-            return "{0}", right
+            return right
         read_order = access.order - 1
-        old, parts = (values[read_order], ()) if read_order in values else self._call(AccessOp.READ, [access])
+        old = (values[read_order],) if read_order in values else self._call(AccessOp.READ, [access])
         if not right:
-            return f"{old} {access.operator[0]} 1u", parts
-        return f"{old} {access.operator[:-1]} ({{{len(parts)}}})", (*parts, *right)
+            return *old, f" {access.operator[0]} 1u"
+        return *old, f" {access.operator[:-1]} (", *right, ")"
 
-    def _call(
-        self, op: AccessOp, accesses: Sequence[FieldAccess], arguments: Sequence[tuple[str, tuple[Span, ...]]] = ()
-    ) -> tuple[str, tuple[Span, ...]]:
+    def _call(self, op: AccessOp, accesses: Sequence[FieldAccess], arguments: Sequence[Text] = ()) -> Text:
         spots = [spot_of(self.groups, access) for access in accesses]
         accessor = Accessor(op, spots[0].group, tuple(spot.name for spot in spots))
         self.calls.append(accessor)
-        texts, parts = [], list[Span]()
-        anchor = "{0}" if spots[0].is_pointer else "&{0}", (spots[0].anchor,)
-        index = [("{0}", (spots[0].index,))] if spots[0].index else []
-        for text, spans in (anchor, *index, *arguments):
-            texts.append(_replaced(text, [f"{{{number + len(parts)}}}" for number in range(len(spans))]))
-            parts += spans
-        return f"{accessor.name}({', '.join(texts)})", tuple(parts)
+        text: Text = (f"{accessor.name}(" + "&" * (not spots[0].is_pointer), spots[0].anchor)
+        for argument in ((spots[0].index,) if spots[0].index else (), *arguments):
+            text = (*text, ", ", *argument) if argument else text
+        return *text, ")"
 
     # --- text
 
-    def edit(self, span: Span, text: str, parts: tuple[Span, ...] = ()) -> None:
-        self.edits.append(_Edit(span, text, parts))
+    def edit(self, span: Span, text: Text) -> None:
+        self.edits.append((span, text))
 
-    def _before(self, offset: int, text: str, parts: tuple[Span, ...]) -> None:
+    def _before(self, offset: int, text: Text) -> None:
         line = self.unit.data.rfind(b"\n", 0, offset) + 1
         indent = self.unit.data[line:offset].decode()
         indent = indent if not indent.strip() else " "
         separator = "\n" + indent if indent != " " else " "
-        self.edit((offset, offset), separator.join(text.splitlines()) + separator, parts)
+        lines = (piece.replace("\n", separator) if isinstance(piece, str) else piece for piece in text)
+        self.edit((offset, offset), (*lines, separator))
 
     def _whole_line(self, span: Span) -> Span:
         """Return the span of a statement with its semicolon, or of its whole line if the line contains nothing else."""
@@ -188,27 +176,12 @@ class _Writer:
 
     def rendered(self, span: Span) -> str:
         """Return the text of a span with all edits applied."""
+        inside = [edit for edit in self.edits if span[0] <= edit[0][0] and span[0] < edit[0][1] <= span[1]]
         out, at = [], span[0]
-        for edit in _outermost(self.edits, span):
-            if edit.span[0] >= at:
-                out.append(self.unit.data[at : edit.span[0]].decode())
-                out.append(_replaced(edit.text, [self.rendered(part) for part in edit.parts]))
-                at = edit.span[1]
-        out.append(self.unit.data[at : span[1]].decode())
+        for (first, end), text in sorted(inside, key=lambda edit: (edit[0][0], edit[0][1] > edit[0][0], -edit[0][1])):
+            if first >= at:  # this edit is not inside the previous one
+                out.append(self.unit.text_of((at, first)))
+                out += [piece if isinstance(piece, str) else self.rendered(piece) for piece in text]
+                at = end
+        out.append(self.unit.text_of((at, span[1])))
         return "".join(out)
-
-
-def _replaced(text: str, parts: Sequence[str]) -> str:
-    """Return the text with {0}, {1} and so on replaced by the given parts."""
-    return re.sub(r"\{(\d+)\}", lambda m: parts[int(m[1])], text)
-
-
-def _outermost(edits: Iterable[_Edit], span: Span) -> list[_Edit]:
-    """Return the outermost edits inside a span in order, without insertions at its start."""
-    inside = [e for e in edits if span[0] <= e.span[0] and e.span[1] <= span[1] and e.span[1] > span[0]]
-    inside.sort(key=lambda e: (e.span[0], e.span[1] > e.span[0], -e.span[1]))
-    found: list[_Edit] = []
-    for edit in inside:
-        if not found or edit.span[0] >= found[-1].span[1]:
-            found.append(edit)
-    return found

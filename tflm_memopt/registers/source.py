@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tflm_memopt.registers.bounds import check_bound
@@ -22,9 +23,8 @@ from tflm_memopt.registers.driver import (
     MadeOf,
     Span,
 )
-from tflm_memopt.registers.parse import Cursor, CursorKind, ParsedFile, notes
+from tflm_memopt.registers.parse import PLAIN, Cursor, CursorKind, ParsedFile, notes
 
-PLAIN = {"bfGroup": "struct", "interrupt_handler": ""}
 EXITS = (CursorKind.RETURN_STMT, CursorKind.BREAK_STMT, CursorKind.CONTINUE_STMT)
 JUMPS = (CursorKind.GOTO_STMT, CursorKind.INDIRECT_GOTO_STMT, CursorKind.LABEL_STMT)
 STEPS = ("++", "--")
@@ -141,36 +141,34 @@ class _FunctionReader:
         condition, *arms = cursor.get_children()
         needs = self._value(condition)
         for arm in arms:
-            with_context = self._enter(needs)
-            self._statement(arm)
-            self._leave(with_context)
+            with self._branch(needs):
+                self._statement(arm)
 
     def _switch(self, cursor: Cursor) -> None:
         condition, body = cursor.get_children()
         needs = self._value(condition)
         for child in body.get_children():
-            outer = self._enter(needs)  # a jump to a label may skip everything before the label
             while child.kind in (CursorKind.CASE_STMT, CursorKind.DEFAULT_STMT):
                 child = list(child.get_children())[-1]  # noqa: PLW2901
-            self._statement(child)
-            self._leave(outer)
+            with self._branch(needs):  # a jump to a label may skip everything before the label
+                self._statement(child)
 
     def _loop(self, cursor: Cursor) -> None:
         first, condition, last, body = _loop_parts(self.unit, cursor)
         if first is not None:
             self._statement(first)
         at = len(self.made.events)
-        outer = self._enter(NOTHING, is_loop=True)
-        here = self.context[-1]
-        if cursor.kind == CursorKind.DO_STMT:
-            self._statement(body)
-        if condition is not None:
-            self.made.conditions[here] = self._value(condition)
-        if cursor.kind != CursorKind.DO_STMT:
-            self._statement(body)
-        if last is not None:
-            self._expression(last)
-        self._leave(outer)
+        with self._branch(NOTHING):
+            here = self.context[-1]
+            self.made.loops.add(here)
+            if cursor.kind == CursorKind.DO_STMT:
+                self._statement(body)
+            if condition is not None:
+                self.made.conditions[here] = self._value(condition)
+            if cursor.kind != CursorKind.DO_STMT:
+                self._statement(body)
+            if last is not None:
+                self._expression(last)
         if any(event.access for event in self.made.events[at:]):
             check_bound(self.unit, cursor, condition, [part for part in (condition, last, body) if part is not None])
 
@@ -198,7 +196,8 @@ class _FunctionReader:
             condition, *arms = inner.get_children()
             needs = self._value(condition)
             for arm in arms:
-                self._in_branch(arm, needs)
+                with self._branch(needs):
+                    self._expression(arm)
         elif self.chains.ends_in_field(inner):
             self._access(AccessOp.READ, inner, inner)
         elif kind == CursorKind.CALL_EXPR:
@@ -207,7 +206,7 @@ class _FunctionReader:
             if self.chains.is_member(inner):
                 self.chains.note_group(inner)
             if kind == CursorKind.DECL_REF_EXPR:
-                self.needs |= MadeOf(frozenset(), frozenset({inner.spelling}))
+                self.needs |= {inner.spelling}
             for child in inner.get_children():
                 if child.kind.is_expression():
                     self._expression(child)
@@ -218,7 +217,8 @@ class _FunctionReader:
         left, right = cursor.get_children()
         operator = self.unit.token_from(self.unit.span(left)[1])
         if operator in ("&&", "||"):
-            self._in_branch(right, self._value(left))
+            with self._branch(self._value(left)):
+                self._expression(right)
         elif not operator.endswith("=") or operator in ("==", "!=", "<=", ">="):
             self._expression(left)
             self._expression(right)
@@ -302,7 +302,7 @@ class _FunctionReader:
         )
         self._event(Happening.ACCESS, access)
         if op is AccessOp.READ:
-            self.needs |= MadeOf(frozenset({order}), frozenset())
+            self.needs |= {order}
 
     # --- events and contexts
 
@@ -313,22 +313,14 @@ class _FunctionReader:
         self.made.values[name] = self.made.values.get(name, NOTHING) | needs
         self._event(Happening.SET, name=name)
 
-    def _enter(self, needs: MadeOf, *, is_loop: bool = False) -> tuple[Context, Host]:
-        outer = self.context, self.host
+    @contextmanager
+    def _branch(self, needs: MadeOf) -> Iterator[None]:
+        outer = self.context
         self.count += 1
-        self.context = (*self.context, self.count)
+        self.context = (*outer, self.count)
         self.made.conditions[self.count] = needs
-        if is_loop:
-            self.made.loops.add(self.count)
-        return outer
-
-    def _leave(self, outer: tuple[Context, Host]) -> None:
-        self.context, self.host = outer
-
-    def _in_branch(self, cursor: Cursor, needs: MadeOf) -> None:
-        outer = self._enter(needs)
-        self._expression(cursor)
-        self._leave(outer)
+        yield
+        self.context = outer
 
 
 def _loop_parts(unit: ParsedFile, cursor: Cursor) -> tuple[Cursor | None, Cursor | None, Cursor | None, Cursor]:
