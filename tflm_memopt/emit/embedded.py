@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
+
+import numpy as np
 
 from tflm_memopt.emit.kernels import Needs, needs
 from tflm_memopt.emit.names import comment, file_stem, identifier
-from tflm_memopt.emit.own import own_kernels
 from tflm_memopt.emit.own_text import definitions
+from tflm_memopt.errors import UsageError
 from tflm_memopt.format.codes import InputPlace, Part
-from tflm_memopt.ops.custom import OwnKernel
-from tflm_memopt.ops.kinds import USING_LIBM, Kind
+from tflm_memopt.lower.program import HEADER, OP
+from tflm_memopt.ops.custom import MADE, OwnKernel
+from tflm_memopt.ops.kinds import USING_LIBM, Kind, traits
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.runtime.regions import CustomOperator
 
@@ -90,3 +93,21 @@ def _mask(bits: int, names: type[IntEnum], prefix: str, one: str) -> str:
     if len(found) < 2:
         return f"({found[0]})" if found else f"0{one[1:]}"
     return "\\\n  (" + " | \\\n   ".join(found) + ")"
+
+
+def own_kernels(regions: Iterable[CustomOperator]) -> Mapping[int, OwnKernel]:
+    """Return the custom kernels of a model's regions by identity. Raises UsageError if a kernel is not registered."""
+    found: dict[int, OwnKernel] = {}
+    for region in regions:
+        header = np.frombuffer(region.program, HEADER, 1)[0]
+        for op in np.frombuffer(region.program, OP, int(header["n_ops"]), int(header["ops"])):
+            if not traits(Kind(op["kind"])).named:
+                continue
+            if (identity := int(op["identity"])) not in MADE:
+                raise UsageError(
+                    f"the model needs your custom kernel {identity:#x}, which is not registered",
+                    code="unsupported_operator",
+                    hint="import the module that describes it, and convert the original again",
+                )
+            found[identity] = MADE[identity]
+    return found

@@ -6,7 +6,7 @@ output element, a read of an empty register, and a value that does not fit its r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ from tflm_memopt.kernels.language import (
     Array,
     Compute,
     Extents,
+    For,
     Free,
     Index,
     KernelProgram,
@@ -27,13 +28,19 @@ from tflm_memopt.kernels.language import (
     Statement,
     Store,
     Type,
+    When,
+    goes_on,
     statements,
 )
-from tflm_memopt.kernels.walk import Addresses, Ints, walk
 
 Arrays = Mapping[str, NDArray[np.generic]]
 Values: TypeAlias = NDArray[Any]
 """Values of registers: 64-bit integers or float32."""
+Ints: TypeAlias = NDArray[np.int64]
+Moment: TypeAlias = tuple[Load | Compute | Store | Free, dict[str, int], int]
+"""A statement, the value of each extent, parameter and loop variable, and the number of lanes that run at once."""
+
+RegisterValue: TypeAlias = Callable[[Reg], int]
 
 
 MOST = (1 << 31) - 1
@@ -162,6 +169,67 @@ OPS: Mapping[str, Callable[..., Values]] = {
 OWN = ("dot", "dot_wide")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
 LONGEST_SHIFT = 31
+
+
+def walk(kernel: KernelProgram, values: Extents, lanes: int = 1, held: RegisterValue | None = None) -> Iterator[Moment]:
+    """Yield all statements except loops and conditions, in execution order.
+
+    lanes: lanes of the core. held: function that returns a register's value, so that conditions can be tested. Without
+    `held`, all conditions on registers are taken as true. The next statement changes the yielded dictionary of values.
+    """
+    yield from _walk(kernel.body, dict(values), 1, lanes, held)
+
+
+def _walk(
+    body: Sequence[Statement], values: dict[str, int], count: int, lanes: int, held: RegisterValue | None
+) -> Iterator[Moment]:
+    for one in body:
+        if isinstance(one, When):
+            at = one.at.at(values) if isinstance(one.at, Index) else held(one.at) if held else 0
+            if 0 <= at < one.extent.at(values):
+                yield from _walk(one.body, values, count, lanes, held)
+            continue
+        if not isinstance(one, For):
+            yield one, values, count
+            continue
+        yield from _turns(one, 0, values, count, lanes, held)
+        values.pop(one.var, None)
+
+
+def _turns(
+    one: For, begin: int, values: dict[str, int], count: int, lanes: int, held: RegisterValue | None
+) -> Iterator[Moment]:
+    extent = one.extent.at(values)
+    step = lanes if one.vector else one.step
+    whole = extent if one.vector else begin + (extent - begin) // step * step
+    for first in range(begin, whole, step):
+        values[one.var] = first
+        together = min(step, extent - first)
+        yield from _walk(one.body, values, together if one.vector else count, lanes, held)
+    if further := goes_on(one):
+        yield from _turns(further, whole, values, count, lanes, held)
+        return
+    for values[one.var] in range(whole, extent):
+        yield from _walk(one.rest, values, count, lanes, held)
+
+
+class Addresses:
+    """Cache of the element numbers that each load or store accesses, for one run of a kernel."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Index, Index | None]] = {}
+        """For each id() of a load or store, the first element that it accesses, and the distance between two lanes."""
+
+    def of(self, one: Load | Store, values: Extents, count: int) -> Ints:
+        """Return the number of the element that the statement accesses or, for a vector, one number per lane."""
+        if id(one) not in self._known:
+            along = one.to.along if isinstance(one, Load) else one.value.along
+            first = one.tensor.offset(one.at)
+            self._known[id(one)] = first, first.slope(along) if along else None
+        first, apart = self._known[id(one)]
+        if apart is None:
+            return np.array([first.at(values)], np.int64)
+        return first.at(values) + apart.at(values) * np.arange(count, dtype=np.int64)
 
 
 @dataclass(slots=True)

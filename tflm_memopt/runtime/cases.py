@@ -13,11 +13,22 @@ from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph, Tensor
 from tflm_memopt.model.interface import Change, Changes
 from tflm_memopt.model.reader import read
-from tflm_memopt.runtime import convert, every_value, host_model, wheel
+from tflm_memopt.runtime import convert, host_model, wheel
 from tflm_memopt.runtime.convert import Conversion
 from tflm_memopt.runtime.feeds import RESET_BEFORE
 from tflm_memopt.runtime.process import Outcome, run_model
-from tflm_memopt.runtime.stimuli import NO_STEPS, Array, Run, Steps, from_files, matches, sequence, stimuli
+from tflm_memopt.runtime.stimuli import (
+    EVERY,
+    NO_STEPS,
+    Array,
+    Run,
+    Steps,
+    every_value,
+    from_files,
+    matches,
+    sequence,
+    stimuli,
+)
 from tflm_memopt.runtime.windows import step_elements, windows
 
 
@@ -113,13 +124,13 @@ def cases_of(
 def further_cases(
     before: Graph, after: Graph, changes: Changes, *, done: int, count: int, seed: int
 ) -> tuple[list[Case], int]:
-    """Return `count` more inferences, and how many of them every_value.py made. Complete rounds from every_value.py
+    """Return `count` more inferences, and how many of them every_value() made. Complete rounds of every_value()
     come first, and random inferences follow. done: number of earlier random inferences.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
-    if count >= every_value.RUNS:
-        found = every_value.every_value(before, inputs, seed)[:count]
-        found = found[: len(found) // every_value.RUNS * every_value.RUNS]
+    if count >= EVERY:
+        found = every_value(before, inputs, seed)[:count]
+        found = found[: len(found) // EVERY * EVERY]
     total = done + count - len(found)
     drawn = stimuli(before, inputs, total, seed)[done:total]
     return of_rewritten(changes, [*found, *drawn]), len(found)

@@ -169,7 +169,7 @@ class Pair:
 
     def go_on(self, first: Outcomes, drawn: int, seed: int) -> tuple[Outcomes, int, int]:
         """Run as many more cases as time allows, and return their outcomes, their number, and how many of them
-        every_value.py made. Without more cases, return the outcomes `first`. drawn: number of random cases so far.
+        every_value() made. Without more cases, return the outcomes `first`. drawn: number of random cases so far.
         """
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         return self.run(cases, first.count) if cases else first, len(cases), every

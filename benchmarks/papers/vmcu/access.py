@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tflm_memopt.kernels.language import Compute, Extents, Free, KernelProgram, Load, Memory
-from tflm_memopt.kernels.walk import Addresses, walk
+from tflm_memopt.kernels.meaning import Addresses, walk
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,8 @@ from papers.vmcu.dense import dense
 
 from tflm_memopt.kernels.descriptions import activations, elementwise, rows, windows
 from tflm_memopt.kernels.language import Array, KernelProgram, Load, Memory, Store
-from tflm_memopt.kernels.meaning import run
+from tflm_memopt.kernels.meaning import Addresses, run, walk
 from tflm_memopt.kernels.needs import InputNeed, needs
-from tflm_memopt.kernels.walk import Addresses, walk
 
 WINDOWS = windows.conv, windows.depthwise, windows.max_pool, windows.average_pool, windows.mean
 ELEMENTWISE = (

@@ -11,8 +11,7 @@ import pytest
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor
 from tflm_memopt.runtime.arrays import load
-from tflm_memopt.runtime.every_value import every_value
-from tflm_memopt.runtime.stimuli import from_files
+from tflm_memopt.runtime.stimuli import every_value, from_files
 
 
 def test_arrays_are_read(tmp_path: Path) -> None:
