@@ -75,11 +75,11 @@ def exploration(result: AppExploration, files: Sequence[str]) -> RenderableType:
     )
 
 
-def frontier(result: AppExploration, width: float) -> Drawing:
+def frontier(result: AppExploration) -> Drawing:
     """Return a plot of RAM against instructions."""
     line = Series("tflm-memopt", [(point.arena, point.instructions / 1e6) for point in result.points])
     compute = f"million instructions of all models, {result.core}, estimated"
-    return figures.plot([line], width, title=result.app, ram=f"arena ({result.convention})", compute=compute)
+    return figures.plot([line], title=result.app, ram=f"arena ({result.convention})", compute=compute)
 
 
 def verified(models: Mapping[str, Verification]) -> RenderableType:

@@ -27,6 +27,12 @@ def count(argument: str) -> int:
     return int(argument)
 
 
+def check_plot(path: Path | None) -> None:
+    """Raise UsageError for a plot of another format than SVG."""
+    if path and path.suffix.lower() != ".svg":
+        raise UsageError(f"a plot is an .svg file, but {path} is not", hint=f"--plot {path.stem}.svg")
+
+
 def folder(argument: str) -> Path:
     """Read the name of an output folder. The name of a model file is refused as a probable mistake."""
     path = Path(argument)

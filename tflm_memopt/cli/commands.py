@@ -44,7 +44,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import family
 from tflm_memopt.options import FUNCTIONS
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.report import figures, plot, svg, text
+from tflm_memopt.report import figures, svg, text
 from tflm_memopt.runtime import arrays, stimuli
 from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.own_board import board
@@ -93,7 +93,7 @@ def _optimize_one(
 ) -> tuple[Report, list[Path]]:
     """Rewrite a model, and return its report and the written files. taken: files that must not be overwritten."""
     plan = _saved(args.plan) if args.plan else None
-    plot.check(args.plot)
+    arguments.check_plot(args.plot)
     with about(model), busy(args, f"optimizing {model.name}") as progress:
         source = Source.of(model, args.calibrate, args.test, progress, verbose=args.verbose)
         whatever = args.force or bundle.MODULE in args.emit
@@ -111,7 +111,7 @@ def _optimize_one(
         }
     files = paths_below(folder, contents)
     if args.plot:
-        files[args.plot] = svg.document(plot.optimized(result)).encode()
+        files[args.plot] = svg.document(figures.before_and_after(result)).encode()
     keep(model, files)
     if args.manifest:
         keep(args.manifest, files, "manifest")

@@ -9,12 +9,12 @@ from typing import Any, Protocol, TypeVar
 
 from rich.console import RenderableType
 
-from tflm_memopt.cli import console
+from tflm_memopt.cli import arguments, console
 from tflm_memopt.cli.progress import busy
 from tflm_memopt.errors import about
 from tflm_memopt.files import keep, write_files
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.report import plot, svg
+from tflm_memopt.report import svg
 from tflm_memopt.report.drawing import Drawing
 
 
@@ -30,17 +30,17 @@ R = TypeVar("R", bound=Explored)
 def explored(
     args: argparse.Namespace,
     explore: Callable[[Progress], R],
-    drawing: Callable[[R, float], Drawing],
+    drawing: Callable[[R], Drawing],
     answer: Callable[[R, Sequence[str]], RenderableType],
     others: Callable[[R], Mapping[Path, bytes]] = lambda _: {},
 ) -> int:
     """Explore, write the plot and other files, and print the answer with the names of these files."""
-    plot.check(args.plot)
+    arguments.check_plot(args.plot)
     with about(args.model), busy(args, f"exploring {args.model.name}", lines=True) as progress:
         result = explore(progress)
     files: dict[Path, bytes] = {}
     if args.plot:
-        files[args.plot] = svg.document(drawing(result, plot.WIDTH)).encode()
+        files[args.plot] = svg.document(drawing(result)).encode()
     files |= others(result)
     keep(args.model, files)
     write_files(files)

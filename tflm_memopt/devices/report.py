@@ -90,11 +90,11 @@ def exploration(result: DevicesExploration, files: Sequence[str]) -> RenderableT
     )
 
 
-def frontier(result: DevicesExploration, width: float) -> Drawing:
+def frontier(result: DevicesExploration) -> Drawing:
     """Return a plot of the largest device's memory against time."""
     line = Series("tflm-memopt", [(p.memory, p.milliseconds) for p in result.points])
     ram = f"arena and model of the largest device ({result.convention})"
-    return figures.plot([line], width, title=result.model, ram=ram, compute=f"ms, {_link(result)}, estimated")
+    return figures.plot([line], title=result.model, ram=ram, compute=f"ms, {_link(result)}, estimated")
 
 
 def _ways(of: DevicesReport | DevicesPoint) -> tuple[tuple[str, Sequence[int]], ...]:

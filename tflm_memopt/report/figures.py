@@ -1,4 +1,4 @@
-"""Draws the figures of a report with any width: memory over time, and the frontier.
+"""Draws the figures of a report: memory over time, and the frontier.
 
 In a memory map, addresses grow upwards, and time grows to the right. The width of a step is proportional to its number
 of operators.
@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tflm_memopt.answers.exploration import Exploration
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.plan.memory_map import MappedBuffer, MemoryMap
 from tflm_memopt.report.drawing import (
     DARK_ROLES,
@@ -37,8 +38,13 @@ LEFT, RIGHT, TOP, BOTTOM = 58.0, 10.0, 26.0, 34.0
 """Margins for axes around a plot, in pixels."""
 LEGEND = 18.0
 """Height of a line of a legend."""
-WIDE = 700.0
-"""Minimum width in pixels at which two figures are side by side."""
+WIDTH = 480.0
+"""Width in pixels of the figures of `--plot`. Their text stays readable if a page shows them 400 pixels wide."""
+HEIGHT = 240.0
+"""Height of each memory map of `--plot`."""
+PLOT_HEIGHT = 280.0
+FLOOR = TOP + LEGEND + PLOT_HEIGHT
+"""Vertical position of the bytes axis of a plot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +94,19 @@ def memory_map(
     return Drawing(width, top + height + BOTTOM, tuple(shapes), about)
 
 
-def before_and_after(
-    before: MemoryMap, after: MemoryMap, width: float, *, title: str, note: str, height: float
-) -> Drawing:
-    """Draw two maps at the same scale. The text `note` is below the title."""
+def before_and_after(result: Optimized) -> Drawing:
+    """Draw the memory before and after the rewrite at the same scale."""
+    before, after = result.inspection.memory, result.memory
     full, total = before.head + before.tail, after.head + after.tail
-    half = (width - 16) / 2 if width >= WIDE else width
     roles = {b.role for memory in (before, after) for b in memory.buffers}
-    left = memory_map(before, half, full=full, roles=roles, height=height)
+    above = memory_map(before, WIDTH, full=full, roles=roles, height=HEIGHT)
     mark = Mark(total, percent(full, total).replace("-", "−"), "limit")
-    right = memory_map(after, half, full=full, roles=roles, marks=[mark], height=height)
+    below = memory_map(after, WIDTH, full=full, roles=roles, marks=[mark], height=HEIGHT)
+    head = Label(0, 16, result.report.model, "head-text"), Label(0, 32, result.report.convention, "small-text")
     top = 42.0
-    place = (half + 16, top) if width >= WIDE else (0, top + left.height + 12)
-    head = Label(0, 16, title, "head-text"), Label(0, 32, note, "small-text")
-    shapes = (*head, *moved(left.shapes, 0, top), *moved(right.shapes, *place))
-    return Drawing(width, place[1] + max(left.height, right.height), shapes, f"{left.title} {right.title}")
+    middle = top + above.height + 12
+    shapes = (*head, *moved(above.shapes, 0, top), *moved(below.shapes, 0, middle))
+    return Drawing(WIDTH, middle + below.height, shapes, f"{above.title} {below.title}")
 
 
 def _map(memory: MemoryMap, width: float, height: float, full: int, marks: Sequence[Mark]) -> Iterator[Shape]:
@@ -255,7 +259,7 @@ def _drawn_legend(legend: Sequence[tuple[str, int, float]], top: float) -> Itera
 # --- The frontier
 
 
-def frontier(result: Exploration, width: float) -> Drawing:
+def frontier(result: Exploration) -> Drawing:
     """Draw the frontier of one model, and the original model under TFLM."""
     ram = f"arena ({result.convention})"
     unit, compute = {
@@ -269,16 +273,14 @@ def frontier(result: Exploration, width: float) -> Drawing:
         lines.append(Series("with slow memory", [point for is_slow, point in points if is_slow]))
     if result.cost == "macs":
         lines.append(Series("TFLM today", [(result.original_arena.total, 1.0)], joined=False))
-    return plot(lines, width, title=result.model, ram=ram, compute=compute)
+    return plot(lines, title=result.model, ram=ram, compute=compute)
 
 
-def plot(
-    lines: Sequence[Series], width: float, *, title: str, ram: str, height: float = 280, compute: str = "F"
-) -> Drawing:
+def plot(lines: Sequence[Series], *, title: str, ram: str, compute: str = "F") -> Drawing:
     """Draw compute against RAM, with RAM on a logarithmic axis."""
-    axes = _Axes.of([p for line in lines for p in line.points] or [(1, 1.0)], width, height)
+    axes = _Axes.of([p for line in lines for p in line.points] or [(1, 1.0)])
     shapes: list[Shape] = [Label(0, 14, title, "head-text"), *_grid(axes)]
-    shapes.append(Label(width - RIGHT, axes.floor + 31, ram, "small-text", "end"))
+    shapes.append(Label(WIDTH - RIGHT, FLOOR + 31, ram, "small-text", "end"))
     shapes.append(Label(4, TOP + LEGEND - 6, compute, "small-text"))
     x0 = LEFT
     for number, line in enumerate(lines):
@@ -288,15 +290,13 @@ def plot(
             Label(x0 + 16, TOP + 8, line.name, "small-text"),
         ]
         x0 += 30 + text_width(line.name, "small-text")
-    return Drawing(width, axes.floor + 38, tuple(shapes), f"RAM against compute of {title}")
+    return Drawing(WIDTH, FLOOR + 38, tuple(shapes), f"RAM against compute of {title}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Axes:
     """Axes of a plot, which convert a point (bytes, F) to pixels."""
 
-    width: float
-    height: float
     low: float
     """Lowest and highest bytes of the axis, as logarithms."""
     high: float
@@ -305,37 +305,33 @@ class _Axes:
     most: float
 
     @classmethod
-    def of(cls, points: Sequence[tuple[int, float]], width: float, height: float) -> _Axes:
+    def of(cls, points: Sequence[tuple[int, float]]) -> _Axes:
         """Return axes with a margin around the points."""
         low, high = math.log(min(b for b, _ in points)) - 0.08, math.log(max(b for b, _ in points)) + 0.08
         least, most = min(f for _, f in points), max(f for _, f in points)
         least, most = least - 0.06 * (most - least or 1), most + 0.08 * (most - least or 1)
-        return cls(width, height, low, high, least, most)
-
-    @property
-    def floor(self) -> float:
-        return TOP + LEGEND + self.height
+        return cls(low, high, least, most)
 
     def at(self, nbytes: float, overhead: float) -> Point:
         return (
-            LEFT + (math.log(nbytes) - self.low) / (self.high - self.low) * (self.width - RIGHT - LEFT),
-            TOP + LEGEND + (self.most - overhead) / (self.most - self.least) * self.height,
+            LEFT + (math.log(nbytes) - self.low) / (self.high - self.low) * (WIDTH - RIGHT - LEFT),
+            TOP + LEGEND + (self.most - overhead) / (self.most - self.least) * PLOT_HEIGHT,
         )
 
 
 def _grid(axes: _Axes) -> Iterator[Shape]:
-    right = axes.width - RIGHT
-    for tick in _log_ticks(math.exp(axes.low), math.exp(axes.high), axes.width):
+    right = WIDTH - RIGHT
+    for tick in _log_ticks(math.exp(axes.low), math.exp(axes.high)):
         x, _ = axes.at(tick, 1)
-        yield Line(((x, axes.floor - axes.height), (x, axes.floor)), "grid")
-        yield Label(x, axes.floor + 15, bytes_text(tick), "small-text", "middle")
+        yield Line(((x, TOP + LEGEND), (x, FLOOR)), "grid")
+        yield Label(x, FLOOR + 15, bytes_text(tick), "small-text", "middle")
     step = _round_step((axes.most - axes.least) / 5)
     for number in range(math.ceil(axes.least / step), math.floor(axes.most / step) + 1):
         overhead = round(step * number, 6)
         _, y = axes.at(1, overhead)
         yield Line(((LEFT, y), (right, y)), "grid")
         yield Label(LEFT - 6, y + 4, f"{overhead:g}", "small-text", "end")
-    yield Line(((LEFT, axes.floor), (right, axes.floor)), "axis")
+    yield Line(((LEFT, FLOOR), (right, FLOOR)), "axis")
 
 
 def _series(axes: _Axes, line: Series, number: int, compute: str) -> Iterator[Shape]:
@@ -375,9 +371,9 @@ def _round_step(least: float) -> float:
     return next(power * k for k in (1, 2, 5, 10) if power * k >= least * (1 - 1e-9))
 
 
-def _log_ticks(low: float, high: float, width: float) -> list[int]:
-    """Return round numbers between `low` and `high` whose labels do not overlap on an axis of this width."""
-    steps: Sequence[float] = (1, 2, 5) if math.log10(high / low) * 3 * 46 < width else (1,)
+def _log_ticks(low: float, high: float) -> list[int]:
+    """Return round numbers between `low` and `high` whose labels do not overlap on the axis of a plot."""
+    steps: Sequence[float] = (1, 2, 5) if math.log10(high / low) * 3 * 46 < WIDTH else (1,)
     if high / low < 4:
         steps = (1, 1.5, 2, 3, 4, 5, 6, 8)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)

@@ -19,7 +19,6 @@ from tflm_memopt.answers.report import Report
 from tflm_memopt.model.graph import short_name
 from tflm_memopt.plan.memory_map import MemoryMap
 from tflm_memopt.report import facts, figures, summary, svg, times
-from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Mark
 from tflm_memopt.targets.boards import BoardFit
 
@@ -30,8 +29,8 @@ _PAGES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-WIDTHS = {"wide": 1080, "narrow": 352}
-"""Widths of a figure in pixels for large and small screens. The style sheet shows the figure that fits the screen."""
+SIZES = {"wide": (1080, 340), "narrow": (352, 300)}
+"""Width and height in pixels of the figures for large and small screens. The style sheet shows one of both figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +120,8 @@ def _embedded(data: Mapping[str, Any]) -> Markup:
 
 
 def _map(memory: MemoryMap, marks: Sequence[Mark]) -> Mapping[str, Markup]:
-    def drawn(width: float) -> Drawing:
-        return figures.memory_map(memory, width, height=340 if width > figures.WIDE else 300, marks=marks)
-
-    return {name: Markup(svg.inline(drawn(width))) for name, width in WIDTHS.items()}
+    drawn = {name: figures.memory_map(memory, w, height=h, marks=marks) for name, (w, h) in SIZES.items()}
+    return {name: Markup(svg.inline(drawing)) for name, drawing in drawn.items()}
 
 
 def _bound(memory: MemoryMap) -> list[Mark]:

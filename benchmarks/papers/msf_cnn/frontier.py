@@ -174,7 +174,7 @@ def plot(nets: Path, path: Path, name: str = "mbv2-w035_chain") -> None:
         figures.Series("msf-CNN, Table 1", published(name)),
     ]
     ram = "RAM, msf-CNN's convention: input and final output not counted"
-    drawing = figures.plot(lines, 480, title=name.removesuffix("_chain"), ram=ram)
+    drawing = figures.plot(lines, title=name.removesuffix("_chain"), ram=ram)
     path.write_text(svg.document(drawing), encoding="utf-8")
 
 
