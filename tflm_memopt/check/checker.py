@@ -35,7 +35,7 @@ from tflm_memopt.check.together import RowCrosses
 from tflm_memopt.errors import PlanError
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import Graph, TensorId
-from tflm_memopt.model.variables import STATEFUL
+from tflm_memopt.model.variables import STATEFUL, Variable, handles
 from tflm_memopt.plan.plan import Builtin, Group, Plan
 from tflm_memopt.rowgraph.graph import RowGraph
 
@@ -113,7 +113,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
             cores.enter(number, step)
             if not step.stripes:
                 RowReplay(running, pauses.executed, states, cores).run()
-            elif pauses.comes or (source.streams and foreign is not None) or not proved(running):
+            elif pauses.comes or (source.streamed and foreign is not None) or not proved(running):
                 TiledReplay(running, pauses.executed).run()
             _exchange(states, number, step, graph)
             source.end_of_group()
@@ -170,18 +170,17 @@ def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:
 def _check_variables(done: list[int], graph: Graph) -> None:
     """Raise PlanError if an operator runs before an earlier operator that may write the same variable."""
     position = {key: n for n, key in enumerate(done)}
-    named = {t: op.options for op in graph.ops if op.type == "VAR_HANDLE" for t in op.outputs}
-    touched: list[tuple[int, object]] = []
+    named = handles(graph)
+    touched: list[tuple[int, Variable | None]] = []
     for op in graph.ops:
         if op.type in STATEFUL and op.index in position:
-            tensors = [t for t in (*op.inputs, *op.outputs) if t in named]
-            names = [named[tensors[0]].get(n) or b"" for n in ("container", "sharedName")] if tensors else None
-            for before, others in touched:
-                if (names is None or others is None or names == others) and position[before] > position[op.index]:
+            name = next((named[t] for t in (*op.inputs, *op.outputs) if t in named), None)
+            for before, other in touched:
+                if (name is None or other in (None, name)) and position[before] > position[op.index]:
                     raise PlanError(
                         f"operator {op.index} {op.kind} runs before operator {before}, whose variable it uses"
                     )
-            touched.append((op.index, names))
+            touched.append((op.index, name))
 
 
 def _handed_over(call: Collection[int], graph: RowGraph) -> set[TensorId]:

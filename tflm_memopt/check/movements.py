@@ -101,10 +101,6 @@ def _piece(graph: Graph, op: Op, out: Point) -> Origin:
     return _single([x + begin if a == axis else x for a, x in enumerate(out)])
 
 
-def _slice(graph: Graph, op: Op, out: Point) -> Origin:
-    return _single([x + begin for x, begin in zip(out, _integers(graph, op, 1), strict=True)])
-
-
 def _strided_slice(graph: Graph, op: Op, out: Point) -> Origin:
     """Compute source positions like TFLM's StridedSlice: start + i * stride, or start alone for a removed axis."""
     left, point = list(out), []
@@ -144,10 +140,6 @@ def _broadcast_to(graph: Graph, op: Op, out: Point) -> Origin:
     return _single([x if d > 1 else 0 * x for x, d in zip(out[len(out) - len(shape) :], shape, strict=True)])
 
 
-def _tile(graph: Graph, op: Op, out: Point) -> Origin:
-    return _single([x % d for x, d in zip(out, _shape(graph, op), strict=True)])
-
-
 def _reverse(graph: Graph, op: Op, out: Point) -> Origin:
     axes = {axis % len(out) for axis in _integers(graph, op, 1)}
     sizes = _shape(graph, op)
@@ -176,10 +168,6 @@ def _gather(graph: Graph, op: Op, out: Point) -> Origin:
     return _single([*out[:axis], indices[tuple(out[axis:end])].astype(np.int64), *out[end:]])
 
 
-def _same(graph: Graph, op: Op, out: Point) -> Origin:
-    return _single(out)
-
-
 MOVEMENTS: Mapping[str, Callable[[Graph, Op, Point], Origin]] = {
     "PAD": _pad,
     "PADV2": _pad,
@@ -189,16 +177,16 @@ MOVEMENTS: Mapping[str, Callable[[Graph, Op, Point], Origin]] = {
     "SPLIT": _piece,
     "SPLIT_V": _piece,
     "UNPACK": _piece,
-    "SLICE": _slice,
+    "SLICE": lambda graph, op, out: _single([x + b for x, b in zip(out, _integers(graph, op, 1), strict=True)]),
     "STRIDED_SLICE": _strided_slice,
     "DEPTH_TO_SPACE": _depth_to_space,
     "SPACE_TO_DEPTH": _space_to_depth,
     "TRANSPOSE": _transpose,
     "BROADCAST_TO": _broadcast_to,
-    "TILE": _tile,
+    "TILE": lambda graph, op, out: _single([x % d for x, d in zip(out, _shape(graph, op), strict=True)]),
     "REVERSE_V2": _reverse,
     "RESIZE_NEAREST_NEIGHBOR": _resize_nearest,
     "GATHER": _gather,
-    "CAST": _same,
+    "CAST": lambda graph, op, out: _single(out),
 }
 """A function for each operator name of TFLite. A narrowing CAST copies the lower bytes of each element."""

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.check.arena import Ints
-from tflm_memopt.model.graph import FEATURES, Graph, Op
+from tflm_memopt.model.graph import FEATURES, TIME, Graph, Op
 from tflm_memopt.ops.context import AXES, EXPLICIT_PADDING
+from tflm_memopt.ops.rowop import RowOp
 
 
 class Corners(NamedTuple):
@@ -48,23 +49,59 @@ def _box(operand: int, sizes: tuple[int, ...], rows: Axis, columns: Axis) -> Cor
     return Corners(operand, math.prod(sizes), first.ravel(), last.ravel())
 
 
-class _Slide(NamedTuple):
+class AxisWindows(NamedTuple):
+    """The windows of an operator along one axis."""
+
     kernel: int
     stride: int
     dilation: int
     before: int
-    """Padding before the window's first index."""
+    """Padding before the axis's first index."""
+    made: int
+    """Number of windows."""
 
-    def reads(self, size: int, made: int) -> Axis:
+    def reads(self, size: int) -> Axis:
         """Return the first and last index inside the input under each window."""
-        taps = np.arange(made)[:, None] * self.stride - self.before + np.arange(self.kernel) * self.dilation
+        taps = np.arange(self.made)[:, None] * self.stride - self.before + np.arange(self.kernel) * self.dilation
         inside = (taps >= 0) & (taps < size)
         return np.where(inside, taps, size).min(axis=1), np.where(inside, taps, NONE).max(axis=1)
 
 
-def _padding(size: int, made: int, kernel: int, stride: int, dilation: int = 1) -> int:
-    """Compute the padding like TFLM's ComputePadding (kernels/padding.h)."""
-    return max(0, (made - 1) * stride + (kernel - 1) * dilation + 1 - size) // 2
+def slide(graph: Graph, op: Op, axis: int, size: int) -> AxisWindows:
+    """Return the windows of a convolution or pool along height (axis 0) or width (axis 1) of an input with this size.
+
+    The padding is that of a PAD before the operator, or that of TFLM's ComputePadding (kernels/padding.h).
+    """
+    kernel, name = _kernel(graph, op)[axis], "HW"[axis]
+    stride, dilation = op.options[f"stride{name}"], op.options.get(f"dilation{name}Factor", 1)
+    extent, explicit = (kernel - 1) * dilation + 1, op.options.get(EXPLICIT_PADDING)
+    if explicit:
+        before, after = explicit[2 * axis : 2 * axis + 2]
+    elif op.options["padding"] == "VALID":
+        before = after = 0
+    else:
+        padding = max(0, (-(-size // stride) - 1) * stride + extent - size)
+        before, after = padding // 2, padding - padding // 2
+    return AxisWindows(kernel, stride, dilation, before, (size + before + after - extent) // stride + 1)
+
+
+def slide_in_time(graph: Graph, of: Op, op: RowOp, height: int) -> AxisWindows | None:
+    """Return the windows of TFLM's operator along the rows of an input, or None for an operator without windows."""
+    if of.type == TIME:
+        return AxisWindows(_shape(graph, of, 2)[1], 1, 1, 0, 1)
+    if of.type == "FULLY_CONNECTED":
+        kernel = _shape(graph, of, 1)[1] // op.reads[0].row_bytes
+        return AxisWindows(kernel, 1, 1, 0, height - kernel + 1)
+    if of.type not in WINDOWS or "padding" not in of.options:
+        return None
+    high, wide = _kernel(graph, of)
+    are_columns = high == 1 < wide == op.window.kernel_h and op.reads[0].w == 1  # the model's columns became rows
+    return slide(graph, of, int(are_columns), height)
+
+
+def _kernel(graph: Graph, op: Op) -> tuple[int, ...]:
+    pools = op.type.endswith("POOL_2D")
+    return (op.options["filterHeight"], op.options["filterWidth"]) if pools else _shape(graph, op, 1)[1:3]
 
 
 def _shape(graph: Graph, op: Op, k: int = 0) -> tuple[int, ...]:
@@ -76,20 +113,10 @@ def _made(graph: Graph, op: Op) -> tuple[int, ...]:
 
 
 def _window(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what CONV_2D, DEPTHWISE_CONV_2D and pools read, with the padding of a PAD before them."""
-    pools = op.type.endswith("POOL_2D")
-    kernel = (op.options["filterHeight"], op.options["filterWidth"]) if pools else _shape(graph, op, 1)[1:3]
-    sizes, made = _shape(graph, op)[1:3], _made(graph, op)[1:3]
-    explicit, axes = op.options.get(EXPLICIT_PADDING), []
-    for axis, name in enumerate("HW"):
-        stride, dilation = op.options[f"stride{name}"], op.options.get(f"dilation{name}Factor", 1)
-        before = _padding(sizes[axis], made[axis], kernel[axis], stride, dilation)
-        if explicit:
-            before = explicit[2 * axis]
-        elif op.options["padding"] == "VALID":
-            before = 0
-        axes.append(_Slide(kernel[axis], stride, dilation, before).reads(sizes[axis], made[axis]))
-    yield _box(0, sizes, *axes)
+    """Find what CONV_2D, DEPTHWISE_CONV_2D and pools read."""
+    sizes = _shape(graph, op)[1:3]
+    rows, columns = (slide(graph, op, axis, size).reads(size) for axis, size in enumerate(sizes))
+    yield _box(0, sizes, rows, columns)
 
 
 def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
@@ -97,7 +124,8 @@ def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
     sizes, made, kernel, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], _shape(graph, op, 1)[1:3], []
     for axis, name in enumerate("HW"):
         stride = op.options[f"stride{name}"]
-        before = 0 if op.options["padding"] == "VALID" else _padding(made[axis], sizes[axis], kernel[axis], stride)
+        same = max(0, (sizes[axis] - 1) * stride + kernel[axis] - made[axis]) // 2
+        before = 0 if op.options["padding"] == "VALID" else same
         start = np.arange(sizes[axis]) * stride - before
         adds = (start <= np.arange(made[axis])[:, None]) & (np.arange(made[axis])[:, None] < start + kernel[axis])
         i = np.arange(sizes[axis])
@@ -183,12 +211,12 @@ _SAME_PIXEL = (
     "RELU", "RELU6", "ROUND", "RSQRT", "SELECT_V2", "SOFTMAX", "SQRT", "SQUARE", "SQUARED_DIFFERENCE", "SUB", "TANH",
 )  # fmt: skip
 _REDUCTIONS = ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "ARG_MAX", "ARG_MIN")
-_WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D")
+WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D")
 
 NEEDS: Mapping[str, Callable[[Graph, Op], Iterator[Corners]]] = {
     **dict.fromkeys(_SAME_PIXEL, _elementwise),
     **dict.fromkeys(_REDUCTIONS, _reduction),
-    **dict.fromkeys(_WINDOWS, _window),
+    **dict.fromkeys(WINDOWS, _window),
     "TRANSPOSE_CONV": _transpose_conv,
     "RESIZE_BILINEAR": _resize_bilinear,
     "FULLY_CONNECTED": _dense,

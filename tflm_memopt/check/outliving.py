@@ -10,14 +10,14 @@ windows are not checked.
 
 from __future__ import annotations
 
+from tflm_memopt.check.needed import slide_in_time
 from tflm_memopt.errors import PlanError
-from tflm_memopt.model.graph import STATE, TIME, Graph, Op
+from tflm_memopt.model.graph import STATE, Graph, Op
 from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.rowgraph.graph import RowGraph
 
 LSTM_STATES = (18, 19)
 """The states of UNIDIRECTIONAL_SEQUENCE_LSTM are its output and its cells (kernels/lstm_shared.h)."""
-WEIGHED = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
 
 def check_outliving(graph: RowGraph) -> None:
@@ -60,18 +60,10 @@ def _window(op: RowOp, of: Op, model: Graph) -> str:
     last = (op.writes.h - 1) * w.stride_h - w.pad_top + (w.kernel_h - 1) * w.dilation_h
     if not new - w.stride_h <= last < new:
         return f"its last window ends at row {last} of {new} new rows"
-    if of.type in WEIGHED:
-        _, high, wide, _ = model.tensors[of.inputs[1]].shape
-        along_width = high == 1 < wide == w.kernel_h and op.reads[0].w == 1  # the pixels of the only row become rows
-        height, stride = (wide, of.options["strideW"]) if along_width else (high, of.options["strideH"])
-    elif of.type == TIME:
-        height, stride = model.tensors[of.inputs[2]].shape[1], 1
-    elif of.type == "FULLY_CONNECTED":
-        height, stride = model.tensors[of.inputs[1]].shape[1] // op.reads[0].row_bytes, 1
-    else:
+    asked = slide_in_time(model, of, op, new)
+    if asked is None or (w.kernel_h, w.stride_h if op.writes.h > 1 else asked.stride) == (asked.kernel, asked.stride):
         return ""
-    found = w.kernel_h, w.stride_h if op.writes.h > 1 else stride
-    return "" if found == (height, stride) else f"its window has {found[0]} rows, but TFLM's has {height}"
+    return f"its window has {w.kernel_h} rows, but TFLM's has {asked.kernel}"
 
 
 def _steps(op: RowOp, of: Op) -> str:

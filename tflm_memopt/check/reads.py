@@ -203,8 +203,7 @@ def _gathered(op: RowOp, who: str) -> Iterator[_Copied]:
 def _runs(first: int, step: int, move: Move) -> Ints:
     """Return the bytes of all runs of a move. first and step: position of the first run, and distance between runs."""
     runs = first + np.arange(move.count)[:, None] * step + np.arange(move.nbytes)
-    result: Ints = runs.ravel()
-    return result
+    return runs.ravel()
 
 
 def _phase(move: Move, y: Ints) -> Ints:

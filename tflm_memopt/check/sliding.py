@@ -12,14 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from tflm_memopt.check.needed import slide_in_time
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Graph, Op, TensorId
-from tflm_memopt.ops.context import EXPLICIT_PADDING
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rowgraph.graph import RowGraph
-
-FILTERED = ("CONV_2D", "DEPTHWISE_CONV_2D")
-POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 
 
 class _Held(NamedTuple):
@@ -31,15 +28,6 @@ class _Held(NamedTuple):
     """End of the rows that an inference computes."""
     shift: int
     """Number of rows that leave the tensor in each inference."""
-
-
-class _Window(NamedTuple):
-    kernel: int
-    stride: int
-    dilation: int
-    before: int
-    """Padding before the first row in time."""
-    made: int
 
 
 def check_sliding(graph: RowGraph) -> None:
@@ -77,7 +65,7 @@ def _through(op: RowOp, of: Op, model: Graph, held: _Held, kept: Mapping[TensorI
 
     kept: for each state, the tensor whose rows the state keeps.
     """
-    w, asked = op.window, _window(op, of, model, held.height)
+    w, asked = op.window, slide_in_time(model, of, op, held.height)
     if asked is None:
         return None
     steps = asked.stride if op.writes.h > 1 else w.stride_h
@@ -94,28 +82,3 @@ def _through(op: RowOp, of: Op, model: Graph, held: _Held, kept: Mapping[TensorI
     if op.writes.h == asked.made or held.shift % asked.stride:
         return None
     return _Held(asked.made, end, held.shift // asked.stride)
-
-
-def _window(op: RowOp, of: Op, model: Graph, height: int) -> _Window | None:
-    """Return the window along time of TFLM's operator, or None if the checker does not check the operator."""
-    if of.type == "FULLY_CONNECTED":
-        kernel = model.tensors[of.inputs[1]].shape[1] // op.reads[0].row_bytes
-        return _Window(kernel, 1, 1, 0, height - kernel + 1)
-    if "padding" not in of.options or of.type not in (*FILTERED, *POOLS):
-        return None
-    if of.type in FILTERED:
-        sizes = model.tensors[of.inputs[1]].shape[1:3]
-    else:
-        sizes = of.options["filterHeight"], of.options["filterWidth"]
-    axis = int(sizes[0] == 1 < sizes[1] == op.window.kernel_h and op.reads[0].w == 1)  # the model's columns are rows
-    kernel, name = sizes[axis], "HW"[axis]
-    stride, dilation = of.options[f"stride{name}"], of.options.get(f"dilation{name}Factor", 1)
-    extent, explicit = (kernel - 1) * dilation + 1, of.options.get(EXPLICIT_PADDING)
-    if explicit:
-        before, after = explicit[2 * axis : 2 * axis + 2]
-    elif of.options["padding"] == "VALID":
-        before = after = 0
-    else:
-        whole = max(0, (-(-height // stride) - 1) * stride + extent - height)
-        before, after = whole // 2, whole - whole // 2
-    return _Window(kernel, stride, dilation, before, (height + before + after - extent) // stride + 1)

@@ -27,44 +27,37 @@ class SourceReplay:
     ) -> None:
         """foreign: mask by address of the bytes that other models write while the model waits for rows."""
         self.arena, self.source, self.foreign = arena, source, foreign
+        self.streamed = source if source and source.pushed else None
         self.pushed = 0
         """Number of rows that were pushed so far."""
         self.passed = False
         """Whether the group that reads a streamed input has ended."""
-        if source and source.pushed:
-            self._push(source)
-
-    @property
-    def streams(self) -> bool:
-        return self.source is not None and self.source.pushed > 0
+        if self.streamed:
+            self._push(self.streamed)
 
     def is_source(self, tensor: int) -> bool:
         return self.source is not None and tensor == self.source.tensor
 
     def wait_for(self, end: int, who: object) -> None:
         """Push rows until all rows before `end` have arrived."""
-        source = self.source
-        if source is None or not source.pushed:
-            return
-        if self.passed:
+        if self.streamed and self.passed:
             raise PlanError(f"{who} reads the streamed input, which is only available in the first group")
-        while self.pushed < end:
-            self._keep(source)
+        while self.streamed and self.pushed < end:
+            self._keep(self.streamed)
             self.arena.wipe(self.foreign)
-            self._push(source)
+            self._push(self.streamed)
 
     def end_of_group(self) -> None:
         """Push the rows that remain before the next group starts."""
-        source = self.source
-        while source and self.pushed < source.height and source.pushed:
+        while self.streamed and self.pushed < self.streamed.height:
             self.arena.wipe(self.foreign)
-            self._push(source)
+            self._push(self.streamed)
         self.passed = True
 
     def address(self, row: int) -> int | None:
         """Return the address of a row in the arena, or None if the input is not streamed."""
-        source = self.source
-        if source is None or not source.pushed:
+        source = self.streamed
+        if source is None:
             return None
         _, start = self.arena.at(Role.TENSOR, source.tensor)
         first = self.pushed - source.pushed
@@ -79,20 +72,15 @@ class SourceReplay:
 
     def converted(self, op: RowOp, nbytes: int) -> int:
         """Return how many of the `nbytes` bytes that an operator reads are first converted to int8 in the arena."""
-        source = self.source
-        bytewise = op.element_bytes == 1
-        return nbytes if source and not source.pushed and bytewise and source.tensor in op.inputs else 0
+        outside = self.source is not None and not self.streamed and self.source.tensor in op.inputs
+        return nbytes if outside and op.element_bytes == 1 else 0
 
     def rolling_buffer(self, source: InputSource) -> tuple[int, int]:
         """Return the number of rows and the address of the rolling buffer for kept rows, or zeros without one."""
         if (Role.ROLLING_BUFFER, source.tensor) not in self.arena.home:
             return 0, 0
-        buffer, offset = self.arena.at(Role.ROLLING_BUFFER, source.tensor)
-        if buffer.depth * source.row_bytes != buffer.nbytes:
-            raise PlanError(
-                f"rolling buffer of the input: {buffer.depth} rows of {source.row_bytes} are not {buffer.nbytes} bytes"
-            )
-        return buffer.depth, offset
+        depth = self.arena.home[Role.ROLLING_BUFFER, source.tensor][0].depth
+        return depth, self.arena.span(source.tensor, 0, source.row_bytes)
 
     def _keep(self, source: InputSource) -> None:
         depth, offset = self.rolling_buffer(source)

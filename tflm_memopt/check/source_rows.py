@@ -25,8 +25,8 @@ class SourceRows:
         """needs: positions of iterations, with the number of rows that each iteration needs."""
         self.pushed = replay.pushed
         """Number of rows that are pushed by the end of the group."""
-        waits = replay.streams and any(len(positions) for positions, _ in needs)
-        self._replay, self._source = replay, replay.source if waits else None
+        waits = any(len(positions) for positions, _ in needs)
+        self._replay, self._source = replay, replay.streamed if waits else None
         self._positions = np.zeros(0, dtype=np.int64)
         """Positions of the iterations before which rows are pushed, in ascending order."""
         if self._source is None:

@@ -48,8 +48,7 @@ def requantized(source: Tensor, target: Tensor) -> Table:
     y = _rescaled(x, quant.rescale(before.scale[0], after.scale[0])) + after.zero_point[0]
     if target.dtype != "UINT8":
         return _bytes(y)
-    values: Table = np.clip(y, 0, 255).astype(np.uint8).view(np.int8)
-    return values
+    return np.clip(y, 0, 255).astype(np.uint8).view(np.int8)
 
 
 def compared(name: str, x: Quantization, constant: Quantization, value: int, *, first: bool) -> Table:
@@ -82,8 +81,7 @@ NEGATED: Table = (EVERY == 0).astype(np.int8)
 def _relu(op: Op, source: Quantization, target: Quantization) -> Table:
     """Return the table of RELU (ReluQuantized, micro/kernels/activations.h)."""
     scaled = _output(_rescaled(_centred(source), quant.rescale(source.scale[0], target.scale[0])), target)
-    positive: Table = np.maximum(scaled, np.int8(target.zero_point[0]))
-    return positive
+    return np.clip(scaled, target.zero_point[0], quant.INT8_MAX)
 
 
 def _relu6(op: Op, source: Quantization, target: Quantization) -> Table:
@@ -166,8 +164,7 @@ def _hard_swish(op: Op, source: Quantization, target: Quantization) -> Table:
 
 def _high_mul16(x: Ints, multiplier: quant.Multiplier) -> Ints:
     """Return SaturatingRoundingDoublingHighMul of int16 values by a 16-bit multiplier."""
-    rounded: Ints = (x * min((multiplier.value + (1 << 15)) >> 16, 0x7FFF) + (1 << 14)) >> 15
-    return rounded
+    return (x * min((multiplier.value + (1 << 15)) >> 16, 0x7FFF) + (1 << 14)) >> 15
 
 
 def _int16(x: Ints) -> Ints:

@@ -281,8 +281,7 @@ def slice_(context: OperatorContext, x: Sequence[Indices]) -> Indices:
     ends = [d if s == -1 else b + s for d, b, s in zip(x[0].shape, begin, size, strict=True)]
     if any(not 0 <= b <= e <= d for b, e, d in zip(begin, ends, x[0].shape, strict=True)):
         raise ValueError(f"it begins at {begin} and takes {size}")
-    result: Indices = x[0][tuple(slice(b, e) for b, e in zip(begin, ends, strict=True))]
-    return result
+    return x[0][tuple(slice(b, e) for b, e in zip(begin, ends, strict=True))]
 
 
 def strided_slice(context: OperatorContext, x: Sequence[Indices]) -> Indices:
@@ -318,21 +317,18 @@ def depth_to_space(context: OperatorContext, x: Sequence[Indices]) -> Indices:
     n, h, w, c = x[0].shape
     b = int(context.op.options["blockSize"])
     blocks = x[0].reshape(n, h, w, b, b, c // (b * b))
-    result: Indices = blocks.transpose(0, 1, 3, 2, 4, 5).reshape(n, h * b, w * b, c // (b * b))
-    return result
+    return np.reshape(blocks.transpose(0, 1, 3, 2, 4, 5), (n, h * b, w * b, c // (b * b)))
 
 
 def space_to_depth(context: OperatorContext, x: Sequence[Indices]) -> Indices:
     n, h, w, c = x[0].shape
     b = int(context.op.options["blockSize"])
     blocks = x[0].reshape(n, h // b, b, w // b, b, c)
-    result: Indices = blocks.transpose(0, 1, 3, 2, 4, 5).reshape(n, h // b, w // b, b * b * c)
-    return result
+    return np.reshape(blocks.transpose(0, 1, 3, 2, 4, 5), (n, h // b, w // b, b * b * c))
 
 
 def transpose(context: OperatorContext, x: Sequence[Indices]) -> Indices:
-    result: Indices = x[0].transpose(_ints(context, 1))
-    return result
+    return np.transpose(x[0], _ints(context, 1))
 
 
 def broadcast_to(context: OperatorContext, x: Sequence[Indices]) -> Indices:
@@ -358,8 +354,7 @@ def reverse(context: OperatorContext, x: Sequence[Indices]) -> Indices:
 def resize_nearest(context: OperatorContext, x: Sequence[Indices]) -> Indices:
     (_, h, w, _), (_, h_out, w_out, _) = x[0].shape, context.output.shape
     rows, columns = (_nearest(context, *sizes) for sizes in ((h, h_out), (w, w_out)))
-    result: Indices = x[0][:, rows][:, :, columns]
-    return result
+    return x[0][:, rows][:, :, columns]
 
 
 def _nearest(context: OperatorContext, size: int, output: int) -> NDArray[np.int64]:
@@ -379,8 +374,7 @@ def gather(context: OperatorContext, x: Sequence[Indices]) -> Indices:
     axis, size, at = int(context.op.options["axis"]), x[0].shape, _data(context.tensor(1))
     if context.op.options.get("batchDims", 0) or at.min(initial=0) < 0 or at.max(initial=0) >= size[axis]:
         raise ValueError(f"it selects {at.min()} to {at.max()} of {size[axis]}, or has batch dimensions")
-    result: Indices = np.take(x[0], at, axis)
-    return result
+    return np.take(x[0], at, axis)
 
 
 STEP: Mapping[str, Transform] = {
