@@ -23,7 +23,7 @@ class _Alone(_Sharer):
         self.device = 0
         return super().add(kind, inputs, output, options, of)
 
-    def _cross(self, tensor: TensorId, sender: int, receiver: int) -> TensorId:
+    def _send(self, tensor: TensorId, sender: int, receiver: int) -> TensorId:
         return tensor
 
 

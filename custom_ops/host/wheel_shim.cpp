@@ -72,7 +72,7 @@ tmo_status RunWhole(const void *program, void *const *io, void *workspace) {
 }
 
 /* The link to other devices belongs to the caller of this library. */
-tmo_crosser *link_to_others = nullptr;
+tmo_messenger *link_to_others = nullptr;
 
 void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
 
@@ -108,7 +108,7 @@ extern "C" void TmoOpenLink(const int *fds, unsigned number, unsigned devices, u
   device.transport = tmo_socket_transport(&device.sockets);
   tmo_link_open(&device.link, &device.transport, device.peers, static_cast<uint8_t>(number), static_cast<uint8_t>(devices),
                 static_cast<uint16_t>(first), patience);
-  tmo::link_to_others = &device.link.crosser;
+  tmo::link_to_others = &device.link.messenger;
 }
 
 extern "C" void TmoBeginLink() { tmo_link_begin(&device.link); }

@@ -169,7 +169,7 @@ static tmo_status send(tmo_link *link, const tmo_message *what, uint16_t row, co
   return TMO_OK;
 }
 
-static tmo_status cross(tmo_crosser *self, const tmo_message *what, bool sent, uint16_t row, void *data, uint32_t bytes) {
+static tmo_status exchange(tmo_messenger *self, const tmo_message *what, bool sent, uint16_t row, void *data, uint32_t bytes) {
   tmo_link *const link = (tmo_link *)(void *)self;
   const uint8_t own = sent ? what->from : what->to, other = sent ? what->to : what->from;
   if (own != link->device || other >= link->n_devices || other == own) return TMO_ERROR_PEER;
@@ -184,7 +184,7 @@ void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *pee
                    uint32_t patience) {
   memset(link, 0, sizeof *link);
   memset(peers, 0, n_devices * sizeof *peers);
-  link->crosser.cross = cross;
+  link->messenger.exchange = exchange;
   link->transport = transport;
   link->peers = peers;
   link->device = device;

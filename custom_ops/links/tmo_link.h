@@ -41,9 +41,9 @@ typedef struct {
   uint16_t went;
 } tmo_peer;
 
-/* All links of one device, which tmo_link_open() initializes. Pass a pointer to the member `crosser` to a run. */
+/* All links of one device, which tmo_link_open() initializes. Pass a pointer to the member `messenger` to a run. */
 typedef struct {
-  tmo_crosser crosser;
+  tmo_messenger messenger;
   const tmo_transport *transport;
   tmo_peer *peers;    /* state of each peer, indexed by device number; the entry of this device is unused */
   uint8_t device;

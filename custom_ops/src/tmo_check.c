@@ -68,8 +68,8 @@ static bool check_stream(const tmo_checker *c) {
 }
 
 static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
-  const bool constant = t->base == TMO_PROGRAM_BASE, crosses = tmo_on_link(c->program, t);
-  if (t->base > c->last_base && !constant && !crosses) return TMO_ERROR_TABLE;
+  const bool constant = t->base == TMO_PROGRAM_BASE, on_link = tmo_on_link(c->program, t);
+  if (t->base > c->last_base && !constant && !on_link) return TMO_ERROR_TABLE;
   if (t->channels == 0 || t->width == 0 || t->height == 0) return TMO_ERROR_TABLE;
   if (!check_layout(c, t)) return TMO_ERROR_TABLE;
   if (tmo_is_source(c->program, t)) return check_source(c, t);
@@ -77,7 +77,7 @@ static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
   if (t->depth == 0 || t->depth > t->height) return TMO_ERROR_TABLE;
   const uint32_t bytes = tmo_times(tmo_times(t->width, t->channels), t->depth);
   if (constant) return tmo_has_constant(c, t->constant, bytes, 1) ? TMO_OK : TMO_ERROR_TABLE;
-  if (crosses) return t->depth == t->height && bytes / t->height <= UINT16_MAX ? TMO_OK : TMO_ERROR_TABLE;
+  if (on_link) return t->depth == t->height && bytes / t->height <= UINT16_MAX ? TMO_OK : TMO_ERROR_TABLE;
   if (tmo_lies_in(base_bytes(c, t), t->offset, bytes, 1)) return TMO_OK;
   return t->base == 0 ? TMO_ERROR_TABLE : TMO_ERROR_IO;
 }
@@ -247,12 +247,12 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
   tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), 0, 0};
   c.last_base = (uint32_t)(n_inputs + n_outputs);
   if (tmo_has_part(TMO_PART_STATE) && h->state > 0) {
-    /* a program with a link has no state, since its tmo_crosser is at the state's place in io */
+    /* a program with a link has no state, since its tmo_messenger is at the state's place in io */
     if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rolling_buffers(&c)) return TMO_ERROR_TABLE;
     if (io_bytes[c.last_base++] < h->state) return TMO_ERROR_IO;
   }
   if (h->pools > 0) {
-    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* a link has no slow memory, since its tmo_crosser is at the same place in io */
+    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* a link has no slow memory, since its tmo_messenger is at the same place in io */
     if (io_bytes[c.last_base++] < tmo_slow_bytes(program)) return TMO_ERROR_IO;
   }
   for (uint32_t i = 0; i < h->n_tensors; ++i) {

@@ -208,8 +208,8 @@ static bool is_in_whole_rows(const tmo_checker *c, const tmo_operation *o) {
 /* Checks that the operator sends or receives whole rows, and that the program contains its tmo_message. */
 static bool check_link(const tmo_checker *c, const tmo_operation *o) {
   const bool same_rows = tmo_same_size(o->in, o->out) && o->in->channels == o->out->channels;
-  const bool crosses = o->op->kind == TMO_OP_SEND || tmo_on_link(c->program, o->in);
-  return pointwise(o->op) && same_rows && crosses && is_in_whole_rows(c, o) && !tmo_in_rolling_buffer(o->in) && !tmo_in_rolling_buffer(o->out) &&
+  const bool exchanges = o->op->kind == TMO_OP_SEND || tmo_on_link(c->program, o->in);
+  return pointwise(o->op) && same_rows && exchanges && is_in_whole_rows(c, o) && !tmo_in_rolling_buffer(o->in) && !tmo_in_rolling_buffer(o->out) &&
          !tmo_is_source(c->program, o->in) && o->in->layout == TMO_LAYOUT_HWC && o->out->layout == TMO_LAYOUT_HWC &&
          tmo_has_constant(c, o->op->message, sizeof(tmo_message), 4);
 }

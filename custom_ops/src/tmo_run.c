@@ -133,13 +133,13 @@ static tmo_status turn_rolling_buffers(const tmo_run_state *run, bool ended) {
 }
 
 /* Sends or receives row run->current of a tensor. */
-TMO_OWN_FRAME static tmo_status cross(const tmo_run_state *run, const tmo_op *op) {
-  tmo_crosser *const link = (tmo_crosser *)run->io[tmo_state_base(run->program) - 1];
+TMO_OWN_FRAME static tmo_status exchange_row(const tmo_run_state *run, const tmo_op *op) {
+  tmo_messenger *const link = (tmo_messenger *)run->io[tmo_state_base(run->program) - 1];
   const tmo_tensor *t = &tmo_tensors(run->program)[op->kind == TMO_OP_SEND ? op->input[0] : op->output];
   const tmo_row_pixels pixels = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, run->current.row);
   int8_t *const row = (int8_t *)(uintptr_t)(tmo_base_of(run, t) + pixels.offset + tmo_remainder(pixels.first, pixels.depth) * t->channels);
   const tmo_message *const what = (const tmo_message *)tmo_constant(run->program, op->message);
-  return link->cross(link, what, op->kind == TMO_OP_SEND, run->current.row, row, tmo_row_bytes(t));
+  return link->exchange(link, what, op->kind == TMO_OP_SEND, run->current.row, row, tmo_row_bytes(t));
 }
 
 void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace) {
@@ -393,7 +393,7 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
   }
   tmo_status status;
   if (tmo_is_message(s.nest.op)) {
-    status = cross(run, s.nest.op);
+    status = exchange_row(run, s.nest.op);
     if (status == TMO_OK) count_iteration(run, &s, code.skipped);
   } else {
     count_iteration(run, &s, code.skipped);

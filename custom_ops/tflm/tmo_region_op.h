@@ -4,7 +4,7 @@
  * Only the translation units that register the operator include this file (tmo_tflm.cpp, host/wheel_shim.cpp). The includer must first declare
  * TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(), either in the global namespace or in tflite::micro,
  * as the TFLM in use does. The using-directive below finds names in either namespace. The includer must also define four functions in namespace tmo.
- * Abort() returns kTfLiteAbort. SourceOf(context) returns a tmo_source or NULL, LinkOf(context) returns a tmo_crosser or NULL, and MemoryOf(context)
+ * Abort() returns kTfLiteAbort. SourceOf(context) returns a tmo_source or NULL, LinkOf(context) returns a tmo_messenger or NULL, and MemoryOf(context)
  * returns a tmo_memory or NULL. Prepare and Invoke run the code of the given tmo_library. team: the team of two cores, or NULL.
  *
  * The inputs of a node begin with the region's inputs. If the program pauses, the next input is a constant int32 list of iterations. If the program
@@ -36,7 +36,7 @@ struct Signature {
   int outputs;
   int external; /* 1 if io[0] is a tmo_source, and 0 otherwise */
   bool streamed; /* whether rows of the input are pushed, or come from other devices through a link */
-  bool linked;   /* whether the node is linked to other devices; io then has a tmo_crosser after the outputs */
+  bool linked;   /* whether the node is linked to other devices; io then has a tmo_messenger after the outputs */
   bool paused;   /* whether the node pauses after the iterations that a constant tensor lists */
   bool state;
   bool slow; /* whether there are tensors in slow memory, whose address comes last in io */

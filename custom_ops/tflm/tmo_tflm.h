@@ -84,10 +84,10 @@ int SetSource(Interpreter &interpreter, tmo_source *source) {
   return static_cast<int>(interpreter.SetMicroExternalContext(source));
 }
 
-/* Sets the tmo_crosser (links/tmo_link.h) through which a model on several devices exchanges rows. Call SetLink() once, after AllocateTensors(). The
+/* Sets the tmo_messenger (links/tmo_link.h) through which a model on several devices exchanges rows. Call SetLink() once, after AllocateTensors(). The
  * link must outlive the interpreter. Returns 0 on success. */
 template <typename Interpreter>
-int SetLink(Interpreter &interpreter, tmo_crosser *link) {
+int SetLink(Interpreter &interpreter, tmo_messenger *link) {
   return static_cast<int>(interpreter.SetMicroExternalContext(link));
 }
 

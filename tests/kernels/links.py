@@ -19,7 +19,7 @@ MOVE = ctypes.CFUNCTYPE(
 POLL = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint8, ctypes.c_bool, ctypes.c_uint32)
 CLOCK = ctypes.CFUNCTYPE(ctypes.c_uint32)
 """A link waits for a message for this many milliseconds."""
-CROSS = ctypes.CFUNCTYPE(
+EXCHANGE = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_bool, ctypes.c_uint16, ctypes.c_char_p, ctypes.c_uint32
 )
 
@@ -31,7 +31,7 @@ class Transport(ctypes.Structure):
 class Link(ctypes.Structure):
     """The structure has the first member of the C struct tmo_link, and enough bytes for all other members."""
 
-    _fields_ = (("cross", CROSS), ("others", ctypes.c_uint8 * 256))
+    _fields_ = (("exchange", EXCHANGE), ("others", ctypes.c_uint8 * 256))
 
 
 class Device:
@@ -103,7 +103,7 @@ class Device:
             what = options(Message(self.identity, step, *ends))
             for row in range(ROWS):
                 place = ctypes.create_string_buffer(data(step, row) if sent else b"\x55" * ROW, ROW)
-                while (status := self.link.cross(ctypes.addressof(self.link), what, sent, row, place, ROW)) == WAIT:
+                while (status := self.link.exchange(ctypes.addressof(self.link), what, sent, row, place, ROW)) == WAIT:
                     if self.library.tmo_link_wait(ctypes.byref(self.link)) != OK:
                         yield LINK
                         return

@@ -34,7 +34,7 @@ from tflm_memopt.runtime.regions import regions
 
 NOT_FOR_DEVICES = ("unsupported_operator", "cannot_share")
 """Networks that several devices cannot run are refused with one of these error codes."""
-CROSS = ctypes.CFUNCTYPE(
+EXCHANGE = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_bool, ctypes.c_uint16, ctypes.c_void_p, ctypes.c_uint32
 )
 MessageQueue = deque[tuple[int, int, bytes]]
@@ -50,10 +50,10 @@ class MessageQueues:
     def __init__(self) -> None:
         self.links: defaultdict[tuple[int, int], MessageQueue] = defaultdict(deque)
         self.sent: defaultdict[int, int] = defaultdict(int)
-        self.function = CROSS(self._cross)
-        self.crosser = ctypes.c_void_p(ctypes.cast(self.function, ctypes.c_void_p).value)
+        self.function = EXCHANGE(self._exchange)
+        self.messenger = ctypes.c_void_p(ctypes.cast(self.function, ctypes.c_void_p).value)
 
-    def _cross(self, _: object, what: int, sent: bool, row: int, data: int, count: int) -> int:
+    def _exchange(self, _: object, what: int, sent: bool, row: int, data: int, count: int) -> int:
         raw = ctypes.string_at(what, MESSAGE.itemsize)
         said = np.frombuffer(raw, MESSAGE)[0]
         link = self.links[int(said["from"]), int(said["to"])]
@@ -83,7 +83,7 @@ class Running:
         self.buffers = {t: np.zeros(graph.tensors[t].nbytes, np.int8) for t in read_or_not}
         self.inputs, self.outputs = graph.inputs, graph.outputs
         ends = [self.buffers[t].ctypes.data for t in tensors]
-        self.io = (ctypes.c_void_p * (len(ends) + 1))(*ends, ctypes.addressof(links.crosser))
+        self.io = (ctypes.c_void_p * (len(ends) + 1))(*ends, ctypes.addressof(links.messenger))
         self.stream = Stream()
 
     def goes_on(self, library: ctypes.CDLL) -> int:

@@ -31,7 +31,7 @@ from tflm_memopt.check.rows import RowReplay
 from tflm_memopt.check.source import RunningGroup, SourceReplay
 from tflm_memopt.check.states import StateReplay
 from tflm_memopt.check.tiles import TiledReplay
-from tflm_memopt.check.together import RowCrosses
+from tflm_memopt.check.together import MessageRow
 from tflm_memopt.errors import PlanError
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import Graph, TensorId
@@ -82,7 +82,7 @@ class _Pauses:
             raise PlanError(f"the plan pauses after iteration {self.left[0]}, but has {self.done} iterations")
 
 
-def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence[RowCrosses]:
+def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence[MessageRow]:
     """Raise PlanError unless every read of a plan step finds the bytes that were written for this read.
 
     others: models that overwrite their bytes whenever this model waits for rows, and at the end. Return
@@ -131,7 +131,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
         for tensor in others.retained:
             replay.read(tensor, "the model's output, retained")
     _check_tensors(plan, graph, replay)
-    return states.crossed
+    return states.messages
 
 
 def _exchange(states: StateReplay, number: int, group: Group, graph: RowGraph) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from math import gcd
 from typing import NamedTuple
 
-from tflm_memopt.check.together import RowCrosses
+from tflm_memopt.check.together import MessageRow
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp, StateRollingBuffer
 from tflm_memopt.plan.plan import WINDOW, Group, PlacedState, Plan
@@ -46,13 +46,13 @@ class StateReplay:
         self.plan = plan
         self.window = graph.window.inferences if graph.window else 0
         self._events: dict[int, list[_Event]] = {tensor: [] for tensor in self.rolling_buffers}
-        self.crossed: list[RowCrosses] = []
+        self.messages: list[MessageRow] = []
         """Rows that were sent to other devices or received from them."""
 
     def execute(self, op: RowOp, y: int, who: object) -> None:
         """Record iteration y of an operator that runs row by row."""
         if op.message is not None:
-            self.crossed.append(RowCrosses(op.message, op.sends, y, op.reads[0].row_bytes))
+            self.messages.append(MessageRow(op.message, op.sends, y, op.reads[0].row_bytes))
         for tensor, row in self._read(op, y):
             self._events[tensor].append(_Event(str(who), row))
         if op.state_write:

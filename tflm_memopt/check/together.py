@@ -19,8 +19,8 @@ HEAD_BYTES = 24
 UNLIMITED = 1 << 62
 
 
-class RowCrosses(NamedTuple):
-    """An iteration of SEND or RECEIVE."""
+class MessageRow(NamedTuple):
+    """A row that a device sends or receives."""
 
     message: Message
     sends: bool
@@ -45,7 +45,7 @@ class Traffic:
     """Bytes of all messages on the busiest link. A link with room for these messages never blocks its sender."""
 
 
-def check_devices(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
+def check_devices(devices: Sequence[Sequence[MessageRow]]) -> Traffic:
     """Raise PlanError unless the messages of all devices match. devices: the rows that each one exchanges."""
     for number, rows in enumerate(devices):
         for row in rows:
@@ -54,7 +54,7 @@ def check_devices(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
                 raise PlanError(
                     f"device {number} sends or receives on the link {row.ends}, to which it does not belong"
                 )
-    _check_lines(devices)
+    _check_links(devices)
     most = max((HEAD_BYTES + row.nbytes for rows in devices for row in rows), default=0)
     total = sum(HEAD_BYTES + row.nbytes for rows in devices for row in rows if row.sends)
     stuck = _stuck(devices, UNLIMITED)
@@ -64,18 +64,18 @@ def check_devices(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
     return Traffic(*each, _least_room(devices, most, total), _most_on_a_link(devices))
 
 
-def _most_on_a_link(devices: Sequence[Sequence[RowCrosses]]) -> int:
+def _most_on_a_link(devices: Sequence[Sequence[MessageRow]]) -> int:
     links: dict[tuple[int, int], int] = defaultdict(int)
     for row in (row for rows in devices for row in rows if row.sends):
         links[row.ends] += HEAD_BYTES + row.nbytes
     return max(links.values(), default=0)
 
 
-def _bytes(devices: Sequence[Sequence[RowCrosses]], *, sends: bool) -> tuple[int, ...]:
+def _bytes(devices: Sequence[Sequence[MessageRow]], *, sends: bool) -> tuple[int, ...]:
     return tuple(sum(HEAD_BYTES + row.nbytes for row in rows if row.sends is sends) for rows in devices)
 
 
-def _check_lines(devices: Sequence[Sequence[RowCrosses]]) -> None:
+def _check_links(devices: Sequence[Sequence[MessageRow]]) -> None:
     links: dict[tuple[int, int], dict[bool, list[tuple[int, ...]]]] = defaultdict(lambda: {True: [], False: []})
     for row in (row for rows in devices for row in rows):
         # sender and receiver must agree on these four numbers
@@ -98,7 +98,7 @@ def _said(messages: Sequence[tuple[int, ...]], at: int) -> str:
     return f"row {row} of tensor {step} with {nbytes} bytes"
 
 
-def _least_room(devices: Sequence[Sequence[RowCrosses]], least: int, most: int) -> int:
+def _least_room(devices: Sequence[Sequence[MessageRow]], least: int, most: int) -> int:
     """Return the smallest link capacity without deadlock. A larger capacity never causes a deadlock."""
     while least < most:
         middle = (least + most) // 2
@@ -109,7 +109,7 @@ def _least_room(devices: Sequence[Sequence[RowCrosses]], least: int, most: int) 
     return least
 
 
-def _stuck(devices: Sequence[Sequence[RowCrosses]], room: int) -> int | None:
+def _stuck(devices: Sequence[Sequence[MessageRow]], room: int) -> int | None:
     """Return a device that waits forever if each link holds `room` bytes, or None."""
     held: dict[tuple[int, int], int] = defaultdict(int)
     waiting = [deque(rows) for rows in devices]

@@ -23,7 +23,7 @@ from tflm_memopt.analysis.costs import Work
 from tflm_memopt.answers import devices as answers
 from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.check.checker import check
-from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_devices
+from tflm_memopt.check.together import HEAD_BYTES, MessageRow, check_devices
 from tflm_memopt.convert import speed
 from tflm_memopt.convert.annotation import annotate, left_whole, refused
 from tflm_memopt.convert.request import Request
@@ -182,8 +182,8 @@ class Network:
         report = answers.DevicesReport(
             model=self.name,
             devices=tuple(
-                answers.DeviceReport(name, one.report.arena, len(one.model), _weights(graph), *crossed)
-                for name, one, graph, *crossed in each
+                answers.DeviceReport(name, one.report.arena, len(one.model), _weights(graph), *traffic_of)
+                for name, one, graph, *traffic_of in each
             ),
             original_arena=predict(self.source, self.asked.abi, library=self.asked.library),
             original_flash=len(self.data),
@@ -247,7 +247,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
 
 
 def together(
-    link: LinkSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[RowCrosses]]
+    link: LinkSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[MessageRow]]
 ) -> answers.DevicesTime:
     """Return the time that all devices take together. computing: results of computed() for each device."""
     exchanges = [

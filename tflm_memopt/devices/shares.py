@@ -209,7 +209,7 @@ class _Sharer(Tiles):
     """Tensors made of pieces. The key has the original tensor, the axis, the first element, the end and the device."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Tensors with only the first rows of another tensor. The key has the other tensor and the number of rows."""
-    crossed: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
+    received: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Tensors on receiving devices, by the sent tensor and the device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
     """Sent tensors. The key is the tensor that the operator SEND writes and the operator RECEIVE reads."""
@@ -350,7 +350,7 @@ class _Sharer(Tiles):
         filter_ = self.put(Tensor(0, "filter", weights.shape, "INT8", data=weights))
         made, said = self._of_sums(op, nbytes * len(weights)), sums_options(op, self._margins(op), nbytes)
         self.add("CUSTOM", (x, filter_), made, {"custom_code": SUMS, "custom_options": said}, of=op)
-        return _Sums(self._cross(made, device, receiver), nbytes, low, high)
+        return _Sums(self._send(made, device, receiver), nbytes, low, high)
 
     def _margins(self, op: Op) -> tuple[int, ...]:
         """Return the padding of an operator at top, bottom, left and right."""
@@ -451,7 +451,7 @@ class _Sharer(Tiles):
         """Return the tensor that holds all elements of `tensor` on a device."""
         first, *others = self.pieces[tensor]
         if not others:
-            return self._cross(first.tensor, first.device, device)
+            return self._send(first.tensor, first.device, device)
         axis = first.axis
         return self._piece(tensor, axis, 0, self.tensors[tensor].shape[axis], device)
 
@@ -474,7 +474,7 @@ class _Sharer(Tiles):
         for piece, low, high in parts:
             self.device = piece.device
             x = self.slice_of(piece.tensor, axis, low, high)
-            got.append(self._cross(x, piece.device, device))
+            got.append(self._send(x, piece.device, device))
         self.device = device
         if len(got) == 1:
             return got[0]
@@ -493,18 +493,18 @@ class _Sharer(Tiles):
             if low < high:
                 yield piece, low - begin, high - begin
 
-    def _cross(self, tensor: TensorId, sender: int, receiver: int) -> TensorId:
+    def _send(self, tensor: TensorId, sender: int, receiver: int) -> TensorId:
         """Return a tensor of the sender as a tensor on the receiver. The tensor is sent at most once."""
         if sender == receiver:
             return tensor
         key = tensor, receiver
-        if key not in self.crossed:
+        if key not in self.received:
             message = Message(self.identity, len(self.sent), sender, receiver)
-            received, link = self.like(self.tensors[tensor], self.tensors[tensor].shape), self.put(LINK)
+            copy, link = self.like(self.tensors[tensor], self.tensors[tensor].shape), self.put(LINK)
             self.sent[link] = self.tensors[tensor]
             for code, device in ((SEND, sender), (RECEIVE, receiver)):
                 self.device = device
-                ends = (tensor, link) if code == SEND else (link, received)
+                ends = (tensor, link) if code == SEND else (link, copy)
                 self.add("CUSTOM", ends[:1], ends[1], {"custom_code": code, "custom_options": options(message)})
-            self.crossed[key] = received
-        return self.crossed[key]
+            self.received[key] = copy
+        return self.received[key]

@@ -105,14 +105,14 @@ def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
     """Raise UsageError unless one conversion made these models and none of its models is missing."""
     hint, there = "use the folder as optimize --devices has written it", range(len(devices))
     messages = [(number, op.message) for number in there for op in devices[number] if op.message]
-    for number, crosses in messages:
-        if crosses.identity != messages[0][1].identity:
+    for number, sent in messages:
+        if sent.identity != messages[0][1].identity:
             raise UsageError(
                 f"the models of devices {messages[0][0]} and {number} come from two conversions",
                 code="other_model",
                 hint="run optimize --devices with an empty folder",
             )
-    if missing := {end for _, c in messages for end in (c.sender, c.receiver)} - {*there}:
+    if missing := {end for _, m in messages for end in (m.sender, m.receiver)} - {*there}:
         raise UsageError(f"the model of device {min(missing)} is missing", code="other_model", hint=hint)
     for number in there if len(devices) > 1 else ():
         if {op.device for op in devices[number]} != {number}:

@@ -15,7 +15,7 @@ class InputPlace(enum.IntEnum):
     EXTERNAL = 2
     """Input 0 is external: io[0] is a tmo_source that points to the pixels."""
     LINK = 3
-    """Rows go to other devices through a tmo_crosser. If input 0 has a buffer, the buffer holds the whole input."""
+    """Rows go to other devices through a tmo_messenger. If input 0 has a buffer, the buffer holds the whole input."""
 
 
 class RowLayout(enum.IntEnum):

@@ -45,7 +45,7 @@ def rows_of(tensor: Tensor) -> Rows:
     return Rows(*shape[1:]) if len(shape) == 4 and shape[0] == 1 else any_rows(shape)
 
 
-def crossed(context: OperatorContext) -> RowOp | None:
+def message_op(context: OperatorContext) -> RowOp | None:
     """Parse SEND or RECEIVE."""
     message = message_of(context.op)
     if message is None:

@@ -43,8 +43,8 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
 
 def _stays(op: Op, support: Support) -> bool:
     """Return whether an operator stays although nothing reads it: it is builtin, keeps a state, or sends rows."""
-    crosses = isinstance(support, RowOp) and support.message is not None
-    return isinstance(support, Unsupported) or op.type == KEEP or crosses
+    has_message = isinstance(support, RowOp) and support.message is not None
+    return isinstance(support, Unsupported) or op.type == KEEP or has_message
 
 
 def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int]) -> dict[int, int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tflm_memopt.model.graph import FEATURES, KEEP, STATE, TIME, VIEW, Graph, TensorId
 from tflm_memopt.ops import cells
 from tflm_memopt.ops.context import OperatorContext
-from tflm_memopt.ops.message import crossed
+from tflm_memopt.ops.message import message_op
 from tflm_memopt.ops.movement import state_copy
 from tflm_memopt.ops.opset import Unsupported, row_op
 from tflm_memopt.ops.partial import partial
@@ -56,7 +56,7 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
         elif op.type in (FEATURES, TIME):
             result = cells.svdf_features(context) if op.type == FEATURES else cells.svdf_time(context)
         else:
-            result = crossed(context) or partial(context) or row_op(context)
+            result = message_op(context) or partial(context) or row_op(context)
         if isinstance(result, RowOp):
             written[result.output] = result.writes
         support[op.index] = result

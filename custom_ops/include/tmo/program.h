@@ -90,7 +90,7 @@ enum {
   TMO_INPUT_ARENA = 0, /* The caller writes the whole input 0 into its buffer before a run, like every other input. */
   TMO_INPUT_STREAM = 1, /* Input 0 is streamed a few rows at a time with tmo_push(). */
   TMO_INPUT_EXTERNAL = 2, /* Input 0 is external: io[0] is a tmo_source that points to the pixels. */
-  TMO_INPUT_LINK = 3, /* Rows go to other devices through a tmo_crosser. If input 0 has a buffer, the buffer holds the whole input. */
+  TMO_INPUT_LINK = 3, /* Rows go to other devices through a tmo_messenger. If input 0 has a buffer, the buffer holds the whole input. */
 };
 
 /* Each flag is a property of an operator. */

@@ -89,13 +89,13 @@ typedef struct {
 } tmo_stream;
 
 /* Sends rows to other devices and receives rows from other devices. The io[n_inputs + n_outputs] of a program with TMO_INPUT_LINK points to a
- * tmo_crosser. links/tmo_link.h implements one. */
-typedef struct tmo_crosser tmo_crosser;
-struct tmo_crosser {
+ * tmo_messenger. links/tmo_link.h implements one. */
+typedef struct tmo_messenger tmo_messenger;
+struct tmo_messenger {
   /* Sends or receives one row of a tensor. `what` identifies the tensor, and `row` is the number of the row. If `sent` is true, the row is at
    * `data`; otherwise the received row is written to `data`. The function returns TMO_OK when it is done, and TMO_WAIT if it must be called again
    * later for the same row. Any status other than TMO_OK and TMO_WAIT ends the run. */
-  tmo_status (*cross)(tmo_crosser *self, const tmo_message *what, bool sent, uint16_t row, void *data, uint32_t bytes);
+  tmo_status (*exchange)(tmo_messenger *self, const tmo_message *what, bool sent, uint16_t row, void *data, uint32_t bytes);
 };
 
 /* Runs a program with TMO_INPUT_STREAM as far as possible with the next rows of its input, which are in io[0]. TMO_WAIT means that more rows must be

@@ -53,7 +53,7 @@ static inline bool tmo_has_source(const void *program) {
 /* Whether a tensor is a view of the streamed or external input. */
 static inline bool tmo_is_source(const void *program, const tmo_tensor *t) { return t->base == 1 && tmo_has_source(program); }
 
-/* Whether a tensor's rows are sent from one device to another. Rows that cross a link have no address on this device. */
+/* Whether a tensor's rows are sent from one device to another. Rows on a link have no address on this device. */
 static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
   return tmo_input_of(program) == TMO_INPUT_LINK && t->base == TMO_LINK_BASE;
 }

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_devices
+from tflm_memopt.check.together import HEAD_BYTES, MessageRow, check_devices
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import Message
 
 
-def row(step: int, sender: int, receiver: int, *, sends: bool, y: int = 0, nbytes: int = 8) -> RowCrosses:
-    return RowCrosses(Message(7, step, sender, receiver), sends, y, nbytes)
+def row(step: int, sender: int, receiver: int, *, sends: bool, y: int = 0, nbytes: int = 8) -> MessageRow:
+    return MessageRow(Message(7, step, sender, receiver), sends, y, nbytes)
 
 
-def there_and_back(rows: int) -> list[list[RowCrosses]]:
+def there_and_back(rows: int) -> list[list[MessageRow]]:
     """Device 0 sends rows to device 1, which answers after all rows have arrived."""
     first = [row(0, 0, 1, sends=True, y=y) for y in range(rows)] + [row(1, 1, 0, sends=False)]
     return [first, [row(0, 0, 1, sends=False, y=y) for y in range(rows)] + [row(1, 1, 0, sends=True)]]

@@ -154,7 +154,7 @@ def test_folders_that_are_not_of_one_conversion_are_refused(
     assert main(["verify", str(folder / "dense.tflite"), str(changed)]) == 2
 
 
-def test_what_crosses_runs_row_by_row_and_forwards() -> None:
+def test_what_is_sent_runs_row_by_row_and_forwards() -> None:
     net = Net()
     shared = tflm_memopt.optimize_devices(net.model(net.conv2d(net.input((1, 6, 6, 2)), 4)), 2)
     one = shared.models[1]

@@ -59,8 +59,8 @@ def column_windows_of(trace: Trace, producer: Member) -> tuple[ColumnWindow, ...
     if producer.iterative:
         return (ColumnWindow(1, producer.op.writes.w),)
     lap, residue, period = _laps(producer, life)
-    crosses = producer.op.receives or any(reader.op.sends for reader, _ in trace.readers(producer.op.output))
-    grain = producer.op.writes.w if crosses else 1  # messages have whole rows
+    has_messages = producer.op.receives or any(reader.op.sends for reader, _ in trace.readers(producer.op.output))
+    grain = producer.op.writes.w if has_messages else 1  # messages have whole rows
     kept = np.zeros(period, dtype=np.int64)
     np.maximum.at(kept, residue, life.stripes)
     result = []
