@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from tflm_memopt.ops.constraints.base import HINTS, Constraint
 from tflm_memopt.ops.opset import FLOATS, OPSET
 from tflm_memopt.rewrite import canonicalise
 from tflm_memopt.rewrite.rules import composed
-from tflm_memopt.rewrite.rules.rule import Rule
+from tflm_memopt.rewrite.rules.rule import Rule, name_of
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/operators.md"
 ALL = (
@@ -78,7 +77,7 @@ def page() -> str:
 
 def site_page() -> str:
     """Return the page on the documentation's site, with rewrites and limits."""
-    rules = [f"| {rule.name} | {_summary(rule)} |" for rule in canonicalise.RULES]
+    rules = [f"| {name_of(rule)} | {_summary(rule)} |" for rule in canonicalise.RULES]
     limits: dict[str, Constraint] = {c.__name__: c for row in OPSET.values() for c in row.constraints}
     lines = [f"| all | {_codes(ALL)} |"]
     for name in sorted(OPSET):
@@ -89,7 +88,7 @@ def site_page() -> str:
 
 def _summary(rule: Rule) -> str:
     """Return the first paragraph of the docstring of the rule's module."""
-    return " ".join((sys.modules[rule.match.__module__].__doc__ or "").partition("\n\n")[0].split())
+    return " ".join((rule.__doc__ or "").partition("\n\n")[0].split())
 
 
 def _codes(names: Iterable[str]) -> str:

@@ -6,8 +6,10 @@ outputs never change.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from tflm_memopt.model.graph import VIEW, Graph, TensorId
 from tflm_memopt.model.reader import describe
@@ -18,13 +20,13 @@ from tflm_memopt.rewrite.rules import (
     columns,
     composed,
     dilated,
+    fold_pad,
     grouped,
     layout,
     long_product,
     long_window,
     many_dimensions,
     moves,
-    pad,
     pad_in_time,
     padded_pool,
     split,
@@ -33,30 +35,29 @@ from tflm_memopt.rewrite.rules import (
     view,
     wide_concatenation,
 )
-from tflm_memopt.rewrite.rules.rule import Rule, has
+from tflm_memopt.rewrite.rules.rule import Rule, has, name_of
 
 RULES: tuple[Rule, ...] = (
-    layout.RULE,
-    composed.RULE,
-    dilated.RULE,
-    grouped.RULE,
-    transpose_conv.RULE,
-    batched.RULE,
-    columns.RULE,
-    pad_in_time.RULE,
-    pad.RULE,
-    padded_pool.RULE,
-    long_window.RULE,
-    transposed_mean.RULE,
-    apart_axes.RULE,
-    many_dimensions.RULE,
-    split.RULE,
-    wide_concatenation.RULE,
-    long_product.RULE,
-    view.RULE,
-    moves.RULE,
+    layout,
+    composed,
+    dilated,
+    grouped,
+    transpose_conv,
+    batched,
+    columns,
+    pad_in_time,
+    fold_pad,
+    padded_pool,
+    long_window,
+    transposed_mean,
+    apart_axes,
+    many_dimensions,
+    split,
+    wide_concatenation,
+    long_product,
+    view,
+    moves,
 )
-SLIDING_RULES = tuple(columns.WITHIN if rule is columns.RULE else rule for rule in RULES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +81,18 @@ def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: boo
     """Replace known integers by constants, then apply all rules in order. left_alone: indices of operators to skip."""
     refusals: list[LeftAlone] = []
     graph = with_known(graph, left_alone)
-    for rule in SLIDING_RULES if sliding else RULES:
-        graph, refused = _apply(rule, graph, left_alone)
-        refusals += refused
+    for rule in RULES:
+        # in a sliding window, no whole map is transposed, so that the window's new rows stay rows
+        rewrite = partial(columns.rewrite, worth=math.inf) if sliding and rule is columns else rule.rewrite
+        for anchor in graph.ops:
+            ops = rule.match(graph, anchor) if has(anchor, 0) and anchor.outputs else None
+            if ops is None or any(i in left_alone for op in ops for i in op.stands_for):
+                continue
+            found = rewrite(graph, ops)
+            if isinstance(found, Graph):
+                graph = found
+            else:
+                refusals.append(LeftAlone(name_of(rule), describe(anchor), found))
     return Canonical(graph, tuple(refusals))
 
 
@@ -93,17 +103,3 @@ def views(graph: Graph) -> Mapping[TensorId, TensorId]:
         if op.type == VIEW:
             storage[op.outputs[0]] = storage.get(op.inputs[0], op.inputs[0])
     return storage
-
-
-def _apply(rule: Rule, graph: Graph, left_alone: Collection[int]) -> tuple[Graph, list[LeftAlone]]:
-    refusals: list[LeftAlone] = []
-    for anchor in graph.ops:
-        ops = rule.match(graph, anchor) if has(anchor, 0) and anchor.outputs else None
-        if ops is None or any(i in left_alone for op in ops for i in op.stands_for):
-            continue
-        found = rule.rewrite(graph, ops)
-        if isinstance(found, Graph):
-            graph = found
-        else:
-            refusals.append(LeftAlone(rule.name, describe(anchor), found))
-    return graph, refusals

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.context import AXES, REDUCTIONS, OperatorContext
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -30,6 +30,3 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     axes = tuple(order.index(a) for a in sorted(context.axes()))
     made.ops.append(replace(op, inputs=(behind,), options={**op.options, AXES: axes}, sources=op.stands_for))
     return made.in_place()
-
-
-RULE = Rule("apart-axes", match, rewrite)

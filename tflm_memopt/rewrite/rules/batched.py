@@ -13,7 +13,7 @@ from typing import Any
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId, without_dead
 from tflm_memopt.ops.context import COMPARISONS, PIECE, REDUCTIONS, OperatorContext
 from tflm_memopt.ops.opset import OPSET, Unsupported, row_op
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops
 
 MAX_IMAGES = 64
 """Maximum number of images of a batch, since each image has its own operator in the program."""
@@ -119,6 +119,3 @@ def _each(graph: Graph, op: Op) -> tuple[Graph, list[Ops], Op]:
     options = {"axis": 0, "fusedActivationFunction": "NONE"}
     join = replace(op, type=JOINED, inputs=tuple(parts), options=options, sources=op.stands_for)
     return made.extended, each, join
-
-
-RULE = Rule("batched", match, rewrite)

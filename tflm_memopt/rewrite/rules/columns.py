@@ -6,10 +6,8 @@ exchange, one row at a time is enough. Sums of integers do not depend on their o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from numpy.typing import NDArray
@@ -17,7 +15,7 @@ from numpy.typing import NDArray
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId, renamed
 from tflm_memopt.ops.context import AXES, CONVOLUTIONS, EXPLICIT_PADDING, POOLS, REDUCTIONS, OperatorContext
 from tflm_memopt.ops.opset import refusal
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, reason_to_stay, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has, reason_to_stay, replace_ops
 
 INTEGERS = frozenset({"INT8", "INT16"})
 SIZED = frozenset({"RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"})
@@ -219,7 +217,3 @@ def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, dict[int, Ops]]:
                 cross(maps[t], t)
         new[op.index] = tuple(made.ops)
     return made.extended, new
-
-
-RULE, WITHIN = Rule("columns", match, rewrite), Rule("columns", match, partial(rewrite, worth=math.inf))
-"""For sliding windows, the rule WITHIN transposes no whole map, so that the window's new rows stay rows."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.context import AXES
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, replace_ops
 
 EPSILON = 1e-6
 """Least norm by which L2_NORMALIZATION divides (micro/kernels/l2norm.cc)."""
@@ -66,4 +66,3 @@ def _summed(made: NewOps) -> None:
 
 FLOATS: Mapping[str, Callable[[NewOps], None]] = {"ADD_N": _summed, "L2_NORMALIZATION": _normalized}
 """For each float32 operator's name, the function that adds the operators in its place."""
-RULE = Rule("composed", match, rewrite)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.context import CONVOLUTIONS
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, integers_of, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, integers_of, replace_ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -82,6 +82,3 @@ def _dilated(
     made.add(conv.type, [x, *conv.inputs[1:]], y, **options)
     made.add("RESHAPE", [y], ops[0].outputs[0])
     return made
-
-
-RULE = Rule("dilated", match, rewrite)

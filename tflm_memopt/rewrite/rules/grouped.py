@@ -10,7 +10,7 @@ import numpy as np
 
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.context import PIECE
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has
 
 MAX_GROUPS = 64
 """Maximum number of groups that become convolutions, since each group has its own operators in the program."""
@@ -81,6 +81,3 @@ def _reversed(filter_: Tensor, number: int) -> Tensor:
     if scales is not None:
         scales = replace(scales, axis={0: 3, 3: 0}.get(scales.axis, scales.axis))
     return replace(filter_, id=number, shape=data.shape, data=data, quantization=scales)
-
-
-RULE = Rule("grouped", match, rewrite)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
 from tflm_memopt.rewrite.rules.columns import add_rearranged, can_rearrange, connected, neighbours
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, integers_of, reason_to_stay, replace_ops, same_numbers
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, integers_of, reason_to_stay, replace_ops, same_numbers
 
 Order = tuple[int, ...]
 
@@ -148,6 +148,3 @@ def _maps(graph: Graph, op: Op) -> list[TensorId]:
     """Return the operands and outputs that have four dimensions and several elements, and are not constant."""
     tensors = {t: graph.tensors[t] for t in (*op.inputs, *op.outputs) if t != ABSENT}
     return [t for t, x in tensors.items() if x.elements > 1 and len(x.shape) == 4 and not x.constant]
-
-
-RULE = Rule("layout", match, rewrite)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -38,6 +38,3 @@ def _turned(made: NewOps, matrix: TensorId) -> TensorId:
     *batch, rows, columns = made.tensors[matrix].shape
     order = made.integers([*range(len(batch)), len(batch) + 1, len(batch)])
     return made.add("TRANSPOSE", [matrix, order], made.put(made.tensors[matrix], (*batch, columns, rows)))
-
-
-RULE = Rule("long-product", match, rewrite)

@@ -25,7 +25,7 @@ from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
 from tflm_memopt.ops.context import CONVOLUTIONS, POOLS, OperatorContext, Span
 from tflm_memopt.ops.opset import Unsupported, row_op
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, without_padding
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has, without_padding
 
 MOST_OUTPUTS = 64
 """Maximum number of outputs per row, which is also the factor by which the filters grow."""
@@ -231,6 +231,3 @@ def _repeated(tensor: Tensor, times: int, *, each: bool) -> Quantization | None:
     scale, zero_point = (tuple(np.repeat(v, times) if each else np.tile(v, times)) for v in (q.scale, q.zero_point))
     axis = 3 if each and len(tensor.shape) == 4 else 0
     return replace(q, scale=tuple(map(float, scale)), zero_point=tuple(map(int, zero_point)), axis=axis)
-
-
-RULE = Rule("long-window", match, rewrite)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
 from tflm_memopt.ops.context import COMPARISONS
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops
 
 MAPPED = frozenset(
     {
@@ -97,6 +97,3 @@ def _repeated(shape: Sequence[int], out: Sequence[int]) -> tuple[int, ...]:
     if not there or there == real[: len(there)]:
         return tuple(shape)
     return tuple(d if a < there[0] else out[a] for a, d in enumerate(shape))
-
-
-RULE = Rule("many-dimensions", match, rewrite)

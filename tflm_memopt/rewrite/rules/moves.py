@@ -11,7 +11,7 @@ from tflm_memopt.model.graph import VIEW, Graph, Op
 from tflm_memopt.ops.context import STEPS, OperatorContext, any_rows, byte_shape
 from tflm_memopt.ops.movement import STEP, ends
 from tflm_memopt.ops.opset import Unsupported, refusal, row_op
-from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops, sole_readers
+from tflm_memopt.rewrite.rules.rule import Ops, replace_ops, sole_readers
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -57,6 +57,3 @@ def _as_one(ops: Ops) -> Op:
         options={**last.options, STEPS: ops},
         sources=tuple(i for op in ops for i in op.stands_for),
     )
-
-
-RULE = Rule("moves", match, rewrite)

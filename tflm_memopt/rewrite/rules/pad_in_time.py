@@ -1,4 +1,4 @@
-"""Rewrites a PAD of three dimensions with four, so that the convolutions that read it can do the padding (pad.py).
+"""Rewrites a PAD of three dimensions with four, so that the convolutions that read it can do the padding (fold_pad.py).
 
 Converters write causal convolutions in this way: a PAD of steps, then a RESHAPE to one row of steps.
 """
@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from tflm_memopt.model.graph import VIEW, Graph, Op
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has, replace_ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -44,6 +44,3 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     views = {reader.outputs[0] for reader in readers}
     read = {o.index: (replace(o, inputs=tuple(padded if t in views else t for t in o.inputs)),) for o in graph.ops}
     return replace_ops(graph, read)
-
-
-RULE = Rule("pad-in-time", match, rewrite)

@@ -13,7 +13,7 @@ from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.ops.context import POOLS
 from tflm_memopt.rewrite.rules.long_window import LongWindow, long_window
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, without_padding
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, without_padding
 
 MOST_CLIPPED = 16
 """Maximum number of clipped windows, since each has its own operators in the program."""
@@ -72,6 +72,3 @@ def _pool(new: NewOps, x: TensorId, part: _Part, long: LongWindow) -> TensorId:
     options = without_padding(new.op, **sizes)
     made = new.put(new.tensors[new.op.outputs[0]], (1, part.windows, 1, long.channels))
     return new.add(new.op.type, [piece], made, **options)
-
-
-RULE = Rule("padded-pool", match, rewrite)

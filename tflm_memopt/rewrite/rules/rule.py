@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,12 +16,21 @@ from tflm_memopt.ops.opset import refusal
 Ops = tuple[Op, ...]
 
 
-class Rule(NamedTuple):
-    """A rewrite rule: `match` returns operators to rewrite or None, and `rewrite` the new graph or a reason why not."""
+class Rule(Protocol):
+    """A module with a rewrite rule."""
 
-    name: str
-    match: Callable[[Graph, Op], Ops | None]
-    rewrite: Callable[[Graph, Ops], Graph | str]
+    @property
+    def __name__(self) -> str: ...
+    def match(self, graph: Graph, op: Op) -> Ops | None:
+        """Return the operators to rewrite, if `op` is the first of them."""
+
+    def rewrite(self, graph: Graph, ops: Ops) -> Graph | str:
+        """Return the new graph, or the reason why the operators stay."""
+        ...
+
+
+def name_of(rule: Rule) -> str:
+    return rule.__name__.rpartition(".")[2].replace("_", "-")
 
 
 @dataclass

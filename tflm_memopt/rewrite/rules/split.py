@@ -10,7 +10,7 @@ from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.constraints.moving import MAX_MOVED
 from tflm_memopt.ops.context import PIECE, OperatorContext
 from tflm_memopt.ops.opset import Unsupported, row_op
-from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, integers_of, replace_ops
+from tflm_memopt.rewrite.rules.rule import Ops, has, integers_of, replace_ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -68,6 +68,3 @@ def _parts(graph: Graph, op: Op) -> list[tuple[int, int, int]] | None:
     if not ends or ends[-1] != source.shape[axis]:
         return None
     return [(axis, end - size, end) for size, end in zip(sizes, ends, strict=True)]
-
-
-RULE = Rule("split", match, rewrite)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
-from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops
+from tflm_memopt.rewrite.rules.rule import Ops, replace_ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -17,6 +17,3 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
     (op,) = ops
     _, filter_, source, *bias = op.inputs
     return replace_ops(graph, {op.index: (replace(op, inputs=(source, filter_, *bias)),)})
-
-
-RULE = Rule("transpose-conv", match, rewrite)

@@ -9,7 +9,6 @@ from tflm_memopt.ops.context import AXES, OperatorContext
 from tflm_memopt.rewrite.rules.rule import (
     NewOps,
     Ops,
-    Rule,
     integers_of,
     reason_to_stay,
     replace_ops,
@@ -75,6 +74,3 @@ def _steps(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], ...] | None:
         if context.output.shape != tuple(sizes[n] for n in left):
             return None
     return tuple(steps)
-
-
-RULE = Rule("transposed-mean", match, rewrite)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tflm_memopt.model.graph import ABSENT, OPERANDS, VIEW, VIEW_OF, Graph, Op
-from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops
+from tflm_memopt.rewrite.rules.rule import Ops, replace_ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -31,6 +31,3 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     options = {OPERANDS: op.inputs[1:], VIEW_OF: op.type}
     view = replace(op, type=VIEW, inputs=op.inputs[:1], options=options, sources=op.stands_for)
     return replace_ops(graph, {op.index: (view,)})
-
-
-RULE = Rule("view", match, rewrite)

@@ -8,7 +8,7 @@ from tflm_memopt.format.limits import MAX_INPUTS
 from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
 from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.opset import refusal
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -64,6 +64,3 @@ def _thick(made: NewOps, tensor: TensorId, axis: int) -> TensorId:
     if old.data is None:
         return made.shaped(tensor, *shape)
     return made.put(old, shape, data=np.asarray(old.data).reshape(shape))
-
-
-RULE = Rule("wide-concatenation", match, rewrite)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.context import CONVOLUTIONS, EXPLICIT_PADDING, OperatorContext
 from tflm_memopt.ops.opset import Unsupported, refusal, row_op
-from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, integers_of, replace_ops, same_numbers
+from tflm_memopt.rewrite.rules.rule import Ops, has, integers_of, replace_ops, same_numbers
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -66,6 +66,3 @@ def _pad_value(graph: Graph, pad: Op) -> int | None:
         if value.data is not None and value.dtype == "INT8" and value.elements == 1
         else None
     )
-
-
-RULE = Rule("fold-pad", match, rewrite)
