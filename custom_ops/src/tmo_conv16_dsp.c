@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This file computes CONV_S16 on cores with the DSP extension, where one instruction computes two products. */
+#include <stddef.h>
+
 #include "tmo/packed.h"
 
 #if TMO_CORE_DSP
@@ -14,17 +16,22 @@ enum {
   NARROW = 511              /* the sum of this many products fits 32 bits */
 };
 
-/* The windows of adjacent pixels and the sums of their outputs. A quad has the sums of four channels of one pixel, or of two channels of two pixels. */
+_Static_assert(TMO_TWINS || (offsetof(tmo_wide_job, multipliers) == 4 && offsetof(tmo_wide_job, out) == 12 && offsetof(tmo_wide_job, low) == 16 &&
+               offsetof(tmo_wide_job, x) == 24 && offsetof(tmo_wide_job, weights) == 32 && offsetof(tmo_wide_job, filter) == 36 &&
+               offsetof(tmo_wide_job, sums) == 40 && offsetof(tmo_wide_job, last) == 44 && offsetof(tmo_wide_job, channels) == 48 &&
+               offsetof(tmo_wide_job, first) == 52 && offsetof(tmo_wide_job, apart) == 56 && offsetof(tmo_wide_job, biased) == 60 &&
+               offsetof(tmo_wide_job, rest) == 68 && offsetof(tmo_wide_job, next) == 72), "tmo_dsp_wide.S");
+
+/* The windows of adjacent pixels and the sums of their outputs. */
 typedef struct {
+  tmo_wide_job job;
   const tmo_kernel *k;
   const tmo_window *window; /* window of the first pixel */
   uint32_t pixels;
-  int32_t apart, out_apart; /* bytes from the first pixel to the second pixel, in the input and in the output */
-  uint32_t filter;          /* number of weights of a channel */
+  int32_t apart;            /* bytes from the first pixel to the second pixel in the input */
   uint32_t row;             /* number of weights of a channel in a row of the window */
   uint32_t values;          /* number of values of a pixel under the window */
   uint32_t zeros;           /* number of zeros that complete the first group of four values */
-  uint32_t next[3];         /* distances of the weights of channels 1, 2 and 3 of a quad from the weights of channel 0, in bytes */
   union {
     int32_t narrow[4 * QUADS];
     int64_t wide[2 * QUADS]; /* sums of more than NARROW products are int64_t */
@@ -83,6 +90,22 @@ TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, int32_t offset, uin
   return n;
 }
 
+/* Copies all values of a pixel's window from a list of taps. Taps outside the input give 0. offset: like that of copy_run() */
+TMO_OWN_FRAME static void copy_taps(const wide_pixels *v, int32_t offset, int8_t *to) {
+  const tmo_window *window = v->window;
+  const int8_t *const *pixel = window->pixels, *const *const end = pixel + window->count;
+  const uint32_t tap = v->k->tap_step, columns = v->k->op->kernel_w;
+  while (pixel != end) {
+    for (uint32_t column = 0 - (uint32_t)window->first_column, c = columns; c > 0; --c, ++column) {
+      const int8_t *from = column < window->columns ? *pixel++ + offset : NULL;
+      for (const int8_t *const tap_end = to + 2 * tap; to != tap_end; to += 2) {
+        tmo_put_int16(to, from == NULL ? 0 : tmo_int16_at(from));
+        if (from != NULL) from += 2;
+      }
+    }
+  }
+}
+
 /* Puts values [at, at + n) of each pixel into v->x, where v->zeros zeros come before the window's first value. */
 TMO_OWN_FRAME static void take_values(wide_pixels *v, uint32_t at, uint32_t n) {
   const tmo_window *window = v->window;
@@ -99,158 +122,115 @@ TMO_OWN_FRAME static void take_values(wide_pixels *v, uint32_t at, uint32_t n) {
     }
     x[0] = x[1] = 0;
     int8_t *to = (int8_t *)x + 2 * zeros;
-    for (uint32_t next = start, some; next < end; next += some, to += 2 * some) some = copy_run(v, offset, next, end - next, to);
+    if (n == v->values && !tmo_reads_rows(v->k)) {
+      copy_taps(v, offset, to);
+    } else {
+      for (uint32_t next = start, some; next < end; next += some, to += 2 * some) some = copy_run(v, offset, next, end - next, to);
+    }
     pair_values((const int8_t *)x, n, x);
-  }
-}
-
-/* Sets the distances of the weights in a quad of `channels` channels. In the last quad, the sums after the last channel are arbitrary. */
-static TMO_ALWAYS_INLINE void begin_quads(wide_pixels *v, uint32_t channels) {
-  for (uint32_t i = 0; i < 3; ++i) v->next[i] = i + 1 < channels ? (i + 1) * v->filter : 0;
-}
-
-/* Adds the products of n values with the weights of the next channels to a quad of sums. */
-TMO_OWN_FRAME static void multiply(const wide_pixels *v, const int8_t *w, uint32_t n, int32_t *sums) {
-  const int32_t *const end = v->x + n / 2;
-  if (v->pixels == 1 && v->next[0] == 0) {
-    int32_t sum = sums[0];
-    for (const int32_t *x = v->x; x != end; x += 2, w += 4) sum = tmo_add_two(tmo_add_two(sum, tmo_even_bytes(0, tmo_word(w)), x[0]), tmo_odd_bytes(0, tmo_word(w)), x[1]);
-    sums[0] = sum;
-    return;
-  }
-  if (v->pixels > 1) {
-    tmo_dsp_wide_two(v->x, end, w, v->next[0], sums);
-  } else {
-    tmo_dsp_wide_four(v->x, end, w, v->next, sums);
   }
 }
 
 TMO_OWN_FRAME static int32_t rescale(int64_t sum, int32_t multiplier, int32_t shift) { return tmo_rescale_wide(sum, multiplier, shift); }
 
-/* Writes an output from its bias and the sum of its products. factor: 0, or a factor that puts the output into the upper half of a product. range:
- * the least output in the lower half, and the greatest output in the upper half. */
-static TMO_ALWAYS_INLINE void write_output(const int32_t *bias, int32_t sum, int32_t factor, const int32_t *multiplier, const int8_t *shift, int32_t range, int8_t *out) {
-  int32_t value;
-  if (factor != 0 && !__builtin_add_overflow(bias[0], sum, &value)) {
-    value = tmo_high_add(0, value, factor);
-  } else {
-    const uint64_t start = (uint64_t)(uint32_t)bias[1] << 32 | (uint32_t)bias[0];
-    value = rescale((int64_t)(start + (uint64_t)(int64_t)sum), *multiplier, *shift);
-  }
-  const int32_t low = (int16_t)range, high = range >> 16;
-  tmo_put_int16(out, value < low ? low : value > high ? high : value);
-}
-
-/* Writes the outputs of n channels from a quad of sums. */
-TMO_OWN_FRAME static void write_narrow(const wide_pixels *v, const int32_t *sum, uint32_t channel, uint32_t n, int8_t *out) {
-  static const int32_t none[2] = {0, 0};
-  const tmo_kernel *k = v->k;
-  const uint32_t step = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0, bias_step = k->bias ? 2 : 0;
-  const int32_t apart = v->pixels > 1 ? v->out_apart : 0;
-  const int32_t *multiplier = k->multipliers + step * channel, *bias = k->bias ? k->bias + 2 * channel : none;
-  const int8_t *shift = k->shifts + step * channel;
-  const int32_t range = k->op->range_s16;
-  out += 2 * channel;
-  for (const int32_t *const end = sum + n; sum != end; ++sum, multiplier += step, shift += step, out += 2, bias += bias_step) {
-    const uint32_t left = (uint32_t)(*shift + 17);
-    const int32_t factor = left <= 16 && bias[1] == bias[0] >> 31 ? (int32_t)((uint32_t)tmo_reduced(*multiplier) << left) : 0;
-    write_output(bias, sum[0], factor, multiplier, shift, range, out);
-    if (apart != 0) write_output(bias, sum[2], factor, multiplier, shift, range, out + apart);
-  }
-}
-
-/* Writes the outputs of n channels from a quad of sums of 64 bits. */
-TMO_OWN_FRAME static void write_wide(const wide_pixels *v, const int64_t *sum, uint32_t channel, uint32_t n, int8_t *out) {
-  const tmo_kernel *k = v->k;
-  const uint32_t step = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
-  const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
-  for (uint32_t c = channel; c < channel + n; ++c, ++sum) {
-    uint64_t bias = 0;
-    if (k->bias) memcpy(&bias, k->bias + 2 * c, sizeof bias);
-    for (uint32_t p = 0; p < v->pixels; ++p) {
-      const int32_t value = rescale((int64_t)(bias + (uint64_t)sum[2 * p]), k->multipliers[step * c], k->shifts[step * c]);
-      tmo_put_int16(out + 2 * c + (int32_t)p * v->out_apart, value < low ? low : value > high ? high : value);
+/* Writes the outputs of a quad, and moves the job to the next quad. wide: sums of 64 bits, or NULL if the job has the sums. */
+TMO_OWN_FRAME static void write_quad(tmo_wide_job *job, uint32_t pixels, const int64_t *wide) {
+  const uint32_t each = 4 / pixels, n = (uint32_t)job->channels < each ? (uint32_t)job->channels : each;
+  for (uint32_t c = 0; c < n; ++c, job->out += 2) {
+    uint64_t bias;
+    memcpy(&bias, job->bias + 2 * c, sizeof bias);
+    for (uint32_t p = 0; p < pixels; ++p) {
+      const int64_t sum = wide ? wide[p * each + c] : job->sums[p * each + c];
+      const int32_t value = rescale((int64_t)(bias + (uint64_t)sum), job->multipliers[c], job->shifts[c]);
+      const int32_t low = job->low >> 16, high = job->high >> 16;
+      tmo_put_int16(job->out + (int32_t)p * job->apart, value < low ? low : value > high ? high : value);
     }
   }
+  job->bias += job->biased * 2 * n;
+  job->multipliers += job->scaled * n;
+  job->shifts += job->scaled * n;
 }
 
-/* Adds the products of n values with the weights of some channels to their sums. */
-TMO_OWN_FRAME static void multiply_channels(wide_pixels *v, const int8_t *w, uint32_t n, uint32_t channels, bool wide) {
-  const uint32_t each = v->pixels > 1 ? 2 : 4;
-  begin_quads(v, each);
-  for (uint32_t c = 0, quad = 0; c < channels; c += each, w += each * v->filter, quad += 4) {
-    if (channels - c < each) begin_quads(v, channels - c);
-    if (!wide) {
-      multiply(v, w, n, v->sums.narrow + quad);
-      continue;
-    }
-    int32_t sums[4] = {0, 0, 0, 0};
-    multiply(v, w, n, sums);
+static void write_rest(tmo_wide_job *job, uint32_t pixels) { write_quad(job, pixels, NULL); }
+
+static void multiply(wide_pixels *v, const int8_t *w, uint32_t n, uint32_t channels, int32_t *sums) {
+  v->job.x = v->x;
+  v->job.end = v->x + n / 2;
+  v->job.weights = w;
+  v->job.channels = (int32_t)channels;
+  v->job.sums = sums;
+  (v->pixels > 1 ? tmo_dsp_wide_two : tmo_dsp_wide_one)(&v->job);
+}
+
+/* Adds the products of n values with the weights of some channels to their sums of 64 bits. */
+TMO_OWN_FRAME static void multiply_wide(wide_pixels *v, const int8_t *w, uint32_t n, uint32_t channels) {
+  const uint32_t each = 4 / v->pixels;
+  for (uint32_t c = 0, quad = 0; c < channels; c += each, w += each * v->job.filter, quad += 4) {
+    int32_t sums[4];
+    multiply(v, w, n, channels - c < each ? channels - c : each, sums);
     for (uint32_t i = 0; i < 4; ++i) v->sums.wide[quad + i] += sums[i];
   }
 }
 
-/* Adds up the sums of several channels, at most as many as fit into v->sums. w: weights of the first channel. The v->zeros bytes before w are
+/* Computes outputs of several channels, at most as many as have sums in v->sums. w: weights of the first channel. The v->zeros bytes before w are
  * multiplied by 0. */
-TMO_OWN_FRAME static void sum_channels(wide_pixels *v, const int8_t *w, uint32_t channels, bool wide) {
-  for (uint32_t i = 0; i < 4 * QUADS; ++i) v->sums.narrow[i] = 0;
+static TMO_ALWAYS_INLINE void convolve_channels(wide_pixels *v, const int8_t *w, uint32_t channels) {
+  const uint32_t most = v->pixels > 1 ? VALUES : PIXELS * VALUES, each = 4 / v->pixels;
+  const bool wide = v->job.filter > NARROW;
+  if (wide) memset(&v->sums, 0, sizeof v->sums);
+  v->job.next = wide ? 0 : 4;
   for (uint32_t at = 0, n; at < v->values; at += n) {
-    n = v->pixels > 1 ? VALUES : PIXELS * VALUES;
-    if (n > v->values - at) n = v->values - at;
+    n = v->values - at < most ? v->values - at : most;
     take_values(v, at, n);
-    multiply_channels(v, w + at, n, channels, wide);
+    v->job.first = wide || at == 0;
+    v->job.last = !wide && at + n == v->values;
+    if (wide) {
+      multiply_wide(v, w + at, n, channels);
+    } else {
+      multiply(v, w + at, n, channels, v->sums.narrow);
+    }
   }
-}
-
-/* Computes the outputs if all values under the window fit v->x at once. */
-static TMO_ALWAYS_INLINE void convolve_collected(wide_pixels *v, const int8_t *w, int8_t *out) {
-  const uint32_t each = v->pixels > 1 ? 2 : 4, channels = v->k->out_channels / 2;
-  int32_t *const sums = v->sums.narrow;
-  take_values(v, 0, v->values);
-  begin_quads(v, each);
-  for (uint32_t c = 0; c < channels; c += each, w += each * v->filter) {
-    const uint32_t n = channels - c < each ? channels - c : each;
-    if (n < each) begin_quads(v, n);
-    for (uint32_t i = 0; i < 4; ++i) sums[i] = 0;
-    multiply(v, w, v->values, sums);
-    write_narrow(v, sums, c, n, out);
+  for (uint32_t c = 0; wide && c < channels; c += each) {
+    v->job.channels = (int32_t)(channels - c);
+    write_quad(&v->job, v->pixels, v->sums.wide + v->pixels * c);
   }
 }
 
 /* Computes one or two pixels. The windows of two pixels are `apart` bytes apart, and their outputs are out_apart bytes apart. */
 TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *window, uint32_t pixels, uint32_t apart, uint32_t out_apart, int8_t *out) {
+  static const int32_t none[2 * 4] = {0};
   const uint32_t channels = k->out_channels / 2;
   const bool by_row = tmo_reads_rows(k) || window->columns == 0;
   wide_pixels v;
+  tmo_dsp_scales scales;
   v.k = k;
   v.window = window;
   v.pixels = pixels;
   v.apart = (int32_t)apart;
-  v.out_apart = (int32_t)out_apart;
   v.row = k->op->kernel_w * k->tap_step;
-  v.filter = k->op->kernel_h * v.row;
   v.values = (by_row ? window->count : tmo_quotient(window->count, window->columns)) * v.row;
   v.zeros = (0 - v.values) % 4;
   v.values += v.zeros;
+  v.job.filter = k->op->kernel_h * v.row;
+  v.job.bias = k->bias ? k->bias : none;
+  v.job.biased = k->bias != NULL;
+  v.job.scaled = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
+  tmo_dsp_set_scales(k, &v.job.multipliers, &v.job.shifts, &scales);
+  v.job.out = out;
+  v.job.apart = (int32_t)out_apart;
+  v.job.low = tmo_low_halves(k->op->range_s16, k->op->range_s16);
+  v.job.high = tmo_high_halves(k->op->range_s16, k->op->range_s16);
+  v.job.rest = write_rest;
   const int8_t *w = k->weights + window->first_row * v.row - v.zeros;
   if (v.values <= (pixels > 1 ? VALUES : PIXELS * VALUES)) {
-    convolve_collected(&v, w, out);
+    take_values(&v, 0, v.values);
+    v.job.first = v.job.last = 1;
+    v.job.next = 0;
+    multiply(&v, w, v.values, channels, v.sums.narrow);
     return;
   }
-  const bool wide = v.filter > NARROW;
-  const uint32_t some = (wide ? 2 : 4) * QUADS / pixels, each = 4 / pixels;
-  for (uint32_t c = 0, n; c < channels; c += n, w += n * v.filter) {
-    n = channels - c < some ? channels - c : some;
-    sum_channels(&v, w, n, wide);
-    for (uint32_t i = 0; i < n; i += each) {
-      const uint32_t made = n - i < each ? n - i : each;
-      if (wide) {
-        write_wide(&v, v.sums.wide + pixels * i, c + i, made, out);
-      } else {
-        write_narrow(&v, v.sums.narrow + pixels * i, c + i, made, out);
-      }
-    }
-  }
+  const uint32_t some = (v.job.filter > NARROW ? 2 : 4) * QUADS / pixels;
+  for (uint32_t c = 0; c < channels; c += some, w += some * v.job.filter) convolve_channels(&v, w, channels - c < some ? channels - c : some);
 }
 
 /* Whether this file's kernels compute the operator. The kernels read up to 3 bytes before the weights of a filter. The bytes before

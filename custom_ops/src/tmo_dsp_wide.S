@@ -1,74 +1,239 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cores of convolutions with int16 activations: tmo_dsp_wide_two and tmo_dsp_wide_four of tmo/packed.h.
+/* The cores of convolutions with int16 activations: tmo_dsp_wide_one and tmo_dsp_wide_two of tmo/packed.h.
  *
  *   r0   next values     r1   end of the values     r2   next weights     r4..r7   sums     r8..r11   values     r12, lr   weights */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
 #include "tmo/function.h"
 
-    .equ SUMS, 36
-    .equ APART, 64
+/* Fields of tmo_wide_job, whose first four fields are the bias, the multipliers, the shifts and the outputs. */
+    .equ MULTIPLIERS, 4        /* tmo_conv16_dsp.c asserts these offsets */
+    .equ OUT, 12
+    .equ RANGE, 16
+    .equ X, 24
+    .equ WEIGHTS, 32
+    .equ FILTER, 36
+    .equ SUMS, 40
+    .equ LAST, 44
+    .equ CHANNELS, 48
+    .equ FIRST, 52
+    .equ APART, 56
+    .equ BIASED, 60
+    .equ REST, 68
+    .equ NEXT_SUMS, 72
 
-/* Four weights of one channel, in lr, and the values of two pixels. */
-.macro TWO_PIXELS first, second
+    .equ NEXT_PIXEL, 64        /* bytes from the values of the first pixel to those of the second */
+
+/* Multiplies four weights of one channel, in lr, by the values of one or two pixels. */
+.macro FOUR first, second
     sxtb16 r12, lr
     smlad \first, r12, r8, \first
+  .ifnb \second
     smlad \second, r12, r10, \second
+  .endif
     sxtb16 lr, lr, ror #8
     smlad \first, lr, r9, \first
+  .ifnb \second
     smlad \second, lr, r11, \second
+  .endif
 .endm
 
-    FUNCTION tmo_dsp_wide_two
-    push  {r4-r11, lr}
-    ldr   r12, [sp, #SUMS]
-    ldm   r12, {r4-r7}
+/* Adds the bias to a channel's sums and scales the sums. Sums and scales that do not fit 32 bits are left to C.   r8   2^15 */
+.macro SCALE first, second
+    ldrd  r11, r10, [r0], #8
+    ldrsb lr, [r2], #1
+    cmp   r10, r11, asr #31
+    bne   8f
+    ldr   r10, [r1], #4
+    adds  lr, lr, #17
+    cmp   lr, #16
+    bhi   8f
+    qadd  r10, r10, r8
+    asrs  r10, r10, #16
+    lsls  r10, r10, lr
+    adds  \first, \first, r11
+    bvs   8f
+    smmulr \first, \first, r10
+  .ifnb \second
+    adds  \second, \second, r11
+    bvs   8f
+    smmulr \second, \second, r10
+  .endif
+.endm
+
+/* Limits the outputs of two channels and writes them.   r9, r10   least and greatest outputs */
+.macro WRITE first, second, address:vararg
+    ssat  \first, #16, \first
+    ssat  \second, #16, \second
+    pkhbt \first, \first, \second, lsl #16
+    ssub16 lr, \first, r9
+    sel   \first, \first, r9
+    ssub16 lr, \first, r10
+    sel   \first, r10, \first
+    str   \first, \address
+.endm
+
+.macro WRITE_ONE value, address:vararg
+    ssat  \value, #16, \value
+    ssub16 lr, \value, r9
+    sel   \value, \value, r9
+    ssub16 lr, \value, r10
+    sel   \value, r10, \value
+    strh  \value, \address
+.endm
+
+/* Computes the channels of a job, four channels of one pixel or two channels of two pixels at once. */
+.macro JOB pixels
+    push  {r0, r4-r11, lr}
+1:  ldr   r12, [sp]
+    ldrd  r10, lr, [r12, #CHANNELS]
+    movs  r4, #0
+    movs  r5, #0
+    movs  r6, #0
+    movs  r7, #0
+    cmp   lr, #0
+    bne   2f
+    ldr   lr, [r12, #SUMS]
+    ldmia lr, {r4-r7}
+2:  ldrd  r2, r3, [r12, #WEIGHTS]
+    ldrd  r0, r1, [r12, #X]
     cmp   r0, r1
-    beq   2f
+    beq   5f
+    cmp   r10, #1
+    beq   4f
+  .if \pixels == 1
+    mov   r8, r10
+    lsls  r10, r3, #1
+    add   r11, r10, r3
+    cmp   r8, #4
+    bge   3f
+    movs  r11, #0              /* missing channels have the weights of the first channel */
+    cmp   r8, #2
+    it    eq
+    moveq r10, #0
     .balign 4
-1:  ldrd  r10, r11, [r0, #APART]
+3:  ldrd  r8, r9, [r0], #8
+    ldr   lr, [r2, r3]
+    FOUR  r5
+    ldr   lr, [r2, r10]
+    FOUR  r6
+    ldr   lr, [r2, r11]
+    FOUR  r7
+    ldr   lr, [r2], #4
+    FOUR  r4
+    cmp   r0, r1
+    bne   3b
+    b     5f
+4:  ldrd  r8, r9, [r0], #8
+    ldr   lr, [r2], #4
+    FOUR  r4
+  .else
+    .balign 4
+3:  ldrd  r10, r11, [r0, #NEXT_PIXEL]
     ldrd  r8, r9, [r0], #8
     ldr   lr, [r2, r3]
-    TWO_PIXELS r5, r7
+    FOUR  r5, r7
     ldr   lr, [r2], #4
-    TWO_PIXELS r4, r6
+    FOUR  r4, r6
     cmp   r0, r1
-    bne   1b
-2:  ldr   r12, [sp, #SUMS]
-    stm   r12, {r4-r7}
-    pop   {r4-r11, pc}
-    .size tmo_dsp_wide_two, . - tmo_dsp_wide_two
-
-/* Four weights of one channel, in lr, and the values of one pixel. */
-.macro ONE_PIXEL sum
-    sxtb16 r12, lr
-    smlad \sum, r12, r8, \sum
-    sxtb16 lr, lr, ror #8
-    smlad \sum, lr, r9, \sum
+    bne   3b
+    b     5f
+4:  ldrd  r10, r11, [r0, #NEXT_PIXEL]
+    ldrd  r8, r9, [r0], #8
+    ldr   lr, [r2], #4
+    FOUR  r4, r6
+  .endif
+    cmp   r0, r1
+    bne   4b
+5:  ldr   r12, [sp]
+    ldrd  r0, r1, [r12, #SUMS]
+    stmia r0, {r4-r7}
+    cmp   r1, #0
+    beq   11f
+    ldmia r12, {r0-r3}
+    ldr   r12, [r12, #CHANNELS]
+    mov   r8, #0x8000
+  .if \pixels == 1
+    SCALE r4
+    cmp   r12, #1
+    beq   6f
+    SCALE r5
+    cmp   r12, #2
+    beq   6f
+    SCALE r6
+    cmp   r12, #3
+    beq   6f
+    SCALE r7
+6:  ldr   lr, [sp]
+    ldrd  r9, r10, [lr, #RANGE]
+    cmp   r12, #4
+    blt   7f
+    WRITE r6, r7, [r3, #4]
+    WRITE r4, r5, [r3], #8
+    b     10f
+7:  WRITE_ONE r4, [r3], #2
+    cmp   r12, #1
+    beq   10f
+    WRITE_ONE r5, [r3], #2
+    cmp   r12, #2
+    beq   10f
+    WRITE_ONE r6, [r3], #2
+  .else
+    SCALE r4, r6
+    cmp   r12, #1
+    beq   6f
+    SCALE r5, r7
+6:  ldr   lr, [sp]
+    ldrd  r9, r10, [lr, #RANGE]
+    ldr   r11, [lr, #APART]
+    cmp   r12, #1
+    beq   7f
+    WRITE r6, r7, [r3, r11]
+    WRITE r4, r5, [r3], #4
+    b     10f
+7:  WRITE_ONE r6, [r3, r11]
+    WRITE_ONE r4, [r3], #2
+  .endif
+    b     10f
+8:  ldr   r0, [sp]
+    movs  r1, #\pixels
+    ldr   r2, [r0, #REST]
+    blx   r2
+    ldr   r12, [sp]
+    b     11f
+10: ldr   r12, [sp]
+    str   r3, [r12, #OUT]
+    ldrd  r4, r5, [r12, #BIASED]
+    cmp   r4, #0
+    it    ne
+    strne r0, [r12]
+    cmp   r5, #0
+    it    ne
+    strdne r1, r2, [r12, #MULTIPLIERS]
+11: ldr   r0, [r12, #SUMS]
+    ldr   r1, [r12, #NEXT_SUMS]
+    add   r0, r0, r1, lsl #2
+    str   r0, [r12, #SUMS]
+    ldrd  r0, r1, [r12, #WEIGHTS]
+  .if \pixels == 1
+    add   r0, r0, r1, lsl #2
+  .else
+    add   r0, r0, r1, lsl #1
+  .endif
+    str   r0, [r12, #WEIGHTS]
+    ldr   r0, [r12, #CHANNELS]
+    subs  r0, r0, #4 / \pixels
+    str   r0, [r12, #CHANNELS]
+    bgt   1b
+    pop   {r0, r4-r11, pc}
 .endm
 
-    FUNCTION tmo_dsp_wide_four
-    push  {r4-r11, lr}
-    ldm   r3, {r3, r10, r11}
-    ldr   r12, [sp, #SUMS]
-    ldm   r12, {r4-r7}
-    cmp   r0, r1
-    beq   2f
-    .balign 4
-1:  ldrd  r8, r9, [r0], #8
-    ldr   lr, [r2, r3]
-    ONE_PIXEL r5
-    ldr   lr, [r2, r10]
-    ONE_PIXEL r6
-    ldr   lr, [r2, r11]
-    ONE_PIXEL r7
-    ldr   lr, [r2], #4
-    ONE_PIXEL r4
-    cmp   r0, r1
-    bne   1b
-2:  ldr   r12, [sp, #SUMS]
-    stm   r12, {r4-r7}
-    pop   {r4-r11, pc}
-    .size tmo_dsp_wide_four, . - tmo_dsp_wide_four
+    FUNCTION tmo_dsp_wide_one
+    JOB   1
+    .size tmo_dsp_wide_one, . - tmo_dsp_wide_one
+
+    FUNCTION tmo_dsp_wide_two
+    JOB   2
+    .size tmo_dsp_wide_two, . - tmo_dsp_wide_two
 
 #endif

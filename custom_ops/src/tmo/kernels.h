@@ -272,6 +272,19 @@ typedef struct {
   int8_t shifts[4];
 } tmo_dsp_scales;
 
+/* Sets pointers to the scales of an operator's channels, or to four copies of its only scale. */
+static TMO_ALWAYS_INLINE void tmo_dsp_set_scales(const tmo_kernel *k, const int32_t **multipliers, const int8_t **shifts, tmo_dsp_scales *scales) {
+  *multipliers = k->multipliers;
+  *shifts = k->shifts;
+  if (k->op->flags & TMO_FLAG_PER_CHANNEL) return;
+  for (uint32_t i = 0; i < 4; ++i) {
+    scales->multipliers[i] = *k->multipliers;
+    scales->shifts[i] = *k->shifts;
+  }
+  *multipliers = scales->multipliers;
+  *shifts = scales->shifts;
+}
+
 /* Sets all fields of a job except x and bytes, for an operator's outputs with weights from `w` on. */
 static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t filter, int8_t *out, tmo_dsp_scales *scales) {
   const tmo_op *op = k->op;
@@ -279,19 +292,11 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k,
   job->filter = filter;
   job->bias = k->bias;
   job->groups = k->out_channels / 4;
-  job->multipliers = k->multipliers;
-  job->shifts = k->shifts;
   job->out = out;
   job->zero_out = op->output_zero_point;
   job->zero_in = op->input_zero_point[0];
   job->each = op->flags & TMO_FLAG_PER_CHANNEL;
-  if (job->each != 0) return;
-  for (uint32_t i = 0; i < 4; ++i) {
-    scales->multipliers[i] = *k->multipliers;
-    scales->shifts[i] = *k->shifts;
-  }
-  job->multipliers = scales->multipliers;
-  job->shifts = scales->shifts;
+  tmo_dsp_set_scales(k, &job->multipliers, &job->shifts, scales);
 }
 
 /* Moves a finished job to the last four channels if some channels are left. Returns false if the job has computed all channels. next: distance of

@@ -309,16 +309,31 @@ TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, con
 TMO_LINKAGE bool tmo_conv_makes_two_s16(const tmo_kernel *k);
 TMO_LINKAGE void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window, uint32_t apart, uint32_t out_apart, int8_t *out);
 
-/* Add the products of int16 values and int8 weights to four sums of 32 bits, which may wrap. x: the int16 values of the first pixel, which extend
- * to `end`. Their number is a multiple of 4. Each four values take two words: the first and the third value, then the second and the fourth value. */
 enum { TMO_WIDE_VALUES = 32 }; /* number of values from the start of the first pixel to the start of the second pixel */
 
-/* Computes two channels of two pixels. next: bytes from the first channel's weights to the second channel's weights. sums: the two sums of the first
- * pixel, then the two sums of the second pixel. */
-TMO_CORE void tmo_dsp_wide_two(const int32_t *x, const int32_t *end, const int8_t *weights, uint32_t next, int32_t *sums);
+/* A job that multiplies int16 values of one or two pixels by int8 weights. Sums of 32 bits may wrap. A quad has the sums of four channels of one pixel.
+ * A quad of two pixels has two channels of the first pixel and then the same channels of the second pixel. */
+typedef struct tmo_wide_job {
+  const int32_t *bias, *multipliers; /* four values in use if the bias or the scale is the same for all channels */
+  const int8_t *shifts;
+  int8_t *out;
+  int32_t low, high;         /* least and greatest output in both halves */
+  const int32_t *x, *end;    /* each four values take two words: the first and the third value, then the second and the fourth value */
+  const int8_t *weights;
+  uint32_t filter;           /* bytes from the weights of a channel to those of the next channel */
+  int32_t *sums;             /* place of a quad of sums */
+  uint32_t last;             /* 1 to write outputs after the products of these values */
+  int32_t channels;
+  uint32_t first;            /* 1 to begin with sums of 0, not with the sums of the previous values */
+  int32_t apart;             /* bytes from the output of the first pixel to that of the second */
+  uint32_t biased, scaled;   /* 1 if each channel has a bias or a scale */
+  void (*rest)(struct tmo_wide_job *job, uint32_t pixels); /* writes the outputs of a quad whose sums do not fit 32 bits */
+  uint32_t next;             /* number of sums from a quad to the next quad, or 0 if all quads use the same place */
+} tmo_wide_job;
 
-/* Computes four channels of one pixel. next: distances of the weights of channels 1, 2 and 3 from the weights of channel 0, in bytes. */
-TMO_CORE void tmo_dsp_wide_four(const int32_t *x, const int32_t *end, const int8_t *weights, const uint32_t next[3], int32_t *sums);
+/* Computes all channels of a job, and changes fields of the job. */
+TMO_CORE void tmo_dsp_wide_one(tmo_wide_job *job);
+TMO_CORE void tmo_dsp_wide_two(tmo_wide_job *job);
 
 /* Computes at least two pairs of output channels for one pixel, whose `values` bytes are at `bytes`. */
 TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);

@@ -49,14 +49,20 @@ static int32_t add_four(int32_t sum, const int32_t *x, const int8_t *w) {
   return tmo_add_two(tmo_add_two(sum, tmo_even_bytes(0, tmo_word(w)), x[0]), tmo_odd_bytes(0, tmo_word(w)), x[1]);
 }
 
-void tmo_dsp_wide_two(const int32_t *x, const int32_t *end, const int8_t *w, uint32_t next, int32_t *sums) {
-  for (; x != end; x += 2, w += 4) {
-    for (uint32_t i = 0; i < 4; ++i) sums[i] = add_four(sums[i], x + i / 2 * TMO_WIDE_VALUES / 2, w + i % 2 * next);
+static void compute(tmo_wide_job *job, uint32_t pixels) {
+  const int32_t each = pixels > 1 ? 2 : 4;
+  for (; job->channels > 0; job->channels -= each, job->weights += (uint32_t)each * job->filter, job->sums += job->next) {
+    if (job->first) memset(job->sums, 0, 4 * sizeof *job->sums);
+    const int8_t *w = job->weights;
+    for (const int32_t *x = job->x; x != job->end; x += 2, w += 4) {
+      for (int32_t i = 0; i < 4; ++i) {
+        const int32_t c = i % each < job->channels ? i % each : 0;
+        job->sums[i] = add_four(job->sums[i], x + i / each * TMO_WIDE_VALUES / 2, w + (uint32_t)c * job->filter);
+      }
+    }
+    if (job->last) job->rest(job, pixels);
   }
 }
 
-void tmo_dsp_wide_four(const int32_t *x, const int32_t *end, const int8_t *w, const uint32_t next[3], int32_t *sums) {
-  for (; x != end; x += 2, w += 4) {
-    for (uint32_t c = 0; c < 4; ++c) sums[c] = add_four(sums[c], x, w + (c > 0 ? next[c - 1] : 0));
-  }
-}
+void tmo_dsp_wide_one(tmo_wide_job *job) { compute(job, 1); }
+void tmo_dsp_wide_two(tmo_wide_job *job) { compute(job, 2); }
