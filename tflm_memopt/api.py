@@ -221,7 +221,7 @@ def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, start
     if once and limits == Limits(limits.overhead):
         searches = 2 if limits == Limits() and conversion.is_packed else 1
         operators = len(conversion.source.graph.ops)
-        waiting.tell(progress, conversion.log, operators, conversion.options.seconds, searches, started)
+        waiting.tell(progress, conversion.spent, operators, conversion.options.seconds, searches, started)
 
 
 @overload

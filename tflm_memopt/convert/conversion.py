@@ -20,7 +20,7 @@ from tflm_memopt.lower.traffic import BytesMoved, traffic
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.choices import BUILTIN, PER_GROUP
 from tflm_memopt.plan.cores import shard
-from tflm_memopt.plan.effort import Log
+from tflm_memopt.plan.effort import Spent
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Group, Plan, Role
@@ -94,7 +94,7 @@ class Conversion:
     """Whether TFLM runs the rewritten model; if not, RAM and flash are those of its C module."""
     rows: RowGraph | None = None
     """The row graph to plan, which placed() sets, or None if there is nothing to convert."""
-    log: Log = field(default_factory=Log)
+    spent: Spent = field(default_factory=Spent)
     known: Plans | None = None
     """Plans with other limits of tiled groups, whose operator orders and row-wise groups are reused."""
 
@@ -128,7 +128,7 @@ class Conversion:
         """The plans of the model. Raises TypeError if there is nothing to convert."""
         parts = Tilings(self.whole, self.library, self.abi, self.options)
         better = parts.least if self.options.ops == BUILTIN else None
-        return Plans(self._there, self.options, self.log, better, self.known)
+        return Plans(self._there, self.options, self.spent, better, self.known)
 
     @property
     def _there(self) -> RowGraph:
@@ -283,7 +283,7 @@ class Conversion:
         return self._other(self.border, self.whole, replace(self.options, target=target))
 
     def _other(self, border: Int8Interface, whole: AnnotatedGraph, options: ConversionOptions) -> Conversion:
-        return replace(self, border=border, whole=whole, options=options, log=Log(), known=None).placed()
+        return replace(self, border=border, whole=whole, options=options, spent=Spent(), known=None).placed()
 
     def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
         """Return the conversion with another place of the input or an int8 interface, or None if that is impossible."""

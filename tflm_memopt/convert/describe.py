@@ -118,7 +118,7 @@ def _report(
         boards=tuple(b.board for b in on_boards if b.fits),
         original_boards=tuple(b.board for b in original.fits if b.fits),
         seconds=round(time.monotonic() - started, 3),
-        cut_short=tuple(part.value for part in conversion.log.cut) if planned else (),
+        cut_short=tuple(part.value for part in conversion.spent.cut_short) if planned else (),
         balance=made.balance,
         time_limit=limits.time.milliseconds if limits.time else None,
         planned_for=conversion.options.kernels if planned and conversion.options.ops == BUILTIN else "",

@@ -15,7 +15,7 @@ from typing import Any
 
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.plan.choices import SWITCHES
-from tflm_memopt.plan.effort import SEARCH, Budget, Log, allowance
+from tflm_memopt.plan.effort import SEARCH, Budget, Spent, allowance
 from tflm_memopt.plan.pareto import undominated
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, Planner, Pricing, cost, planners, plans
@@ -70,7 +70,7 @@ class Plans:
         self,
         graph: RowGraph,
         options: Options,
-        log: Log | None = None,
+        spent: Spent | None = None,
         better: Callable[[int, Plan], Plan] | None = None,
         warm: Plans | None = None,
     ) -> None:
@@ -80,7 +80,7 @@ class Plans:
         warm: plans with other limits of tiled groups, whose operator orders and row-wise groups are reused.
         """
         self._better, self._warm = better, warm
-        self._graph, self._options, self._log = graph, options, log or Log()
+        self._graph, self._options, self._spent = graph, options, spent or Spent()
         self.macs = graph.macs
         """Multiply-accumulates of all row operators if each output is computed once."""
         self.at = cache(self._at)
@@ -105,9 +105,9 @@ class Plans:
         tiles = self._options.tiles and self._options.tiles.once
         if self._warm and self._warm.searched:
             found = [planner.within(tiles) for planner in self._warm._once]
-            self._log.found()
+            self._spent.groups_found()
             return found
-        return planners(self._graph, replace(self._options, tiles=tiles), self._log)
+        return planners(self._graph, replace(self._options, tiles=tiles), self._spent)
 
     @property
     def searched(self) -> bool:
@@ -131,7 +131,7 @@ class Plans:
             return [planner.within(tiles) for planner in self._once]
         tiles = replace(tiles, max_overhead=tiles.max_overhead * self.macs / choice.macs)
         graph = with_passes(self._graph, choice.passes)
-        searching = Budget(SEARCH * allowance(len(graph.model.ops), self._options.effort), self._log)
+        searching = Budget(SEARCH * allowance(len(graph.model.ops), self._options.effort), self._spent)
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:

@@ -81,19 +81,19 @@ class SearchPart(str, enum.Enum):
 
 
 @dataclass
-class Log:
+class Spent:
     seconds: float = 0.0
-    cut: dict[SearchPart, None] = field(default_factory=dict)
+    cut_short: dict[SearchPart, None] = field(default_factory=dict)
     """Searches that ran out of budget, in this order."""
-    found: Callable[[], None] = lambda: None
+    groups_found: Callable[[], None] = lambda: None
     """Function that is called when a search has found its groups."""
 
 
 class Budget:
     """A budget limits counted work. Charging a part of the budget also charges the whole budget."""
 
-    def __init__(self, seconds: float = math.inf, log: Log | None = None, parent: Budget | None = None) -> None:
-        self._left, self._parent, self.log = seconds, parent, log or Log()
+    def __init__(self, seconds: float = math.inf, spent: Spent | None = None, parent: Budget | None = None) -> None:
+        self._left, self._parent, self.spent = seconds, parent, spent or Spent()
 
     @property
     def left(self) -> float:
@@ -101,7 +101,7 @@ class Budget:
         return min(self._left, self._parent.left) if self._parent else self._left
 
     def share(self, seconds: float) -> Budget:
-        return Budget(min(seconds, self.left), self.log, self)
+        return Budget(min(seconds, self.left), self.spent, self)
 
     def fair(self, waiting: int) -> Budget:
         """Return the budget for the next of `waiting` users. It exceeds an equal part, since most users need less."""
@@ -116,13 +116,13 @@ class Budget:
         if self._parent:
             self._parent.spend(seconds)
         else:
-            self.log.seconds += seconds
+            self.spent.seconds += seconds
 
     def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
-        """Return whether `seconds` more may be spent, and log the name of the part if the budget is too small."""
+        """Return whether `seconds` more may be spent, and record the name of the part if the budget is too small."""
         if self.left > seconds:
             return True
-        self.log.cut[part] = None
+        self.spent.cut_short[part] = None
         return False
 
 

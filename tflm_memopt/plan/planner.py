@@ -13,7 +13,7 @@ from tflm_memopt.ops.packing import GENERIC, TARGETS, Family
 from tflm_memopt.ops.packings import alignment
 from tflm_memopt.plan.chains import chains_of, lives_of, living_through, stored
 from tflm_memopt.plan.choices import PER_GROUP, PER_REGION, Ops
-from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Budget, Log, SearchPart, allowance
+from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Budget, SearchPart, Spent, allowance
 from tflm_memopt.plan.iteration.kernel import kernel_ranges
 from tflm_memopt.plan.iteration.liveness import LiveRange, live_ranges, most_alive
 from tflm_memopt.plan.iteration.planned import looped, trace_of
@@ -112,7 +112,7 @@ class Planner:
         self.allowance = allowance(len(graph.model.ops), options.effort)
         """Planning budget in estimated seconds (plan/effort.py)."""
         self._searching = searching or Budget(SEARCH * self.allowance)
-        self.log = self._searching.log
+        self.spent = self._searching.spent
         self._placing = self._searching.share(PLACING * self._searching.left)
         self._plans: dict[tuple[tuple[Candidate, ...], ...], Plan] = {}
         """Finished plans, for reuse. A plan's key lists the groups of operators in each region."""
@@ -150,7 +150,7 @@ class Planner:
 
     def within(self, tiles: Settings | None) -> Planner:
         """Return a planner of the same graph with these settings for groups that compute a few pixels at a time."""
-        budget = Budget(SEARCH * self.allowance, self.log)
+        budget = Budget(SEARCH * self.allowance, self.spent)
         return Planner(self._graph, replace(self._options, tiles=tiles), self, budget)
 
     def points(self) -> list[Joint]:
@@ -159,7 +159,7 @@ class Planner:
 
     def plan(self, macs: int, known: Sequence[Plan] = (), budget: Budget | None = None) -> Plan:
         """Return the plan with the smallest arena head within `macs`, or a plan in `known` if nothing better exists."""
-        budget = budget or Budget(PLANNING * self.allowance, self.log)
+        budget = budget or Budget(PLANNING * self.allowance, self.spent)
         self._placing = budget.share(PLACING / PLANNING * budget.left)
         bar = min((other.head for other in known if other.macs <= macs), default=UNLIMITED)
         cuts = tuple(label.groups() for label in least_bytes(tuple(self._cuts.values()), macs, self._placing, bar))
@@ -173,7 +173,7 @@ class Planner:
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
         """Return the plan within `limit` fast bytes that uses slow memory least, without recomputation, or None."""
-        self._placing = Budget(PLANNING * self.allowance, self.log)
+        self._placing = Budget(PLANNING * self.allowance, self.spent)
         allowed = may_be_slow(self._graph)
         each = [
             Spilling(self._chains[n], cuts.once(), allowed, cost, partial(self._place_fast, n))
@@ -187,7 +187,7 @@ class Planner:
             steps = [list(spill.steps()) for spill in found if spill]
             drafts, groups = self._drafts([[step.group for step, _ in reversed(of_chain)] for of_chain in steps])
             slow = frozenset().union(*(tensors for of_chain in steps for _, tensors in of_chain))
-            layouts = Budget(PLANNING * self.allowance, self.log)
+            layouts = Budget(PLANNING * self.allowance, self.spent)
             plan = self._plan_without(slow, drafts, groups, limit, layouts)
             if plan.head <= limit:
                 return plan
@@ -265,7 +265,7 @@ class Planner:
         cuts = next((cuts for cuts, known in self._plans.items() if known == plan), None)
         if cuts is None:
             return None
-        budget, (drafts, groups) = Budget(PLANNING * self.allowance, self.log), self._drafts(cuts)
+        budget, (drafts, groups) = Budget(PLANNING * self.allowance, self.spent), self._drafts(cuts)
         settled, found = self._settled(plan, drafts, groups), plan
         for number, (name, group) in groups.items():
             step = plan.steps[number]
@@ -472,27 +472,27 @@ class Planner:
         return layout.place(problem, seconds=0, budget=self._placing, part=SearchPart.GROUP_LAYOUTS).top
 
 
-def planners(graph: RowGraph, options: Options = Options(), log: Log | None = None) -> tuple[Planner, ...]:
-    """Return a planner for each promising operator order, the model's own first. log: record of the planning time."""
-    log = log or Log()
+def planners(graph: RowGraph, options: Options = Options(), spent: Spent | None = None) -> tuple[Planner, ...]:
+    """Return a planner for each promising operator order, the model's own first. spent: record of the planning time."""
+    spent = spent or Spent()
     total = allowance(len(graph.model.ops), options.effort)
-    budget = Budget(ORDERING * total, log)
+    budget = Budget(ORDERING * total, spent)
     tried = orders(graph, tensor_sizes(graph), budget) if options.reorder else (graph,)
     each = replace(options, seconds=options.seconds / len(tried), effort=options.effort / len(tried))
-    searching = Budget(SEARCH * total, log)
+    searching = Budget(SEARCH * total, spent)
     found: list[Planner] = []
     for i, order in enumerate(tried):
         if found and not searching.allows(SearchPart.ORDERS, ORDER_SECONDS * len(graph.model.ops)):
             break
         found.append(Planner(order, each, searching=searching.next(len(tried) - i)))
-    log.found()
+    spent.groups_found()
     return tuple(found)
 
 
 def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> Iterator[Plan]:
     """Yield each planner's plan with the smallest arena head within `macs`, or a known plan that is as good."""
     known = list(known)
-    budget = Budget(PLANNING * sum(planner.allowance for planner in found), found[0].log if found else None)
+    budget = Budget(PLANNING * sum(planner.allowance for planner in found), found[0].spent if found else None)
     for i, planner in enumerate(found):
         known.append(planner.plan(macs, known, budget.next(len(found) - i)))
         yield known[-1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from tflm_memopt.plan.effort import PER_OPERATOR, Log, work_left
+from tflm_memopt.plan.effort import PER_OPERATOR, Spent, work_left
 
 Progress = Callable[[str, int, int], None]
 """Function that is told the current step, the number of completed parts, and the number of parts (0: unknown)."""
@@ -16,17 +16,17 @@ LEAST = 2.1
 """Minimum estimated seconds of a conversion for which the remaining time is reported."""
 
 
-def tell(progress: Progress, log: Log, operators: int, layouts: float, searches: int, started: float) -> None:
+def tell(progress: Progress, spent: Spent, operators: int, layouts: float, searches: int, started: float) -> None:
     """Report the remaining time whenever a search has found its groups. layouts: seconds of layouts per plan."""
     found = 0
 
     def groups_found() -> None:
         nonlocal found
         found += 1
-        left = work_left(log.seconds, operators, layouts, found, searches)
+        left = work_left(spent.seconds, operators, layouts, found, searches)
         # half of the work outside searches is already done
-        pace = (time.monotonic() - started) / (log.seconds + PER_OPERATOR * operators / 2)
-        if log.seconds + left >= LEAST:
+        pace = (time.monotonic() - started) / (spent.seconds + PER_OPERATOR * operators / 2)
+        if spent.seconds + left >= LEAST:
             progress(f"placing buffers, about {max(1, round(pace * left))} s left", 0, 0)
 
-    log.found = groups_found
+    spent.groups_found = groups_found

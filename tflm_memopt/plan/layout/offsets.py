@@ -94,16 +94,16 @@ def place(
     """Return the best layout found within the limits.
 
     seconds: time limit of CP-SAT in deterministic seconds. budget: time budget of the whole call. part: name that is
-    logged if the budget runs out.
+    recorded if the budget runs out.
     """
     key = _digest(problem), seconds, part
     needs, spent, found = _PLACED.get(key, (math.inf, 0.0, None))
     if found is None or budget.left <= needs:
         own = Budget(budget.left)
         found = _place(problem, seconds, own, part)
-        spent = own.log.seconds
-        budget.log.cut.update(own.log.cut)
-        if not own.log.cut:
+        spent = own.spent.seconds
+        budget.spent.cut_short.update(own.spent.cut_short)
+        if not own.spent.cut_short:
             _PLACED[key] = spent + SOLVER_SECONDS * seconds, spent, found
             if len(_PLACED) > MOST_PLACED:
                 _PLACED.popitem(last=False)

@@ -73,14 +73,14 @@ class RowGroups:
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
         self.chain, self._budget, count, given = chain, budget, len(chain.ops), budget.left
-        self._turns = Budget(TURNS * given, budget.log)
+        self._turns = Budget(TURNS * given, budget.spent)
         ends = range(1, count + 1)
         # a group that needs more bytes than all single operators is never useful
         shortest = {last: next(candidates(chain, last, UNLIMITED, 1, budget=self._budget), None) for last in ends}
         needs = {last: group.nbytes if group else 0 for last, group in shortest.items()}
         limit = max(needs.values(), default=0)
         if budget.left < FUSING * given:  # too much of the budget is spent
-            self._budget = Budget(FUSING * given, budget.log)
+            self._budget = Budget(FUSING * given, budget.spent)
         found = {
             last: self._candidates(last, limit, 1, count - n, SHORT)
             if self._budget.allows(SearchPart.ROW_GROUPS)
@@ -88,7 +88,7 @@ class RowGroups:
             for n, last in enumerate(sorted(ends, key=lambda last: -needs[last]))
         }
         self.by_end = {last: found[last] for last in ends}
-        long = dict(self._longest(limit, Budget(LONG * given, budget.log)))
+        long = dict(self._longest(limit, Budget(LONG * given, budget.spent)))
         joined = {last: tuple(dict.fromkeys((*found[last], *long.get(last, ())))) for last in ends}
         if _least_of(chain, joined) < _least_of(chain, found):
             self.by_end = joined
