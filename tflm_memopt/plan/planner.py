@@ -31,7 +31,7 @@ from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_two_r
 from tflm_memopt.plan.search.reverse import Reversed, reversed_chain
 from tflm_memopt.plan.search.spill import Slow, SlowCost, Spilling
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
-from tflm_memopt.plan.search.widening import Way, Ways
+from tflm_memopt.plan.search.widening import GroupForm, GroupForms
 from tflm_memopt.rowgraph.graph import BuiltinNode, RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.slow import may_be_slow
 
@@ -104,7 +104,7 @@ class Planner:
         self._draft: Callable[[int, Candidate], Draft] = warm._draft if warm else cache(self._new_draft)
         self._builtin_draft: Callable[[int], Draft] = warm._builtin_draft if warm else cache(self._new_builtin_draft)
         self._roomier_draft = lru_cache(KEPT_DRAFTS)(self._new_roomier_draft)
-        self._known_ways: dict[tuple[int, Candidate, bool], Ways] = warm._known_ways if warm else {}
+        self._known_forms: dict[tuple[int, Candidate, bool], GroupForms] = warm._known_forms if warm else {}
         self._reversed = cache(self._new_reversed)
         self._reversed_chain: Callable[[int, bool], Reversed] = (
             warm._reversed_chain if warm else cache(lambda n, pixels: reversed_chain(self._chains[n], pixels=pixels))
@@ -270,34 +270,34 @@ class Planner:
         for number, (name, group) in groups.items():
             step = plan.steps[number]
             if isinstance(step, Group) and step.stripes:
-                place = partial(self._with_way, found, settled, number, name, head, budget)
-                better = self._ways(name, group, step, price).within(head, place, budget)
+                place = partial(self._with_form, found, settled, number, name, head, budget)
+                better = self._forms(name, group, step, price).within(head, place, budget)
                 settled[number], found = better or (settled[number], found)
         return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
 
-    def _with_way(
-        self, plan: Plan, drafts: Sequence[Draft], number: int, name: int, head: int, budget: Budget, way: Candidate
+    def _with_form(
+        self, plan: Plan, drafts: Sequence[Draft], number: int, name: int, head: int, budget: Budget, form: Candidate
     ) -> tuple[Draft, Plan] | None:
         """Return one plan step in another form, and the whole plan with this form, if at most `head` bytes suffice."""
-        draft = self._roomier_draft(name, way, _is_reversed(drafts[number].step))
+        draft = self._roomier_draft(name, form, _is_reversed(drafts[number].step))
         found = self._placed([*drafts[:number], draft, *drafts[number + 1 :]], head, budget, plan, None)
         return (draft, found) if found.head <= head else None
 
-    def _ways(self, name: int, group: Candidate, step: Group, price: Pricing) -> Ways:
+    def _forms(self, name: int, group: Candidate, step: Group, price: Pricing) -> GroupForms:
         """Return the known forms of a group that computes a few pixels at a time. All forms have the same results."""
         start = replace(group.geometry, stages=step.stages, stripes=step.stripes, in_turn=step.in_turn)
         wide = TARGETS[self._options.target] is Family.DSP
         key = name, start, step.is_reversed
-        if key not in self._known_ways:
-            priced = partial(self._way, name, step.is_reversed, price)
-            self._known_ways[key] = Ways(self._pixel_chain(name, step.is_reversed), start, priced, wide=wide)
-        return self._known_ways[key]
+        if key not in self._known_forms:
+            priced = partial(self._form, name, step.is_reversed, price)
+            self._known_forms[key] = GroupForms(self._pixel_chain(name, step.is_reversed), start, priced, wide=wide)
+        return self._known_forms[key]
 
-    def _way(self, name: int, is_reversed: bool, price: Pricing, group: Candidate) -> Way:
+    def _form(self, name: int, is_reversed: bool, price: Pricing, group: Candidate) -> GroupForm:
         found = self._traced(name, group, is_reversed)
         draft = found.draft(placed=False)
         cost = price(tuple(work_of(found.trace, is_reversed=is_reversed)))
-        return Way(group, self._placer.bound(draft), cost, _work(draft))
+        return GroupForm(group, self._placer.bound(draft), cost, _work(draft))
 
     def _settled(self, plan: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> list[Draft]:
         """Return the plan's steps without addresses, each in the row order that the plan uses."""

@@ -15,7 +15,7 @@ Placed = TypeVar("Placed")
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class GroupForm:
     """One form of a group of operators. All forms compute the same results."""
 
     group: Candidate
@@ -26,10 +26,10 @@ class Way:
     """Estimated seconds to find the bytes and the cost (plan/effort.py)."""
 
 
-class Ways:
+class GroupForms:
     """The known forms of one group of operators. A larger byte limit allows more forms, and all forms are kept."""
 
-    def __init__(self, chain: Chain, group: Candidate, price: Callable[[Candidate], Way], *, wide: bool) -> None:
+    def __init__(self, chain: Chain, group: Candidate, price: Callable[[Candidate], GroupForm], *, wide: bool) -> None:
         """group: the form with the fewest bytes. wide: whether wider tiles and whole rows are allowed."""
         self._chain, self._price, self._wide = chain, price, wide
         self._known = {group: price(group)}
@@ -44,16 +44,16 @@ class Ways:
         tried: dict[Candidate, Placed | None] = {}
         while True:
             found = None
-            for way in sorted(self._known.values(), key=lambda way: (way.cost, way.nbytes)):
-                if way.nbytes <= nbytes:
-                    if way.group not in tried:
-                        tried[way.group] = place(way.group)
-                    if found := tried[way.group]:
+            for form in sorted(self._known.values(), key=lambda form: (form.cost, form.nbytes)):
+                if form.nbytes <= nbytes:
+                    if form.group not in tried:
+                        tried[form.group] = place(form.group)
+                    if found := tried[form.group]:
                         break
-            if found is None or way.group in self._changed or not budget.allows(SearchPart.BATCHES):
+            if found is None or form.group in self._changed or not budget.allows(SearchPart.BATCHES):
                 return found
-            self._changed.add(way.group)
-            for other in self._changes(way.group):
+            self._changed.add(form.group)
+            for other in self._changes(form.group):
                 if other not in self._known:
                     self._known[other] = self._price(other)
                     budget.spend(self._known[other].work)
