@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tflm_memopt.devices.models import device_models
-from tflm_memopt.devices.shares import DeviceGraphs, DeviceSharding, _Sharer, possible_shardings
+from tflm_memopt.devices.sharding import DeviceGraphs, DeviceSharding, _Sharder, possible_shardings
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.context import OperatorContext
@@ -14,7 +14,7 @@ from tflm_memopt.ops.opset import row_op
 from tflm_memopt.ops.rowop import RowOp
 
 
-class _Alone(_Sharer):
+class _Alone(_Sharder):
     """Split layers into parts, but keep all parts on device 0 and send nothing between devices."""
 
     def add(
@@ -32,16 +32,16 @@ def fan_in(graph: Graph) -> dict[int, DeviceSharding]:
     by channels.
     """
     order = (DeviceSharding.INPUTS, DeviceSharding.CHANNELS, DeviceSharding.WHOLE)
-    return {op.index: next(way for way in order if way in possible_shardings(graph, op)) for op in graph.ops}
+    return {op.index: next(one for one in order if one in possible_shardings(graph, op)) for op in graph.ops}
 
 
 def in_parts(data: bytes, parts: int) -> bytes:
     """Split the model's layers into `parts` parts where possible, and return a model of our own operators."""
     source = read(data)
-    how = fan_in(source.graph)
+    shardings = fan_in(source.graph)
     for op in source.graph.ops:
         if not isinstance(row_op(OperatorContext(source.graph, op)), RowOp):
-            how[op.index] = DeviceSharding.WHOLE
-    shared = _Alone(source.graph, how, parts, 0, (), {}).shared()
-    (one,) = device_models(source, DeviceGraphs(shared.graphs[:1], (), shared.outputs, 0))
+            shardings[op.index] = DeviceSharding.WHOLE
+    sharded = _Alone(source.graph, shardings, parts, 0, (), {}).sharded()
+    (one,) = device_models(source, DeviceGraphs(sharded.graphs[:1], (), sharded.outputs, 0))
     return one

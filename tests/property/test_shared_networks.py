@@ -22,7 +22,7 @@ from tflm_memopt.api import optimize_planned
 from tflm_memopt.check.together import HEAD_BYTES
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.network import Network
-from tflm_memopt.devices.shares import possible_shardings
+from tflm_memopt.devices.sharding import possible_shardings
 from tflm_memopt.errors import UsageError
 from tflm_memopt.format.limits import ALIGNMENT
 from tflm_memopt.lower.program import MESSAGE
@@ -115,10 +115,10 @@ def examine_devices(recipe: Recipe) -> None:
     before = running(data)
     try:
         network = Network(data, "random", request({}), optimized)
-        how = {op.index: rng.choice(possible_shardings(network.graph, op)) for op in network.graph.ops}
+        shardings = {op.index: rng.choice(possible_shardings(network.graph, op)) for op in network.graph.ops}
         devices = 2 + recipe.seed % 4
-        at = {index: rng.randrange(devices) for index in how if rng.random() < 0.5}
-        made = network.converted(how, devices, at=at)
+        at = {index: rng.randrange(devices) for index in shardings if rng.random() < 0.5}
+        made = network.converted(shardings, devices, at=at)
     except UsageError as why:
         assume(why.code not in NOT_FOR_DEVICES)
         raise

@@ -20,7 +20,7 @@ from tflm_memopt.api import optimize_planned
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.choice import shared_layers
 from tflm_memopt.devices.network import Network, bytes_sent, cut, switch_of
-from tflm_memopt.devices.shares import DeviceSharding
+from tflm_memopt.devices.sharding import DeviceSharding
 from tflm_memopt.devices.verify import DevicesVerification
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned

@@ -19,7 +19,7 @@ from itertools import chain
 from tflm_memopt.answers.devices import DevicesExploration, DevicesPoint, DevicesReport, OptimizedDevices
 from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.devices.network import Network, bytes_sent, cut, in_rows, layer, pipeline, switch_of, where_possible
-from tflm_memopt.devices.shares import MOST_DEVICES, DeviceSharding, possible_shardings
+from tflm_memopt.devices.sharding import MOST_DEVICES, DeviceSharding, possible_shardings
 from tflm_memopt.devices.stages import CUTS, TRIED, SplitCost, arranged, cost_of, planned_cuts
 from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import DoesNotFit
@@ -304,7 +304,7 @@ def promising(network: Network, devices: int) -> list[Shardings]:
 
 def _told(network: Network, shardings: Shardings, devices: int) -> tuple[float, ...]:
     """Return the figures of the graphs by which splits are compared before they are converted."""
-    graphs = network.shared(shardings, devices).graphs
+    graphs = network.sharded(shardings, devices).graphs
     held, busy, sent = [], [], 0
     for graph in graphs:
         layers = [layer(graph, op) for op in graph.ops]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tflm_memopt.devices.shares import DeviceGraphs
+from tflm_memopt.devices.sharding import DeviceGraphs
 from tflm_memopt.lower import builtin
 from tflm_memopt.lower.rewrite import add_tensor
 from tflm_memopt.model import writer
@@ -15,12 +15,12 @@ from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.model.reader import Model
 
 
-def device_models(source: Model, shared: DeviceGraphs) -> tuple[bytes, ...]:
+def device_models(source: Model, sharded: DeviceGraphs) -> tuple[bytes, ...]:
     """Return the model of each device, whose custom operators exchange rows with other devices (ops/message.py)."""
-    return tuple(_model(source, graph, shared) for graph in shared.graphs)
+    return tuple(_model(source, graph, sharded) for graph in sharded.graphs)
 
 
-def _model(source: Model, graph: Graph, shared: DeviceGraphs) -> bytes:
+def _model(source: Model, graph: Graph, sharded: DeviceGraphs) -> bytes:
     tree = writer.edit(source)
     main = tree.subgraphs[0]
     originals = list(main.operators)
@@ -28,7 +28,7 @@ def _model(source: Model, graph: Graph, shared: DeviceGraphs) -> bytes:
         add_tensor(tree, graph.tensors[tensor])
     main.operators = [made for op in graph.ops for made in builtin.operators(tree, op, originals)]
     if graph.inputs or graph.outputs:
-        replaced = _renamed(tree, graph, shared.outputs)
+        replaced = _renamed(tree, graph, sharded.outputs)
         writer.replace_interface(tree, replaced)
     else:
         main.inputs = main.outputs = np.zeros(0, np.int32)

@@ -29,13 +29,13 @@ from tflm_memopt.convert.annotation import annotate, left_whole, refused
 from tflm_memopt.convert.request import Request
 from tflm_memopt.devices.links import Exchange, LinkSpeed, done
 from tflm_memopt.devices.models import device_models
-from tflm_memopt.devices.shares import (
+from tflm_memopt.devices.sharding import (
     MOST_DEVICES,
     ON_THE_FIRST,
     DeviceGraphs,
     DeviceSharding,
     possible_shardings,
-    share,
+    shard,
 )
 from tflm_memopt.devices.switch import SplitLayer, least_memory
 from tflm_memopt.errors import DoesNotFit, UsageError
@@ -139,7 +139,7 @@ class Network:
         spent = round(sum(computed(self.asked, planned)), 3) if timed and planned else None
         return Alone(one, answers.OneDevice(one.report.arena, len(one.model), spent))
 
-    def shared(
+    def sharded(
         self,
         shardings: Mapping[int, DeviceSharding],
         devices: int,
@@ -148,11 +148,11 @@ class Network:
     ) -> DeviceGraphs:
         others = [*portions, *sorted(at.items())]
         said = repr((devices, sorted((i, sharding.value) for i, sharding in shardings.items()), *others))
-        return share(self.graph, shardings, devices, zlib.crc32(said.encode(), zlib.crc32(self.data)), portions, at)
+        return shard(self.graph, shardings, devices, zlib.crc32(said.encode(), zlib.crc32(self.data)), portions, at)
 
     def is_enough_for(self, devices: int, shardings: Mapping[int, DeviceSharding]) -> bool:
         """Return whether each of `devices` devices has at least one operator."""
-        return all(graph.ops for graph in self.shared(shardings, devices).graphs)
+        return all(graph.ops for graph in self.sharded(shardings, devices).graphs)
 
     def converted(
         self,
@@ -163,14 +163,14 @@ class Network:
     ) -> answers.OptimizedDevices:
         """Return the models of all devices after a check that they fit together.
 
-        shardings: split of each operator, by Op.index. at: each operator's device. portions: as in share(). Raises the
+        shardings: split of each operator, by Op.index. at: each operator's device. portions: as in shard(). Raises the
         errors of optimize(), and UsageError if the network cannot be split.
         """
         started = time.monotonic()
-        shared = self.shared(shardings, devices, portions, at)
-        _demand_possible(shared)
+        sharded = self.sharded(shardings, devices, portions, at)
+        _demand_possible(sharded)
         names = [f"device{n}/{self.name}" for n in range(devices)]
-        made = [self.optimize(*one, True) for one in zip(device_models(self.source, shared), names, strict=True)]
+        made = [self.optimize(*one, True) for one in zip(device_models(self.source, sharded), names, strict=True)]
         plans = [_demand_whole(one, planned) for one, planned in made]
         message = [check(planned.plan, planned.graph) for planned in plans]
         traffic = check_devices(message)
@@ -178,7 +178,7 @@ class Network:
         by_sharding = {s: tuple(op.index for op in self.graph.ops if shardings[op.index] is s) for s in DeviceSharding}
         split = by_sharding[DeviceSharding.CHANNELS] + by_sharding[DeviceSharding.INPUTS]
         done = tuple(one for one, _ in made)
-        each = zip(names, done, shared.graphs, traffic.sent, traffic.received, strict=True)
+        each = zip(names, done, sharded.graphs, traffic.sent, traffic.received, strict=True)
         report = answers.DevicesReport(
             model=self.name,
             devices=tuple(
@@ -195,11 +195,11 @@ class Network:
             inputs=by_sharding[DeviceSharding.INPUTS],
             whole=by_sharding[DeviceSharding.WHOLE],
             stages=_stages(shardings, at),
-            split_weights=tuple(_weights(graph, split) for graph in shared.graphs),
+            split_weights=tuple(_weights(graph, split) for graph in sharded.graphs),
             original_split_weights=_weights(self.graph, split),
             room=traffic.room,
             room_for_all=traffic.room_for_all,
-            identity=shared.identity,
+            identity=sharded.identity,
             seconds=round(time.monotonic() - started, 3),
             time=together(self.link, computing, message) if self.link else None,
         )
@@ -213,8 +213,8 @@ def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> t
     return tuple(begins) if len(begins) > 1 else ()
 
 
-def _demand_possible(shared: DeviceGraphs) -> None:
-    for tensor in shared.sent:
+def _demand_possible(sharded: DeviceGraphs) -> None:
+    for tensor in sharded.sent:
         if rows_of(tensor).row_bytes > MOST_ROW_BYTES:
             raise UsageError(
                 f"rows of {rows_of(tensor).row_bytes:,} B are too long to be sent",
@@ -222,7 +222,7 @@ def _demand_possible(shared: DeviceGraphs) -> None:
                 where=f"tensor {tensor.name!r}",
                 hint=f"use another split: a row may have {MOST_ROW_BYTES:,} B",
             )
-    devices, idle = len(shared.graphs), sum(not graph.ops for graph in shared.graphs)
+    devices, idle = len(sharded.graphs), sum(not graph.ops for graph in sharded.graphs)
     if idle:
         what = f"{idle} of {devices} devices would have nothing to do"
         raise UsageError(what, code="cannot_share", hint=f"--devices {devices - idle}")
@@ -276,7 +276,7 @@ def switch_of(graph: Graph, devices: int) -> int:
 
 def bytes_sent(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: int) -> float:
     """Return the bytes of all messages, or infinity if a message cannot be sent."""
-    return sum(map(message_bytes, share(graph, shardings, devices, 0).sent), 0.0)
+    return sum(map(message_bytes, shard(graph, shardings, devices, 0).sent), 0.0)
 
 
 def message_bytes(tensor: Tensor) -> float:

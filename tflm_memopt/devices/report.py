@@ -34,21 +34,21 @@ def optimized(report: DevicesReport, folder: Path, files: Iterable[str]) -> Rend
         sizes = (f"{n:,}" for n in (d.flash, d.weights, d.sent, d.received))
         computes = [f"{timed.computing[number]:,.1f}"] if timed else []
         table.add_row(str(number), d.arena.figure(d.arena.total), *sizes, *computes)
-    ways = {name: ops for name, ops in _ways(report) if ops}
+    by_sharding = {name: ops for name, ops in _by_sharding(report) if ops}
     if report.stages:
-        ways.pop("first device")
-    how = [f"device {stage.device}: operators from {stage.first}" for stage in report.stages]
-    how += [f"{name}: operators {', '.join(map(str, ops))}" for name, ops in ways.items()]
-    how.append(f"a link needs a buffer of {report.room:,} B if senders wait for room in it")
-    how.append(f"without flow control, a link needs a buffer of {report.room_for_all:,} B for all messages")
+        by_sharding.pop("first device")
+    split = [f"device {stage.device}: operators from {stage.first}" for stage in report.stages]
+    split += [f"{name}: operators {', '.join(map(str, ops))}" for name, ops in by_sharding.items()]
+    split.append(f"a link needs a buffer of {report.room:,} B if senders wait for room in it")
+    split.append(f"without flow control, a link needs a buffer of {report.room_for_all:,} B for all messages")
     if timed:
-        how.append(f"an inference takes {timed.milliseconds:,.1f} ms at most, estimated, {_link(timed)}")
+        split.append(f"an inference takes {timed.milliseconds:,.1f} ms at most, estimated, {_link(timed)}")
     return page(
         Group(
             Text(f"{printable(report.model)}: {len(report.devices)} devices", "bold"), Text(report.convention, "dim")
         ),
         table,
-        section("Shared by", lines(how)),
+        section("Shared by", lines(split)),
         section("Where sharing does not pay", lines(report.drawbacks)) if report.drawbacks else None,
         section(f"Written to {printable(str(folder))}", lines(files)),
     )
@@ -71,7 +71,7 @@ def exploration(result: DevicesExploration, files: Sequence[str]) -> RenderableT
     columns = ("point", "ms", "arena", "flash", "both", "sent", "devices", *shared, *(LEFT if result.board else ()))
     table = table_of(*columns, numbers=len(columns) - 1)
     for number, p in enumerate(result.points):
-        counts = (str(len(ops)) for _, ops in _ways(p))
+        counts = (str(len(ops)) for _, ops in _by_sharding(p))
         table.add_row(
             str(number), f"{p.milliseconds:,.1f}", *(f"{n:,}" for n in (p.ram, p.flash, p.memory, p.sent)),
             str(p.devices), *counts, *left_over(p.left),
@@ -97,7 +97,7 @@ def frontier(result: DevicesExploration) -> Drawing:
     return figures.plot([line], title=result.model, ram=ram, compute=f"ms, {_link(result)}, estimated")
 
 
-def _ways(of: DevicesReport | DevicesPoint) -> tuple[tuple[str, Sequence[int]], ...]:
+def _by_sharding(of: DevicesReport | DevicesPoint) -> tuple[tuple[str, Sequence[int]], ...]:
     rows = ("rows", of.rows), ("rows without exchange", of.overlap)
     return *rows, ("channels", of.channels), ("partial sums", of.inputs), ("first device", of.whole)
 

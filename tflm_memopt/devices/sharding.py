@@ -116,7 +116,7 @@ def possible_shardings(graph: Graph, op: Op) -> tuple[DeviceSharding, ...]:
     return tuple(found)
 
 
-def share(
+def shard(
     graph: Graph,
     shardings: Mapping[int, DeviceSharding],
     devices: int,
@@ -129,7 +129,7 @@ def share(
     shardings: split of each operator by Op.index. identity: Message.identity. portions: number of channels of each
     device, divided by the mean number. at: device of each unsplit operator outside the first device, by Op.index.
     """
-    return _Sharer(graph, shardings, devices, identity, portions, at).shared()
+    return _Sharder(graph, shardings, devices, identity, portions, at).sharded()
 
 
 def _plain(graph: Graph, op: Op) -> bool:
@@ -187,7 +187,7 @@ def _by_channel(graph: Graph, op: Op) -> bool:
 
 
 @dataclass
-class _Sharer(Tiles):
+class _Sharder(Tiles):
     """Builds the operators of all devices in one order."""
 
     shardings: Mapping[int, DeviceSharding]
@@ -214,7 +214,7 @@ class _Sharer(Tiles):
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
     """Sent tensors. The key is the tensor that the operator SEND writes and the operator RECEIVE reads."""
 
-    def shared(self) -> DeviceGraphs:
+    def sharded(self) -> DeviceGraphs:
         for t in self.graph.inputs:
             self.pieces[t] = [self._whole(t, 0)]
         for op in self.graph.ops:
@@ -313,8 +313,8 @@ class _Sharer(Tiles):
             return
         op, output = self._read_alone(op, set(range(self.devices))), op.outputs[0]
         axis, channels = len(self.tensors[op.inputs[0]].shape) - 1, self.tensors[op.inputs[0]].shape[-1]
-        shares = [(d, part) for d, part in enumerate(self._bounds(channels)) if part[0] < part[1]]
-        parts = [(d, part, self._piece(op.inputs[0], axis, *part, d)) for d, part in shares]
+        own = [(d, part) for d, part in enumerate(self._bounds(channels)) if part[0] < part[1]]
+        parts = [(d, part, self._piece(op.inputs[0], axis, *part, d)) for d, part in own]
         made = []
         for device, (first, end) in self._adding(output):
             sums = [self._sums(op, d, x, (first, end), part, device) for d, part, x in parts]

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from tflm_memopt.answers.devices import LINK_STATE, DevicesReport, OptimizedDevices
 from tflm_memopt.devices.network import Network, filter_bytes, message_bytes, pipeline, where_possible
-from tflm_memopt.devices.shares import DeviceSharding, possible_shardings
+from tflm_memopt.devices.sharding import DeviceSharding, possible_shardings
 from tflm_memopt.model.graph import Graph
 
 CUTS = 8
@@ -126,8 +126,8 @@ def arranged(
         cuts.append(Cut(position, before, behind, sent[position], stored[position]))
     outputs = sum(message_bytes(graph.tensors[t]) for t in graph.outputs)
     cuts.append(Cut(len(graph.ops), alone, 0, outputs, stored[-1]))
-    shared = sum(part for op, part in zip(graph.ops, parts, strict=True) if op.index in heavy) / devices
-    problem = _Arranging(tuple(cuts), devices, alone, shared)
+    sharded = sum(part for op, part in zip(graph.ops, parts, strict=True) if op.index in heavy) / devices
+    problem = _Arranging(tuple(cuts), devices, alone, sharded)
     tried: set[tuple[int, ...]] = {(end, len(cuts) - 1) for end in range(len(cuts))} if devices == 2 else set()
     for number in range(budget(network, TRIED)):
         partials = (one for first in range(len(cuts)) for one in problem.with_first(first))
@@ -158,7 +158,7 @@ class _Arranging:
     devices: int
     alone: int
     """Arena of a single device that runs the whole network."""
-    shared: float
+    sharded: float
     """Weights per device in layers that are split by channels, divided by the mean weights of a device."""
     known: dict[tuple[int, int], int] = field(default_factory=dict)
     """Arenas of planned stages except the first stage. The key has the cut before and the cut after the stage."""
@@ -186,7 +186,7 @@ class _Arranging:
         estimate = 0 if first == end else min(behind.before, before.behind)
         ram = self.known.get((first, end), estimate)
         sent = one.cost.sent + (behind.sent if first < end else 0)
-        worst = max(one.cost.weights, weights + self.shared)
+        worst = max(one.cost.weights, weights + self.sharded)
         return Partial(cost(max(one.cost.ram, ram), worst, sent, self.alone), (*one.ends, end))
 
 

@@ -24,9 +24,9 @@ def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fracti
 
     The devices divide the feature maps of layers[:switch] and the weights of all later layers.
     """
-    shares = [devices if i < switch else 1 for i in range(len(layers))]
-    maps = max((Fraction(a.reads + a.makes, n) for a, n in zip(layers, shares, strict=True)), default=Fraction(0))
-    return maps + sum(Fraction(a.weights * n, devices) for a, n in zip(layers, shares, strict=True))
+    counts = [devices if i < switch else 1 for i in range(len(layers))]
+    maps = max((Fraction(a.reads + a.makes, n) for a, n in zip(layers, counts, strict=True)), default=Fraction(0))
+    return maps + sum(Fraction(a.weights * n, devices) for a, n in zip(layers, counts, strict=True))
 
 
 def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:

@@ -26,7 +26,7 @@ from tflm_memopt.check.together import HEAD_BYTES
 from tflm_memopt.cli.devices import device_files
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.network import Network
-from tflm_memopt.devices.shares import DeviceSharding
+from tflm_memopt.devices.sharding import DeviceSharding
 from tflm_memopt.ops.message import rows_of
 
 UNITS = (4, 8, 16, 4, 4)
@@ -76,9 +76,9 @@ class Row:
 def executed(splits: Sequence[LayerSplit], nbytes: int) -> Row:
     model = network(nbytes)
     shared_by = Network(model, "dense", request({}), optimized)
-    how = {op.index: SHARDINGS[split] for op, split in zip(shared_by.graph.ops, splits, strict=True)}
-    shared = shared_by.converted(how, DEVICES)
-    messages = sum(rows_of(tensor).h for tensor in shared_by.shared(how, DEVICES).sent)
+    shardings = {op.index: SHARDINGS[split] for op, split in zip(shared_by.graph.ops, splits, strict=True)}
+    shared = shared_by.converted(shardings, DEVICES)
+    messages = sum(rows_of(tensor).h for tensor in shared_by.sharded(shardings, DEVICES).sent)
     with tempfile.TemporaryDirectory() as name:
         for number, one in enumerate(shared.models):
             path = Path(name) / f"device{number}" / "dense.tflite"

@@ -9,7 +9,7 @@ from conftest import EXAMPLE
 from models import Net
 
 from tflm_memopt.devices.links import Exchange, LinkSpeed, done
-from tflm_memopt.devices.shares import DeviceSharding, possible_shardings, share
+from tflm_memopt.devices.sharding import DeviceSharding, possible_shardings, shard
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.message import RECEIVE, SEND, message_of
@@ -24,15 +24,15 @@ def graph() -> Graph:
 
 
 def preferred(graph: Graph, *order: DeviceSharding) -> dict[int, DeviceSharding]:
-    return {op.index: next(way for way in order if way in possible_shardings(graph, op)) for op in graph.ops}
+    return {op.index: next(one for one in order if one in possible_shardings(graph, op)) for op in graph.ops}
 
 
 @pytest.mark.parametrize("devices", [2, 3, 4])
 @pytest.mark.parametrize("first", [DeviceSharding.ROWS, DeviceSharding.CHANNELS, DeviceSharding.INPUTS])
 def test_all_that_is_sent_is_received_once(graph: Graph, devices: int, first: DeviceSharding) -> None:
-    shared = share(graph, preferred(graph, first, DeviceSharding.CHANNELS, DeviceSharding.WHOLE), devices, 9)
+    sharded = shard(graph, preferred(graph, first, DeviceSharding.CHANNELS, DeviceSharding.WHOLE), devices, 9)
     seen = Counter[tuple[int, str, int]]()
-    for device, one in enumerate(shared.graphs):
+    for device, one in enumerate(sharded.graphs):
         for op in one.ops:
             message = message_of(op)
             if message:
@@ -40,17 +40,17 @@ def test_all_that_is_sent_is_received_once(graph: Graph, devices: int, first: De
                 sends = op.options["custom_code"] == SEND
                 assert device == (message.sender if sends else message.receiver)
                 seen[message.step, op.options["custom_code"], device] += 1
-    steps = range(len(shared.sent))
+    steps = range(len(sharded.sent))
     assert sorted((step, code) for step, code, _ in seen) == [(s, c) for s in steps for c in (RECEIVE, SEND)]
     assert set(seen.values()) == {1}
 
 
 def test_weights_split_by_inputs_are_there_once(graph: Graph) -> None:
-    shared = share(graph, preferred(graph, DeviceSharding.INPUTS, DeviceSharding.CHANNELS, DeviceSharding.WHOLE), 3, 0)
+    sharded = shard(graph, preferred(graph, DeviceSharding.INPUTS, DeviceSharding.CHANNELS, DeviceSharding.WHOLE), 3, 0)
     for op in graph.ops:
         made = [
             [one.tensors[t].nbytes for p in one.ops if p.stands_for == (op.index,) for t in weights_of(p)]
-            for one in shared.graphs
+            for one in sharded.graphs
         ]
         if DeviceSharding.INPUTS in possible_shardings(graph, op):
             assert sum(map(sum, made)) == sum(graph.tensors[t].nbytes for t in op.inputs[1:])
@@ -61,8 +61,8 @@ def test_parts_of_int4_weights_are_int8() -> None:
     net = Net()
     x = read(net.model(net.int4(net.conv2d(net.input((1, 4, 4, 6)), 5, per_channel=False)))).graph
     (op,) = x.ops
-    for way in (DeviceSharding.CHANNELS, DeviceSharding.INPUTS):
-        graphs = share(x, {op.index: way}, 2, 0).graphs
+    for sharding in (DeviceSharding.CHANNELS, DeviceSharding.INPUTS):
+        graphs = shard(x, {op.index: sharding}, 2, 0).graphs
         layers = [(g, p) for g in graphs for p in g.ops if p.type == "CONV_2D" or p.options.get("custom_code") == SUMS]
         assert {g.tensors[p.inputs[1]].dtype for g, p in layers} == {"INT8"}
 
@@ -74,8 +74,8 @@ def test_a_stack_without_exchange_receives_its_input_alone() -> None:
     y = net.add(net.depthwise_conv2d(net.pad(x, ((0, 0), (2, 1), (0, 0), (0, 0))), kernel=(4, 1), padding="VALID"), x)
     graph = read(net.model(net.fully_connected(net.conv2d(y, 3, kernel=(3, 3), stride=(2, 2)), 2))).graph
     stack = {op.index: DeviceSharding.OVERLAP for op in graph.ops[:-1]}
-    shared = share(graph, stack | {graph.ops[-1].index: DeviceSharding.WHOLE}, 3, 0)
-    messages = {message for one in shared.graphs for op in one.ops if (message := message_of(op))}
+    sharded = shard(graph, stack | {graph.ops[-1].index: DeviceSharding.WHOLE}, 3, 0)
+    messages = {message for one in sharded.graphs for op in one.ops if (message := message_of(op))}
     assert sorted((m.sender, m.receiver) for m in messages) == [(0, 1), (0, 2), (1, 0), (2, 0)]
 
 
