@@ -195,7 +195,7 @@ static tmo_status iterate_share(const tmo_run_state *run, const tmo_op *op) {
   return status;
 }
 
-static void meet(const tmo_team *team, uint16_t core) {
+static void wait_at_barrier(const tmo_team *team, uint16_t core) {
   team->wake(team->context, 1 - core);
   team->wait(team->context, core);
 }
@@ -207,7 +207,7 @@ static tmo_status run_core(const tmo_team *team, uint16_t core) {
   tmo_status status = TMO_MORE;
   tmo_cores_begin(&c.run, team->program, team->io, c.workspace + (core > 0 ? c.cores->counters : 0));
   for (uint32_t i = 0; i < iterations; ++i) {
-    if (bit_of(team->program, c.cores->barriers, i)) meet(team, core);
+    if (bit_of(team->program, c.cores->barriers, i)) wait_at_barrier(team, core);
     if (status == TMO_MORE) status = tmo_cores_step(&c.run);
   }
   return status;

@@ -145,13 +145,13 @@ class CoresReplay:
             raise PlanError(f"operator {key}, iteration {y}: byte {at[-1]} is outside of the arena")
         theirs = (self.written, self.read) if marks is self.written else (self.written,)
         for other in theirs:
-            meets = other[1 - core][at] == self.stretch
-            if meets.any():
+            conflicts = other[1 - core][at] == self.stretch
+            if conflicts.any():
                 verb = "writes" if marks is self.written else "reads"
                 did = "has written" if other is self.written else "has read"
                 raise PlanError(
                     f"operator {key} {self.ops[key].name}, iteration {y}: "
-                    f"core {core} {verb} byte {at[meets.argmax()]}, "
+                    f"core {core} {verb} byte {at[conflicts.argmax()]}, "
                     f"which core {1 - core} {did} since the last barrier",
                     where=f"group {self.number}, iteration {self.executed - 1}",
                 )

@@ -71,7 +71,7 @@ def apart(cut: LiveRanges) -> bool:
     return not (later[1:] & (cut.written[1:] > BEFORE) & (cut.written[1:] <= until[:-1])).any()
 
 
-def meet(one: LiveRanges, others: LiveRanges) -> bool:
+def overlap(one: LiveRanges, others: LiveRanges) -> bool:
     """Return whether a live range in `one` overlaps a range in `others`. The ranges at each address are sorted."""
     if not len(one.at):
         return False

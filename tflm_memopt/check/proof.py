@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tflm_memopt.check.arena import Ints
-from tflm_memopt.check.lives import BEFORE, LiveRanges, Unproved, apart, demand, joined, leave, meet, pieces
+from tflm_memopt.check.lives import BEFORE, LiveRanges, Unproved, apart, demand, joined, leave, overlap, pieces
 from tflm_memopt.check.nest import (
     EARLY,
     LAST,
@@ -89,7 +89,7 @@ class _Proof:
         demand(apart(cut))
         for i, one in enumerate(private):
             for other in (pixels, *private[:i]):
-                demand(not meet(one, other))
+                demand(not overlap(one, other))
         leave(self.arena, cut, private)
         self.source.pushed = rows.pushed
 

@@ -86,7 +86,7 @@ class _Marks:
             for patch in patches:
                 patch.of(marks[core])[:] = value
 
-    def meets(self, core: int, touched: Touched) -> bool:
+    def conflicts(self, core: int, touched: Touched) -> bool:
         """Return whether one core accesses bytes that the other wrote, or writes bytes that the other read."""
         read, written = self.read[1 - core], self.written[1 - core]
         both = any(patch.of(written).any() for patch in (*touched.reads, *touched.writes))
@@ -317,7 +317,7 @@ def _collisions(group: _Group, sharding: OpSharding, marks: _Marks) -> Iterator[
             continue
         one, other = (group.touched(sharding, core, number) for core in range(CORES))
         marks.add(0, one)
-        if marks.meets(1, other):
+        if marks.conflicts(1, other):
             yield number
         marks.add(0, one, value=False)
 
@@ -329,7 +329,7 @@ def _barriers(
     for number, (key, _) in enumerate(group.iterations):
         sharding = OpSharding(key, Sharding.CORE_0) if number in serial else shardings[key]
         touched = [group.touched(sharding, core, number) for core in range(CORES)]
-        if (enters and number == 0) or any(marks.meets(core, touched[core]) for core in range(CORES)):
+        if (enters and number == 0) or any(marks.conflicts(core, touched[core]) for core in range(CORES)):
             yield number
             marks.clear()
         for core in range(CORES):

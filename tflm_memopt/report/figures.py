@@ -187,7 +187,7 @@ def _buffer_labels(memory: MemoryMap, x: Sequence[float], y: Height, taken: list
             wide = text_width(text, "on-light")
             start = min(x[fullest.first] + 5, x[buffer.last] - 5 - wide)
             area = start, level - 10, start + wide, level + 2
-            if start > x[buffer.first] and not any(_meet(area, other) for other in taken):
+            if start > x[buffer.first] and not any(_overlap(area, other) for other in taken):
                 taken.append(area)
                 yield Label(start, level, text, "on-dark" if buffer.role in DARK_ROLES else "on-light")
                 break
@@ -206,7 +206,7 @@ def _level(mark: Mark, y: Height) -> float:
     return line - 4 if line >= 16 else line + 13
 
 
-def _meet(a: Sequence[float], b: Sequence[float]) -> bool:
+def _overlap(a: Sequence[float], b: Sequence[float]) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 

@@ -22,14 +22,14 @@ def frontier(rng: random.Random, points: int, busy: int = 0) -> list[Point]:
     return found
 
 
-def top(heads: Sequence[int], meet: Collection[tuple[int, int]]) -> int:
-    """Return the smallest arena for models of these sizes. Each pair in `meet` is two models that must not overlap."""
+def top(heads: Sequence[int], pairs: Collection[tuple[int, int]]) -> int:
+    """Return the smallest arena for models of these sizes. Each pair in `pairs` is two models that must not overlap."""
     units, best = [-(-head // 16) for head in heads], 1 << 60
     for order in permutations(range(len(heads))):
         start: dict[int, int] = {}
         for i in order:
             low = 0
-            for at, end in sorted((start[j], start[j] + units[j]) for j in start if {(i, j), (j, i)} & set(meet)):
+            for at, end in sorted((start[j], start[j] + units[j]) for j in start if {(i, j), (j, i)} & set(pairs)):
                 if low + units[i] <= at:
                     break
                 low = max(low, end)
@@ -43,16 +43,16 @@ def top(heads: Sequence[int], meet: Collection[tuple[int, int]]) -> int:
 def test_no_choice_is_better(seed: int, count: int) -> None:
     rng = random.Random(seed)
     models = [frontier(rng, 3, busy=600_000) for _ in range(3)]
-    meet = {(0, 1)} if seed % 2 else {(0, 1), (1, 2)}
+    pairs = {(0, 1)} if seed % 2 else {(0, 1), (1, 2)}
     every = []
     for points in product(range(3), repeat=3):
         taken = [each[p] for each, p in zip(models, points, strict=True)]
         sets = [sum(p.busy for p in taken)] if count == 1 else [taken[0].busy, taken[1].busy + taken[2].busy]
         if max(sets) <= ALL_THE_TIME:
-            ram = top([p.head for p in taken], meet) + sum(p.tail for p in taken) - ONCE
+            ram = top([p.head for p in taken], pairs) + sum(p.tail for p in taken) - ONCE
             every.append((sum(p.load for p in taken), ram))
     kept = sorted({pair for pair in every if not any(o != pair and o[0] <= pair[0] and o[1] <= pair[1] for o in every)})
-    choices = Choices(models, meet, ONCE, cores=Cores(count, [[0], [1, 2]] if count == 2 else ()))
+    choices = Choices(models, pairs, ONCE, cores=Cores(count, [[0], [1, 2]] if count == 2 else ()))
     found = list(choices.frontier())
     assert [(one.load, one.ram) for one in found] == kept
     assert all(one.proven for one in found)

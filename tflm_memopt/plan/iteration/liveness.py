@@ -243,8 +243,8 @@ def _constraint(lower: LiveRange, upper: LiveRange) -> int:
     is_tensor = upper.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)
     replacing = is_tensor and upper.buffer.key in lower.replaces
     top = lower.before if replacing or (is_tensor and upper.buffer.key in lower.ends_on) else lower.top
-    meet = (top > lower.bottom) & (upper.top > upper.bottom)
-    distance = int((top - upper.bottom)[meet].max(initial=-lower.buffer.nbytes - upper.buffer.nbytes))
+    both = (top > lower.bottom) & (upper.top > upper.bottom)
+    distance = int((top - upper.bottom)[both].max(initial=-lower.buffer.nbytes - upper.buffer.nbytes))
     if not replacing:
         return distance
     # a row without readers overwrites other rows, which may be read later

@@ -94,7 +94,7 @@ class Selection:
 @dataclass(frozen=True, slots=True)
 class Choices:
     models: Sequence[Sequence[Point]]
-    meet: Collection[tuple[int, int]]
+    concurrent_pairs: Collection[tuple[int, int]]
     """Pairs of models whose arena heads may not overlap."""
     once: int = 0
     """Bytes of the arena's tail that the models have in common and that count only once."""
@@ -138,7 +138,7 @@ class Choices:
         top = model.new_int_var(0, most, "top")
         for base, head in zip(start, heads, strict=True):
             model.add(base + head <= top)
-        for i, j in self.meet:
+        for i, j in self.concurrent_pairs:
             below = model.new_bool_var(f"{i}_below_{j}")
             model.add(start[i] + heads[i] <= start[j]).only_enforce_if(below)
             model.add(start[j] + heads[j] <= start[i]).only_enforce_if(~below)

@@ -69,7 +69,7 @@ def share(
     concurrent_pairs = {*concurrent_pairs, *yields}
     start = _stacked(tenants, concurrent_pairs)
     heads = max((t.plan.head for t in tenants), default=0)
-    if not any(_meet(tenants, concurrent_pairs, i, j) for i in range(len(tenants)) for j in range(i)):
+    if not any(_apart(tenants, concurrent_pairs, i, j) for i in range(len(tenants)) for j in range(i)):
         proven = all(t.plan.proven for t in tenants if t.plan.head == heads)
         return Shared(tuple(t.plan for t in tenants), heads, problem.lower_bound, proven, heads)
     found = layout.place(problem, seconds=seconds, budget=budget)
@@ -108,7 +108,7 @@ def problem_of(
     return LayoutProblem(nbytes, align, distances, bound), first
 
 
-def _meet(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]], i: int, j: int) -> bool:
+def _apart(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]], i: int, j: int) -> bool:
     return bool({(i, j), (j, i)} & set(concurrent_pairs)) or bool(tenants[i].live_out or tenants[j].live_out)
 
 
@@ -154,7 +154,7 @@ def _stacked(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, 
     placed: list[int] = []
     for i in sorted(range(len(tenants)), key=lambda i: -tenants[i].plan.head):
         taken = sorted(
-            (start[j], start[j] + tenants[j].plan.head) for j in placed if _meet(tenants, concurrent_pairs, i, j)
+            (start[j], start[j] + tenants[j].plan.head) for j in placed if _apart(tenants, concurrent_pairs, i, j)
         )
         for low, high in taken:
             if start[i] + tenants[i].plan.head <= low:
