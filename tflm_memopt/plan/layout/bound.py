@@ -8,7 +8,7 @@ bound can exceed the maximum number of live bytes, since the bound also counts a
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -26,17 +26,30 @@ Constraints = Mapping[tuple[int, int], int]
 
 def clique_bound(nbytes: Sequence[int], align: Sequence[int], constraints: Constraints, known: int) -> int:
     """Return a lower bound of the bytes of any layout. known: a lower bound from another method."""
-    import networkx as nx  # noqa: PLC0415 (the import is slow, and not every command plans)
-
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_edges_from(constraints)  # networkx would import pandas if the constructor got the edges
     cliques = (
-        sorted(clique, key=lambda i: (-nbytes[i], i))
-        for clique in itertools.islice(nx.find_cliques(graph), MOST_LISTED)
+        sorted(clique, key=lambda i: (-nbytes[i], i)) for clique in itertools.islice(_cliques(constraints), MOST_LISTED)
     )
     heavy = sorted((c for c in cliques if sum(nbytes[i] for i in c) > known), key=lambda c: -sum(nbytes[i] for i in c))
     parts = dict.fromkeys(tuple(clique[:MOST_BUFFERS]) for clique in heavy[:MOST_CLIQUES])
     return max((_stacked(part, nbytes, align, constraints) for part in parts), default=known)
+
+
+def _cliques(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
+    """Yield the largest sets in which all buffers are live together, by the algorithm of Bron and Kerbosch. pairs: all
+    pairs of buffers that are live together, in both orders.
+    """
+    live: dict[int, set[int]] = {}
+    for i, j in pairs:
+        live.setdefault(i, set()).add(j)
+    waiting: list[tuple[tuple[int, ...], set[int], set[int]]] = [((), set(live), set())]
+    while waiting:
+        clique, more, done = waiting.pop()
+        if not more and not done:
+            yield clique
+        pivot = max(more | done, key=lambda i: len(live[i] & more), default=-1)
+        for i in sorted(more - live.get(pivot, set())):
+            waiting.append(((*clique, i), more & live[i], done & live[i]))
+            more, done = more - {i}, done | {i}
 
 
 def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int], constraints: Constraints) -> int:

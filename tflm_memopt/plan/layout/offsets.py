@@ -33,8 +33,10 @@ MODEL_SECONDS = 6e-5
 """Estimated seconds per constraint of CP-SAT's model, including the presolve, which CP-SAT's clock omits."""
 SOLVER_SECONDS = 2.2
 """Estimated seconds for each of CP-SAT's deterministic seconds."""
-PATIENCE, PATIENT = 0.15, 0.2
+PATIENCE, PATIENT = 0.05, 0.1
 """CP-SAT stops after PATIENCE deterministic seconds or, if longer, PATIENT of its time limit without progress."""
+ARENA_ALIGN = 16
+"""Alignment of the arena's head. A layout is the best one if no other ends at a lower multiple."""
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
 """Cache of layouts: for each problem, the time budget needed, the time taken, and the layout. Layouts
@@ -126,13 +128,13 @@ def _place(problem: LayoutProblem, seconds: float, budget: Budget, part: SearchP
     numbers = range(len(problem.reversibles))
     starts = dict.fromkeys(frozenset(backward) for backward in ((), numbers[::2], numbers[1::2]))
     found = min((_with(problem, backward, budget, part) for backward in starts), key=lambda x: x.top)
-    bounded = found.top > problem.lower_bound and seconds > 0 and not problem.reversibles
+    bounded = not _is_least(found.top, problem.lower_bound) and seconds > 0 and not problem.reversibles
     work = bound.SECONDS + bound.PAIR_SECONDS * len(problem.constraints)
     if bounded and budget.allows(part, work):
         budget.spend(work)
         least = bound.clique_bound(problem.nbytes, problem.align, problem.constraints, problem.lower_bound)
         problem = replace(problem, lower_bound=max(problem.lower_bound, least))
-    if found.top <= problem.lower_bound:
+    if _is_least(found.top, problem.lower_bound):
         return replace(found, proven=True)
     pairs = len(problem.constraints) + sum(
         len(reversible.forward) + len(reversible.backward) for reversible in problem.reversibles
@@ -154,9 +156,14 @@ def _patiently(problem: LayoutProblem, found: Layout, seconds: float, budget: Bu
         found, spent = exact(problem, found, seconds=min(part, seconds))
         budget.spend(SOLVER_SECONDS * spent)
         seconds -= part
-        if found.top == before:
+        if _is_least(before, found.top):
             break
     return found
+
+
+def _is_least(top: int, bound: int) -> bool:
+    """Return whether the arena's head cannot be smaller than with a layout of this top. bound: a lower bound."""
+    return -(-top // ARENA_ALIGN) <= -(-bound // ARENA_ALIGN)
 
 
 def _with(problem: LayoutProblem, backward: frozenset[int], budget: Budget, part: SearchPart) -> Layout:
@@ -266,7 +273,8 @@ def exact(problem: LayoutProblem, hint: Layout, *, seconds: float) -> tuple[Layo
     """Find the best layout and row orders with CP-SAT. Return the layout and the deterministic seconds."""
     cp_model = cp_sat.load()
     model = cp_model.CpModel()
-    top = model.new_int_var(problem.lower_bound, hint.top, "top")
+    least, most = (-(-nbytes // ARENA_ALIGN) for nbytes in (problem.lower_bound, hint.top))
+    top = ARENA_ALIGN * model.new_int_var(least, most, "top")
     offsets: list[LinearExpr] = []
     for i, (nbytes, align) in enumerate(zip(problem.nbytes, problem.align, strict=True)):
         units = model.new_int_var(0, max(0, (hint.top - nbytes) // align), f"offset_{i}")

@@ -7,7 +7,7 @@ is divided, which makes the search in cuts.py exact.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
@@ -312,6 +312,23 @@ def _grown(
     return found
 
 
+def _branches(chain: Chain, last: int) -> int:
+    """Return how many of the tensors that are used after `last` no other tensor of these is computed from."""
+    wanted, read, count = {op.output for op in chain.lasting[last]}, set[TensorId](), 0
+    for op in reversed(chain.ops[:last]):
+        count += op.output in wanted and op.output not in read
+        read.update(op.inputs if op.output in wanted or op.output in read else ())
+    return count
+
+
+def _distinct(groups: Iterable[Growing]) -> list[Growing]:
+    """Return the groups whose iterations and open requests differ. All others would grow in the same way."""
+    found: dict[tuple[bytes, bytes], Growing] = {}
+    for group in groups:
+        found.setdefault((group.trace.entry.tobytes(), group.trace.iteration.tobytes()), group)
+    return list(found.values())
+
+
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
     """Yield the orders to try for an operator's operands, always with broadcast operands first."""
     n = len(op.inputs)
@@ -345,19 +362,29 @@ def _iterative_pays(op: RowOp) -> bool:
     return op.accumulator_bytes < saved or op.window.kernel_h > MAX_KERNEL_H
 
 
+def _settled(member: Member, made: Collection[TensorId], source: InputSource | None) -> Stage:
+    """Return an operator of a group, which adds up no rows if it reads a whole tensor. made: outputs of the group."""
+    op, piecemeal = member.op, {*made, source.tensor} if source else made
+    if not member.iterative or op.inputs[0] in piecemeal:
+        return member.stage
+    able = op.is_convolution or (op.window.kernel_h <= MAX_KERNEL_H and not op.scatters)
+    return replace(member.stage, iterative=False) if able else member.stage
+
+
 def settle(trace: Trace) -> tuple[Stage, ...]:
     """Return the operators of a group. An operator that reads whole outside tensors does not add up rows."""
-    stages = tuple(m.stage for m in trace.members)
-    if not any(stage.iterative for stage in stages):
-        return stages
-    piecemeal = {m.op.output for m in trace.members} | ({trace.source.tensor} if trace.source else set())
+    made = {m.op.output for m in trace.members}
+    return tuple(_settled(m, made, trace.source) for m in trace.members)
 
-    def reads_whole(m: Member) -> bool:
-        if not m.iterative or m.op.inputs[0] in piecemeal:
-            return False
-        return m.op.is_convolution or (m.op.window.kernel_h <= MAX_KERNEL_H and not m.op.scatters)
 
-    return tuple(replace(m.stage, iterative=False) if reads_whole(m) else m.stage for m in trace.members)
+def _reading_whole(chain: Chain, first: int, last: int, shorter: Sequence[Growing]) -> list[Growing]:
+    """Return the groups with an operator at `first` that would add up rows, but reads a whole tensor. shorter: the
+    groups without it.
+    """
+    member, *_ = chain.members[first]
+    stage, is_sink = _settled(member, (), chain.source), chain.outlives(member.op.output, last)
+    forms = [Member(stage, member.op)] if stage is not member.stage else []
+    return [g for old in shorter for form in forms for g in grow(old, [form], is_sink=is_sink)]
 
 
 def candidates(
@@ -376,8 +403,8 @@ def candidates(
     outputs are made in turn.
     """
     sizes, cuttable = chain.sizes, False
-    ways = {False: budget, True: turns} if len(chain.lasting[last]) > 1 else {False: budget}
-    growing: Sequence[Growing] = [seed(chain, last, in_turn=way) for way in ways]
+    ways = {False: budget, True: turns} if _branches(chain, last) > 1 else {False: budget}
+    growing: Sequence[Growing] = _distinct(seed(chain, last, in_turn=way) for way in ways)
     for first in range(last - 1, -1, -1):
         if chain.rules_out(first, last) or (last - first > length and chain.can_cut(first + 1, last)):
             return
@@ -385,7 +412,8 @@ def candidates(
             return
         grown = _grown(chain, growing, first, last, ways)
         ranked = sorted(((int(g.alive.max()), g) for g in grown), key=lambda pair: pair[0])
-        fitting = [g for n, g in ranked if n + chain.across <= limit and (turns.left > 0 or not g.in_turn)]
+        fitting = _distinct(g for n, g in ranked if n + chain.across <= limit and (turns.left > 0 or not g.in_turn))
+        shorter = growing
         growing = [g for way in ways for g in [g for g in fitting if g.in_turn == way][:orders]]
         if not growing:
             return
@@ -400,7 +428,7 @@ def candidates(
         cuttable = True
         through = chain.across + sum(sizes[t] for t in at_border.through)
         least, best = limit + 1, None
-        for group in growing:
+        for group in _reading_whole(chain, first, last, shorter) or growing:
             found = Candidate(first, last, 0, group.macs, settle(group.trace), in_turn=group.in_turn)
             if any(stage is not m.stage for stage, m in zip(found.stages, group.trace.members, strict=True)):
                 nbytes = exact_bytes(chain, found)
