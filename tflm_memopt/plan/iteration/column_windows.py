@@ -42,8 +42,8 @@ def _lives(trace: Trace, producer: Member) -> Lives:
             for dx in _column_steps(producer, c0, c1):
                 some = (r0 + dy < r1) & (c0 + dx < c1)
                 maker = producer.iteration_making(member, iteration[some], (r0 + dy)[some], (c0 + dx)[some])
-                np.maximum.at(read, maker, at[some])
-                np.maximum.at(stripe, maker, here[some])
+                read[maker] = np.maximum(read[maker], at[some])  # of equal makers, the last one is the latest
+                stripe[maker] = np.maximum(stripe[maker], here[some])
     return Lives(executed, written, np.maximum(read[executed], written), (stripe - each.stripe)[executed])
 
 
@@ -121,13 +121,12 @@ def _depth(index: Ints, written: Ints, read: Ints, grain: int) -> int:
 
 
 def _most_alive(written: Ints, read: Ints) -> int:
-    events = np.concatenate((written * 2, read * 2 + 1))
-    step = np.concatenate((np.ones(len(written), dtype=np.int64), -np.ones(len(read), dtype=np.int64)))
-    return int(np.cumsum(step[np.argsort(events, kind="stable")]).max())
+    """Return how many pixels are live at once at most. written: in ascending order."""
+    return int((np.arange(1, len(written) + 1) - np.sort(read).searchsorted(written)).max())
 
 
 def _fits(index: Ints, written: Ints, read: Ints, depth: int) -> bool:
-    slot = index % depth
-    order = np.lexsort((written, slot))
+    slot = (index % depth).astype(np.uint16 if depth <= 1 << 16 else np.int64)  # NumPy sorts short numbers faster
+    order = slot.argsort(kind="stable")
     same = slot[order][1:] == slot[order][:-1]
     return bool(np.all((read[order][:-1] < written[order][1:])[same]))

@@ -175,12 +175,9 @@ def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
         in_use = (top > dead) | (top > before)  # written data count even if nothing reads them
         return in_use.astype(np.int64), (before > dead).astype(np.int64)
     life, length = lives(trace, writer), len(trace) + 2
-    counts = [
-        np.cumsum(np.bincount(first, minlength=length) - np.bincount(life.read + 1, minlength=length))
-        for first in (life.written, life.written + 1)
-    ]
-    top, before = ((c[moments] > 0).astype(np.int64) for c in counts)
-    return top, before
+    written = np.bincount(life.written, minlength=length)
+    alive = np.cumsum(written - np.bincount(life.read + 1, minlength=length))
+    return (alive[moments] > 0).astype(np.int64), ((alive - written)[moments] > 0).astype(np.int64)
 
 
 def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments: Ints) -> Ints:
