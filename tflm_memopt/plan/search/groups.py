@@ -418,13 +418,8 @@ def candidates(
         if not growing:
             return
         at_border = border(chain, first, last)
-        if not chain.can_cut(first, last):
+        if not chain.can_cut(first, last) or _tensors(chain, first, last, at_border) > MAX_IO:
             continue
-        read = {t for op in chain.ops[first:last] for t in op.inputs}
-        inputs = read.intersection(at_border.dying + at_border.through)
-        from_outside = chain.source is not None and chain.source.tensor in read
-        if len(inputs) + len(at_border.born) + from_outside > MAX_IO:
-            continue  # a custom operator of the group would have too many tensors
         cuttable = True
         through = chain.across + sum(sizes[t] for t in at_border.through)
         least, best = limit + 1, None
@@ -438,6 +433,14 @@ def candidates(
                 least, best = nbytes, replace(found, nbytes=nbytes)
         if best:
             yield best
+
+
+def _tensors(chain: Chain, first: int, last: int, at_border: GroupBorder) -> int:
+    """Return the number of inputs and outputs of a custom operator of the group."""
+    read = {t for op in chain.ops[first:last] for t in op.inputs}
+    inputs = read.intersection(at_border.dying + at_border.through)
+    from_outside = chain.source is not None and chain.source.tensor in read
+    return len(inputs) + len(at_border.born) + from_outside
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
