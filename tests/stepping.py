@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.wheel import interpreter
 
@@ -22,9 +26,7 @@ def differing(
     rng = np.random.default_rng(seed)
     found, seen = 0, set[bytes]()
     for step in range(steps):
-        inputs = [rng.integers(-128, 128, graph.tensors[t].shape).astype(np.int8) for t in graph.inputs]
-        if step % 7 == 3:
-            inputs = [np.full_like(x, 127 if step % 2 else -128) for x in inputs]
+        inputs = [draw(graph.tensors[t], rng, step) for t in graph.inputs]
         for tflm in both:
             if step in resets:
                 tflm.reset()
@@ -36,3 +38,13 @@ def differing(
         seen.update(outputs[0])
     assert len(seen) >= least
     return found
+
+
+def draw(tensor: Tensor, rng: np.random.Generator, step: int) -> NDArray[Any]:
+    """Return random values, or extreme values in some steps."""
+    if tensor.dtype == "FLOAT32":
+        return rng.normal(scale=3, size=tensor.shape).astype(np.float32)
+    limits = np.iinfo(tensor.dtype.lower())
+    if step % 7 == 3:
+        return np.full(tensor.shape, limits.max if step % 2 else limits.min, limits.dtype)
+    return rng.integers(limits.min, limits.max, tensor.shape, limits.dtype, endpoint=True)

@@ -50,7 +50,7 @@ class Streaming:
 
     def fill(self, name: str, values: NDArray[np.int8], affine: Affine) -> None:
         """Assign a first value in the subgraph of CALL_ONCE."""
-        tensor = self._moved(self.net.tensor(values.shape, "INT8", affine, data=values), 1)
+        tensor = self._moved(self.net.tensor(values.shape, self.net.activations, affine, data=values), 1)
         self.net.op("ASSIGN_VARIABLE", [self.handle(name, 1), tensor], [], subgraph=1)
 
     def read_elsewhere(self, name: str, shape: Sequence[int], affine: Affine) -> None:
@@ -62,18 +62,18 @@ class Streaming:
         """Concatenate the last `old` rows with the rows of x. CALL_ONCE initialises the old rows to `first`."""
         shape, affine = list(self.net.shape(x)), self.net.affine(x)
         shape[axis] = old
-        before = self.read(name, shape, affine)
+        before = self.read(name, shape, affine, self.net.dtype(x))
         rows = self.join([before, x], axis)
         self.assign(name, self.last(rows, old, axis))
         if first is not None:
-            self.fill(name, np.full(shape, first, np.int8), affine)
+            self.fill(name, np.full(shape, first), affine)
         return rows
 
     def join(self, tensors: Sequence[int], axis: int) -> int:
         """Add CONCATENATION."""
         shape = list(self.net.shape(tensors[0]))
         shape[axis] = sum(self.net.shape(t)[axis] for t in tensors)
-        out = self.net.tensor(shape, "INT8", self.net.affine(tensors[0]))
+        out = self.net.tensor(shape, self.net.dtype(tensors[0]), self.net.affine(tensors[0]))
         return self.net.op("CONCATENATION", tensors, [out], schema.ConcatenationOptionsT(axis=axis))
 
     def last(self, x: int, count: int, axis: int = 1) -> int:
@@ -84,7 +84,10 @@ class Streaming:
         mask = (1 << len(shape)) - 1
         options = schema.StridedSliceOptionsT(beginMask=mask - (1 << axis), endMask=mask)
         return self.net.op(
-            "STRIDED_SLICE", [x, begin, end, stride], [self.net.tensor(shape, "INT8", self.net.affine(x))], options
+            "STRIDED_SLICE",
+            [x, begin, end, stride],
+            [self.net.tensor(shape, self.net.dtype(x), self.net.affine(x))],
+            options,
         )
 
     @staticmethod
@@ -93,16 +96,16 @@ class Streaming:
         return tuple(np.array(v, np.int32) for v in (begin, [0] * len(shape), [1] * len(shape)))
 
 
-def mixed(seed: int = 1, *, first: int | None = 0) -> bytes:
+def mixed(seed: int = 1, *, first: int | None = 0, activations: str = "INT8") -> bytes:
     """Return a convolution of stride 2 over two new rows. Then, each half of the channels has a different window."""
-    net = Net(seed)
+    net = Net(seed, activations=activations)
     streaming = Streaming(net, setup=first is not None)
     x = net.input((1, 2, 1, 8), (0.05, 0))
     y = net.conv2d(
         streaming.window("a", x, 3, first=first), 6, kernel=(4, 1), stride=(2, 1), padding="VALID", out=(0.1, 0)
     )
     rows = streaming.window("b", y, 4, first=first)
-    halves = [net.tensor((1, 5, 1, 3), "INT8", net.affine(rows)) for _ in range(2)]
+    halves = [net.tensor((1, 5, 1, 3), activations, net.affine(rows)) for _ in range(2)]
     axis = net.tensor((), "INT32", data=np.array(3, np.int32))
     net.op("SPLIT", [axis, rows], halves, schema.SplitOptionsT(numSplits=2))
     a = net.depthwise_conv2d(streaming.last(halves[0], 3), kernel=(3, 1), padding="VALID", out=(0.1, 3))
@@ -121,6 +124,15 @@ def pooled(seed: int = 2) -> bytes:
     m = net.reshape(net.mean(more, [2], out=(0.1, 1)), (1, 4))
     dense = net.fully_connected(more, 4, out=(0.1, 1))
     return net.model(net.add(m, dense))
+
+
+def wide(seed: int = 7) -> bytes:
+    """Return an int16 model with two windows, the second one of a dense layer."""
+    net = Net(seed, activations="INT16")
+    streaming = Streaming(net)
+    rows = streaming.window("a", net.input((1, 1, 2, 4)), 3, first=0)
+    y = net.conv2d(rows, 4, kernel=(2, 1), padding="VALID")
+    return net.model(net.fully_connected(streaming.window("b", y, 3, first=0), 3))
 
 
 def recurrent(seed: int = 3) -> bytes:

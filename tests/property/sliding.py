@@ -6,6 +6,7 @@ import random
 
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
+from property.floats import in_float
 
 import tflm_memopt
 from tflm_memopt.runtime.stimuli import Steps
@@ -17,7 +18,7 @@ LAYERS = ("conv", "conv", "depthwise", "pointwise", "pool", "relu", "residual", 
 def network(seed: int) -> tuple[bytes, int]:
     """Return a network and the number of new rows per inference, which is a multiple of all strides along time."""
     rng = random.Random(seed)
-    net = Net(seed)
+    net = Net(seed, activations="INT16" if seed % 5 == 3 else "INT8")
     height, width = rng.randint(8, 40), rng.choice((1, 1, 1, 4, 7))
     first = x = net.input((1, height, width, rng.choice((1, 3, 8, 16))))
     step, padded = 1, rng.choice((0, 0, 0.3, 0.8))
@@ -43,6 +44,8 @@ def network(seed: int) -> tuple[bytes, int]:
 def examine(seed: int) -> None:
     """Check that every window gives the original's outputs: after a reset, after other windows, and step by step."""
     model, rows = network(seed)
+    if seed % 5 == 4:
+        model = in_float(model, seed)
     anew = 1 if seed % 3 == 0 else None  # a limit lets each inference compute the whole window again
     result = tflm_memopt.optimize(model, input=f"sliding:{rows}", seconds=0.05, effort=0.05, max_macs=anew)
     assert result.report.changed and result.report.overhead <= 1
@@ -65,14 +68,14 @@ def _layer(net: Net, x: int, kind: str, rng: random.Random, padding: str) -> tup
         case "pool":
             return net.pool(x, kind=rng.choice(("AVERAGE_POOL_2D", "MAX_POOL_2D")), **window), stride
         case "relu":
-            return net.unary("RELU", x, out=net.affine(x)), 1
+            return net.unary("RELU", x, dtype=net.dtype(x), out=net.affine(x)), 1
         case "residual":
             return net.add(net.conv2d(x, c), x), 1
         case "skip":  # padding affects more rows of the convolution's output than of its input
             return net.add(net.conv2d(x, c, kernel=kernel, dilation=dilation), x), 1
         case "concat":
             both = [x, net.conv2d(x, c, out=net.affine(x))]
-            joined = net.tensor((1, h, w, 2 * c), affine=net.affine(x))
+            joined = net.tensor((1, h, w, 2 * c), net.dtype(x), net.affine(x))
             net.op("CONCATENATION", both, [joined], schema.ConcatenationOptionsT(axis=3))
             return net.conv2d(joined, channels), 1
     return net.conv2d(x, channels), 1

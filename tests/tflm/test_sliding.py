@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from conftest import QUICKLY
 from models import Net
+from property.floats import in_float
 
 import tflm_memopt
 from tflm_memopt.lower.program import HEADER, ROLLING_BUFFER
@@ -22,9 +23,9 @@ from tflm_memopt.runtime.verify import verify
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 
 
-def network(height: int = 15) -> bytes:
+def network(height: int = 15, activations: str = "INT8") -> bytes:
     """Return two layers with kept rows, and a dense layer over all rows."""
-    net = Net(3)
+    net = Net(3, activations=activations)
     x = net.conv2d(net.input((1, height, 1, 4)), 6, kernel=(3, 1), stride=(2, 1), padding="VALID")
     return net.model(net.fully_connected(net.depthwise_conv2d(x, kernel=(3, 1), padding="VALID"), 3))
 
@@ -37,6 +38,12 @@ def test_each_step_is_compared(rows: int, how: How) -> None:
     found = verify(data, done.model, runs=1, steps=Steps(40, 15), how=how)
     assert found.bit_exact, found
     assert (found.runs, found.extremes, found.files, found.steps) == (1, 3, 0, 40)
+
+
+@pytest.mark.parametrize("data", [network(activations="INT16"), in_float(network(), 3)], ids=["int16", "float32"])
+def test_rows_of_wider_types(data: bytes) -> None:
+    done = tflm_memopt.optimize(data, input="sliding:2", seconds=0.05)
+    assert verify(data, done.model, runs=1, steps=Steps(40, 15)).bit_exact
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ buffers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +29,10 @@ HANDLES = {"CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE"}
 
 
 @pytest.mark.parametrize(
-    "build", [streaming.mixed, streaming.pooled, streaming.recurrent, streaming.joined, streaming.chunks]
-)
+    "build",
+    [streaming.mixed, partial(streaming.mixed, activations="INT16"), streaming.pooled, streaming.wide,
+     streaming.recurrent, streaming.joined, streaming.chunks],
+)  # fmt: skip
 def test_a_thousand_steps(build: Callable[[], bytes]) -> None:
     data = build()
     done = tflm_memopt.optimize(data, seconds=0)

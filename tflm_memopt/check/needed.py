@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.check.arena import Ints
-from tflm_memopt.model.graph import FEATURES, TIME, Graph, Op
+from tflm_memopt.model.graph import FEATURES, ITEM_BYTES, TIME, Graph, Op
 from tflm_memopt.ops.context import AXES, EXPLICIT_PADDING
 from tflm_memopt.ops.rowop import RowOp
 
@@ -90,7 +90,7 @@ def slide_in_time(graph: Graph, of: Op, op: RowOp, height: int) -> AxisWindows |
     if of.type == TIME:
         return AxisWindows(_shape(graph, of, 2)[1], 1, 1, 0, 1)
     if of.type == "FULLY_CONNECTED":
-        kernel = _shape(graph, of, 1)[1] // op.reads[0].row_bytes
+        kernel = _shape(graph, of, 1)[1] * ITEM_BYTES[graph.tensors[of.inputs[0]].dtype] // op.reads[0].row_bytes
         return AxisWindows(kernel, 1, 1, 0, height - kernel + 1)
     if of.type not in WINDOWS or "padding" not in of.options:
         return None

@@ -241,8 +241,8 @@ class GraphWork:
         sources, place = self.stated[like].stands_for, self.order.index(joined.key)
         write = movement.copy_to_state(writer.sources, new, rows, rolling_buffer, self.add_tensor(writer.output))
         cut = movement.cut(sources, joined.new, joined.rows, seen.first, seen.channels, new)
-        axis = len(self.tensors[joined.new].shape) - 1
-        self.add_op(cut, place, SPLIT, **{PIECE: (axis, seen.first, seen.first + seen.channels)})
+        axis, item = len(self.tensors[joined.new].shape) - 1, ITEM_BYTES[self.tensors[joined.new].dtype]
+        self.add_op(cut, place, SPLIT, **{PIECE: (axis, seen.first // item, (seen.first + seen.channels) // item)})
         self.add_op(write, place + 1, KEEP, **{STATE: state})
         return new, state
 
