@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tmo_dsp_pairs_1() to tmo_dsp_pairs_5() and tmo_dsp_pairs_rows() of tmo/packed.h compute packed convolutions on Armv7E-M's DSP extension, with the
+/* tmo_dsp_pairs_2() to tmo_dsp_pairs_5() and tmo_dsp_pairs_rows() of tmo/packed.h compute packed convolutions on Armv7E-M's DSP extension, with the
  * same bits as their twins in C.
  *
  * A weight word has 256 * B + A for two values and the two channels of a pair. SXTB16 gives the A of both values, and SMLAD with the word itself sums
@@ -18,7 +18,6 @@
     .equ OUT, 12
     .equ TILE, 16
     .equ WEIGHTS_END, 20
-    .equ ENTRY, 24    /* address at which the loop for one pixel begins */
     .equ FRAME, 28
     .equ VALUES, FRAME + 36
     .equ PAIRS, FRAME + 40
@@ -76,18 +75,7 @@
 /* Multiplies eight values of all pixels, with as many loads at once as registers are free. The first loads advance the addresses. Single loads are
  * pipelined. */
 .macro EIGHT_OF pixels, end
-  .if \pixels == 1
-    ldmia r12!, {r1, r2, r5, r10}
-    ldmia lr!, {r6-r9}
-    sxtb16 r11, r1
-    PIXEL r6, r1, r0, r4
-    sxtb16 r11, r2
-    PIXEL r7, r2, r0, r4
-    sxtb16 r11, r5
-    PIXEL r8, r5, r0, r4
-    sxtb16 r11, r10
-    PIXEL r9, r10, r0, r4
-  .elseif \pixels == 2
+  .if \pixels == 2
    .rept 2
     ldr.w r10, [r12], #8
     ldr.w r6, [lr], #16
@@ -129,9 +117,7 @@
 .macro SCALE_ALL pixels, first, second, third, fourth
     ldmia r8!, {r9, r10, r11}
     SCALE \first
-  .if \pixels > 1
     SCALE \second
-  .endif
   .if \pixels > 2
     SCALE \third
   .endif
@@ -148,10 +134,8 @@
 /* Computes the outputs of a pair for `pixels` pixels, from the biases in r0 and r4. first: whether the tile is the first one. end: offset in the
  * frame of the end of the tile. eights: how often a loop multiplies eight values. */
 .macro OUTPUTS_OF pixels, first, end, eights=2
-  .if \pixels > 1
     mov   r1, r0
     mov   r5, r4
-  .endif
   .if \pixels > 2
     mov   r2, r0
     mov   r6, r4
@@ -168,15 +152,7 @@
   .elseif \pixels < 4
     ldr   r3, [sp, #\end]
   .endif
-  .if \pixels == 1
-    ldr   pc, [sp, #ENTRY]
-    .balign 4
-2:
-   .rept 4
-    EIGHT_OF 1
-   .endr
-4:
-  .elseif \eights == 1
+  .if \eights == 1
     .balign 4
 2:  EIGHT_OF \pixels
   .else
@@ -197,9 +173,7 @@
     bne   2b
     ldr   r8, [sp, #SCALES]
     B_OF  r4, r0
-  .if \pixels > 1
     B_OF  r5, r1
-  .endif
   .if \pixels > 2
     B_OF  r6, r2
   .endif
@@ -209,9 +183,7 @@
     SCALE_ALL \pixels, r0, r1, r2, r3
     SCALE_ALL \pixels, r4, r5, r6, r7
     bfi   r0, r4, #8, #8
-  .if \pixels > 1
     bfi   r1, r5, #8, #8
-  .endif
   .if \pixels > 2
     bfi   r2, r6, #8, #8
   .endif
@@ -244,9 +216,7 @@
   .endif
     OUTPUTS_OF \pixels, (\second == 0), \end
     ldr   r4, [sp, #OUT]
-  .if \pixels > 1
     ldr   r5, [sp, #STEP]
-  .endif
   .if \more == 0
     ldr   r6, [sp, #WEIGHTS_END]
   .endif
@@ -261,9 +231,7 @@
     STORE_FOUR [r4], #2
     str   r4, [sp, #OUT]
   .else
-   .if \pixels > 1
     strh  r1, [r4, r5]
-   .endif
    .if \pixels > 2
     strh  r2, [r4, r5, lsl #1]
    .endif
@@ -295,15 +263,6 @@
     movs  r5, #2 * \more
     mla   r6, r4, r5, r6
     str   r6, [sp, #SECOND_END]
-  .endif
-  .if \pixels == 1
-    rsb   r6, r4, #0          /* values beyond a multiple of 32 come first */
-    ubfx  r6, r6, #3, #2
-    mov   r5, #(4f - 2f) / 4
-    adr   r4, 2f
-    mla   r4, r6, r5, r4
-    orr   r4, r4, #1
-    str   r4, [sp, #ENTRY]
   .endif
 1:  GROUP \pixels, 0, \more, END
   .if \more
@@ -380,7 +339,6 @@
     pop   {r4-r11, pc}
     .size tmo_dsp_pairs_rows, . - tmo_dsp_pairs_rows
 
-    PAIRS_OF tmo_dsp_pairs_1, 1
     PAIRS_OF tmo_dsp_pairs_2, 2
     PAIRS_OF tmo_dsp_pairs_3, 3
     PAIRS_OF tmo_dsp_pairs_4, 4
