@@ -53,7 +53,12 @@ static TMO_ALWAYS_INLINE void multiply_mve(const tmo_run_state *run, const pixel
 #if TMO_RUNS_DSP
 TMO_OWN_FRAME static void convolve(const tmo_run_state *run, const pixel_window *w, tmo_kernel *k, int8_t *to) {
   const int8_t *taps[TMO_MAX_TAPS];
-  gather_pixel(run, w, k, taps, 0, 1);
+  if (w->rows.count * w->columns.count == (uint32_t)w->op->kernel_h * w->op->kernel_w && k->in_channels % 4 == 0) {
+    list_window(run, w, 0, taps);
+    tmo_dsp_widen_taps(taps, w->rows.count * w->columns.count, (int16_t *)k->scratch, k->in_channels);
+  } else {
+    gather_pixel(run, w, k, taps, 0, 1);
+  }
   tmo_conv_dsp_multiply(k, 1, to, 0);
 }
 #endif

@@ -40,29 +40,33 @@ TMO_OWN_FRAME const int8_t *tmo_copied_weights(const tmo_run_state *run, const t
 
 TMO_OWN_FRAME void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_taps *rows, const tmo_taps *columns,
                                    uint32_t gap, const int8_t **pixels) {
-  const uint32_t pixel = in->pixel;
   tmo_column_window whole;
   tmo_row_place place = tmo_find_row(run->program, in->tensor, run->current.stripe, rows->start, &whole);
-  uint32_t column = place.column + columns->start;
+  const uint32_t pixel = in->pixel, wide = columns->count, down = op->dilation_h;
+  place.column += columns->start;
   for (uint32_t n = rows->count;;) {
-    const tmo_column_window *const column_window = place.column_window;
-    const int8_t *const first = in->base + column_window->offset;
-    const uint32_t bytes = column_window->depth * pixel, step = column_window->rows * op->dilation_w * pixel;
-    uint32_t at = tmo_remainder(column * column_window->rows + place.row, column_window->depth) * pixel;
+    const tmo_column_window *const w = place.column_window;
+    const uint32_t high = w->rows, bytes = w->depth * pixel, step = tmo_remainder(high * op->dilation_w * pixel, bytes);
+    const int8_t *const first = in->base + w->offset, *const end = first + bytes;
+    const int8_t *at = first + tmo_remainder(place.column * high + place.row, w->depth) * pixel;
     for (;;) { /* consecutive rows of a column window begin at adjacent pixels */
-      pixels = tmo_list_rolling_buffer(first, bytes, at, step, columns->count, pixels);
+      const int8_t *next = at;
+      for (const int8_t **const last = pixels + wide; pixels != last; next += step) {
+        if (next >= end) next -= bytes;
+        *pixels++ = next;
+      }
       if (--n == 0) return;
       pixels += gap;
-      if (op->dilation_h != 1 || place.row + 1 == column_window->rows) break;
-      ++place.row;
-      at = at + pixel < bytes ? at + pixel : 0;
+      place.row += down;
+      if (down != 1 || place.row >= high) break;
+      at += pixel;
+      if (at == end) at = first;
     }
-    for (uint32_t d = op->dilation_h; d > 0; --d) {
-      for (++place.row; place.row >= place.column_window->rows; place.row = 0) {
-        if (++place.column_window < place.end) continue;
-        place.column_window = place.first;
-        column += place.width;
-      }
+    while (place.row >= place.column_window->rows) {
+      place.row -= place.column_window->rows;
+      if (++place.column_window < place.end) continue;
+      place.column_window = place.first;
+      place.column += place.width;
     }
   }
 }
