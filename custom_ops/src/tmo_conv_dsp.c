@@ -239,7 +239,9 @@ static void widen_inside(const int8_t *from, uint32_t step, int16_t *tile, uint3
 static void widen_three(const int8_t *from, uint32_t step, const column *c) {
   int16_t *const end = c->at + c->step;
   for (int16_t *to = c->at; to != end; to += 2, from += step) {
-    put_quad(to, c->step, (uint8_t)from[0] | (uint32_t)(uint8_t)from[1] << 8 | (uint32_t)(uint8_t)from[2] << 16);
+    const uint32_t even = (uint16_t)from[0] | (uint32_t)from[2] << 16, odd = (uint16_t)from[1];
+    memcpy(to, &even, sizeof even);
+    memcpy(to + c->step, &odd, sizeof odd);
   }
 }
 

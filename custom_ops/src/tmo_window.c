@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stddef.h>
+#include <string.h>
 
 #include "tmo/access.h"
 #include "tmo/dsp.h"
@@ -44,6 +45,18 @@ void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_
 
 TMO_OWN_FRAME int8_t tmo_output(const tmo_kernel *k, int32_t value) {
   return tmo_clamp(tmo_wrapping_add(value, k->op->output_zero_point), k->op->act_min, k->op->act_max);
+}
+
+TMO_OWN_FRAME void tmo_clamp_bytes(const tmo_op *op, int8_t *out, uint32_t n) {
+  const int8_t low = op->act_min, high = op->act_max;
+#if TMO_CORE_DSP
+  const int32_t lows = (int32_t)((uint8_t)low * 0x01010101u), above = ~(int32_t)((uint8_t)high * 0x01010101u);
+  for (; n >= 4; n -= 4, out += 4) {
+    const int32_t word = tmo_greater_bytes(~tmo_greater_bytes(~tmo_word(out), above), lows);
+    memcpy(out, &word, sizeof word);
+  }
+#endif
+  for (; n > 0; --n, ++out) *out = tmo_clamp(*out, low, high);
 }
 
 int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum) {

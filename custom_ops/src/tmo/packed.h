@@ -151,9 +151,9 @@ static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in,
 /* tmo_packed_clamps() returns whether the activation limits the outputs. tmo_packed_clamp() limits outputs of inner loops that do not know the
  * activation. */
 static inline bool tmo_packed_clamps(const tmo_op *op) { return op->act_min != INT8_MIN || op->act_max != INT8_MAX; }
+TMO_LINKAGE void tmo_clamp_bytes(const tmo_op *op, int8_t *out, uint32_t n);
 static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
-  if (!tmo_packed_clamps(op)) return;
-  for (uint32_t i = 0; i < n; ++i) out[i] = tmo_clamp(out[i], op->act_min, op->act_max);
+  if (tmo_packed_clamps(op)) tmo_clamp_bytes(op, out, n);
 }
 
 /* A range of output columns. */
