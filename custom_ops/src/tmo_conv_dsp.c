@@ -245,8 +245,7 @@ static void widen_three(const int8_t *from, uint32_t step, const column *c) {
   }
 }
 
-/* Gathers windows of adjacent pixels that are inside the input. offset: bytes from the start of a row to the first window. */
-static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t pixels) {
+void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t pixels) {
   const tmo_op *op = k->op;
   const uint32_t bytes = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels, row = (bytes + 3) / 4 * 4;
   for (uint32_t p = 0, n; p < pixels; p += n, offset += n * step) {
@@ -316,7 +315,7 @@ static tmo_run_of_columns complete_columns(const tmo_kernel *k, const tmo_window
 static void gather_columns(const tmo_kernel *k, const tmo_window *rows, tmo_run_of_columns inside, uint32_t x, uint32_t n) {
   const tmo_op *op = k->op;
   if (x >= inside.first && x + n <= inside.first + inside.count) {
-    gather_inside(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, n);
+    tmo_conv_dsp_gather_inside(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, n);
   } else if (tmo_has_part(TMO_PART_DSP_CLIPPED) && n == TMO_PACKED_PIXELS && k->in_channels % 4 == 0) {
     gather_four(k, rows, x);
   } else {
@@ -325,10 +324,6 @@ static void gather_columns(const tmo_kernel *k, const tmo_window *rows, tmo_run_
       tmo_conv_dsp_gather(k, &window, p, n);
     }
   }
-}
-
-void tmo_conv_dsp_gather_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t n) {
-  gather_columns(k, rows, complete_columns(k, rows), x, n);
 }
 
 void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns) {

@@ -126,14 +126,20 @@ TMO_OWN_FRAME static bool list_grid(const tmo_run_state *run, const tmo_kernel *
     if (rows.count == 0 || left + right >= width) return true;
   }
   to += rows.first * width + left;
+  const uint32_t wide = width - left - right;
   tmo_column_window whole;
   tmo_row_place place = tmo_find_row(run->program, in, run->current.stripe, rows.start, &whole);
   const int8_t *const base = tmo_base_of(run, in);
   place.column += (uint32_t)start + left;
   for (uint32_t row = rows.count;;) {
     const tmo_column_window *const w = place.column_window;
-    const uint32_t at = tmo_remainder(place.column * w->rows + place.row, w->depth) * pixel;
-    to = tmo_list_rolling_buffer(base + w->offset, w->depth * pixel, at, w->rows * pixel, width - left - right, to);
+    const uint32_t bytes = w->depth * pixel, step = tmo_remainder(w->rows * pixel, bytes);
+    const int8_t *const end = base + w->offset + bytes;
+    const int8_t *next = end - bytes + tmo_remainder(place.column * w->rows + place.row, w->depth) * pixel;
+    for (const int8_t **const last = to + wide; to != last; next += step) {
+      if (next >= end) next -= bytes;
+      *to++ = next;
+    }
     if (--row == 0) return true;
     to += left + right;
     for (++place.row; place.row >= place.column_window->rows; place.row = 0) {
@@ -187,12 +193,20 @@ TMO_OWN_FRAME static void gather_rows(const tmo_run_state *run, tmo_kernel *k, c
   const int8_t *pixels[TMO_MAX_TAPS];
   const tmo_taps rows = tmo_clip((int32_t)(run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
   const tmo_window window = {pixels, (uint16_t)rows.count, 1, (uint16_t)rows.first, 0, 0, rows.count};
+  const uint32_t start = x * op->stride_w - op->pad_left; /* beyond the row if the first window begins in the padding */
+  tmo_list_row_pixels(in, tmo_base_of(run, in), rows.start, op->dilation_h, rows.count, 1, 0, pixels);
+  if (rows.count == op->kernel_h && op->dilation_w == 1 && start < in->width && start + (n - 1) * op->stride_w + op->kernel_w <= in->width) {
+    tmo_conv_dsp_gather_inside(k, &window, start * k->in_channels, n);
+    return;
+  }
   k->in_width = in->width;
   k->out_width = (uint16_t)(x + n);
   k->whole_rows = true;
   k->sums = NULL;
-  tmo_list_row_pixels(in, tmo_base_of(run, in), rows.start, op->dilation_h, rows.count, 1, 0, pixels);
-  tmo_conv_dsp_gather_columns(k, &window, x, n);
+  for (uint32_t p = 0; p < n; ++p) {
+    const tmo_window column = tmo_column(k, &window, (uint16_t)(x + p));
+    tmo_conv_dsp_gather(k, &column, p, n);
+  }
 }
 
 static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *const *outs) {

@@ -186,8 +186,8 @@ typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const
 /* These functions compute a CONV with TMO_PACKING_DSP_CONV. tmo_conv_dsp_gather() collects the values under the window of one of `pixels` pixels.
  * tmo_conv_dsp_multiply() or tmo_conv_dsp_scatter() then computes all of these pixels at once. Output pixel p is at out + p * step, or at outs[p]. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
-/* gathers the windows of output columns [x, x + n) of a row */
-TMO_LINKAGE void tmo_conv_dsp_gather_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t n);
+/* Gathers the windows of adjacent pixels that are inside the input. offset: bytes from the start of a row to the first window. */
+TMO_LINKAGE void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t pixels);
 TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* computes a whole output row */
