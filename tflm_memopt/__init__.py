@@ -7,8 +7,6 @@ result.save("out")
 assert tflm_memopt.verify("model.tflite", result.model).bit_exact
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

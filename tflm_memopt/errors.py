@@ -14,8 +14,6 @@ A message says what is wrong, where, and what to do. The code of an error names 
 branch on it; docs/errors.md explains the codes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 from collections.abc import Iterable, Iterator, Mapping

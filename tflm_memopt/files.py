@@ -1,7 +1,5 @@
 """Reads files whole, and writes them atomically."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -2,8 +2,6 @@
 Modules that define result types need not import code that writes files.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

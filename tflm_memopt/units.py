@@ -1,7 +1,5 @@
 """Parses sizes, counts, times and clocks such as 20kB, 3.2M, 50ms and 64MHz."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence

@@ -4,8 +4,6 @@ For each kernel, builtin_costs.json has the instructions per unit of each kind o
 benchmarks/builtin_costs.py fits these costs to counts of single operators.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Computes the work of TFLM's kernels that read windows of an image or multiply matrices."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -5,8 +5,6 @@ An operator runs a kernel of CMSIS-NN (Source/*/arm_*.c) if TFLM has a wrapper f
 TFLM's reference kernels. benchmarks/builtin_costs.py fits the instructions per unit of work (builtin_costs.json).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -5,8 +5,6 @@ bytes, fetch weights again, and begin each pixel and each iteration. costs.json 
 to counted instructions (benchmarks/costs.py).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields

@@ -1,7 +1,5 @@
 """Determines the kind of a model and recommends what to do, for the first line of every report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

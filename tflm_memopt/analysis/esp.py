@@ -7,8 +7,6 @@ RV32, because no compiler for Xtensa was available. The upper bounds include rea
 cache is too small.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ flash.json has measurements (benchmarks/flash.py) of the library on each core an
 model are exact. All other figures are estimates, because they are sums of parts that were measured separately.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Result of optimize() for a folder of models."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

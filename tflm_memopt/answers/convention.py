@@ -1,7 +1,5 @@
 """The counting convention of RAM figures, and its wording in results."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any

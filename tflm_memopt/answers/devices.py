@@ -1,7 +1,5 @@
 """Results of optimize_devices() and explore_devices(), for several devices that run a network together."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

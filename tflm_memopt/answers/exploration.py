@@ -1,7 +1,5 @@
 """Result of explore(): the frontier of a model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Result of fit(): the boards on which a model fits."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Describes the fused and the builtin operators of a model in its report."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

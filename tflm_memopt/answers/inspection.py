@@ -1,7 +1,5 @@
 """Result of inspect(): the contents of an unchanged model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Result of optimize() for one model."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

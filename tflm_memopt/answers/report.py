@@ -1,7 +1,5 @@
 """The report of a conversion, which NAME.report.json contains."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Describes an application as plain data: models, their options, and pairs that may run at the same time."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Explores an application. An exact search chooses one point of each model's frontier (plan/layout/choice.py)."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Reports on which boards an application fits before and after the rewrite, by RAM and flash of all models."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 from tflm_memopt.answers.fits import BoardReport, Fits

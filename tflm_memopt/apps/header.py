@@ -1,7 +1,5 @@
 """Writes APP_app.h for firmware with several models in one arena: its size, the op resolver, and turns of models."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 from tflm_memopt.answers.optimized import Optimized

@@ -1,7 +1,5 @@
 """The models of an application, with their options and the plans that were chosen for them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Writes APP.h and APP.c for an application of C modules: one arena for all models, and their turns."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

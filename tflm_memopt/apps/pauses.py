@@ -1,7 +1,5 @@
 """Finds the models of an application that pause for other models, and the moments of the pauses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The tensor between two partitions exists twice: as the output of the first parti
 The first partition retains its output until it runs again, so that both partitions may run at the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

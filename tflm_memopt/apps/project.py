@@ -1,7 +1,5 @@
 """Writes the program of a project with several models that share an arena (emit/project.py)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -3,8 +3,6 @@
 The times follow from a measured inference, from modelled cycles, or from an assumed range of cycles per instruction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

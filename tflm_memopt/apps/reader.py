@@ -1,7 +1,5 @@
 """Reads an application from app.toml. Paths in app.toml are relative to its folder."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

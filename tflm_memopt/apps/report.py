@@ -1,7 +1,5 @@
 """Reports the results for an application on the terminal and as a page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path

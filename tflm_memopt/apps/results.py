@@ -1,7 +1,5 @@
 """Results of optimize() and explore() for an application, as plain data."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike

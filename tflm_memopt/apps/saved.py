@@ -1,7 +1,5 @@
 """Makes the files of an application, which `optimize app.toml` and AppOptimized.save() write."""
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence

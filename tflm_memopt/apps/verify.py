@@ -1,7 +1,5 @@
 """Verifies that the rewritten models of an application compute the same outputs and do not disturb each other."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

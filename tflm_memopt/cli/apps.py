@@ -1,7 +1,5 @@
 """The commands for an application (app.toml). commands.py has the commands for a model."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

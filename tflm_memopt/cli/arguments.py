@@ -1,7 +1,5 @@
 """Types of the command line's arguments for argparse."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The commands for a model. Each function takes parsed arguments, prints one answer, and returns the exit code."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """Tab completion. The metavar of a flag shows whether the flag takes a board, a model or another kind of file."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping
 from pathlib import PurePath

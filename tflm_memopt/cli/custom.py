@@ -1,7 +1,5 @@
 """Run `--describe FILE.py`, which registers the user's own operators for the command."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

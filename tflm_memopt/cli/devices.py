@@ -1,7 +1,5 @@
 """The commands optimize, explore and verify for several devices. commands.py has the commands for one device."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from pathlib import Path

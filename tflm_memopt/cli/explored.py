@@ -1,7 +1,5 @@
 """Writes the files and prints the answer of `explore` for a model, an application or several devices."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

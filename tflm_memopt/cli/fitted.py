@@ -1,7 +1,5 @@
 """Prints the answer of `fit` for a model or an application."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The command `inspect`. This module does not import the planner, so that the command starts quickly."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

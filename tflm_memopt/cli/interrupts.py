@@ -1,7 +1,5 @@
 """Reacts to Ctrl-C while modules are imported and while a command runs."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import threading

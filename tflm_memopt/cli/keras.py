@@ -3,8 +3,6 @@
 The conversion needs TensorFlow: `pip install tflm-memopt[train]`. The first axis of an array of inputs counts examples.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

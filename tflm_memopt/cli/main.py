@@ -4,8 +4,6 @@
 The module of a command is imported only when the command runs, so that `--help` is fast.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import importlib

@@ -1,7 +1,5 @@
 """Shows the progress of a command on standard error."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

@@ -7,8 +7,6 @@ graphs: the bytes of the largest device, the multiply-accumulates of the busiest
 that no other split beats are converted.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import time

@@ -7,8 +7,6 @@ process ends with a line of JSON: the bytes sent and received, and the status an
 the processes.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import sys

@@ -4,8 +4,6 @@ Each device has a link to each other device. A link sends one message after anot
 as a whole after a latency. A device continues to compute while its messages are being sent.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Writes the models of several devices that run one network together. Each model is a part of the original."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ layer at which the split changes, so that a device needs the fewest bytes. The m
 like any other model.
 """
 
-from __future__ import annotations
-
 import math
 import time
 import zlib

@@ -1,7 +1,5 @@
 """Reports the results for several devices that run one network together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs a network on several devices, each of which is a process with its own model, linked by loopback streams."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

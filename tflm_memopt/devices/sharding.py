@@ -5,8 +5,6 @@ other device sends these elements when they are first read. One mechanism sends 
 and outputs. All devices follow one global order of operators, so that no two devices can wait for each other.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace

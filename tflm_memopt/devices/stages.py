@@ -9,8 +9,6 @@ to its end, and at most the arena of all operators from its start on. The search
 arenas, and plans the chosen stages.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

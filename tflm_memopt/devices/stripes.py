@@ -4,8 +4,6 @@ With exchange of rows (FFMT), stripes do not overlap, and a device gets the rows
 Without exchange (FTP), a device computes all rows that its later operators read.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Sequence
 from fractions import Fraction

@@ -3,8 +3,6 @@
 The source is chapter 5 of Stahl's thesis on fused tiling. The layers are assumed to divide evenly among the devices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

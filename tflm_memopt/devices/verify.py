@@ -1,7 +1,5 @@
 """Verifies that several devices together compute the same outputs as the original model, byte for byte."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path

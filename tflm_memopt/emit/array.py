@@ -1,7 +1,5 @@
 """Writes NAME_model.h and NAME_model.cpp, the model as a constant array for flash."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tflm_memopt.emit.names import guard, identifier

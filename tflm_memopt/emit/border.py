@@ -1,7 +1,5 @@
 """Describes a model's inputs and outputs for its C++ program: types, shapes, scales, and images."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Returns the contents of the files that `optimize` writes (model, plan, report and sources), and `explore`'s plans."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Writes NAME_library.c, which compiles only the part of the C library that a model needs (tmo/embed.h)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
 

@@ -1,7 +1,5 @@
 """Determines which kernels and executor parts of the C library a program needs (tmo/build.h)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

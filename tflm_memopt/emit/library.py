@@ -1,7 +1,5 @@
 """Reads the C library's sources for projects, unchanged or in the single folder that Arduino requires."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

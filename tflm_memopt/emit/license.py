@@ -1,7 +1,5 @@
 """Adds the licence to written files: the library's licence text, and an SPDX line in every C and C++ file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from tflm_memopt.emit import library

@@ -1,7 +1,5 @@
 """Updates a wake word's manifest for ESPHome's micro_wake_word with the rewritten model's file and arena."""
 
-from __future__ import annotations
-
 import json
 
 from tflm_memopt.emit.names import file_stem

@@ -3,8 +3,6 @@
 Source: tensorflow/lite/micro/micro_mutable_op_resolver.h.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Collects the contents of a C11 module that runs a rewritten model: ports, programs and buffer offsets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

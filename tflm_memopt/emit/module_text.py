@@ -1,7 +1,5 @@
 """Writes NAME.h and NAME.c, a C module that needs no interpreter and no heap and has one static arena."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """File names and C++ identifiers from arbitrary names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container
 

@@ -1,7 +1,5 @@
 """Writes the user's custom kernels (ops/own.py) as a C file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from tflm_memopt.ops.custom import MADE, OwnKernel

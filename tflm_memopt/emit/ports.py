@@ -1,7 +1,5 @@
 """Describes a model's inputs and outputs in a C module, with functions, constants and types."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Formats text and JSON for the terminal and for files."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

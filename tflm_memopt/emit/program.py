@@ -1,7 +1,5 @@
 """Fills in the templates of a project's C++ program, its stored input, and its camera."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

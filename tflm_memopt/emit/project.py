@@ -4,8 +4,6 @@ The program first compares the outputs of a stored input with those of TFLM on a
 camera pictures or for the stored input. Users add their own sensors and actions to the program.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import partial

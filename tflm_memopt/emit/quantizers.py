@@ -1,7 +1,5 @@
 """C and C++ functions for emitted headers that convert between real and quantized values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """Writes a project's README.md, which names the file to open, the commands to run, and where the sensor's values go."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tflm_memopt.emit.names import identifier

@@ -1,7 +1,5 @@
 """Writes NAME_ops.h, an op resolver with exactly the operators that a model needs, and the size of the arena."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The program uses only the bare core, so the user needs to add nothing but Tensor
 chip, sources, include paths and flags from .cproject.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Fills in the templates of this folder."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -9,8 +9,6 @@ def copy(b: Builder) -> None:
         b.ram_free(x, i)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

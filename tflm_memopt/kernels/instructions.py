@@ -2,8 +2,6 @@
 tests can run each row and compare it. Ops without an instruction become other ops (rewrites.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -4,8 +4,6 @@ The interpreter raises KernelError for an access outside a tensor, a read of a f
 output element, a read of an empty register, and a value that does not fit its register.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias

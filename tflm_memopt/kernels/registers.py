@@ -1,7 +1,5 @@
 """Register allocation for a vector unit, which gives each vector its registers while the vector is live."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from tflm_memopt.errors import KernelError

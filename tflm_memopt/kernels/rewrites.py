@@ -3,8 +3,6 @@ legal. As in Exo (Ikarashi et al., PLDI 2022), the computation is described once
 it runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias

@@ -4,8 +4,6 @@ Scalars are variables, which the compiler keeps in registers. Vectors have fixed
 instructions are assembly, so no compiler intrinsics are needed.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Writes the support structs and the accessors (section 6.5): one function for each use of a register."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

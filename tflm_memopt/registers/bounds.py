@@ -1,7 +1,5 @@
 """Checks that loops end: a driver that waits for hardware must time out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from tflm_memopt.registers.chains import bare

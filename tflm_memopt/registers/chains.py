@@ -1,7 +1,5 @@
 """Reads the expressions of clang's tree that lead to bit fields."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from tflm_memopt.registers.description import Description, Field, SubGroup

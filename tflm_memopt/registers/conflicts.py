@@ -6,8 +6,6 @@ in the branch that write or have effects. A read without effects may be executed
 it, as in Figure 6.5 (a) of the dissertation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum

@@ -1,7 +1,5 @@
 """Describes how a driver uses registers. Each function is a list of events in the order of their evaluation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import Enum
 

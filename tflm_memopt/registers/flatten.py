@@ -1,7 +1,5 @@
 """Merges a nested group into the outer group if no pointer and no unknown index leads to the inner one (6.4.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Generates C from a driver and a description, step by step."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike

@@ -1,7 +1,5 @@
 """Reads a description from a header in the language extension (6.3.1, 6.3.2): bit field groups, effects, devices."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

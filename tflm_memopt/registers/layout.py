@@ -1,7 +1,5 @@
 """Places of fields, which are either given for a chip or chosen for the fewest accesses (6.4.4)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

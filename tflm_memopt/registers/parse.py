@@ -1,7 +1,5 @@
 """Parses C with libclang. The words of the language extension (6.3) become attributes, which the syntax tree keeps."""
 
-from __future__ import annotations
-
 import bisect
 import re
 from collections.abc import Mapping, Sequence

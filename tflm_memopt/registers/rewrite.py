@@ -1,7 +1,5 @@
 """Writes the driver's C code with each field access replaced by an accessor call (6.5)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

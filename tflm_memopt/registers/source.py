@@ -1,7 +1,5 @@
 """Reads a driver in the language extension (6.3.3) and converts each function from clang's tree to events."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

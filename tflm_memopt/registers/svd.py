@@ -12,8 +12,6 @@ field on another field are given in the file's vendorExtensions:
 Without a sideEffects element, every write to a peripheral may have effects, and each value may change by itself.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

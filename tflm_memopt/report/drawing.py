@@ -4,8 +4,6 @@ The colours are those of Okabe and Ito ("Color Universal Design", 2008). People 
 distinguish these colours. Hatching marks buffers that hold only a part of a tensor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Writes a page with the results for a model, which needs no other file. The template page.html is for jinja2."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

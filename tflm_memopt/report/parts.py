@@ -1,7 +1,5 @@
 """Parts of the answers on the terminal."""
 
-from __future__ import annotations
-
 from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding

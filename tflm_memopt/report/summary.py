@@ -1,7 +1,5 @@
 """Describes the next steps after a rewrite, with code to paste, and whether a lower head is possible."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import dataclass
 from pathlib import Path

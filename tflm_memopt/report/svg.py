@@ -1,7 +1,5 @@
 """Encodes a drawing as SVG, for a file or for a page that has the style sheet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from html import escape
 

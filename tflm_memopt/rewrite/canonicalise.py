@@ -4,8 +4,6 @@ A rule that refuses to rewrite operators returns the reason, with the place of t
 outputs never change.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ to 0 (ResetVariableTensors, micro/micro_interpreter_graph.cc). An SVDF becomes t
 the layer's output, and a filter along time that reads the new output and the kept outputs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 

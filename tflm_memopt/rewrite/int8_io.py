@@ -4,8 +4,6 @@ The caller then converts float values by q = round(x / scale) + zero_point and x
 converts uint8 values by q = u - 128.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

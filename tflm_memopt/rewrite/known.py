@@ -3,8 +3,6 @@ unknown batch size, converters write SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE, 
 are fixed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

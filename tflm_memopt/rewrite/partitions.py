@@ -1,7 +1,5 @@
 """Cuts a model into models that run one after the other, at points that only one tensor crosses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Builder of a graph in which several operators, each for a part of the output, replace one operator."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

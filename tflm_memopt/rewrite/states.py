@@ -8,8 +8,6 @@ Before the first assignment and after a reset, TFLM fills a variable bytewise wi
 first subgraph assigns to it (micro_resource_variable.cc).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 

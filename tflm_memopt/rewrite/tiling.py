@@ -5,8 +5,6 @@ since it would add rounded partial sums, which changes int8 results. A PAD befor
 convolution. The output bytes stay the same, since PAD writes the zero point.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile

@@ -1,7 +1,5 @@
 """Reads the user's arrays from .npy files. The error for another file format says how to make a .npy file."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path

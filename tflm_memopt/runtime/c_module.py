@@ -1,7 +1,5 @@
 """Compiles a C module that `optimize --emit c` wrote, for this machine, and runs it."""
 
-from __future__ import annotations
-
 import functools
 import os
 import re

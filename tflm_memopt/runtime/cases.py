@@ -1,7 +1,5 @@
 """Feeds the same inferences to two models, and finds the first difference between their outputs."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -4,8 +4,6 @@
 compare the functions with the operators of TFLM's wheel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

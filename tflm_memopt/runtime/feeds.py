@@ -1,7 +1,5 @@
 """Gives an interpreter its input: in the input tensor, a few rows at a time, or through a pointer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

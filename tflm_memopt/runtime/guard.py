@@ -1,7 +1,5 @@
 """Runs the programs of a rewritten model with buffers at their planned places, and checks all writes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

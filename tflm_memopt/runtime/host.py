@@ -1,7 +1,5 @@
 """Runs programs in the C executor on this machine, with or without a check of all writes (custom_ops/host)."""
 
-from __future__ import annotations
-
 import ctypes
 import enum
 import functools

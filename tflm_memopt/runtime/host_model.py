@@ -5,8 +5,6 @@ QUANTIZE and DEQUANTIZE. A model with other types of operators needs TFLM's whee
 wheel's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Finds the compiled host libraries, which CMake installs next to this module when the package is built."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Compiles the user's own kernels (ops/own.py) for the executors that run programs on this machine."""
 
-from __future__ import annotations
-
 import atexit
 import ctypes
 import functools

@@ -1,7 +1,5 @@
 """Runs a model under TFLM in a separate process (worker.py), which serves further models until the caller ends."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """Reads the programs in a rewritten model and the addresses of their buffers from its memory plan."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Replaces operators that TFLM lacks by other operators, so that TFLM can run a model that has them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

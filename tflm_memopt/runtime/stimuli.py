@@ -1,7 +1,5 @@
 """Makes the inputs of `verify`: random values, extreme values, and the user's arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

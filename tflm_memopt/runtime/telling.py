@@ -1,7 +1,5 @@
 """Chooses the inference for a self-test, whose outputs must change if two inputs are exchanged."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 

@@ -1,7 +1,5 @@
 """The result of `verify` as plain data."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 

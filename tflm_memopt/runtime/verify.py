@@ -1,7 +1,5 @@
 """Verifies that two models compute the same outputs, byte for byte, by running both."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Uses the official TFLM wheel with our operator registered."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import functools

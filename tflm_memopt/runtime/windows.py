@@ -1,7 +1,5 @@
 """Feeds sliding windows step by step, with the new rows of each window of an endless sequence."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

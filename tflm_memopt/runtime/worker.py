@@ -6,8 +6,6 @@ fork's exit code becomes a line of standard output. DIR contains MODEL and INPUT
 files OUTPUTS and LOG into DIR. LOG has TFLM's output, which contains the arena figures.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import gc

@@ -6,8 +6,6 @@ input that may be absent, and `*` marks an input that may be repeated. A test co
 in both directions (tests/tflm/test_accepted.py). TFLM ignores the version of an operator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby

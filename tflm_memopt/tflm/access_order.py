@@ -8,8 +8,6 @@ A compiler may move a store above a load of another type, unless one of the type
 output have different types is listed only if one of the types is a byte.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

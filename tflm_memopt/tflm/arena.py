@@ -10,8 +10,6 @@ arrays, and at last the activations. The figure `total` is the size after Alloca
 peak during AllocateTensors, which the planner often causes.
 """
 
-from __future__ import annotations
-
 import bisect
 import enum
 from collections.abc import Iterable, Sequence

@@ -6,8 +6,6 @@ alignment gaps. Sources: tensorflow/lite/micro/kernels/*.cc, micro_mutable_op_re
 tensorflow/lite/core/api/flatbuffer_conversions.cc.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial

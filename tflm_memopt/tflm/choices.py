@@ -1,7 +1,5 @@
 """Names of the libraries that provide TFLM's builtin kernels, for the option `--kernels`."""
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 Kernels = Literal["reference", "cmsis-nn", "esp-nn"]

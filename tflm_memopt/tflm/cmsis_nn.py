@@ -6,8 +6,6 @@ hundred bytes to pointwise convolutions. `mve` selects the figures for Helium in
 without Helium and without the DSP extension, the figures are too high.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from functools import partial

@@ -4,8 +4,6 @@ Sources: signal/micro/kernels/*.cc, with kissfft v130, tensorflow/lite/micro/ker
 detection_postprocess.cc. The persistent bytes of some operators depend on the custom options, which Init reads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any

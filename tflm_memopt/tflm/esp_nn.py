@@ -4,8 +4,6 @@ Sources: tensorflow/lite/micro/kernels/esp_nn/*.cc of espressif/esp-tflite-micro
 esp_nn_get_*_scratch_size_esp32s3 of espressif/esp-nn (d45b843) that these kernels call.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 

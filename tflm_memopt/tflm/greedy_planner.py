@@ -4,8 +4,6 @@ Order, gap rule and tie-breaks follow tensorflow/lite/micro/memory_planner/greed
 head equals the head in TFLM. Offline offsets are kept even if they overlap, since TFLM does not check them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

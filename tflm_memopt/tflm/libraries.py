@@ -1,7 +1,5 @@
 """Kernel libraries for the builtin operators, and the memory that their kernels allocate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -4,8 +4,6 @@ The code follows AllocationInfoBuilder (tensorflow/lite/micro/micro_allocation_i
 scopes: each operator opens one, and so does each subgraph that a control flow operator calls.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass

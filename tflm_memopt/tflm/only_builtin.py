@@ -1,7 +1,5 @@
 """Prepares a model for plans with only builtin operators: finds the tensors that may share memory in TFLM's kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

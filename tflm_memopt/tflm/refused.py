@@ -5,8 +5,6 @@ pad_common,resize_bilinear,resize_nearest_neighbor,space_to_batch_nd,batch_to_sp
 transpose_common}.cc.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Each shape rule takes an operator and returns the shape of each output. A shape 
 on values that are known only at run time, and Diagnostics if the shapes of the inputs do not match.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

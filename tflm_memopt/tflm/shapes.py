@@ -6,8 +6,6 @@ shape (CreateWritableTensorDimsWithCopy, micro/kernels/kernel_util.cc). SPACE_TO
 its Prepare never sets (micro/kernels/space_to_batch_nd.cc: SpaceToBatchParams::output_offset).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

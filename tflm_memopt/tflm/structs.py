@@ -4,8 +4,6 @@ The sizes of structs are measured, from the debug information of TFLM's objects 
 gcc 12.2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

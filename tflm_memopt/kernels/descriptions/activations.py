@@ -4,8 +4,6 @@ TFLM: kernels/internal/reference/softmax.h and log_softmax.h with gemmlowp's fix
 fractional bits in addition to the sign. With at most 4095 channels, no sum of exponentials overflows.
 """
 
-from __future__ import annotations
-
 from tflm_memopt.kernels.build import Builder, Number, kernel
 from tflm_memopt.kernels.language import Array, Index, Reg, Type
 

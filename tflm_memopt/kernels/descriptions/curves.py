@@ -4,8 +4,6 @@ TFLM: Logistic and Tanh of int16 (kernels/internal/reference/integer_ops), Softm
 (kernels/internal/reference/softmax.h), LUTPopulate and LUTLookup (kernels/internal/common.h).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -2,8 +2,6 @@
 SquaredDifference, Prelu, QuantizeLeakyRelu, Requantize, AffineQuantize and Dequantize.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

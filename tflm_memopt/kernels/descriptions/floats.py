@@ -5,8 +5,6 @@ BroadcastPrelu4DSlowFloat, LeakyRelu, ReluFloat, Relu6Float, Logistic, Tanh, Elu
 Comparison, RoundToNearest and copyCast (kernels/internal/reference, micro/kernels).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -4,8 +4,6 @@ TFLM: ArgMinMax (arg_min_max.h), BatchMatMul (batch_matmul.h), ResizeBilinearInt
 kernels/internal/reference; Gather, micro/kernels/gather.cc.
 """
 
-from __future__ import annotations
-
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
 

@@ -3,8 +3,6 @@
 TFLM: ConvPerChannel, DepthwiseConvPerChannel, TransposeConv, MaxPool, AveragePool (kernels/internal/reference).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 

@@ -1,7 +1,5 @@
 """Transposes the input of a reduction whose kept and reduced axes alternate, as in a group norm: kept axes go last."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op

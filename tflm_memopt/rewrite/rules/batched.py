@@ -4,8 +4,6 @@ Convolutions and similar operators compute each image separately, and pass on si
 CONCATENATION joins the images only if another operator reads the whole batch, or if the model outputs the batch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ A reduction of columns needs all rows of a map before its result can be used, so
 exchange, one row at a time is enough. Sums of integers do not depend on their order, so the bytes stay the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Replaces an operator without a row kernel by operators that have one and compute the same bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -4,8 +4,6 @@ If several dilated convolutions read one tensor, TensorFlow's converter writes e
 SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, with changes of shape.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

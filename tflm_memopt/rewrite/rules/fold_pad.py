@@ -1,7 +1,5 @@
 """Folds PAD into the convolutions that read it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op

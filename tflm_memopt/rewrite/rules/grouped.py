@@ -2,8 +2,6 @@
 DEPTHWISE_CONV_2D, and other groups become a CONV_2D each.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

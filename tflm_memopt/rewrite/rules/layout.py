@@ -4,8 +4,6 @@ A TRANSPOSE reads a whole map before it writes a row. In the layout of the convo
 transpositions around them: those that compute each pixel alone, pad, join, cut or reduce.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

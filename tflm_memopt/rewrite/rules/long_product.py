@@ -3,8 +3,6 @@ reads at once, as in attention over long sequences. The kernel reads a transpose
 order in which values are summed stays the same.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tflm_memopt.format.limits import MAX_KERNEL_H

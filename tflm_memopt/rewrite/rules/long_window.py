@@ -11,8 +11,6 @@ and float32 operators consist of whole rows. If whole rows are impossible, GATHE
 one row, and the new operator slides along the row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import gcd

@@ -4,8 +4,6 @@ Adjacent dimensions become one if each operand either has all these dimensions o
 value for each group of channels is first repeated for all channels of the group.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

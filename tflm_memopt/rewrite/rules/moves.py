@@ -2,8 +2,6 @@
 combined with changes of shape that follow the PAD.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import takewhile
 

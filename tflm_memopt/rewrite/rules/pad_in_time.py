@@ -3,8 +3,6 @@
 Converters write causal convolutions in this way: a PAD of steps, then a RESHAPE to one row of steps.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -4,8 +4,6 @@ A pool along one axis counts only the samples inside its input. Each window that
 global pool over fewer samples. Other windows become one pool without padding, which long_window.py converts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The type of a rewrite rule, and functions shared by several rules."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol

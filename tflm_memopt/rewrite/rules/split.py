@@ -1,7 +1,5 @@
 """Replaces SPLIT, SPLIT_V and UNPACK by one operator per output."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace

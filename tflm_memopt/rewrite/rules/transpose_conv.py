@@ -1,7 +1,5 @@
 """Removes TRANSPOSE_CONV's operand with the output shape, which TFLM takes from the output tensor."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op

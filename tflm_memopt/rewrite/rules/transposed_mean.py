@@ -1,7 +1,5 @@
 """Replaces TRANSPOSE to NCHW, followed by MEAN over height and width, by MEAN on NHWC."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op

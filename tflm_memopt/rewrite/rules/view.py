@@ -1,7 +1,5 @@
 """Marks RESHAPE, SQUEEZE and EXPAND_DIMS as views of their input's bytes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tflm_memopt.model.graph import ABSENT, OPERANDS, VIEW, VIEW_OF, Graph, Op

@@ -1,7 +1,5 @@
 """Splits a CONCATENATION or PACK of many tensors into a chain of smaller CONCATENATIONs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tflm_memopt.format.limits import MAX_INPUTS
