@@ -32,7 +32,11 @@ def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
         return [_part(tree, op, originals)]
     kept = [originals[i] for i in op.stands_for]
     if op.type == VIEW:
-        same = [view for view in kept if _ends(view) == (op.inputs[0], op.outputs[0]) and _is_view(tree, view)]
+        same = [
+            one
+            for one in kept
+            if _is_view(tree, one) and (one.inputs[0], one.outputs[0]) == (op.inputs[0], op.outputs[0])
+        ]
         if not same:
             return [writer.operator(writer.add_opcode(tree, "RESHAPE"), op.inputs, op.outputs)]
         same[0].inputs = np.array([op.inputs[0], *op.options[OPERANDS]], np.int32)
@@ -43,10 +47,6 @@ def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
 
 
 VIEWS = tuple(getattr(schema.BuiltinOperator, kind) for kind in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
-
-
-def _ends(operator: Any) -> tuple[int, int]:
-    return int(operator.inputs[0]), int(operator.outputs[0])
 
 
 def _is_view(tree: Any, operator: Any) -> bool:

@@ -118,7 +118,11 @@ class Edges(GraphWork):
             for t in op.inputs if wanted else ():
                 needs[t] = max(needs.get(t, 0), min(rows, self.slid[t].whole.h))
         if self._first_rows(self.input) < needs[self.input]:
-            self._made_first[self.input] = self._first_of_input(needs[self.input], before)
+            older, count = self.slid[self.input].older, needs[self.input]
+            if count > older:
+                raise Impossible
+            kept = [(self.older_rows(self.input), older)]
+            self._made_first[self.input] = self.rows_of(self.input, kept, before, slice(count))
         for op in self._original.values():
             if self._first_rows(op.output) < needs.get(op.output, 0):
                 needed = needs[op.output]
@@ -133,12 +137,6 @@ class Edges(GraphWork):
     def _of_first(self, tensor: TensorId, count: int, before: int) -> TensorId:
         made, rows = self._made_first[tensor], self._first_rows(tensor)
         return made if rows == count else self.rows_of(tensor, [(made, rows)], before, slice(count))
-
-    def _first_of_input(self, count: int, before: int) -> TensorId:
-        older = self.slid[self.input].older
-        if count > older:
-            raise Impossible
-        return self.rows_of(self.input, [(self.older_rows(self.input), older)], before, slice(count))
 
     def last(self, tensor: TensorId, before: int) -> TensorId:
         """Return the last rows of a tensor that depend on padding."""

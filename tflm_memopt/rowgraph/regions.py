@@ -147,7 +147,11 @@ def _assemble(
 ) -> tuple[tuple[Node, ...], Mapping[int, RowOp]]:
     position = {op.index: i for i, op in enumerate(graph.ops)}
     absorbed = {i for g in groups for i in g}
-    ops = {i: _renamed(s, holder) for i in absorbed if isinstance(s := support[i], RowOp)}
+    ops = {
+        i: replace(op, inputs=renamed(op.inputs, holder), output=holder.get(op.output, op.output))
+        for i in absorbed
+        if isinstance(op := support[i], RowOp)
+    }
     variables = handles(graph)
     builtins = [_builtin(graph, op, variables) for op in graph.ops if op.index not in absorbed]
     states = {state.tensor for state in graph.states} | {op.inputs[0] for op in ops.values() if op.receives}
@@ -243,10 +247,6 @@ def region_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) ->
         ),
         outputs=tuple(t for op in inside.values() if needed(t := op.output) and t not in use.external),
     )
-
-
-def _renamed(op: RowOp, holder: Mapping[TensorId, TensorId]) -> RowOp:
-    return replace(op, inputs=renamed(op.inputs, holder), output=holder.get(op.output, op.output))
 
 
 def _builtin(graph: Graph, op: Op, variables: Collection[TensorId]) -> BuiltinNode:

@@ -210,7 +210,7 @@ def _with_pass(graph: RowGraph, second: Rematerialisation) -> RowGraph:
 
 
 def _nodes(graph: RowGraph, ops: Mapping[int, RowOp], reader: int, added: Sequence[int]) -> Iterator[Node]:
-    """Yield the nodes. Yield the new nodes. Regions may have other inputs and outputs than before."""
+    """Yield the new nodes. Regions may have other inputs and outputs than before."""
     use = tensor_use(graph.model, ops, graph.builtins, graph.outside)
     for node in graph.nodes:
         if isinstance(node, BuiltinNode):

@@ -224,14 +224,11 @@ class GraphWork:
 
     def _part(self, joined: _Joined, seen: _Slice, like: int) -> tuple[TensorId, TensorId]:
         """Return tensors of the new rows and of the state that have only the channels read by the operator."""
+        part = joined.new, seen.first, seen.channels
         if seen.channels == joined.rows.c:
             return joined.new, joined.state
-        part = joined.new, seen.first, seen.channels
-        if part not in self.parts:
-            self.parts[part] = self._new_part(joined, seen, like)
-        return self.parts[part]
-
-    def _new_part(self, joined: _Joined, seen: _Slice, like: int) -> tuple[TensorId, TensorId]:
+        if part in self.parts:
+            return self.parts[part]
         (writer, kept), rows = self._state_writer(joined.state), replace(joined.rows, c=seen.channels)
         old = replace(rows, h=joined.old)
         new = self.add_tensor(joined.new, rows, name=f"{self.tensors[joined.new].name}/{seen.first}")
@@ -244,6 +241,7 @@ class GraphWork:
         axis, item = len(self.tensors[joined.new].shape) - 1, ITEM_BYTES[self.tensors[joined.new].dtype]
         self.add_op(cut, place, SPLIT, **{PIECE: (axis, seen.first // item, (seen.first + seen.channels) // item)})
         self.add_op(write, place + 1, KEEP, **{STATE: state})
+        self.parts[part] = new, state
         return new, state
 
     def _state_writer(self, state: TensorId) -> tuple[RowOp, StateRollingBuffer]:
@@ -285,12 +283,8 @@ class GraphWork:
             self.support[key] = movement.after(writer, made)
             self.order.remove(key)
             awaited = {*made, *writer.inputs}
-            before = [n for n, i in enumerate(self.order) if not awaited.isdisjoint(self._outputs(i))]
+            before = [n for n, i in enumerate(self.order) if not awaited.isdisjoint(self.stated[i].outputs)]
             self.order.insert(max(before, default=-1) + 1, key)
-
-    def _outputs(self, key: int) -> tuple[TensorId, ...]:
-        op = self.row_op(key)
-        return (op.output,) if op else self.stated[key].outputs
 
     def _all_of(self, made: Mapping[TensorId, Rows], writer: int) -> Mapping[TensorId, Rows]:
         """Replace the first few tensors by a single byte. An operator makes the byte when the tensors are complete."""

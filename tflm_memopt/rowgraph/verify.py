@@ -21,7 +21,9 @@ def verify(graph: RowGraph, step: str) -> None:
 
 def _each_once(graph: RowGraph) -> Broken:
     stated = {op.index for op in graph.model.ops}
-    in_nodes = Counter(i for node in graph.nodes for i in _keys(node))
+    in_nodes = Counter(
+        i for node in graph.nodes for i in ((node.op,) if isinstance(node, BuiltinNode) else (*node.ops, *node.views))
+    )
     for key, times in in_nodes.items():
         if times > 1:
             yield f"operator {key} is in {times} nodes"
@@ -86,10 +88,6 @@ RULES: Mapping[str, Callable[[RowGraph], Broken]] = {
     "a reader sees as many bytes as the writer makes": _same_bytes,
     "a region's inputs are what its operators read, and its outputs are what others read": _handed_over,
 }
-
-
-def _keys(node: Node) -> tuple[int, ...]:
-    return (node.op,) if isinstance(node, BuiltinNode) else (*node.ops, *node.views)
 
 
 def _tensors(graph: RowGraph, node: Node) -> Iterator[int]:
