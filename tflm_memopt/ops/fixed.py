@@ -13,10 +13,6 @@ Ints = NDArray[np.int64]
 INT32_MIN, INT32_MAX = -(1 << 31), (1 << 31) - 1
 
 
-def fits_int32(values: Ints) -> NDArray[np.bool_]:
-    return (values >= INT32_MIN) & (values <= INT32_MAX)
-
-
 def high_mul(a: Ints, b: ArrayLike) -> Ints:
     """Return round(a * b / 2^31) of int32 values, with halves rounded up (SaturatingRoundingDoublingHighMul).
 

@@ -1,9 +1,8 @@
 """Computes the range of values that each channel can have for any int8 model input (interval analysis).
 
 Each channel of every tensor has a lower and an upper bound over all rows and pixels, with the effect of padding. Every
-operator is monotone in each value that it reads, so the ends of an interval give the ends of the result's interval. If
-an int32 may wrap, the channel may have any value in the range of the activation. A channel with equal bounds is
-constant.
+operator is monotone in each value that it reads, so the ends of an interval give the ends of the result's interval. An
+int32 that may wrap can have any value. A channel with equal bounds is constant.
 """
 
 from __future__ import annotations
@@ -73,36 +72,22 @@ def _anything(channels: int) -> Range:
     return Range(np.full(channels, INT8_MIN, np.int64), np.full(channels, INT8_MAX, np.int64))
 
 
-@dataclass(frozen=True, slots=True)
-class _Int32:
-    """Bounds of int32 values. If `exact` is False, a value may have wrapped, and both bounds are 0."""
-
-    low: Ints
-    high: Ints
-    exact: Bools
+def _int32(low: Ints, high: Ints) -> Range:
+    """Return the range of values that are stored as int32. A value that may wrap can become any int32."""
+    fits = (low >= fixed.INT32_MIN) & (high <= fixed.INT32_MAX)
+    return Range(np.where(fits, low, fixed.INT32_MIN), np.where(fits, high, fixed.INT32_MAX))
 
 
-def _int32(low: Ints, high: Ints, exact: Bools | None = None) -> _Int32:
-    fits = fixed.fits_int32(low) & fixed.fits_int32(high)
-    exact = fits if exact is None else fits & exact
-    return _Int32(np.where(exact, low, 0), np.where(exact, high, 0), exact)
-
-
-def _rescaled(x: _Int32, multipliers: NDArray[np.int32] | np.int32, shifts: NDArray[np.int8] | np.int8) -> _Int32:
+def _rescaled(x: Range, multipliers: NDArray[np.int32] | np.int32, shifts: NDArray[np.int8] | np.int8) -> Range:
     """Return the range after MultiplyByQuantizedMultiplier, in which only the left shift may wrap."""
     left = np.maximum(np.asarray(shifts, np.int64), 0)
-    exact = _int32(x.low << left, x.high << left, x.exact).exact
-    low, high = (fixed.rescale(np.where(exact, end, 0), multipliers, shifts) for end in (x.low, x.high))
-    return _Int32(low, high, exact)
+    shifted = _int32(x.low << left, x.high << left)
+    return Range(*(fixed.rescale(end, multipliers, np.minimum(shifts, 0)) for end in (shifted.low, shifted.high)))
 
 
-def _output(op: RowOp, x: _Int32) -> Range:
-    sums = _int32(x.low + op.output_zero_point, x.high + op.output_zero_point, x.exact)
-    low, high = op.activation
-    return Range(
-        np.where(sums.exact, np.clip(sums.low, low, high), low),
-        np.where(sums.exact, np.clip(sums.high, low, high), high),
-    )
+def _output(op: RowOp, x: Range) -> Range:
+    sums = _int32(x.low + op.output_zero_point, x.high + op.output_zero_point)
+    return Range(np.clip(sums.low, *op.activation), np.clip(sums.high, *op.activation))
 
 
 def _requantized(op: RowOp, low: Ints, high: Ints) -> Range:
@@ -157,11 +142,8 @@ def _add(op: RowOp, x: Sequence[Range]) -> Range:
             _operands(op, x), op.input_zero_points, multipliers[:2], shifts[:2], strict=True
         )
     )
-    exact = a.exact & b.exact
-    if op.kind is Kind.SUB:
-        total = _int32(a.low - b.high, a.high - b.low, exact)
-    else:
-        total = _int32(a.low + b.low, a.high + b.high, exact)
+    low, high = (a.low - b.high, a.high - b.low) if op.kind is Kind.SUB else (a.low + b.low, a.high + b.high)
+    total = _int32(low, high)
     return _output(op, _rescaled(total, multipliers[2], shifts[2]))
 
 
