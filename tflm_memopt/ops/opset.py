@@ -57,19 +57,12 @@ _STRIDES = ("padding", "strideH", "strideW", "fusedActivationFunction")
 _DILATIONS = ("dilationHFactor", "dilationWFactor")
 
 
-def _row(parse_: Callable[[OperatorContext], RowOp], *constraints: Constraint) -> Row:
-    return Row(constraints, parse_)
+def _row(parse_: Callable[[OperatorContext], RowOp], operands: Constraint, *constraints: Constraint) -> Row:
+    """Return a row with the constraints that every operator has, and with its own constraints."""
+    return Row((operands, common.static_shapes, common.runtime_values, common.stateless, *constraints), parse_)
 
 
-_PLAIN = common.runtime_values, common.stateless
-
-
-def _of(types: Constraint) -> tuple[Constraint, ...]:
-    """Return the constraints for activations of these types, which nearly every operator has."""
-    return common.static_shapes, types, common.quantized, *_PLAIN
-
-
-_INT8, _INTEGER = _of(common.int8_activations), _of(common.int8_or_int16)
+_INT8, _INTEGER = (common.int8_activations, common.quantized), (common.int8_or_int16, common.quantized)
 _FILTER = (weighted.int8_filter, weighted.int32_bias)
 _WINDOW = (weighted.window, weighted.output_size, common.fused_activation)
 _POOL = _row(
@@ -97,13 +90,14 @@ def _convolution(
     return _row(parse_, _WEIGHTED, common.options(*_STRIDES, *options), *every, channels, *checks)
 
 
-_ELEMENTWISE, _MAPPED = ((*types, common.batch_one, common.same_shape) for types in (_INT8, _INTEGER))
-_ONE = common.operands(least=1, most=1)
-_ALIKE = *_PLAIN, common.batch_one, common.same_shape
+_ONE, _TWO = common.operands(least=1, most=1), common.operands(least=2, most=2)
+_ALIKE = common.batch_one, common.same_shape
+_ELEMENTWISE, _MAPPED = (*_INT8, *_ALIKE), (*_INTEGER, *_ALIKE)
 _REDUCED = common.operands(least=1, most=2), *_INTEGER, arithmetic.reduced_axes
 _EXTREME = _row(
     parse.reduce_extreme, common.operands(least=1, most=2), *_INT8, arithmetic.reduced_axes, common.same_quantization
 )
+_BROADCAST = arithmetic.constant_operand, arithmetic.broadcast
 _RESIZED = common.options("alignCorners", "halfPixelCenters"), moving.resized_channels, moving.resized_as_said
 
 
@@ -119,9 +113,9 @@ def _moving(
     constants: number of constant operands after the first operand. most: maximum number of other operands.
     """
     operands = common.operands(least=1 + constants, most=most + constants)
-    every = (operands, common.static_shapes, types, *_PLAIN, moving.movable)
     stated = (moving.constant_operands(*range(1, 1 + constants)),) if constants else ()
-    return _row(partial(movement.moved, transform=transform), *every, *stated, *constraints, moving.regular_moves)
+    every = (operands, types, moving.movable, *stated)
+    return _row(partial(movement.moved, transform=transform), *every, *constraints, moving.regular_moves)
 
 
 def _looked_up() -> Row:
@@ -134,30 +128,20 @@ def _curve(*scales: Constraint) -> Row:
 
 
 def _converted(types: Constraint, *scales: Constraint) -> Row:
-    return _row(converting.converted, _ONE, common.static_shapes, types, conversion.one_scale, *_ALIKE, *scales)
+    return _row(converting.converted, _ONE, types, conversion.one_scale, *_ALIKE, *scales)
 
 
 def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = common.int8_activations) -> Row:
-    two, options = common.operands(least=2, most=2), common.options("fusedActivationFunction")
-    first, last = ((options,), (common.fused_activation,)) if fused else ((), ())
-    every = (*_of(types), arithmetic.constant_operand, arithmetic.broadcast)
-    return _row(elementwise.binary, two, *first, *every, *constraints, *last)
+    options, last = common.options("fusedActivationFunction"), common.fused_activation
+    every = (types, common.quantized, *_BROADCAST, *constraints)
+    return _row(elementwise.binary, _TWO, *((options, *every, last) if fused else every))
 
 
 _BYTE = common.byte_or_float
 _GROUPS = common.options("blockSize"), common.rank_four, moving.block_divides
-_ARG = _row(
-    parse.arg_max,
-    common.operands(least=2, most=2),
-    common.static_shapes,
-    arithmetic.int32_places,
-    *_PLAIN,
-    arithmetic.one_axis,
-)
-_TWO = common.operands(least=2, most=2), common.static_shapes
-_BROADCAST = *_PLAIN, arithmetic.constant_operand, arithmetic.broadcast
-_COMPARED = _row(parse.comparison, *_TWO, arithmetic.compared_types, *_BROADCAST)
-_LOGICAL = _row(elementwise.logical, *_TWO, arithmetic.bools, *_BROADCAST)
+_ARG = _row(parse.arg_max, _TWO, arithmetic.int32_places, arithmetic.one_axis)
+_COMPARED = _row(parse.comparison, _TWO, arithmetic.compared_types, *_BROADCAST)
+_LOGICAL = _row(elementwise.logical, _TWO, common.bools, *_BROADCAST)
 _PIECE = _moving(movement.piece, moving.one_piece)
 
 OPSET: Mapping[str, Row] = {
@@ -184,23 +168,14 @@ OPSET: Mapping[str, Row] = {
     **dict.fromkeys(("MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU"), _binary()),
     "AVERAGE_POOL_2D": _POOL,
     "MAX_POOL_2D": _POOL,
-    "MEAN": Row(_REDUCED, parse.mean),
-    "SUM": Row(_REDUCED, parse.sum_),
+    "MEAN": _row(parse.mean, *_REDUCED),
+    "SUM": _row(parse.sum_, *_REDUCED),
     "REDUCE_MAX": _EXTREME,
     "REDUCE_MIN": _EXTREME,
-    "GATHER": _row(
-        parse.gather,
-        common.operands(least=2, most=2),
-        common.options("axis"),
-        common.static_shapes,
-        moving.indices,
-        moving.table,
-        moving.gathered,
-        *_PLAIN,
-    ),
+    "GATHER": _row(parse.gather, _TWO, common.options("axis"), moving.indices, moving.table, moving.gathered),
     "RESIZE_BILINEAR": _row(
         parse.resize_bilinear,
-        common.operands(least=2, most=2),
+        _TWO,
         *_INT8,
         moving.constant_operands(1),
         *_RESIZED,
@@ -208,11 +183,7 @@ OPSET: Mapping[str, Row] = {
         moving.resized_inside,
     ),
     "BATCH_MATMUL": _row(
-        parse.batch_matmul,
-        common.operands(least=2, most=2),
-        common.options("adjX", "adjY"),
-        *_INTEGER,
-        arithmetic.plain_matrices,
+        parse.batch_matmul, _TWO, common.options("adjX", "adjY"), *_INTEGER, arithmetic.plain_matrices
     ),
     "TRANSPOSE_CONV": _convolution(
         parse.transpose_conv, channels=weighted.all_channels, axis=0, checks=(weighted.window, common.fused_activation)
@@ -244,9 +215,7 @@ OPSET: Mapping[str, Row] = {
         parse.softmax,
         _ONE,
         common.options("beta"),
-        *_INTEGER,
-        common.batch_one,
-        common.same_shape,
+        *_MAPPED,
         arithmetic.softmax_output,
         arithmetic.softmax_classes,
         arithmetic.softmax_scale,
@@ -262,16 +231,9 @@ OPSET: Mapping[str, Row] = {
     **dict.fromkeys(COMPARISONS, _COMPARED),
     "LOGICAL_AND": _LOGICAL,
     "LOGICAL_OR": _LOGICAL,
-    "LOGICAL_NOT": _row(parse.logical_not, _ONE, common.static_shapes, arithmetic.bools, *_ALIKE),
-    "GATHER_ND": _row(parse.gather_nd, *_TWO, moving.selected, *_PLAIN, moving.selection),
-    "SELECT_V2": _row(
-        select.select,
-        common.operands(least=3, most=3),
-        common.static_shapes,
-        arithmetic.select_types,
-        *_PLAIN,
-        arithmetic.broadcast,
-    ),
+    "LOGICAL_NOT": _row(parse.logical_not, _ONE, common.bools, *_ALIKE),
+    "GATHER_ND": _row(parse.gather_nd, _TWO, moving.selected, moving.selection),
+    "SELECT_V2": _row(select.select, common.operands(least=3, most=3), arithmetic.select_types, arithmetic.broadcast),
     "ARG_MAX": _ARG,
     "ARG_MIN": _ARG,
     "PAD": _moving(movement.pad, constants=1),
@@ -298,7 +260,7 @@ OPSET: Mapping[str, Row] = {
     "RESIZE_NEAREST_NEIGHBOR": _moving(movement.resize_nearest, *_RESIZED, constants=1),
     "QUANTIZE": _converted(conversion.quantize_types, conversion.rescalable),
     "DEQUANTIZE": _converted(conversion.dequantize_types),
-    "CAST": _row(converting.cast, _ONE, common.static_shapes, conversion.cast_types, *_ALIKE),
+    "CAST": _row(converting.cast, _ONE, conversion.cast_types, *_ALIKE),
     "RELU": _row(parse.sloped, _ONE, *_MAPPED, arithmetic.slopes, arithmetic.tabulated),
     "RELU6": _row(parse.relu6, _ONE, *_MAPPED, arithmetic.tabulated),
     "LEAKY_RELU": _row(parse.sloped, _ONE, common.options("alpha"), *_MAPPED, arithmetic.slopes, arithmetic.tabulated),
@@ -358,8 +320,7 @@ FLOATS: Mapping[str, Row] = {
 
 
 def _integer_binary(*constraints: Constraint) -> Row:
-    every = (*_TWO, common.int32_activations, *_BROADCAST)
-    return _row(elementwise.integer_binary, *every, *constraints)
+    return _row(elementwise.integer_binary, _TWO, common.int32_activations, *_BROADCAST, *constraints)
 
 
 INTEGERS: Mapping[str, Row] = {
@@ -367,7 +328,7 @@ INTEGERS: Mapping[str, Row] = {
     **dict.fromkeys(("MAXIMUM", "MINIMUM"), _integer_binary()),
 }
 """Rows of operators of int32 by TFLite's operator name."""
-COMPUTED_TABLE = _row(parse.gather_nd, *_TWO, moving.selected, *_PLAIN, moving.leading_axis)
+COMPUTED_TABLE = _row(parse.gather_nd, _TWO, moving.selected, moving.leading_axis)
 """This table row is for GATHER from a tensor that is computed at run time."""
 PICKED = _moving(movement.gather, common.options("axis"), constants=1)
 """Row of the table for GATHER from a computed tensor by constant indices."""

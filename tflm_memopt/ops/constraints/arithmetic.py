@@ -7,7 +7,7 @@ import math
 from tflm_memopt.format.limits import MAX_SOFTMAX_CHANNELS
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops import lookup, quant
-from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, activations, hint, name, quantization, scale_fault
+from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, hint, name, quantization, scale_fault
 from tflm_memopt.ops.context import AXES, OperatorContext
 
 SOFTMAX_TOLERANCE = 0.00099
@@ -201,12 +201,6 @@ def _small_scale(tensor: Tensor) -> str | None:
     if fault or quantization(tensor).scale[0] < 1:
         return fault
     return f"{name(tensor)} has scale {quantization(tensor).scale[0]:g}"
-
-
-@hint(RECONVERT)
-def bools(context: OperatorContext) -> str | None:
-    """Inputs and outputs must be bool"""
-    return next((f"{name(t)} is {t.dtype}" for t in activations(context) if t.dtype != "BOOL"), None)
 
 
 @hint(RECONVERT)

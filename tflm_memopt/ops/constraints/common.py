@@ -56,10 +56,20 @@ def static_shapes(context: OperatorContext) -> str | None:
     return shapes(t for t in activations(context) if t.dynamic or min(t.shape, default=0) < 1)
 
 
-@hint(QUANTIZE)
-def int8_activations(context: OperatorContext) -> str | None:
-    """Inputs and outputs must be int8"""
-    return next((f"{name(t)} is {t.dtype}" for t in activations(context) if t.dtype != "INT8"), None)
+def only(dtype: str, code: str, what_to_do: str = QUANTIZE) -> Constraint:
+    """Return the constraint that all inputs and outputs have one type. code: the constraint's name."""
+
+    def one_type(context: OperatorContext) -> str | None:
+        return next((f"{name(t)} is {t.dtype}" for t in activations(context) if t.dtype != dtype), None)
+
+    one_type.__name__, one_type.__doc__ = code, f"Inputs and outputs must be {dtype.lower()}"
+    return hint(what_to_do)(one_type)
+
+
+int8_activations = only("INT8", "int8_activations")
+int32_activations = only("INT32", "int32_activations")
+float_activations = only("FLOAT32", "float_activations")
+bools = only("BOOL", "bools", RECONVERT)
 
 
 @hint(QUANTIZE)
@@ -70,12 +80,6 @@ def int8_or_int16(context: OperatorContext) -> str | None:
         return int8_activations(context)
     shifted = (t for t in activations(context) if t.quantization and t.quantization.zero_point[0] != 0)
     return next((f"{name(t)} has zero point {quantization(t).zero_point[0]}" for t in shifted), None)
-
-
-@hint(QUANTIZE)
-def float_activations(context: OperatorContext) -> str | None:
-    """Inputs and outputs must be float32"""
-    return next((f"{name(t)} is {t.dtype}" for t in activations(context) if t.dtype != "FLOAT32"), None)
 
 
 @hint(QUANTIZE)
@@ -154,12 +158,6 @@ def fused_activation(context: OperatorContext) -> str | None:
     if quant.bounds_fit(scale):
         return None
     return f"scale {scale:g} of {name(context.output)} is too small"
-
-
-@hint(QUANTIZE)
-def int32_activations(context: OperatorContext) -> str | None:
-    """Inputs and outputs must be int32"""
-    return next((f"{name(t)} is {t.dtype}" for t in activations(context) if t.dtype != "INT32"), None)
 
 
 @hint("use NONE")
