@@ -33,13 +33,9 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
         return 0
     if vectors:
         return _most(op.window.kernel_h * op.window.kernel_w * channels, min(4, columns))
-    values = 0
-    for _ in range(op.window.kernel_h):
-        values += op.window.kernel_w * channels
-        while values % 4 and not helium:
-            values += 1
-    while values % (16 if helium else 8):
-        values += 1
+    row = op.window.kernel_w * channels
+    values = op.window.kernel_h * (row if helium else row + -row % 4)
+    values += -values % (16 if helium else 8)
     if helium:
         return _most(values, min(2, columns))
     if stage.at_once > 1:
@@ -56,8 +52,7 @@ def _esp_depthwise(op: RowOp, columns: int) -> int:
     """Return the scratch of ESP-NN and of one call's input and output. The pixels of one call take at most 2,048 B."""
     kernel_h, kernel_w, c = op.window.kernel_h, op.window.kernel_w, op.reads[0].c
     nine = kernel_h == kernel_w == 3
-    while c % (16 if nine and op.reads[0].c > 8 else 8):
-        c += 1
+    c += -c % (16 if nine and c > 8 else 8)
 
     def of(pixels: int) -> int:
         wide = pixels * op.window.stride_w + kernel_w - 1

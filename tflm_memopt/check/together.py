@@ -60,8 +60,11 @@ def check_devices(devices: Sequence[Sequence[MessageRow]]) -> Traffic:
     stuck = _stuck(devices, UNLIMITED)
     if stuck is not None:
         raise PlanError(f"deadlock: device {stuck} waits for a row that depends on it")
-    each = _bytes(devices, sends=True), _bytes(devices, sends=False)
-    return Traffic(*each, _least_room(devices, most, total), _most_on_a_link(devices))
+    sent, received = (
+        tuple(sum(HEAD_BYTES + row.nbytes for row in rows if row.sends is sends) for rows in devices)
+        for sends in (True, False)
+    )
+    return Traffic(sent, received, _least_room(devices, most, total), _most_on_a_link(devices))
 
 
 def _most_on_a_link(devices: Sequence[Sequence[MessageRow]]) -> int:
@@ -69,10 +72,6 @@ def _most_on_a_link(devices: Sequence[Sequence[MessageRow]]) -> int:
     for row in (row for rows in devices for row in rows if row.sends):
         links[row.ends] += HEAD_BYTES + row.nbytes
     return max(links.values(), default=0)
-
-
-def _bytes(devices: Sequence[Sequence[MessageRow]], *, sends: bool) -> tuple[int, ...]:
-    return tuple(sum(HEAD_BYTES + row.nbytes for row in rows if row.sends is sends) for rows in devices)
 
 
 def _check_links(devices: Sequence[Sequence[MessageRow]]) -> None:

@@ -224,8 +224,5 @@ def _c_fields(record: type) -> Iterator[CField]:
                 yield from _c_fields(inner)
             case ArrayOffset() | TableOffset():
                 yield make(f.name, OFFSET, 1)
-        yield from (make(name, _code(f.type), 1, over=f.name_in_c) for name in f.also if name != f.name_in_c)
-
-
-def _code(kind: Type) -> str:
-    return kind.code if isinstance(kind, Number) else OFFSET
+        code = f.type.code if isinstance(f.type, Number) else OFFSET
+        yield from (make(name, code, 1, over=f.name_in_c) for name in f.also if name != f.name_in_c)

@@ -35,7 +35,8 @@ def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
         same = [
             one
             for one in kept
-            if _is_view(tree, one) and (one.inputs[0], one.outputs[0]) == (op.inputs[0], op.outputs[0])
+            if int(tree.operatorCodes[one.opcodeIndex].builtinCode) in VIEWS
+            and (one.inputs[0], one.outputs[0]) == (op.inputs[0], op.outputs[0])
         ]
         if not same:
             return [writer.operator(writer.add_opcode(tree, "RESHAPE"), op.inputs, op.outputs)]
@@ -47,10 +48,6 @@ def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
 
 
 VIEWS = tuple(getattr(schema.BuiltinOperator, kind) for kind in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
-
-
-def _is_view(tree: Any, operator: Any) -> bool:
-    return int(tree.operatorCodes[operator.opcodeIndex].builtinCode) in VIEWS
 
 
 def _part(tree: Any, op: Op, originals: Sequence[Any]) -> Any:

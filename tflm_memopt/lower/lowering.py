@@ -158,7 +158,8 @@ class _Lowering:
 
     def _op(self, stage: Stage, group: Group, made: Set[TensorId], nests: Mapping[TensorId, LoopNest]) -> ProgramOp:
         op = self.ops[stage.op]
-        flat = op.inputs[0] not in made and not self._is_source(op.inputs[0]) and _reads_flat(op, stage)
+        outside = self.source.tensor if self.source else None
+        flat = op.inputs[0] not in (*made, outside) and _reads_flat(op, stage)
         op = _flat(op) if flat else as_counted(op, group)
         op = replace(op, param=stage.at_once) if stage.at_once > 1 else op
         scales = operands.scales_in_order(op, stage.operands)
@@ -239,7 +240,7 @@ class _Lowering:
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
         """Return the record of a tensor as an operator sees it. nests: loop nests of the tensors' producers."""
-        if self.source and self._is_source(tensor):
+        if self.source and tensor == self.source.tensor:
             return self._from_outside(self.source, rows)
         handed = (*self.inputs, *self.custom.outputs)
         rolling_buffer, nest = self.plan.find(Role.ROLLING_BUFFER, tensor), nests.get(tensor)
@@ -268,9 +269,6 @@ class _Lowering:
             return 1 + len(handed) + bool(self.states), self.slow[tensor].offset
         # an operator that never runs has no buffer
         return 0, 0 if self.plan.find(role, tensor) is None else self._offset(role, tensor)
-
-    def _is_source(self, tensor: TensorId) -> bool:
-        return self.source is not None and tensor == self.source.tensor
 
     def _from_outside(self, source: InputSource, rows: Rows) -> int:
         """Return the record of an input outside the arena, with its rolling buffer or the memory for int8 pixels."""

@@ -126,11 +126,13 @@ def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Gra
 
 def compare(original: Graph, rewritten: Graph, changes: Changes) -> None:
     """Raise InterfaceError unless names, shapes, types, scales and order are the same, apart from recorded changes."""
-    _compare_side("input", _border(original, original.inputs), _border(rewritten, rewritten.inputs), changes.inputs)
-    _compare_side("output", _border(original, original.outputs), _border(rewritten, rewritten.outputs), changes.outputs)
+    inputs = ([graph.tensors[i] for i in graph.inputs] for graph in (original, rewritten))
+    outputs = ([graph.tensors[i] for i in graph.outputs] for graph in (original, rewritten))
+    _compare_side("input", changes.inputs, *inputs)
+    _compare_side("output", changes.outputs, *outputs)
 
 
-def _compare_side(side: str, before: Sequence[Tensor], after: Sequence[Tensor], changes: Sequence[Change]) -> None:
+def _compare_side(side: str, changes: Sequence[Change], before: Sequence[Tensor], after: Sequence[Tensor]) -> None:
     if len(before) != len(after):
         raise _differs(f"{len(before)} {side}s", f"{len(after)}", f"{side}s")
     changed = {change.index: change for change in changes}
@@ -159,10 +161,6 @@ def _differs(before: str, after: str, where: str) -> InterfaceError:
         where=where,
         hint="compare a model with its own rewrite",
     )
-
-
-def _border(graph: Graph, ids: Sequence[int]) -> list[Tensor]:
-    return [graph.tensors[i] for i in ids]
 
 
 def _change(data: Mapping[str, Any]) -> Change:
