@@ -89,26 +89,6 @@ class Window:
         """The fields by the parameter names of the kernel descriptions."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
 
-    @property
-    def extent_h(self) -> int:
-        return self.rows.extent
-
-    @property
-    def extent_w(self) -> int:
-        return self.columns.extent
-
-    def reach_h(self, rows: int) -> int:
-        """Return the number of input rows under the windows of `rows` output rows, with padding.
-
-        >>> Window(kernel_h=3, stride_h=2).reach_h(4)
-        9
-        """
-        return self.rows.reach(rows)
-
-    def reach_w(self, columns: int) -> int:
-        """Return the number of input columns under `columns` adjacent windows, with the columns of padding."""
-        return self.columns.reach(columns)
-
 
 @functools.cache
 def _steps(window: Window) -> tuple[AxisSteps, AxisSteps]:

@@ -114,7 +114,7 @@ class Edges(GraphWork):
         needs = {tensor: count}
         for op in reversed(self._original.values()):
             wanted, w = needs.get(op.output, 0), op.window
-            rows = max(1, w.reach_h(wanted) - w.pad_top) if op.has_window else wanted
+            rows = max(1, w.rows.reach(wanted) - w.pad_top) if op.has_window else wanted
             for t in op.inputs if wanted else ():
                 needs[t] = max(needs.get(t, 0), min(rows, self.slid[t].whole.h))
         if self._first_rows(self.input) < needs[self.input]:

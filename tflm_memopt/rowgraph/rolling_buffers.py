@@ -299,7 +299,7 @@ class GraphWork:
 def _is_window(op: RowOp, joined: _Joined, seen: _Slice) -> bool:
     """Return whether an operator reads joined rows through a window that never meets padding."""
     w, rows = op.window, op.reads[0]
-    inside = w.pad_top == 0 and w.reach_h(op.writes.h) <= rows.h and rows.h > joined.rows.h
+    inside = w.pad_top == 0 and w.rows.reach(op.writes.h) <= rows.h and rows.h > joined.rows.h
     alike = rows == Rows(seen.rows, joined.rows.w, seen.channels)
     slides = op.has_window and op.older is None and inside and alike
     return slides and executable(_on_new_rows(op, joined, seen, joined.state)) is None

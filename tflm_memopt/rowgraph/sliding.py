@@ -153,7 +153,7 @@ class _Sliding(Edges):
         if not found or not op.has_window:
             return max((s.top for s in found), default=0), max((s.bottom for s in found), default=0)
         (slid,) = found
-        last = (slid.whole.h - slid.bottom - w.extent_h + w.pad_top) // w.stride_h
+        last = (slid.whole.h - slid.bottom - w.rows.extent + w.pad_top) // w.stride_h
         return -(-(slid.top + w.pad_top) // w.stride_h), max(0, op.writes.h - 1 - last)
 
     def _on_new_rows(self, op: RowOp) -> RowOp | None:

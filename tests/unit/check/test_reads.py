@@ -60,7 +60,7 @@ def damaged(op: RowOp) -> Iterator[RowOp]:
                 moves = (*op.moves.moves[:n], wrong_move, *op.moves.moves[n + 1 :])
                 yield replace(op, moves=replace(op.moves, moves=moves))
     if op.has_window and op.reads[0].h > 1:
-        yield replace(op, window=replace(op.window, pad_top=op.window.pad_top + op.window.extent_h))
+        yield replace(op, window=replace(op.window, pad_top=op.window.pad_top + op.window.rows.extent))
         yield replace(op, window=replace(op.window, stride_h=op.window.stride_h + op.reads[0].h))
 
 

@@ -17,14 +17,15 @@ from tflm_memopt.plan.plan import Buffer, Group, Role
 def reversed_op(op: RowOp, *, pixels: bool) -> RowOp | None:
     """Return the operator with reversed rows and, if `pixels`, columns, or None if the operator cannot be reversed."""
     w, seen, made = op.window, op.reads[0], op.writes
-    top = w.reach_h(made.h) - seen.h - w.pad_top
-    left = w.reach_w(made.w) - seen.w - w.pad_left if pixels else w.pad_left
+    top = w.rows.reach(made.h) - seen.h - w.pad_top
+    left = w.columns.reach(made.w) - seen.w - w.pad_left if pixels else w.pad_left
     alike = all((r.h, r.w) == (seen.h, seen.w) for r in op.reads)
     axes = op.traits.constants.kernel_axes
     known = op.weights is None or bool(axes) or w.kernel_h == w.kernel_w == 1
     if op.needs_order and (w.kernel_h > 1 or (pixels and w.kernel_w > 1)):
         return None
-    if op.access or op.stateful or not (alike and known) or not (0 <= top < w.extent_h and 0 <= left < w.extent_w):
+    inside = 0 <= top < w.rows.extent and 0 <= left < w.columns.extent
+    if op.access or op.stateful or not (alike and known and inside):
         return None
     weights = op.weights
     if weights is not None and axes:

@@ -74,10 +74,9 @@ def _nests(ops: Sequence[RowOp], visit: Visit, base: int, tile: int) -> list[Loo
     if channel_groups == 1:
         return [LoopNest(advance, end, state.rows, tile)]
     w = ops[1].window
-    rows, expanded = w.reach_h(state.rows), state.advance * w.stride_h
-    first = LoopNest(
-        min(rows, expanded), w.reach_h(state.end) - w.pad_top - min(rows, expanded) * base, rows, tile, channel_groups
-    )
+    rows = w.rows.reach(state.rows)
+    advances = min(rows, state.advance * w.stride_h)
+    first = LoopNest(advances, w.rows.reach(state.end) - w.pad_top - advances * base, rows, tile, channel_groups)
     return _summing([first, *[LoopNest(advance, end, state.rows, tile, channel_groups)] * (visit.length - 1)], visit)
 
 

@@ -40,7 +40,7 @@ class _Rows:
     def read(self, op: RowOp) -> _Rows:
         """Return the rows of an operand that the operator needs to make the given output rows."""
         w = op.window
-        return _Rows(self.advance * w.stride_h, w.reach_h(self.end) - w.pad_top)
+        return _Rows(self.advance * w.stride_h, w.rows.reach(self.end) - w.pad_top)
 
 
 PIXEL_SECONDS = 5e-6

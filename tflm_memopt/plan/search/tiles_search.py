@@ -165,14 +165,14 @@ class Search:
             if i != k and not op.repeats(i)
         )
         tile = self.settings.tile  # an ADD runs a whole number of tiles behind
-        lags = (-(-max(0, s.lag + w.extent_w - 1 - w.pad_left) // tile) * tile for s in state.skips)
+        lags = (-(-max(0, s.lag + w.columns.extent - 1 - w.pad_left) // tile) * tile for s in state.skips)
         skips = tuple(s._replace(lag=lag) for s, lag in zip(state.skips, lags, strict=True))
         demand = Demand(
             visit=Visit(position, state),
             nbytes=0,
             macs=op.macs * made // height,
-            rows=w.reach_h(state.rows),
-            end=w.reach_h(state.end) - w.pad_top,
+            rows=w.rows.reach(state.rows),
+            end=w.rows.reach(state.end) - w.pad_top,
             advance=state.advance * w.stride_h,
             stripes=stripes,
             readers=(_whole_rows(window, op.reads[k].w) if op.message else window,),
@@ -183,8 +183,8 @@ class Search:
     def _by_window(self, op: RowOp, k: int, rows: int) -> Reader:
         """Return the part of operand k that a window reads to make `rows` rows per stripe."""
         w, tile = op.window, self.settings.tile
-        columns = window_columns(op.reads[k].w, tile, (op.writes.w, tile), (w.extent_w, w.stride_w, w.pad_left))
-        return Reader(columns, window_rows(rows, w.reach_h(rows), (w.extent_h, w.stride_h)))
+        columns = window_columns(op.reads[k].w, tile, (op.writes.w, tile), (w.columns.extent, w.stride_w, w.pad_left))
+        return Reader(columns, window_rows(rows, w.rows.reach(rows), (w.rows.extent, w.stride_h)))
 
     def _pixel_by_pixel(self, op: RowOp, rows: int) -> Reader:
         """Return what an operator needs of its input if it uses each input pixel once, as soon as the pixel is made."""
@@ -303,7 +303,7 @@ class Search:
         """Return what several operators with channel groups need. position: where the second operator is."""
         expand, reader = self.chain.ops[position - 1 : position + 1]
         w, stripes, channels = reader.window, (state.first, state.stop), self.settings.group_channels
-        rows, end, advance = w.reach_h(state.rows), w.reach_h(state.end) - w.pad_top, state.advance * w.stride_h
+        rows, end, advance = w.rows.reach(state.rows), w.rows.reach(state.end) - w.pad_top, state.advance * w.stride_h
         made = count_rows(reader.writes.h, state.rows, state.end, state.advance, stripes)
         wide = count_rows(expand.writes.h, max(rows, advance + 1), end, advance, stripes)
         window = self._by_window(reader, 0, state.rows)
@@ -410,7 +410,7 @@ class Search:
         flow = Flow(read.h, read.w, read.c, demand.advance, demand.end - demand.rows, columns)
         if self._counts(self.links.tensor(self.chain, position)):
             return flow
-        window = self.chain.ops[position].window.extent_h if demand.visit.state.by_rows else demand.rows
+        window = self.chain.ops[position].window.rows.extent if demand.visit.state.by_rows else demand.rows
         rows = min(read.h, window + self.settings.pushed - 1) if self.settings.input is Input.STREAMED else 0
         return flow._replace(height=rows, advance=0, top=0)
 
