@@ -68,7 +68,7 @@ static int32_t receive_some(void *context, uint8_t peer, uint8_t *bytes, uint32_
   if (link == NULL) return -1;
   (void)flush_all(d);
   const uint32_t there = __atomic_load_n(&link->written, __ATOMIC_ACQUIRE) - link->read, count = there < room ? there : room;
-  for (uint32_t i = 0; i < count; ++i) bytes[i] = link->ring[(link->read + i) & (link->room - 1)];
+  for (uint32_t i = 0; i < count; ++i) bytes[i] = link->received[(link->read + i) & (link->room - 1)];
   __atomic_store_n(&link->read, link->read + count, __ATOMIC_RELEASE);
   return (int32_t)count;
 }
@@ -96,7 +96,7 @@ void tmo_datagram_came(tmo_datagrams *datagrams, uint8_t peer, const uint8_t *fr
   link->has_last = true;
   const uint32_t count = bytes - TMO_DATAGRAM_HEAD, taken = link->written - __atomic_load_n(&link->read, __ATOMIC_ACQUIRE);
   if (count > link->room - taken) return;
-  for (uint32_t i = 0; i < count; ++i) link->ring[(link->written + i) & (link->room - 1)] = frame[TMO_DATAGRAM_HEAD + i];
+  for (uint32_t i = 0; i < count; ++i) link->received[(link->written + i) & (link->room - 1)] = frame[TMO_DATAGRAM_HEAD + i];
   __atomic_store_n(&link->written, link->written + count, __ATOMIC_RELEASE);
 }
 

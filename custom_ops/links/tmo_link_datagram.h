@@ -17,10 +17,10 @@ extern "C" {
 #define TMO_DATAGRAM_HEAD 2
 #define TMO_DATAGRAM_BYTES 250 /* maximum size of a frame in bytes, as ESP_NOW_MAX_DATA_LEN */
 
-/* The datagram link to one peer. Set `ring` and `room`; all other fields must be zero at the start. */
+/* The datagram link to one peer. Set `received` and `room`; all other fields must be zero at the start. */
 typedef struct {
-  uint8_t *ring;           /* buffer for received bytes that were not read yet */
-  uint32_t room;           /* size of the ring in bytes, a power of two of at least the report's `room_for_all`; frames that do not fit are lost */
+  uint8_t *received;       /* buffer for received bytes that were not read yet */
+  uint32_t room;           /* size of `received` in bytes, a power of two of at least the report's `room_for_all`; frames that do not fit are lost */
   uint32_t written, read;  /* total bytes that the radio's task has written, and total bytes that the run has read */
   uint8_t frame[TMO_DATAGRAM_BYTES];
   uint8_t bytes;           /* number of bytes of the frame, including its head */
@@ -45,7 +45,7 @@ tmo_transport tmo_datagram_transport(tmo_datagrams *datagrams);
 /* Sends all bytes that remain. Returns false while some bytes are not acknowledged. Call tmo_datagram_done() until it returns true. */
 bool tmo_datagram_done(tmo_datagrams *datagrams);
 
-/* Call tmo_datagram_came() when a frame has arrived from a peer. tmo_datagram_came() copies the frame's bytes. If the ring is full,
+/* Call tmo_datagram_came() when a frame has arrived from a peer. tmo_datagram_came() copies the frame's bytes. If `received` is full,
  * tmo_datagram_came() drops the frame, and the inference ends with an error. The radio's task may call tmo_datagram_came(). */
 void tmo_datagram_came(tmo_datagrams *datagrams, uint8_t peer, const uint8_t *frame, uint32_t bytes);
 

@@ -110,7 +110,7 @@ static bool sources_hold(const void *program, void *const *io) {
 
 /* Fills all rolling buffers after a reset. When a run has ended, the function advances each rolling buffer, so that the rows that the run wrote
  * become the newest rows. Returns TMO_WAIT if the sliding window is not full yet, and TMO_ERROR_STATE if the state belongs to another program. */
-static tmo_status turn_rolling_buffers(const tmo_run_state *run, bool ended) {
+static tmo_status advance_rolling_buffers(const tmo_run_state *run, bool ended) {
   if (!tmo_has_part(TMO_PART_STATE) || tmo_header_of(run->program)->state == 0) return TMO_OK;
   uint8_t *const state = (uint8_t *)run->io[tmo_state_base(run->program) - 1];
   uint16_t *oldest = (uint16_t *)(void *)state;
@@ -147,7 +147,7 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->io = io;
   run->workspace = (uint8_t *)workspace;
   run->iterations = sources_hold(program, io) ? tmo_header_of(program)->iterations : 0;
-  if (turn_rolling_buffers(run, false) != TMO_OK) run->iterations = 0;
+  if (advance_rolling_buffers(run, false) != TMO_OK) run->iterations = 0;
   run->group = tmo_groups(program);
   run->at = NULL;
   run->stream = NULL;
@@ -167,7 +167,7 @@ static tmo_status without_iterations(const tmo_run_state *run) {
 
 static TMO_ALWAYS_INLINE tmo_status after_iteration(const tmo_run_state *run) {
   if (run->iterations > 0) return TMO_MORE;
-  return expects_rows(run) ? TMO_WAIT : turn_rolling_buffers(run, true);
+  return expects_rows(run) ? TMO_WAIT : advance_rolling_buffers(run, true);
 }
 
 /* An operator, and the counter that says which part of its output comes next. */

@@ -34,7 +34,7 @@ typedef struct {
   uint32_t n_inputs, n_outputs;
   uint32_t io_bytes[MAX_IO + 2]; /* an edit may change the size of the program's state or slow memory */
   uint8_t *io[MAX_IO]; /* the buffers hold the inputs, then the expected outputs */
-  uint32_t frame_bytes, row_bytes; /* bytes of the whole input 0 and of one of its rows; io_bytes[0] may count only the rows of one push */
+  uint32_t input_bytes, row_bytes; /* bytes of the whole input 0 and of one of its rows; io_bytes[0] may count only the rows of one push */
   uint32_t workspace;
   uint8_t *program;
   size_t size;
@@ -109,7 +109,7 @@ static sample load(const char *path) {
   const uint32_t slow = tmo_slow_bytes(s.program);
   s.io_bytes[n] = h->state > 0 ? h->state : slow;
   s.io_bytes[n + 1] = h->state > 0 ? slow : 0;
-  s.frame_bytes = s.io_bytes[0];
+  s.input_bytes = s.io_bytes[0];
   s.tables = h->groups + h->n_groups * sizeof(tmo_group);
   for (uint32_t i = 0; i < h->n_tensors; ++i) { /* column windows are also tables of the program */
     const tmo_tensor *t = &tmo_tensors(s.program)[i];
@@ -210,7 +210,7 @@ static uint64_t cost(const sample *s, const tmo_op *op) {
 
 /* Pushes part n of a frame, up to the frame's end. */
 static void push(const sample *s, void *const *io, uint32_t n) {
-  const uint64_t at = (uint64_t)n * s->io_bytes[0], left = at < s->frame_bytes ? s->frame_bytes - at : 0;
+  const uint64_t at = (uint64_t)n * s->io_bytes[0], left = at < s->input_bytes ? s->input_bytes - at : 0;
   memcpy(io[0], s->io[0] + (left > 0 ? at : 0), left < s->io_bytes[0] ? left : s->io_bytes[0]);
 }
 
@@ -276,7 +276,7 @@ static outcome try_program(const sample *s, const sample *original) {
   void *io[MAX_IO + 2], *workspace = noise(s->workspace);
   for (uint32_t i = 0; i <= n + 1; ++i) io[i] = noise(bytes_of(s, i));
   memset(io[n], 0, bytes_of(s, n));
-  tmo_source frame = {s->io[0], original->frame_bytes, original->row_bytes, 0, 0, TMO_FORMAT_INT8};
+  tmo_source frame = {s->io[0], original->input_bytes, original->row_bytes, 0, 0, TMO_FORMAT_INT8};
   const uint16_t input = tmo_header_of(s->program)->input;
   for (uint32_t i = 0; i < s->n_inputs; ++i) {
     if (i == 0 && input == TMO_INPUT_STREAM) {

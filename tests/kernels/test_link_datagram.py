@@ -20,7 +20,7 @@ FRAME_BYTES = 250
 
 class DatagramLink(ctypes.Structure):
     _fields_ = (
-        ("ring", ctypes.POINTER(ctypes.c_uint8)), ("room", ctypes.c_uint32), ("written", ctypes.c_uint32),
+        ("received", ctypes.POINTER(ctypes.c_uint8)), ("room", ctypes.c_uint32), ("written", ctypes.c_uint32),
         ("read", ctypes.c_uint32), ("frame", ctypes.c_uint8 * FRAME_BYTES), ("bytes", ctypes.c_uint8),
         ("number", ctypes.c_uint8), ("state", ctypes.c_uint8), ("last", ctypes.c_uint8 * 2), ("has", ctypes.c_bool),
     )  # fmt: skip
@@ -44,9 +44,9 @@ class Radio(Device):
     def restart(self, first: int) -> None:
         self.library.tmo_datagram_transport.restype = Transport
         self.library.tmo_datagram_done.restype = ctypes.c_bool
-        self.ring = (ctypes.c_uint8 * self.room)()
+        self.received = (ctypes.c_uint8 * self.room)()
         self.links = (DatagramLink * 2)()
-        self.links[1 - self.number].ring = self.ring
+        self.links[1 - self.number].received = self.received
         self.links[1 - self.number].room = self.room
         self.datagrams = Datagrams(FRAME(self._frame), CLOCK(self._now), None, self.links, 2, first & 255)
         mine = self.library.tmo_datagram_transport(ctypes.byref(self.datagrams))
@@ -131,4 +131,4 @@ def test_a_frame_never_overwrites_what_nobody_has_read(library: ctypes.CDLL) -> 
         frame = bytes([1, number, *[number] * 60])
         library.tmo_datagram_came(ctypes.byref(first.datagrams), 1, frame, len(frame))
         assert link.written == written
-    assert bytes(first.ring[:60]) == bytes(60)
+    assert bytes(first.received[:60]) == bytes(60)

@@ -65,7 +65,7 @@ def test_two_boards_find_the_shape_together(tmp_path: Path) -> None:
     here = boards(tmp_path)
     room = json.loads((here / "out/shapes_int8.report.json").read_text())["room_for_all"]
     source = (here / "espnow/espnow.ino").read_text()
-    (nbytes,) = map(int, re.findall(r"ring\[(\d+)\]", source))
+    (nbytes,) = map(int, re.findall(r"received\[(\d+)\]", source))
     assert room <= nbytes == 1 << nbytes.bit_length() - 1
     library = repository_library(TFLM["AGES"][0])
     ages = ("", "RADIO_OF_IDF_4")

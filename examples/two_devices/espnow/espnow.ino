@@ -16,7 +16,7 @@ static const uint8_t kAddresses[][6] = {{0x24, 0x6F, 0x28, 0x00, 0x00, 0x00}, {0
 static const uint8_t kDevices = 2;
 static const uint32_t kPatience = 1000; /* ms after which a silent peer counts as lost */
 
-static uint8_t ring[32768]; /* a power of two that is at least room_for_all in shapes_int8.report.json */
+static uint8_t received[32768]; /* a power of two that is at least room_for_all in shapes_int8.report.json */
 static tmo_datagram_link links[kDevices];
 static tmo_datagrams datagrams;
 static tmo_transport transport;
@@ -32,8 +32,8 @@ void setup() {
   Serial.begin(115200);
   while (!Serial) {
   }
-  links[1 - DEVICE].ring = ring;
-  links[1 - DEVICE].room = sizeof(ring);
+  links[1 - DEVICE].received = received;
+  links[1 - DEVICE].room = sizeof(received);
   datagrams.links = links;
   datagrams.n_devices = kDevices;
   transport = tmo_datagram_transport(&datagrams);
