@@ -43,7 +43,7 @@ def measure(path: Path) -> Iterator[Row]:
         flags = f"{prefix}{STREAMED}"
         yield _row(path, flags, streamed)
     again = tflm_memopt.optimize(data, name=path.name, int8_io=narrow, input="stream", max_macs=MOST)
-    if again.plan and again.plan.passes:
+    if again.plan and again.plan.rematerialisations:
         yield _row(path, f"{flags} {AGAIN}", again.report)
 
 

@@ -48,7 +48,7 @@ def converted(data: bytes, seed: int) -> tuple[bytes, Planned]:
     mode = InputMode("external") if rng.random() < 0.4 else InputMode("stream", pushed)
     parts = pipeline.place_input(parts, mode)
     found = choices(parts, tensor_sizes(parts))
-    parts = pipeline.with_passes(parts, random.Random(seed).choice(found[-2:]).passes)
+    parts = pipeline.rematerialised(parts, random.Random(seed).choice(found[-2:]).rematerialisations)
     tiles = rng.choice((None, NO_RECOMPUTE, random_settings(rng), random_settings(rng)))
     if tiles and tiles.max_overhead > 4:
         tiles = replace(tiles, max_overhead=4.0)
@@ -67,10 +67,10 @@ def examine(seed: int, data: bytes) -> None:
         new, planned = converted(data, seed)
     except UsageError:  # some networks have an input that is also an output
         return
-    frame = planned.graph.source
-    assert frame is not None
+    source = planned.graph.source
+    assert source is not None
     after, outputs = rewritten(new), len(read(data).graph.outputs)
-    feed = feeder(after, new, f"stream:{frame.pushed}" if frame.pushed else "external")
+    feed = feeder(after, new, f"stream:{source.pushed}" if source.pushed else "external")
     frames = draw_inputs(data, seed)
     for number, inputs in enumerate(frames):
         expected = run(before, inputs, outputs)
@@ -83,12 +83,12 @@ def examine(seed: int, data: bytes) -> None:
     assert done
 
 
-def test_frames_elsewhere() -> None:
+def test_sources() -> None:
     for seed in seeds(12, first=1000):
         examine(seed, build(bordered(mobile(seed))))
 
 
 @pytest.mark.slow
-def test_frames_elsewhere_and_second_passes() -> None:
+def test_sources_and_rematerialisations() -> None:
     for seed in seeds(8, first=2000):
         examine(seed, build(bordered(squeezed(seed))))

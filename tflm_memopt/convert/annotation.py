@@ -179,4 +179,4 @@ def dead_channels(annotated: AnnotatedGraph, graph: RowGraph) -> Mapping[int, in
 
 def waiting(graph: RowGraph) -> int:
     """Return the number of tensors that could be rematerialised."""
-    return len(rematerialisation.choices(graph, tensor_sizes(graph))[-1].passes)
+    return len(rematerialisation.choices(graph, tensor_sizes(graph))[-1].rematerialisations)

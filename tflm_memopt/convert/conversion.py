@@ -183,7 +183,8 @@ class Conversion:
         if plan.tilings:
             return pipeline.in_parts(self.whole, plan.tilings, self.library, self.abi)
         there = pipeline.pack_for(self._there, self.options.target, wide=True) if plan.wide else self._there
-        return with_slow(pipeline.with_passes(there, plan.passes), {slow.tensor for slow in plan.slow})
+        graph = pipeline.rematerialised(there, plan.rematerialisations)
+        return with_slow(graph, {slow.tensor for slow in plan.slow})
 
     @property
     def is_packed(self) -> bool:
@@ -273,7 +274,7 @@ class Conversion:
         head = (limits.ram or 0) - self.at(once).arena.tail
         for choice in self.plans.choices:
             bar = min((macs for macs in (found, most) if macs is not None), default=UNLIMITED)
-            if not choice.passes or (choice.bound <= head and choice.macs < bar):
+            if not choice.rematerialisations or (choice.bound <= head and choice.macs < bar):
                 tried = [macs for macs in self.plans.budgets_with(choice) if once < macs <= bar]
                 found = cheapest(tried, lambda macs: limits.admit(self.at(macs).arena)) or found
                 budgets += tried

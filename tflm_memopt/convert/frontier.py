@@ -22,7 +22,7 @@ from tflm_memopt.plan.planner import Options, Planner, Pricing, cost, planners, 
 from tflm_memopt.plan.search.spill import SlowCost
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
-from tflm_memopt.rowgraph.rematerialisation import Choice, choices, with_passes
+from tflm_memopt.rowgraph.rematerialisation import Choice, choices, rematerialised
 
 FULL_WIDTH = 0xFFFF
 """No feature map has more columns than this number, because the C library stores the width of a tile as a uint16_t."""
@@ -127,10 +127,10 @@ class Plans:
         tiles = self._options.tiles
         if not (tiles and tiles.recompute):
             return ()
-        if not choice.passes:
+        if not choice.rematerialisations:
             return [planner.within(tiles) for planner in self._once]
         tiles = replace(tiles, max_overhead=tiles.max_overhead * self.macs / choice.macs)
-        graph = with_passes(self._graph, choice.passes)
+        graph = rematerialised(self._graph, choice.rematerialisations)
         searching = Budget(SEARCH * allowance(len(graph.model.ops), self._options.effort), self._spent)
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
@@ -144,7 +144,7 @@ class Plans:
         vain = 0
         for choice in reversed(self.choices if macs > self.macs else ()):
             least = min((plan.head for plan in found), default=choice.bound + 1)
-            if choice.macs <= macs and choice.bound < least and not (choice.passes and vain == VAIN):
+            if choice.macs <= macs and choice.bound < least and not (choice.rematerialisations and vain == VAIN):
                 new = [plan for plan in self._plans(self._with(choice), macs) if plan.macs <= macs]
                 vain = 0 if not found or any(plan.head < least for plan in new) else vain + 1
                 found += new
@@ -156,8 +156,9 @@ class Plans:
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan:
         """Return the plan with the tiled groups that cost least without enlarging the head above `head`."""
-        with_passes = (p for choice in self.choices if choice.passes == plan.passes for p in self._with(choice))
-        found = (planner.roomier(plan, head, price) for planner in (*self._once, *with_passes))
+        same = (c for c in self.choices if c.rematerialisations == plan.rematerialisations)
+        repeating = (planner for choice in same for planner in self._with(choice))
+        found = (planner.roomier(plan, head, price) for planner in (*self._once, *repeating))
         return next((other for other in found if other is not None), plan)
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
@@ -179,7 +180,7 @@ class Plans:
         for choice in self.choices:
             least = min(nbytes for _, nbytes in points)
             points += _points(self._with(choice))
-            vain = vain + 1 if choice.passes and min(nbytes for _, nbytes in points) >= least else 0
+            vain = vain + 1 if choice.rematerialisations and min(nbytes for _, nbytes in points) >= least else 0
             if vain == VAIN:
                 break
         if self._better:

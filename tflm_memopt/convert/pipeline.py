@@ -139,9 +139,9 @@ def place_input(graph: RowGraph, mode: InputMode) -> RowGraph:
     return graph
 
 
-def with_passes(graph: RowGraph, passes: tuple[Rematerialisation, ...]) -> RowGraph:
+def rematerialised(graph: RowGraph, rematerialisations: tuple[Rematerialisation, ...]) -> RowGraph:
     """Return the graph in which some operators run twice. Raises PlanError for an operator that cannot run twice."""
-    graph = rematerialisation.with_passes(graph, passes)
+    graph = rematerialisation.rematerialised(graph, rematerialisations)
     verify(graph, "adding rematerialisations")
     return graph
 

@@ -210,7 +210,7 @@ class Plan:
     """Whether the layout is proved to be the lowest."""
     target: str = GENERIC
     """The core family for which the weights are packed."""
-    passes: tuple[Rematerialisation, ...] = ()
+    rematerialisations: tuple[Rematerialisation, ...] = ()
     """Operators that run twice. In its second run, an operator has the next free number."""
     tilings: tuple[Tiling, ...] = ()
     """Builtin operators that run in parts, with the numbers of the parts in ascending order."""
@@ -284,7 +284,7 @@ class Plan:
             "proven": self.proven,
             "target": self.target,
             "layout": LAYOUT,
-            "rematerialisations": [asdict(second) for second in self.passes],
+            "rematerialisations": [asdict(one) for one in self.rematerialisations],
             "tilings": [asdict(tiling) for tiling in self.tilings],
             "steps": [_step_to_json(step) for step in self.steps],
             **{name: value for name, value in optional.items() if value},
@@ -293,8 +293,8 @@ class Plan:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Plan:
-        offsets, passes = [b["offset"] for b in data["buffers"]], data.get("rematerialisations", ())
-        plan: Plan = _decoded(Plan, {**data, "offsets": offsets, "passes": passes})
+        offsets, again = [b["offset"] for b in data["buffers"]], data.get("rematerialisations", ())
+        plan: Plan = _decoded(Plan, {**data, "offsets": offsets, "rematerialisations": again})
         return plan
 
 

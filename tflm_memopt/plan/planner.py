@@ -354,7 +354,7 @@ class Planner:
         proven = placed.top <= problem.lower_bound
         return Plan(
             tuple(d.step for d in drafts), tuple(buffers), placed.offsets, placed.top, problem.lower_bound, proven,
-            self._options.target, self._graph.passes, states=states(self._graph),
+            self._options.target, self._graph.rematerialisations, states=states(self._graph),
         )  # fmt: skip
 
     @cached_property
@@ -390,7 +390,7 @@ class Planner:
         proven = placed.proven or placed.top <= problem.lower_bound
         return Plan(
             steps, tuple(buffers), placed.offsets, placed.top, problem.lower_bound, proven, self._options.target,
-            self._graph.passes, states=states(self._graph),
+            self._graph.rematerialisations, states=states(self._graph),
         )  # fmt: skip
 
     def _new_reversed(self, number: int, group: Candidate) -> Draft | None:

@@ -147,7 +147,7 @@ class RowGraph:
     """The model's input, if it is streamed or external."""
     window: SlidingWindow | None = None
     """The model's input, if it slides along an endless sequence."""
-    passes: tuple[Rematerialisation, ...] = ()
+    rematerialisations: tuple[Rematerialisation, ...] = ()
     """Operators that run twice in the graph (rowgraph/rematerialisation.py)."""
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
     """Tensors whose bytes are part of another tensor, which nodes name instead."""

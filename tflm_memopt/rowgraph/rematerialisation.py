@@ -32,7 +32,7 @@ MOST_OPS = 16
 class Choice:
     """A choice of the operators that run twice, for one late reader or for all."""
 
-    passes: tuple[Rematerialisation, ...]
+    rematerialisations: tuple[Rematerialisation, ...]
     macs: int
     """Number of multiply-accumulates: those of repeated operators for one reader, and those of the model for all."""
     bound: int
@@ -45,25 +45,25 @@ def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
     once = sum(op.macs for op in graph.ops.values())
     found: list[Choice] = []
-    for limit in sorted({way.bound for ways in gates for way in ways} | {0}, reverse=True):
-        chosen = [_cheapest(ways, limit) for ways in gates]
-        passes = tuple(second for way in chosen for second in way.passes)
-        bound = max((way.bound for way in chosen), default=0)
+    for limit in sorted({choice.bound for some in gates for choice in some} | {0}, reverse=True):
+        chosen = [_cheapest(some, limit) for some in gates]
+        repeated = tuple(one for choice in chosen for one in choice.rematerialisations)
+        bound = max((choice.bound for choice in chosen), default=0)
         if not found or bound < found[-1].bound:
-            found.append(Choice(passes, once + sum(way.macs for way in chosen), bound))
+            found.append(Choice(repeated, once + sum(choice.macs for choice in chosen), bound))
     return tuple(found)
 
 
-def with_passes(graph: RowGraph, passes: Sequence[Rematerialisation]) -> RowGraph:
+def rematerialised(graph: RowGraph, rematerialisations: Sequence[Rematerialisation]) -> RowGraph:
     """Return the graph with the given operators repeated before their reader. Raises PlanError."""
-    for second in passes:
-        graph = _with_pass(graph, second)
-    return replace(graph, passes=tuple(passes))
+    for one in rematerialisations:
+        graph = _with_rematerialisation(graph, one)
+    return replace(graph, rematerialisations=tuple(rematerialisations))
 
 
-def _cheapest(ways: Collection[Choice], limit: int) -> Choice:
+def _cheapest(some: Collection[Choice], limit: int) -> Choice:
     """Return the option of least compute within the limit or, if no option fits, the option of lowest bound."""
-    return min((w for w in ways if w.bound <= limit), key=lambda w: w.macs, default=min(ways, key=lambda w: w.bound))
+    return min((w for w in some if w.bound <= limit), key=lambda w: w.macs, default=min(some, key=lambda w: w.bound))
 
 
 @dataclass(frozen=True)
@@ -183,29 +183,29 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[Choice]:
         fresh = max(border, key=lambda t: seen.position[t], default=-1)
 
 
-def _with_pass(graph: RowGraph, second: Rematerialisation) -> RowGraph:
+def _with_rematerialisation(graph: RowGraph, again: Rematerialisation) -> RowGraph:
     ops, tensors = dict(graph.ops), dict(graph.model.tensors)
-    unknown = {*second.ops, second.reader} - ops.keys()
+    unknown = {*again.ops, again.reader} - ops.keys()
     if unknown:
         raise PlanError(f"operators {sorted(unknown)} of a rematerialisation do not run row by row")
     first_key = max(op.index for op in graph.model.ops) + 1
     copies: dict[TensorId, TensorId] = {}
     added: list[Op] = []
     stated = {op.index: op for op in graph.model.ops}
-    for new, key in enumerate(second.ops, first_key):
+    for new, key in enumerate(again.ops, first_key):
         op, copy = ops[key], max(tensors) + 1
         tensors[copy] = replace(tensors[op.output], id=copy, name=f"{tensors[op.output].name}/again")
         ops[new] = replace(op, inputs=renamed(op.inputs, copies), output=copy, again=True)
         inputs = renamed(stated[key].inputs, copies)
         added.append(replace(stated[key], index=new, inputs=inputs, outputs=(copy,), sources=stated[key].stands_for))
         copies[op.output] = copy
-    reader = ops[second.reader]
-    ops[second.reader] = replace(reader, inputs=renamed(reader.inputs, copies))
-    late = stated[second.reader]
+    reader = ops[again.reader]
+    ops[again.reader] = replace(reader, inputs=renamed(reader.inputs, copies))
+    late = stated[again.reader]
     new_ops = [*added, replace(late, inputs=renamed(late.inputs, copies))]
     model_ops = (new for op in graph.model.ops for new in (new_ops if op.index == late.index else (op,)))
     model = replace(graph.model, tensors=tensors, ops=tuple(model_ops))
-    nodes = tuple(_nodes(replace(graph, model=model), ops, second.reader, [op.index for op in added]))
+    nodes = tuple(_nodes(replace(graph, model=model), ops, again.reader, [op.index for op in added]))
     return replace(graph, model=model, nodes=nodes, ops=ops)
 
 

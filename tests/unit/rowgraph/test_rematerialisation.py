@@ -56,13 +56,13 @@ def test_compute_buys_ram_and_the_bytes_stay(model: Callable[[], bytes]) -> None
     once, again = tflm_memopt.optimize(data), tflm_memopt.optimize(data, max_macs=2.5)
     without = tflm_memopt.optimize(data, max_macs=2.5, without=["rematerialisation"])
     assert again.plan is not None
-    assert again.plan.passes
+    assert again.plan.rematerialisations
     assert again.report.arena.total < without.report.arena.total <= once.report.arena.total
     assert again.report.overhead <= 2.5
     assert again.report.flash.rewritten < once.report.flash.rewritten + 4096  # the file has no second copy of weights
     assert tflm_memopt.verify(data, again.model, runs=2).bit_exact
     stages = [stage for group in again.report.groups for stage in group.stages if stage.rematerialised]
-    assert len(stages) == sum(len(second.ops) for second in again.plan.passes)
+    assert len(stages) == sum(len(one.ops) for one in again.plan.rematerialisations)
 
 
 def test_a_saved_plan_has_its_second_passes() -> None:
