@@ -421,6 +421,7 @@ def _loaded() -> ctypes.CDLL:
     library.tmo_status_text.argtypes, library.tmo_status_text.restype = [ctypes.c_int], ctypes.c_char_p
     library.tmo_check.argtypes = [pointer, size, uint32s, size, size, size]
     library.tmo_run.argtypes = [pointer, ctypes.POINTER(pointer), pointer]
+    library.tmo_run_paused.argtypes = [pointer, ctypes.POINTER(pointer), pointer, uint32s, ctypes.c_uint32, pointer]
     library.tmo_begin.argtypes = [ctypes.POINTER(_RunState), pointer, ctypes.POINTER(pointer), pointer]
     library.tmo_begin.restype = None
     library.tmo_step.argtypes = [ctypes.POINTER(_RunState)]
