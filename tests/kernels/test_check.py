@@ -155,7 +155,7 @@ def test_damaged_bytes_are_refused(image: bytes, status: Status) -> None:
 
 
 @pytest.mark.parametrize(("mode", "status"), [(InputPlace.ARENA, Status.OK), (InputPlace.EXTERNAL, Status.TABLE)])
-def test_a_frame_has_no_older_rows(mode: int, status: Status) -> None:
+def test_a_source_has_no_older_rows(mode: int, status: Status) -> None:
     """An input in the arena can keep older rows in a rolling buffer of the state. An external input has no older rows,
     because operators read the input in place.
     """

@@ -32,8 +32,8 @@ from property.networks import build as built
 import tflm_memopt
 from kernels import drawn
 from kernels.conftest import DSP, THREADS, WATCHED, Build, compiled, sample
-from kernels.frames import external, streamed
 from kernels.pools import in_slow_memory
+from kernels.sources import external, streamed
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.emit.kernels import Needs
 from tflm_memopt.format.codes import Part

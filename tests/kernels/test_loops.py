@@ -11,9 +11,9 @@ import pytest
 from conftest import seeds
 
 from kernels.drawn import drawn
-from kernels.frames import streamed
 from kernels.loops import nested, nested_otherwise, times
 from kernels.samples import IN, OUT, good, patched
+from kernels.sources import streamed
 from tflm_memopt.errors import ModelError
 from tflm_memopt.format.limits import LOOP_DEPTH
 from tflm_memopt.lower.program import GROUP, HEADER, OP, TENSOR, Program

@@ -1,7 +1,7 @@
 """Test inputs outside the arena. The executor stops when rows of a streamed input are missing, and reads an external
 input from the caller's buffer.
 
-The programs keep every row of their inputs (frames.py).
+The programs keep every row of their inputs (sources.py).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from kernels import samples
 from kernels.drawn import drawn
-from kernels.frames import can_be_source, can_stream, external, streamed
 from kernels.loops import times
+from kernels.sources import can_be_source, can_stream, external, streamed
 from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.lower.program import Program, ProgramGroup, ProgramTensor
 from tflm_memopt.lower.serialise import pack, unpack

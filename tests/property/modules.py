@@ -69,7 +69,7 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
     if planned is None:
         raise UsageError("nothing to convert", code="unsupported_operator")
     new = pipeline.lower(source, border, planned, options)
-    whole = module(NAME, read(new), _frame(planned))
+    whole = module(NAME, read(new), _source(planned))
     (folder / f"{NAME}.h").write_text(module_header(whole))
     (folder / f"{NAME}.c").write_text(module_source(whole, sample(data, new)))
     for name, text in library(NAME, regions(read(new))).items():
@@ -85,9 +85,9 @@ def _modes(shape: tuple[int, ...], rng: random.Random) -> tuple[InputMode, ...]:
     return (*rng.sample(elsewhere, rng.randint(0, 2)), InputMode())
 
 
-def _frame(planned: Planned) -> SourceReport | None:
-    frame = planned.graph.source
-    return SourceReport(frame.height, frame.row_bytes, frame.pushed) if frame else None
+def _source(planned: Planned) -> SourceReport | None:
+    source = planned.graph.source
+    return SourceReport(source.height, source.row_bytes, source.pushed) if source else None
 
 
 def verified(data: bytes, new: bytes, folder: Path) -> Verification:

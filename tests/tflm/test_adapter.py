@@ -98,7 +98,7 @@ def test_rewritten_models_give_the_same_bytes_as_in_the_wheel(adapter: Adapter, 
 
 
 @pytest.mark.parametrize("where", ["stream", "stream:4", "external"])
-def test_frames_that_are_not_in_the_arena(adapter: Adapter, where: str) -> None:
+def test_inputs_outside_the_arena(adapter: Adapter, where: str) -> None:
     """Push several frames, with a Reset in the middle of one, in both formats."""
     original = (ROOT / "examples/shapes/shapes_int8.tflite").read_bytes()
     model = optimize(original, input=where, seconds=0.5, without=("tiles",) if where == "stream:4" else ()).model

@@ -35,23 +35,23 @@ def streamed(program: Program, rng: Generator) -> Program:
     """
     if not can_stream(program):
         return program
-    (frame,) = (t for t in program.tensors if t.base == 1)
-    pushed = int(rng.choice([n for n in range(1, frame.height + 1) if frame.height % n == 0]))
+    (source,) = (t for t in program.tensors if t.base == 1)
+    pushed = int(rng.choice([n for n in range(1, source.height + 1) if source.height % n == 0]))
     at = -(-program.workspace // ALIGN) * ALIGN
-    moved = replace(frame, offset=at, depth=frame.height, pushed=pushed)
-    size = at + frame.height * frame.width * frame.channels
-    return replace(program, tensors=_with(program, frame, moved), workspace=size, input=InputPlace.STREAM)
+    moved = replace(source, offset=at, depth=source.height, pushed=pushed)
+    size = at + source.height * source.width * source.channels
+    return replace(program, tensors=_with(program, source, moved), workspace=size, input=InputPlace.STREAM)
 
 
 def external(program: Program, _rng: Generator | None = None) -> Program:
     """Make the input external. Reserve twice the image's size, since both operands of ADD may read the image."""
     if not can_be_source(program):
         return program
-    (frame,) = (t for t in program.tensors if t.base == 1)
+    (source,) = (t for t in program.tensors if t.base == 1)
     at = -(-program.workspace // ALIGN) * ALIGN
-    size = at + 2 * frame.height * frame.width * frame.channels
-    moved = replace(frame, offset=at, depth=0)
-    return replace(program, tensors=_with(program, frame, moved), workspace=size, input=InputPlace.EXTERNAL)
+    size = at + 2 * source.height * source.width * source.channels
+    moved = replace(source, offset=at, depth=0)
+    return replace(program, tensors=_with(program, source, moved), workspace=size, input=InputPlace.EXTERNAL)
 
 
 def _with(program: Program, old: ProgramTensor, new: ProgramTensor) -> tuple[ProgramTensor, ...]:
