@@ -182,7 +182,7 @@ def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
 
 def _keeps(sample: Sample) -> bool:
     """Return whether the plan keeps rows for the next inference."""
-    return any(done.kept for done in sample.work)
+    return any(done.state_writes for done in sample.work)
 
 
 def _waits(outcome: Outcome) -> bool:

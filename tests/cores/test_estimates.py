@@ -91,8 +91,8 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
         assert all(outcome.wrong == 0 for outcome in outcomes)
         # a run that stops after each iteration takes more instructions than a whole run
         operators = [n for outcome in outcomes for n in outcome.operators]
-        keeps = any(done.kept for done in result.work)  # the first inference also fills the states
-        counted = sum(operators) if keeps else sum(outcome.instructions for outcome in outcomes)
+        writes = any(done.state_writes for done in result.work)  # the first inference also fills the states
+        counted = sum(operators) if writes else sum(outcome.instructions for outcome in outcomes)
         off[name] = table.instructions(result.work) / counted - 1
         print(f"{name} {target}: {counted:,} counted, estimate {off[name]:+.1%}")
         span = clock.cycles(result.work)

@@ -70,7 +70,7 @@ class Work:
     """Number of values or taps, each of which RISC-V vector instructions multiply by up to 32 channels at once."""
     older: float = 0
     """Number of times that a kernel looks up a row of an earlier inference."""
-    kept: float = 0
+    state_writes: float = 0
     """Number of iterations whose row is stored for the next inference."""
     copied: float = 0
     """Bytes of weights that are copied to the arena before the first iteration, which cost no instructions."""

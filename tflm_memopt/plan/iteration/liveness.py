@@ -39,7 +39,7 @@ class LiveRange:
     """Tensors that may be overwritten in place when the buffer is written."""
     ends_on: frozenset[TensorId] = frozenset()
     """Tensors that an iteration reads, and that may overlap the last byte that the iteration writes."""
-    kept: Ints | None = None
+    before_write: Ints | None = None
     """For a rolling buffer, the end `top` of the live bytes before the iteration writes."""
 
     def from_the_end(self) -> LiveRange:
@@ -98,9 +98,9 @@ def live_ranges(
         result.append(LiveRange(Buffer(Role.TENSOR, t, sizes[t]), zero, top, before, replaces, ends_on))
     for t, rolling in rolling_buffers.items():
         writer = writers[t]
-        top, kept = (used * rolling.nbytes for used in _in_use(trace, writer, moments))
-        before = np.maximum(kept if writer.op.in_place else top, _below_pixels(trace, writer, rolling, moments))
-        result.append(LiveRange(rolling, zero, top, before, _replaces(trace, writer, inner), kept=kept))
+        top, before_write = (used * rolling.nbytes for used in _in_use(trace, writer, moments))
+        before = np.maximum(before_write if writer.op.in_place else top, _below_pixels(trace, writer, rolling, moments))
+        result.append(LiveRange(rolling, zero, top, before, _replaces(trace, writer, inner), before_write=before_write))
     for m in trace.members:
         if nbytes := m.sum_bytes:
             at, _ = trace.iterations_of(m.key)
@@ -245,6 +245,6 @@ def _constraint(lower: LiveRange, upper: LiveRange) -> int:
     if not replacing:
         return distance
     # a row without readers overwrites other rows, which may be read later
-    kept = upper.top if upper.kept is None else upper.kept
-    later = (lower.top > lower.before)[:-1] & (kept > upper.bottom)[1:]
+    before_write = upper.top if upper.before_write is None else upper.before_write
+    later = (lower.top > lower.before)[:-1] & (before_write > upper.bottom)[1:]
     return int((lower.top[:-1] - upper.bottom[1:])[later].max(initial=max(distance, 0)))

@@ -40,8 +40,8 @@ def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
     for member in trace.members:
         done = _of(trace, member, border=member.op.inputs[0] not in made, is_reversed=is_reversed)
         older = done.rows if member.op.older is not None else 0
-        kept = done.iterations if member.op.state_write is not None else 0
-        yield replace(done, calls=_runs(trace, member), older=older, kept=kept)
+        stored = done.iterations if member.op.state_write is not None else 0
+        yield replace(done, calls=_runs(trace, member), older=older, state_writes=stored)
 
 
 def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:
