@@ -238,8 +238,8 @@ def _range(kind: Type) -> tuple[int, int]:
 
 def _leaky_relu(b: Builder, x: Reg) -> Reg:
     multiplier, shift = _by_sign(b, b.compute("less", INT32, x, 0))
-    turned = b.compute("less", INT32, multiplier, 0)
-    x, multiplier = (b.compute("select", INT32, turned, b.compute("sub", INT32, 0, v), v) for v in (x, multiplier))
+    negated = b.compute("less", INT32, multiplier, 0)
+    x, multiplier = (b.compute("select", INT32, negated, b.compute("sub", INT32, 0, v), v) for v in (x, multiplier))
     return b.clamp(b.rescale(x, multiplier, shift), _range(Type.INT16), Type.INT16)
 
 

@@ -26,7 +26,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
     if before is not None and _order(graph, before) == _inverse(order):
         return op, before
     sides = [(before, order), *((after, _inverse(order)) for after in graph.consumers(op.outputs[0]))]
-    starts = [(one, turned) for one, turned in sides if one is not None and can_rearrange(graph, one, turned)]
+    starts = [(one, other) for one, other in sides if one is not None and can_rearrange(graph, one, other)]
     if not starts:
         return None
     start, order = starts[0]
@@ -42,21 +42,22 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
         return _as_view(graph, *ops)
     op, start = ops[:2]
     order = _order(graph, op) or ()
-    turned = _Turned(graph, order if op.inputs[0] in start.outputs else _inverse(order), inside, NewOps(graph, start))
+    order = order if op.inputs[0] in start.outputs else _inverse(order)
+    moved = _Transposed(graph, order, inside, NewOps(graph, start))
     for op in (op for op in graph.ops if op.index in inside):
         kept = [t for t in op.inputs if t in _maps(graph, op) and graph.producer(t) is None and t not in graph.inputs]
         if kept:
             return f"{graph.tensors[kept[0]].label} is kept from inference to inference"
-        turned.add(op)
-    if turned.spared <= turned.added:
-        return f"{turned.added:,} B would be transposed so that {turned.spared:,} B need not be"
-    checked = (op for each in turned.new.values() for op in each if op.type != "RESHAPE")
-    extended = turned.made.extended
-    return reason_to_stay(extended, checked, "a new operator") or replace_ops(extended, turned.new)
+        moved.add(op)
+    if moved.spared <= moved.added:
+        return f"{moved.added:,} B would be transposed so that {moved.spared:,} B need not be"
+    checked = (op for each in moved.new.values() for op in each if op.type != "RESHAPE")
+    extended = moved.made.extended
+    return reason_to_stay(extended, checked, "a new operator") or replace_ops(extended, moved.new)
 
 
 @dataclass
-class _Turned:
+class _Transposed:
     """Operators in a new layout, and the numbers of bytes that only the old or only the new layout transposes."""
 
     graph: Graph

@@ -25,14 +25,14 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     made = NewOps(graph, op)
     (left, right), options = op.inputs[:2], dict(op.options)
     if options.get("adjX", False):
-        left, options["adjX"] = _turned(made, left), False
+        left, options["adjX"] = _transposed(made, left), False
     if _is_long(graph.tensors[right]):
-        right, options["adjY"] = _turned(made, right), not options.get("adjY", False)
+        right, options["adjY"] = _transposed(made, right), not options.get("adjY", False)
     made.ops.append(replace(op, inputs=(left, right), options=options, sources=op.stands_for))
     return made.in_place()
 
 
-def _turned(made: NewOps, matrix: TensorId) -> TensorId:
+def _transposed(made: NewOps, matrix: TensorId) -> TensorId:
     *batch, rows, columns = made.tensors[matrix].shape
     order = made.integers([*range(len(batch)), len(batch) + 1, len(batch)])
     return made.add("TRANSPOSE", [matrix, order], made.put(made.tensors[matrix], (*batch, columns, rows)))
