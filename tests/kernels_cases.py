@@ -13,7 +13,7 @@ from tflm_memopt.kernels.language import Index, KernelProgram
 from tflm_memopt.kernels.meaning import run
 
 
-def described(write: Callable[[Builder, Index], None]) -> KernelProgram:
+def kernel_of(write: Callable[[Builder, Index], None]) -> KernelProgram:
     """Return a kernel that computes on arrays of n bytes."""
 
     @kernel("a test")
@@ -32,6 +32,6 @@ def refused(code: str, act: Callable[[], object]) -> str:
 
 
 def executed(write: Callable[[Builder, Index], None]) -> Callable[[], object]:
-    small = described(write)
+    small = kernel_of(write)
     given = {t.name: np.arange(5, dtype=np.int8) for t in small.tensors if not t.written and t.name != "work"}
     return lambda: run(small, {"n": 5}, given)

@@ -52,7 +52,7 @@ def nothing_stays() -> Iterator[None]:
     MADE.update(made)
 
 
-def described(text: str = DESCRIPTION) -> Any:
+def add_operators(text: str = DESCRIPTION) -> Any:
     names: dict[str, Any] = {}
     exec(text, names)
     return names
@@ -81,14 +81,14 @@ def test_the_page_runs_as_it_stands(
 
 
 def converted(model: bytes) -> Optimized:
-    described()
+    add_operators()
     return tflm_memopt.optimize(model)
 
 
 @pytest.mark.parametrize("settings", [{}, {"max_macs": 1.0}, {"max_macs": 1.3}, {"without": ("tiles",)}])
 def test_two_operands_have_the_bytes_of_tflm(settings: dict[str, Any]) -> None:
     """The plan may compute either operand of ADD_N first."""
-    described(TWO)
+    add_operators(TWO)
     for seed in range(3):
         model = added(seed)
         result = tflm_memopt.optimize(model, **settings)
@@ -98,7 +98,7 @@ def test_two_operands_have_the_bytes_of_tflm(settings: dict[str, Any]) -> None:
 
 
 def test_damaged_programs_have_as_many_operands_as_their_kernel() -> None:
-    described(TWO)
+    add_operators(TWO)
     model = added()
     (region,) = regions(read(tflm_memopt.optimize(model, without=("tiles",)).model))
     whole = unpack(region.program)
@@ -114,7 +114,7 @@ def test_damaged_programs_have_as_many_operands_as_their_kernel() -> None:
 def test_a_c_module_runs_it(tmp_path: Path) -> None:
     """Run the C modules of both examples."""
     for name, text, model in (("steps", DESCRIPTION, steps()), ("added", TWO, added())):
-        described(text)
+        add_operators(text)
         folder = tmp_path / name
         folder.mkdir()
         tflm_memopt.optimize(model, name=name).save(folder, "c")

@@ -216,14 +216,14 @@ def kernel(about: str, name: str = "") -> Callable[[Callable[[Builder], None]], 
     name.
     """
 
-    def described(describe: Callable[[Builder], None]) -> KernelProgram:
+    def decorate(describe: Callable[[Builder], None]) -> KernelProgram:
         b = Builder()
         describe(b)
         return KernelProgram(
             name or describe.__name__, about, tuple(b.sizes), tuple(b.numbers), tuple(b.tensors), tuple(b.open[0])
         )
 
-    return described
+    return decorate
 
 
 def _in_ram(one: Statement) -> TypeGuard[Load | Store | Free]:

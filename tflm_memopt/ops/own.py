@@ -41,7 +41,7 @@ def operator(name: str, numbers: Numbers = lambda context: {}) -> Callable[[Call
     numbers: function that returns the description's parameters for one operator.
     """
 
-    def described(describe: Callable[[Builder], None]) -> KernelProgram:
+    def decorate(describe: Callable[[Builder], None]) -> KernelProgram:
         program = kernel(name)(describe)
         _is_of_pixels(program)
         if name not in OPSET:
@@ -51,7 +51,7 @@ def operator(name: str, numbers: Numbers = lambda context: {}) -> Callable[[Call
             )
         return program
 
-    return described
+    return decorate
 
 
 def last_dimension(context: OperatorContext, k: int) -> bool:

@@ -214,9 +214,9 @@ def log_softmax(context: OperatorContext) -> RowOp:
 
 def own(context: OperatorContext) -> RowOp:
     """Parse a custom operator (custom.OPERATORS) over the last dimension."""
-    rows, described = _last_dimension(context), CUSTOM_OPERATORS[context.op.type]
-    numbers = {"channels": rows.c, **(described.numbers(context) or {})}
-    return _row_op(context, Kind.OWN, (rows,) * described.operands, rows, param=described.identify(numbers))
+    rows, custom = _last_dimension(context), CUSTOM_OPERATORS[context.op.type]
+    numbers = {"channels": rows.c, **(custom.numbers(context) or {})}
+    return _row_op(context, Kind.OWN, (rows,) * custom.operands, rows, param=custom.identify(numbers))
 
 
 def arg_max(context: OperatorContext) -> RowOp:

@@ -31,9 +31,9 @@ WEIGHTED = *WINDOWS, windows.transpose_conv
 ROWS = dense, rows.arg_max, rows.batch_matmul, rows.gather, activations.softmax, activations.log_softmax
 
 
-def drawn(described: KernelProgram, rng: np.random.Generator) -> tuple[dict[str, int], dict[str, NDArray[Any]]]:
+def drawn(kernel: KernelProgram, rng: np.random.Generator) -> tuple[dict[str, int], dict[str, NDArray[Any]]]:
     """Draw valid parameters and arrays."""
-    values = {name: int(rng.integers(1, 5)) for name in (*described.extents, *described.parameters)}
+    values = {name: int(rng.integers(1, 5)) for name in (*kernel.extents, *kernel.parameters)}
     values |= {name: 0 for name in values if name.startswith("pad_")}
     if "kernel_h" in values:
         for axis, size, pad in (("h", "height", "pad_top"), ("w", "width", "pad_left")):
@@ -50,11 +50,11 @@ def drawn(described: KernelProgram, rng: np.random.Generator) -> tuple[dict[str,
         if f"{name}_pixel" in values:
             values |= {f"{name}_pixel": values["channels"], f"{name}_channel": 1}
     arrays = {}
-    for tensor in described.tensors:
+    for tensor in kernel.tensors:
         if not tensor.written and not tensor.values:
             shape = tuple(extent.at(values) for extent in tensor.shape)
             arrays[tensor.name] = rng.integers(*limits(tensor, values), shape)
-    return {name: values[name] for name in (*described.extents, *described.parameters)}, arrays
+    return {name: values[name] for name in (*kernel.extents, *kernel.parameters)}, arrays
 
 
 def limits(tensor: Array, values: Mapping[str, int]) -> tuple[int, int]:
@@ -71,40 +71,40 @@ def needed(need: InputNeed, at: tuple[int, ...], values: Mapping[str, int]) -> l
     return found
 
 
-def elements(described: KernelProgram, values: Mapping[str, int]) -> list[tuple[int, ...]]:
-    (output,) = (t for t in described.tensors if t.written)
+def elements(kernel: KernelProgram, values: Mapping[str, int]) -> list[tuple[int, ...]]:
+    (output,) = (t for t in kernel.tensors if t.written)
     return [*itertools.product(*(range(extent.at(values)) for extent in output.shape))]
 
 
-@pytest.mark.parametrize("described", [*WEIGHTED, *ELEMENTWISE, *ROWS], ids=lambda k: k.name)
-def test_nothing_else_changes_an_element(described: KernelProgram) -> None:
+@pytest.mark.parametrize("kernel", [*WEIGHTED, *ELEMENTWISE, *ROWS], ids=lambda k: k.name)
+def test_nothing_else_changes_an_element(kernel: KernelProgram) -> None:
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        values, arrays = drawn(described, rng)
-        found, known = needs(described), run(described, values, arrays)["y"]
-        assert list(found.inputs) == [t.name for t in described.tensors if t.memory is Memory.RAM and not t.written]
-        every = elements(described, values)
+        values, arrays = drawn(kernel, rng)
+        found, known = needs(kernel), run(kernel, values, arrays)["y"]
+        assert list(found.inputs) == [t.name for t in kernel.tensors if t.memory is Memory.RAM and not t.written]
+        every = elements(kernel, values)
         for k in rng.choice(len(every), min(4, len(every)), replace=False):
             others = dict(arrays)
             for name, need in found.inputs.items():
                 others[name] = rng.integers(*limits(need.tensor, values), arrays[name].shape)
                 inside = np.ix_(*needed(need, every[k], values))
                 others[name][inside] = arrays[name][inside]
-            assert run(described, values, others)["y"][k] == known[k], f"seed {seed}, element {every[k]}"
+            assert run(kernel, values, others)["y"][k] == known[k], f"seed {seed}, element {every[k]}"
 
 
 @pytest.mark.parametrize(
-    "described", [*WEIGHTED, *ELEMENTWISE, dense, rows.arg_max, rows.batch_matmul], ids=lambda k: k.name
+    "kernel", [*WEIGHTED, *ELEMENTWISE, dense, rows.arg_max, rows.batch_matmul], ids=lambda k: k.name
 )
-def test_the_first_and_the_last_of_it_are_loaded(described: KernelProgram) -> None:
+def test_the_first_and_the_last_of_it_are_loaded(kernel: KernelProgram) -> None:
     """The analysis supports kernels that load elements without gaps, and then store their only output element."""
     for seed in range(4):
-        values, _ = drawn(described, np.random.default_rng(seed))
+        values, _ = drawn(kernel, np.random.default_rng(seed))
         values |= {name: 1 for name in values if name.startswith("dilation_")}
-        found, addresses = needs(described), Addresses()
+        found, addresses = needs(kernel), Addresses()
         loaded: dict[str, set[int]] = {name: set() for name in found.inputs}
-        every = iter(elements(described, values))
-        for one, names, count in walk(described, values):
+        every = iter(elements(kernel, values))
+        for one, names, count in walk(kernel, values):
             if isinstance(one, Load) and one.tensor.name in loaded:
                 loaded[one.tensor.name] |= set(addresses.of(one, names, count).tolist())
             elif isinstance(one, Store):
