@@ -318,13 +318,14 @@ def fit(
         return fit_app(optimized, names)
     report, original = optimized.report, optimized.inspection.firmware
 
-    def with_needs(one: Optimized) -> tuple[Optimized, Firmware]:
-        return one, firmware(one.model, interpreter=one.report.interpreter)
+    def with_needs(one: Optimized) -> tuple[Optimized, Firmware, int]:
+        slow = one.report.memories.slow if one.report.memories else 0
+        return one, firmware(one.model, interpreter=one.report.interpreter), slow
 
     each, rows = [with_needs(one) for one in (packed, optimized) if one], []
     for board in [board_named(name) for name in names] or list(boards().values()):
         own = [with_needs(one) for one in [(on or {}).get(board.id)] if one]
-        there = [(one, board_fit(board, one.report.arena, needs, _slow(one))) for one, needs in (*own, *each)]
+        there = [(one, board_fit(board, one.report.arena, needs, slow)) for one, needs, slow in (*own, *each)]
         rewritten, fitting = next((found for found in there if found[1].fits), there[-1])
         before = board_fit(board, report.original_arena, original)
         if report.original_refused:
@@ -333,7 +334,3 @@ def fit(
         rows.append(BoardReport(board, before, fitting, time, rewritten.report.target))
     arenas = report.original_arena, report.arena
     return Fits(report.model, report.conventions, *arenas, report.flash, tuple(rows), report.original_refused)
-
-
-def _slow(made: Optimized) -> int:
-    return made.report.memories.slow if made.report.memories else 0

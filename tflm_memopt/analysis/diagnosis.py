@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tflm_memopt.model import recurrent
 from tflm_memopt.model.formats import PAGE
-from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
+from tflm_memopt.model.graph import Graph, Op, Tensor
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM, Model
 from tflm_memopt.model.variables import variables
@@ -142,17 +142,12 @@ def _border(graph: Graph) -> str:
     >>> _border(Graph({0: x, 1: y}, (), (0,), (1,))), _border(Graph({0: x}, (), (0,), (0,)))
     ('float32 input and uint8 output', 'float32 input and output')
     """
-    ends = [
-        (side, _lower(_converted(graph, ids))) for side, ids in (("input", graph.inputs), ("output", graph.outputs))
-    ]
-    ends = [(side, types) for side, types in ends if types]
+    sides = {"input": graph.inputs, "output": graph.outputs}
+    found = {side: {graph.tensors[t].dtype for t in ids} & {"FLOAT32", "UINT8"} for side, ids in sides.items()}
+    ends = [(side, _lower(types)) for side, types in found.items() if types]
     if len(ends) == 2 and ends[0][1] == ends[1][1]:
         return f"{ends[0][1]} input and output"
     return " and ".join(f"{types} {side}" for side, types in ends)
-
-
-def _converted(graph: Graph, ids: Sequence[TensorId]) -> set[str]:
-    return {graph.tensors[t].dtype for t in ids} & {"FLOAT32", "UINT8"}
 
 
 def _lower(types: set[str]) -> str:

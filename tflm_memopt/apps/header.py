@@ -1,8 +1,7 @@
 """Writes APP_app.h for firmware with several models in one arena: its size, the op resolver, and turns of models."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
-from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.emit.embedded import file_name, library, symbol
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
@@ -11,21 +10,6 @@ from tflm_memopt.emit.templates import rendered
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.regions import regions
-from tflm_memopt.tflm.arena import Arena, predict_together
-from tflm_memopt.tflm.libraries import EARLY_2023, Library
-from tflm_memopt.tflm.structs import Abi
-
-
-def arena_bytes(abi: Abi, models: Sequence[Optimized], libraries: Sequence[Library], arena: Arena) -> int:
-    """Return the bytes to declare for the arena, which are enough for any TFLM with the pointer width of `abi`."""
-    full: Abi = "ilp32-full" if abi.startswith("ilp32") else "lp64-full"
-    data = [done.model for done in models]
-    others = [
-        predict_together(data, full, libraries=libraries),
-        predict_together(data, full, libraries=[EARLY_2023] * len(data)),
-    ]
-    most = max(max(one.min, one.total) for one in (arena, *others))
-    return -(-most // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:

@@ -12,7 +12,6 @@ import numpy as np
 from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.apps.app import App, bad_config
 from tflm_memopt.apps.explore import space
-from tflm_memopt.apps.header import arena_bytes
 from tflm_memopt.apps.members import AppMember, members_of, pairs
 from tflm_memopt.apps.module import in_one_arena
 from tflm_memopt.apps.pauses import Yielding, too_long, yielding
@@ -24,6 +23,7 @@ from tflm_memopt.convert import describe
 from tflm_memopt.convert.diagnostics import too_little_flash
 from tflm_memopt.convert.policy import decide
 from tflm_memopt.emit.firmware import firmware, modules_arena, together
+from tflm_memopt.emit.resolver import builds, enough
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan import memory_map
@@ -354,7 +354,7 @@ def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: 
     return AppReport(
         app=app.name,
         arena=arena,
-        arena_size=arena_bytes(abi, [*models.values()], libraries, arena) if interpreter else None,
+        arena_size=enough(builds([done.model for done in models.values()], arena, libraries)) if interpreter else None,
         apart=sum(m.original.arena.total for m in members),
         shared=today.total,
         alone=sum(one.total for one in found.alone.values()),

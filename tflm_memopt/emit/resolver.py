@@ -1,6 +1,6 @@
 """Writes NAME_ops.h, an op resolver with exactly the operators that a model needs, and the size of the arena."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tflm_memopt.answers.report import Report
@@ -16,8 +16,8 @@ from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.packing import Family, family
 from tflm_memopt.runtime.regions import regions
-from tflm_memopt.tflm.arena import predict
-from tflm_memopt.tflm.libraries import EARLY_2023, library
+from tflm_memopt.tflm.arena import Arena, predict_together
+from tflm_memopt.tflm.libraries import EARLY_2023, Library, library
 from tflm_memopt.tflm.structs import Abi
 
 ARENA_ALIGNMENT = 16
@@ -57,25 +57,31 @@ def _needed(name: str, library: str, *, custom: bool, shared: bool) -> Needed:
 
 def arena_bytes(model: Model, report: Report) -> int:
     """Return an arena size in bytes that is enough for every build of TFLM with the report's pointer width."""
-    return _enough(builds(model, report))
+    return enough(_builds(model, report))
 
 
-def _enough(arenas: Mapping[str, int]) -> int:
+def _builds(model: Model, report: Report) -> Mapping[str, int]:
+    return builds([model], report.arena, [library(report.arena.kernels, mve=family(report.target) is Family.MVE)])
+
+
+def enough(arenas: Mapping[str, int]) -> int:
+    """Return the largest of some arenas, rounded up to a multiple of ARENA_ALIGNMENT."""
     return -(-max(arenas.values()) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
 
-def builds(model: Model, report: Report) -> Mapping[str, int]:
-    """Return the bytes of arena that each build of TFLM needs, by a description of the build.
+def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Library]) -> Mapping[str, int]:
+    """Return the bytes of arena that the models need in each build of TFLM, by a description of the build.
 
-    Arduino libraries and toolchains for RISC-V and Xtensa have larger structs than the Cortex-M build of the report.
-    TFLM libraries of early 2023 have other kernels than today's TFLM.
+    Arduino libraries and toolchains for RISC-V and Xtensa have larger structs than the Cortex-M build of `arena`.
+    TFLM libraries of early 2023 have other kernels than today's TFLM. libraries: the kernel library of each model.
     """
-    full: Abi = "ilp32-full" if report.arena.abi.startswith("ilp32") else "lp64-full"
-    kernels = library(report.arena.kernels, mve=family(report.target) is Family.MVE)
+    full: Abi = "ilp32-full" if arena.abi.startswith("ilp32") else "lp64-full"
     arenas = {
-        f"built with TF_LITE_STATIC_MEMORY, {report.arena.abi}": report.arena,
-        "without it": predict(model, full, library=kernels),
-        "without it, reference kernels of January 2023": predict(model, full, library=EARLY_2023),
+        f"built with TF_LITE_STATIC_MEMORY, {arena.abi}": arena,
+        "without it": predict_together(models, full, libraries=libraries),
+        "without it, reference kernels of January 2023": predict_together(
+            models, full, libraries=[EARLY_2023] * len(models)
+        ),
     }
     return {build: max(arena.min, arena.total) for build, arena in arenas.items()}
 
@@ -85,11 +91,11 @@ def ops_header(name: str, model: Model, report: Report, ports: Border | None = N
     of the *_library.c with our operators' code, if it is not NAME.
     """
     c, stem, shared = identifier(name), library or name, bool(report.cores)
-    operators, arenas = needed(model, symbol(stem), shared=shared), builds(model, report)
+    operators, arenas = needed(model, symbol(stem), shared=shared), _builds(model, report)
     return rendered(
         "ops.h.jinja",
         name=name, c=c, guard=guard(name, "ops"), shared=shared, report=report, operators=operators, arenas=arenas,
-        nbytes=_enough(arenas), alignment=ARENA_ALIGNMENT, limit=_limit(model), comment=comment,
+        nbytes=enough(arenas), alignment=ARENA_ALIGNMENT, limit=_limit(model), comment=comment,
         ours=any(n.operator in OURS for n in operators), kept=[n.operator for n in operators if n.operator not in OURS],
         scales=list(scales(c, ports or border(model))), table=symbol(stem), library_file=comment(file_name(stem)),
     )  # fmt: skip

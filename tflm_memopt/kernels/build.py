@@ -12,7 +12,7 @@ def copy(b: Builder) -> None:
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeGuard
+from typing import TypeAlias
 
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.language import (
@@ -106,9 +106,10 @@ class Builder:
         self.open.append([])
         yield
         body = self.open.pop()
-        if isinstance(at, Reg) and (found := next(filter(_in_ram, statements(body)), None)):
+        accesses = (s.tensor for s in statements(body) if isinstance(s, (Load, Store, Free)))
+        if isinstance(at, Reg) and (found := next((t for t in accesses if t.memory is Memory.RAM), None)):
             raise KernelError(
-                f"whether '{found.tensor.name}' is accessed depends on register {at.name}",
+                f"whether '{found.name}' is accessed depends on register {at.name}",
                 hint="load before the condition and store after it",
             )
         self._say(When(at, Index.of(extent), tuple(body)))
@@ -224,10 +225,6 @@ def kernel(about: str, name: str = "") -> Callable[[Callable[[Builder], None]], 
         )
 
     return decorate
-
-
-def _in_ram(one: Statement) -> TypeGuard[Load | Store | Free]:
-    return isinstance(one, (Load, Store, Free)) and one.tensor.memory is Memory.RAM
 
 
 def _indices(at: tuple[Index | int, ...]) -> tuple[Index, ...]:

@@ -6,7 +6,7 @@ instructions are assembly, so no compiler intrinsics are needed.
 
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, takewhile
 
@@ -279,7 +279,8 @@ class Writer:
 
     def _kept(self, body: Sequence[Statement]) -> int:
         """Set the vector unit to the loop's element width. Return the width, or 0 if elements differ in width."""
-        widths = self._widths(body)
+        computed = [s for s in statements(body) if isinstance(s, Compute)] if self.table.vectors else []
+        widths = {self.table.instruction(s).width for s in computed} - {0}
         if len(widths) == 1:
             self.set_width(*widths)
         return self.width if len(widths) == 1 else 0
@@ -292,7 +293,8 @@ class Writer:
 
     def vector_loop(self, one: For, unit: VectorUnit) -> None:
         """Write a loop in which each iteration processes as many elements as the vector registers hold."""
-        widest = max((r.type for r in _vectors(one.body)), key=lambda kind: kind.nbytes)
+        vectors = (reg.type for s in statements(one.body) for reg in registers(s) if reg.along)
+        widest = max(vectors, key=lambda kind: kind.nbytes)
         self.unit = replace(unit, group=one.group or unit.group, widest=widest)
         self.vectors = assign(f"the loop over '{one.var}'", one.body, self.unit)
         var, extent, self.width = one.var, one.extent, widest.bits
@@ -473,10 +475,6 @@ class Writer:
             self.say(f'__asm__ volatile("vsetvli zero, %0, {self.unit.setting(bits)}, ta, ma" : : "r"(lanes));')
             self.width = bits
 
-    def _widths(self, body: Sequence[Statement]) -> set[int]:
-        found = [s for s in statements(body) if isinstance(s, Compute)]
-        return {self.table.instruction(s).width for s in found} - {0} if self.table.vectors else set()
-
     def _memory(self, what: str, reg: Reg, one: Load | Store) -> None:
         tensor, slope = one.tensor, one.tensor.offset(one.at).slope(reg.along)
         bits = tensor.type.bits
@@ -517,10 +515,6 @@ def _held(kind: Type) -> Type:
 def _alike(load: Load, store: Store, var: str) -> bool:
     slopes = {one.tensor.offset(one.at).slope(var) for one in (load, store)}
     return load.tensor.type is store.tensor.type and slopes == {Index.of(1)}
-
-
-def _vectors(body: Sequence[Statement]) -> Iterator[Reg]:
-    yield from (reg for one in statements(body) for reg in registers(one) if reg.along)
 
 
 def _value(operand: Operand) -> str:
