@@ -59,6 +59,47 @@ static void pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   tmo_packed_clamp(k->op, out, channels);
 }
 
+/* Puts the greatest values or the averages of the pixels under a window into `pools`, for four channels of int16. */
+static TMO_ALWAYS_INLINE void pool_four(const tmo_window *v, uint32_t c, uint32_t columns, uint32_t channels, bool greatest, int32_t pools[2]) {
+  int32_t ab = (int32_t)0x80008000u, cd = ab, sums[4] = {0, 0, 0, 0};
+  for (const int8_t *const *row = v->pixels, *const *const end = row + v->count; row != end; ++row) {
+    const int8_t *x = *row + v->offset + c;
+    for (uint32_t t = columns; t > 0; --t, x += channels) {
+      const int32_t first = tmo_word(x), second = tmo_word(x + 4);
+      if (greatest) {
+        ab = tmo_greater_halves(ab, first);
+        cd = tmo_greater_halves(cd, second);
+      } else {
+        sums[0] = tmo_wrapping_add(sums[0], (int16_t)first);
+        sums[1] = tmo_wrapping_add(sums[1], first >> 16);
+        sums[2] = tmo_wrapping_add(sums[2], (int16_t)second);
+        sums[3] = tmo_wrapping_add(sums[3], second >> 16);
+      }
+    }
+  }
+  const int32_t area = (int32_t)v->area;
+  pools[0] = greatest ? ab : tmo_low_halves(tmo_divide_rounded(sums[0], area), tmo_divide_rounded(sums[1], area));
+  pools[1] = greatest ? cd : tmo_low_halves(tmo_divide_rounded(sums[2], area), tmo_divide_rounded(sums[3], area));
+}
+
+/* Computes one output pixel with at least four channels of int16, four channels at once. */
+static TMO_ALWAYS_INLINE void pool_fours(const tmo_kernel *k, const tmo_window *v, bool greatest, int8_t *out) {
+  const uint32_t channels = k->out_channels, columns = tmo_by_row(k->op) ? v->columns : 1u;
+  const int32_t least = tmo_low_halves(k->op->range_s16, k->op->range_s16), most = tmo_high_halves(k->op->range_s16, k->op->range_s16);
+  for (uint32_t c = 0;; c = c + 16 <= channels ? c + 8 : channels - 8) {
+    int32_t pools[2];
+    pool_four(v, c, columns, channels, greatest, pools);
+    TMO_UNROLLED for (uint32_t i = 0; i < 2; ++i) {
+      const int32_t pool = tmo_lesser_halves(tmo_greater_halves(pools[i], least), most);
+      memcpy(out + c + 4 * i, &pool, sizeof pool);
+    }
+    if (c + 8 == channels) break;
+  }
+}
+
+TMO_OWN_FRAME static void max_pool_fours(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_fours(k, v, true, out); }
+TMO_OWN_FRAME static void average_fours(const tmo_kernel *k, const tmo_window *v, int8_t *out) { pool_fours(k, v, false, out); }
+
 #endif
 
 #if TMO_CORE_MVE || TMO_CORE_DSP
@@ -124,10 +165,30 @@ static tmo_make_pixel *pool_s16_of(const tmo_op *op) {
   return tmo_is_kind(op, TMO_OP_MEAN_S16) || !tmo_has_kind(TMO_OP_AVERAGE_POOL_S16) ? tmo_mean_s16 : tmo_average_pool_s16;
 }
 
+/* Computes one output pixel, whose channels are outputs from i on. */
+static void pool_pixel_s16(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
+#if TMO_CORE_DSP
+  const bool greatest = tmo_is_kind(k->op, TMO_OP_MAX_POOL_S16);
+  if (k->sums == NULL && k->out_channels >= 8 && (greatest || tmo_is_kind(k->op, TMO_OP_AVERAGE_POOL_S16))) {
+    (greatest ? max_pool_fours : average_fours)(k, v, out + i);
+    return;
+  }
+#endif
+  pool_s16_of(k->op)(k, v, i, out);
+}
+
 /* Computes a pool whose windows are single pixels, such as RELU6. The pool only limits values. */
 TMO_OWN_FRAME static void clamp_row_s16(const tmo_kernel *k, const int8_t *x, int8_t *out) {
   const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
-  for (uint32_t n = k->out_width * k->out_channels; n > 0; n -= 2, x += 2, out += 2) {
+  uint32_t n = k->out_width * k->out_channels;
+#if TMO_CORE_DSP
+  const int32_t least = tmo_low_halves(low, low), most = tmo_low_halves(high, high);
+  for (; n >= 4; n -= 4, x += 4, out += 4) {
+    const int32_t two = tmo_lesser_halves(tmo_greater_halves(tmo_word(x), least), most);
+    memcpy(out, &two, sizeof two);
+  }
+#endif
+  for (; n > 0; n -= 2, x += 2, out += 2) {
     const int32_t value = tmo_int16_at(x);
     tmo_put_int16(out, value < low ? low : value > high ? high : value);
   }
@@ -139,8 +200,8 @@ void tmo_pool_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out
   if (single && window->count == 1 && tmo_is_kind(op, TMO_OP_MAX_POOL_S16) && k->in_width >= k->out_width) {
     clamp_row_s16(k, window->pixels[0], out);
   } else {
-    tmo_make_row(k, window, out, pool_s16_of(op));
+    tmo_make_row(k, window, out, pool_pixel_s16);
   }
 }
 
-void tmo_pool_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_s16_of(k->op)(k, window, 0, out); }
+void tmo_pool_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_pixel_s16(k, window, 0, out); }

@@ -79,6 +79,19 @@ static TMO_ALWAYS_INLINE int32_t tmo_greater_bytes(int32_t a, int32_t b) {
   return greater;
 }
 
+/* These functions return the greater or the lesser one of each pair of halves. */
+static TMO_ALWAYS_INLINE int32_t tmo_greater_halves(int32_t a, int32_t b) {
+  int32_t greater;
+  __asm__("ssub16 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(greater) : "r"(a), "r"(b) : "cc");
+  return greater;
+}
+
+static TMO_ALWAYS_INLINE int32_t tmo_lesser_halves(int32_t a, int32_t b) {
+  int32_t lesser;
+  __asm__("ssub16 %0, %1, %2\n\tsel %0, %2, %1" : "=&r"(lesser) : "r"(a), "r"(b) : "cc");
+  return lesser;
+}
+
 #else
 
 static inline int32_t tmo_two_halves(int32_t low, int32_t high) { return (int32_t)((uint32_t)(uint16_t)low | (uint32_t)high << 16); }
@@ -95,6 +108,10 @@ static inline int32_t tmo_greater_bytes(int32_t a, int32_t b) {
   for (uint32_t bits = 0; bits < 32; bits += 8) greater |= (uint32_t)(uint8_t)((int8_t)(a >> bits) > (int8_t)(b >> bits) ? a >> bits : b >> bits) << bits;
   return (int32_t)greater;
 }
+static inline int32_t tmo_greater_halves(int32_t a, int32_t b) {
+  return tmo_two_halves((int16_t)a > (int16_t)b ? a : b, (a >> 16 > b >> 16 ? a : b) >> 16);
+}
+static inline int32_t tmo_lesser_halves(int32_t a, int32_t b) { return tmo_two_halves((int16_t)a < (int16_t)b ? a : b, (a >> 16 < b >> 16 ? a : b) >> 16); }
 
 #endif
 
