@@ -3,20 +3,12 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "tmo/dsp.h"
 #include "tmo/kernels.h"
 
 enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* the gates of an LSTM, in the program's order */
 
 #define LAST 0x1FDFF /* beyond this argument, an LSTM's curve is constant */
-
-static inline int32_t saturate(int32_t x) {
-#if TMO_CORE_DSP && defined(__thumb2__)
-  __asm__("ssat %0, #16, %1" : "=r"(x) : "r"(x));
-  return x;
-#else
-  return x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x;
-#endif
-}
 
 /* Returns 2^15 / (1 + e^(-x / 2^13)) for x >= 0, interpolated from a table of 256 values that are 2^9 apart. For x < 0, the curve is 2^15 minus
  * its value for -x. tanh(x) is 2 * curve(2 * x) - 1. TFLM: Logistic and Tanh of int16, kernels/internal/reference/integer_ops. */
@@ -44,7 +36,7 @@ static TMO_ALWAYS_INLINE
 #else /* a function call saves flash, because the multiplication takes many instructions */
 TMO_OWN_FRAME static
 #endif
-int32_t saturated_scale(gate_scales *next, int32_t x) { return saturate(tmo_rescale(x, *next->multipliers++, *next->shifts++)); }
+int32_t saturated_scale(gate_scales *next, int32_t x) { return tmo_saturated_half(tmo_rescale(x, *next->multipliers++, *next->shifts++)); }
 
 /* Returns a * b, scaled and saturated. With a damaged table, the product wraps modulo 2^32. */
 static TMO_ALWAYS_INLINE int32_t product(gate_scales *next, int32_t a, int32_t b) { return saturated_scale(next, (int32_t)((uint32_t)a * (uint32_t)b)); }
@@ -89,7 +81,7 @@ void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)
     sum_gates(rows, bytes, w, sums);
     for (uint32_t g = 0; g < GATES; ++g) {
       const int32_t from_input = saturated_scale(&next, (int32_t)sums[FROM_INPUT][g]);
-      gates[g] = curve(table, 3 * saturate(from_input + saturated_scale(&next, (int32_t)sums[FROM_OUTPUT][g])), g == NEW);
+      gates[g] = curve(table, 3 * tmo_saturated_half(from_input + saturated_scale(&next, (int32_t)sums[FROM_OUTPUT][g])), g == NEW);
     }
     memcpy(&kept, cells, sizeof kept);
     int32_t cell = product(&next, gates[FORGET], kept);

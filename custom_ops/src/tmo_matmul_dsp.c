@@ -20,11 +20,9 @@ TMO_OWN_FRAME static int32_t add_rest_s8(const tmo_kernel *k, const tmo_window *
   return sum;
 }
 
-TMO_OWN_FRAME static int64_t add_rest_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, uint32_t column, int64_t sum) {
-  for (; i < k->in_channels / 2; ++i) {
-    const int32_t product = tmo_int16_at(window->pixels[0] + 2 * i) * tmo_int16_at(at(k, window, i, column, 2));
-    sum = (int64_t)((uint64_t)sum + (uint64_t)(int64_t)product);
-  }
+TMO_OWN_FRAME static int64_t sum_s16(const tmo_kernel *k, const tmo_window *window, uint32_t column) {
+  int64_t sum = 0;
+  for (uint32_t i = 0; i < k->in_channels / 2; ++i) sum += tmo_int16_at(window->pixels[0] + 2 * i) * tmo_int16_at(at(k, window, i, column, 2));
   return sum;
 }
 
@@ -87,51 +85,67 @@ void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8
   }
 }
 
-/* Computes the sums of two columns of the transpose, four values at once. */
-TMO_OWN_FRAME static void rows_s16(const int8_t *x, const int8_t *a, const int8_t *b, uint32_t fours, int64_t sums[2]) {
-  int64_t s = 0, t = 0;
-  for (const int8_t *const end = x + 8 * fours; x != end; x += 8, a += 8, b += 8) {
-    const int32_t first = tmo_word(x), last = tmo_word(x + 4);
-    s = tmo_add_two_wide(tmo_add_two_wide(s, tmo_word(a), first), tmo_word(a + 4), last);
-    t = tmo_add_two_wide(tmo_add_two_wide(t, tmo_word(b), first), tmo_word(b + 4), last);
-  }
-  sums[0] = s;
-  sums[1] = t;
+/* Returns round(sum * factor / 2^32), halves up, saturated to int16. */
+static TMO_ALWAYS_INLINE int32_t output_s16(int64_t sum, uint32_t factor) {
+  const uint64_t low = (uint64_t)(uint32_t)sum * factor + ((uint32_t)1 << 31);
+  return tmo_saturated_half((int32_t)((uint32_t)(low >> 32) + (uint32_t)((uint64_t)sum >> 32) * factor));
 }
 
-/* Computes the sums of two adjacent columns, four rows at once. */
-TMO_OWN_FRAME static void columns_s16(const int8_t *x, const int8_t *const *rows, uint32_t column, uint32_t fours, int64_t sums[2]) {
-  int64_t s = 0, t = 0;
-  for (const int8_t *const end = x + 8 * fours; x != end; rows += 4) {
-    TMO_UNROLLED for (uint32_t i = 0; i < 4; i += 2, x += 4) {
-      const int32_t left = tmo_word(x), a = tmo_word(rows[i] + 2 * column), b = tmo_word(rows[i + 1] + 2 * column);
-      s = tmo_add_two_wide(s, tmo_low_halves(a, b), left);
-      t = tmo_add_two_wide(t, tmo_high_halves(a, b), left);
+/* Computes at least two columns, two columns and four values at once. If the number of columns is odd, the last pair repeats a column. */
+static TMO_ALWAYS_INLINE void multiply_s16(const tmo_kernel *k, const tmo_window *window, uint32_t factor, int8_t *out, bool transposed) {
+  const uint32_t columns = k->out_channels, bytes = k->in_channels;
+  for (uint32_t n = 0;; n = n + 8 <= columns ? n + 4 : columns - 4) {
+    const int8_t *x = window->pixels[0], *const end = x + bytes / 8 * 8, *const last = x + bytes, *const *rows = window->pixels + 1;
+    int64_t s = 0, t = 0;
+    if (transposed) {
+      const int8_t *a = rows[n / 2], *b = rows[n / 2 + 1];
+      for (; x != end; x += 8, a += 8, b += 8) {
+        const int32_t first = tmo_word(x), second = tmo_word(x + 4);
+        s = tmo_add_two_wide(tmo_add_two_wide(s, tmo_word(a), first), tmo_word(a + 4), second);
+        t = tmo_add_two_wide(tmo_add_two_wide(t, tmo_word(b), first), tmo_word(b + 4), second);
+      }
+      for (; x != last; x += 2, a += 2, b += 2) {
+        s += tmo_int16_at(x) * tmo_int16_at(a);
+        t += tmo_int16_at(x) * tmo_int16_at(b);
+      }
+    } else {
+      for (; x != end; rows += 4) {
+        TMO_UNROLLED for (uint32_t i = 0; i < 4; i += 2, x += 4) {
+          const int32_t left = tmo_word(x), a = tmo_word(rows[i] + n), b = tmo_word(rows[i + 1] + n);
+          s = tmo_add_two_wide(s, tmo_low_halves(a, b), left);
+          t = tmo_add_two_wide(t, tmo_high_halves(a, b), left);
+        }
+      }
+      for (; x != last; x += 2, ++rows) {
+        const int32_t left = tmo_int16_at(x), two = tmo_word(*rows + n);
+        s += left * (int16_t)two;
+        t += left * (two >> 16);
+      }
     }
+    const int32_t two = tmo_low_halves(output_s16(s, factor), output_s16(t, factor));
+    memcpy(out + n, &two, sizeof two);
+    if (n + 4 == columns) break;
   }
-  sums[0] = s;
-  sums[1] = t;
+}
+
+TMO_OWN_FRAME static void columns_s16(const tmo_kernel *k, const tmo_window *window, uint32_t factor, int8_t *out) {
+  multiply_s16(k, window, factor, out, false);
+}
+
+TMO_OWN_FRAME static void rows_s16(const tmo_kernel *k, const tmo_window *window, uint32_t factor, int8_t *out) {
+  multiply_s16(k, window, factor, out, true);
 }
 
 void tmo_batch_matmul_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *const x = window->pixels[0], *const *const right = window->pixels + 1;
   const int32_t multiplier = k->multipliers[0], shift = k->shifts[0];
-  const uint32_t fours = k->in_channels / 8, columns = k->out_channels / 2;
-  const bool has_rest = k->in_channels % 8 != 0;
-  for (uint32_t n = 0, step; n < columns; n += step) {
-    int64_t sums[2] = {0, 0};
-    step = columns - n >= 2 ? 2 : 1;
-    if (k->op->transposed) {
-      rows_s16(x, right[n], right[n + step - 1], fours, sums);
-    } else if (step > 1) {
-      columns_s16(x, right, n, fours, sums);
-    }
-    for (uint32_t c = 0; c < step; ++c, out += 2) {
-      const uint32_t done = step == 1 && !k->op->transposed ? 0 : 4 * fours;
-      const int64_t sum = has_rest || done == 0 ? add_rest_s16(k, window, done, n + c, sums[c]) : sums[c];
-      const int32_t value = tmo_rescale_wide(sum, multiplier, shift);
-      tmo_put_int16(out, value < INT16_MIN ? INT16_MIN : value > INT16_MAX ? INT16_MAX : value);
-    }
+  const uint32_t columns = k->out_channels / 2, left = (uint32_t)(shift + 17);
+  if (columns >= 2 && left <= 15) {
+    const uint32_t factor = (uint32_t)tmo_reduced(multiplier) << left;
+    (k->op->transposed ? rows_s16 : columns_s16)(k, window, factor, out);
+    return;
+  }
+  for (uint32_t n = 0; n < columns; ++n, out += 2) {
+    tmo_put_int16(out, tmo_saturated_half(tmo_rescale_wide(sum_s16(k, window, n), multiplier, shift)));
   }
 }
 

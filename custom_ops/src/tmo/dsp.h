@@ -29,6 +29,16 @@ static TMO_ALWAYS_INLINE int32_t tmo_saturated_byte(int32_t x) {
 #endif
 }
 
+/* Saturates a value to int16. */
+static TMO_ALWAYS_INLINE int32_t tmo_saturated_half(int32_t x) {
+#if TMO_CORE_DSP && defined(__thumb2__)
+  __asm__("ssat %0, #16, %1" : "=r"(x) : "r"(x));
+  return x;
+#else
+  return x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x;
+#endif
+}
+
 #if TMO_CORE_DSP && defined(__thumb2__)
 
 /* These functions add bytes 0 and 2 of a word, or bytes 1 and 3, to the halves of `to`. */
