@@ -28,35 +28,35 @@ static TMO_ALWAYS_INLINE void curve_s16(const tmo_kernel *k, const tmo_window *w
   uint32_t i = 0;
   for (; i + 2 <= n; i += 2) {
     int32_t r9_0 = tmo_int16_at(&x[(int32_t)(2 * (i))]), r10_0 = (int32_t)((uint32_t)r9_0 * (uint32_t)(int32_t)(multiplier)),
-            r11_0 = (int32_t)((uint32_t)r10_0 + (uint32_t)r3), r12_0 = (r11_0 >> r1), r13_0 = (int32_t)((uint32_t)0 - (uint32_t)r12_0),
-            r14_0 = (r12_0 > r13_0 ? r12_0 : r13_0), r15_0 = (r14_0 < r5 ? r14_0 : r5), r16_0 = (r15_0 >> (int32_t)(bits)),
-            r17_0 = (int32_t)((uint32_t)1 << (int32_t)(bits)), r18_0 = (int32_t)((uint32_t)r17_0 - (uint32_t)1), r19_0 = (r15_0 & r18_0),
-            r20_0 = table[0 + r16_0], r21_0 = table[1 + r16_0], r22_0 = (int32_t)((uint32_t)r21_0 - (uint32_t)r20_0),
-            r23_0 = (int32_t)((uint32_t)r22_0 * (uint32_t)r19_0), r24_0 = (int32_t)((uint32_t)r20_0 << (int32_t)(bits)),
-            r25_0 = (int32_t)((uint32_t)r24_0 + (uint32_t)r23_0), r26_0 = (int32_t)((uint32_t)-1 - (uint32_t)r25_0), r27_0 = (r12_0 < 0),
-            r28_0 = (r27_0 ? r26_0 : r25_0), r29_0 = (int32_t)((uint32_t)r28_0 + (uint32_t)r8), r30_0 = (r29_0 >> (int32_t)(right)),
-            r31_0 = r30_0;
+            r11_0 = (int32_t)((uint32_t)r10_0 + (uint32_t)r3), r12_0 = (r11_0 >> r1), r13_0 = (r12_0 < 0),
+            r14_0 = (int32_t)((uint32_t)0 - (uint32_t)r12_0), r15_0 = (r13_0 ? r14_0 : r12_0), r16_0 = (r15_0 < r5 ? r15_0 : r5),
+            r17_0 = (r16_0 >> (int32_t)(bits)), r18_0 = (int32_t)((uint32_t)1 << (int32_t)(bits)),
+            r19_0 = (int32_t)((uint32_t)r18_0 - (uint32_t)1), r20_0 = (r16_0 & r19_0), r21_0 = table[0 + r17_0], r22_0 = table[1 + r17_0],
+            r23_0 = (int32_t)((uint32_t)r22_0 - (uint32_t)r21_0), r24_0 = (int32_t)((uint32_t)r23_0 * (uint32_t)r20_0),
+            r25_0 = (int32_t)((uint32_t)r21_0 << (int32_t)(bits)), r26_0 = (int32_t)((uint32_t)r25_0 + (uint32_t)r24_0),
+            r27_0 = (int32_t)((uint32_t)-1 - (uint32_t)r26_0), r28_0 = (r13_0 ? r27_0 : r26_0),
+            r29_0 = (int32_t)((uint32_t)r28_0 + (uint32_t)r8), r30_0 = (r29_0 >> (int32_t)(right)), r31_0 = r30_0;
     tmo_put_int16(&y[(int32_t)(2 * (i))], r31_0);
     int32_t r9_1 = tmo_int16_at(&x[(int32_t)(2 * (1 + i))]), r10_1 = (int32_t)((uint32_t)r9_1 * (uint32_t)(int32_t)(multiplier)),
-            r11_1 = (int32_t)((uint32_t)r10_1 + (uint32_t)r3), r12_1 = (r11_1 >> r1), r13_1 = (int32_t)((uint32_t)0 - (uint32_t)r12_1),
-            r14_1 = (r12_1 > r13_1 ? r12_1 : r13_1), r15_1 = (r14_1 < r5 ? r14_1 : r5), r16_1 = (r15_1 >> (int32_t)(bits)),
-            r17_1 = (int32_t)((uint32_t)1 << (int32_t)(bits)), r18_1 = (int32_t)((uint32_t)r17_1 - (uint32_t)1), r19_1 = (r15_1 & r18_1),
-            r20_1 = table[0 + r16_1], r21_1 = table[1 + r16_1], r22_1 = (int32_t)((uint32_t)r21_1 - (uint32_t)r20_1),
-            r23_1 = (int32_t)((uint32_t)r22_1 * (uint32_t)r19_1), r24_1 = (int32_t)((uint32_t)r20_1 << (int32_t)(bits)),
-            r25_1 = (int32_t)((uint32_t)r24_1 + (uint32_t)r23_1), r26_1 = (int32_t)((uint32_t)-1 - (uint32_t)r25_1), r27_1 = (r12_1 < 0),
-            r28_1 = (r27_1 ? r26_1 : r25_1), r29_1 = (int32_t)((uint32_t)r28_1 + (uint32_t)r8), r30_1 = (r29_1 >> (int32_t)(right)),
-            r31_1 = r30_1;
+            r11_1 = (int32_t)((uint32_t)r10_1 + (uint32_t)r3), r12_1 = (r11_1 >> r1), r13_1 = (r12_1 < 0),
+            r14_1 = (int32_t)((uint32_t)0 - (uint32_t)r12_1), r15_1 = (r13_1 ? r14_1 : r12_1), r16_1 = (r15_1 < r5 ? r15_1 : r5),
+            r17_1 = (r16_1 >> (int32_t)(bits)), r18_1 = (int32_t)((uint32_t)1 << (int32_t)(bits)),
+            r19_1 = (int32_t)((uint32_t)r18_1 - (uint32_t)1), r20_1 = (r16_1 & r19_1), r21_1 = table[0 + r17_1], r22_1 = table[1 + r17_1],
+            r23_1 = (int32_t)((uint32_t)r22_1 - (uint32_t)r21_1), r24_1 = (int32_t)((uint32_t)r23_1 * (uint32_t)r20_1),
+            r25_1 = (int32_t)((uint32_t)r21_1 << (int32_t)(bits)), r26_1 = (int32_t)((uint32_t)r25_1 + (uint32_t)r24_1),
+            r27_1 = (int32_t)((uint32_t)-1 - (uint32_t)r26_1), r28_1 = (r13_1 ? r27_1 : r26_1),
+            r29_1 = (int32_t)((uint32_t)r28_1 + (uint32_t)r8), r30_1 = (r29_1 >> (int32_t)(right)), r31_1 = r30_1;
     tmo_put_int16(&y[(int32_t)(2 * (1 + i))], r31_1);
   }
   for (; i < n; ++i) {
     int32_t r9 = tmo_int16_at(&x[(int32_t)(2 * (i))]), r10 = (int32_t)((uint32_t)r9 * (uint32_t)(int32_t)(multiplier)),
-            r11 = (int32_t)((uint32_t)r10 + (uint32_t)r3), r12 = (r11 >> r1), r13 = (int32_t)((uint32_t)0 - (uint32_t)r12),
-            r14 = (r12 > r13 ? r12 : r13), r15 = (r14 < r5 ? r14 : r5), r16 = (r15 >> (int32_t)(bits)),
-            r17 = (int32_t)((uint32_t)1 << (int32_t)(bits)), r18 = (int32_t)((uint32_t)r17 - (uint32_t)1), r19 = (r15 & r18),
-            r20 = table[0 + r16], r21 = table[1 + r16], r22 = (int32_t)((uint32_t)r21 - (uint32_t)r20),
-            r23 = (int32_t)((uint32_t)r22 * (uint32_t)r19), r24 = (int32_t)((uint32_t)r20 << (int32_t)(bits)),
-            r25 = (int32_t)((uint32_t)r24 + (uint32_t)r23), r26 = (int32_t)((uint32_t)-1 - (uint32_t)r25), r27 = (r12 < 0),
-            r28 = (r27 ? r26 : r25), r29 = (int32_t)((uint32_t)r28 + (uint32_t)r8), r30 = (r29 >> (int32_t)(right)), r31 = r30;
+            r11 = (int32_t)((uint32_t)r10 + (uint32_t)r3), r12 = (r11 >> r1), r13 = (r12 < 0), r14 = (int32_t)((uint32_t)0 - (uint32_t)r12),
+            r15 = (r13 ? r14 : r12), r16 = (r15 < r5 ? r15 : r5), r17 = (r16 >> (int32_t)(bits)),
+            r18 = (int32_t)((uint32_t)1 << (int32_t)(bits)), r19 = (int32_t)((uint32_t)r18 - (uint32_t)1), r20 = (r16 & r19),
+            r21 = table[0 + r17], r22 = table[1 + r17], r23 = (int32_t)((uint32_t)r22 - (uint32_t)r21),
+            r24 = (int32_t)((uint32_t)r23 * (uint32_t)r20), r25 = (int32_t)((uint32_t)r21 << (int32_t)(bits)),
+            r26 = (int32_t)((uint32_t)r25 + (uint32_t)r24), r27 = (int32_t)((uint32_t)-1 - (uint32_t)r26), r28 = (r13 ? r27 : r26),
+            r29 = (int32_t)((uint32_t)r28 + (uint32_t)r8), r30 = (r29 >> (int32_t)(right)), r31 = r30;
     tmo_put_int16(&y[(int32_t)(2 * (i))], r31);
   }
 }
