@@ -59,10 +59,10 @@ class Firmware:
     def _library(self, core: str) -> int:
         if not self.rewritten:
             return 0
-        known = _library(core)
+        base, each = _library(core)
         around = int(measured("flash.json")["tflm"]["adapter"]) if self.interpreter else MODULE_CODE
-        middle = sorted(known.each.values())[len(known.each) // 2]
-        return known.base + around + sum(known.each.get(name, middle) for name in self.parts)
+        middle = sorted(each.values())[len(each) // 2]
+        return base + around + sum(each.get(name, middle) for name in self.parts)
 
 
 def tflm(operators: Iterable[str]) -> int:
@@ -84,17 +84,9 @@ def source() -> str:
     return str(measured("flash.json")["tflm"]["source"])
 
 
-@dataclass(frozen=True, slots=True)
-class _Library:
-    """Sizes of the parts of the C library on a core."""
-
-    base: int
-    each: Mapping[str, int]
-    """Bytes of each kernel, packing and part."""
-
-
 @cache
-def _library(core: str) -> _Library:
+def _library(core: str) -> tuple[int, Mapping[str, int]]:
+    """Return the bytes of the C library without parts, and the bytes of each kernel, packing and part on a core."""
     libraries, core = measured("flash.json")["library"], LIKE.get(core, core)
     found = libraries[core if core in libraries else OTHERS]
-    return _Library(found["base"], {**found["kinds"], **found["packings"], **found["parts"]})
+    return found["base"], {**found["kinds"], **found["packings"], **found["parts"]}

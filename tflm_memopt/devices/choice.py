@@ -27,10 +27,9 @@ from tflm_memopt.plan.pareto import undominated
 from tflm_memopt.targets.boards import Board, BoardFit
 from tflm_memopt.targets.boards import fit as board_fit
 from tflm_memopt.tflm.arena import predict
+from tflm_memopt.units import DeviceMemory
 
 Shardings = Mapping[int, DeviceSharding]
-Memory = tuple[int, "int | None"]
-"""Bytes of RAM and of flash that a device has; flash is None if it is unlimited."""
 CLOSE = Fraction(2, 100)
 """Largest difference between devices that is ignored, as a fraction of the devices' mean."""
 FAIR = Fraction(108, 100)
@@ -38,7 +37,7 @@ FAIR = Fraction(108, 100)
 Planning = Callable[[int, int], None]
 
 
-def choose(network: Network, devices: int, memory: Memory | None, planning: Planning) -> OptimizedDevices:
+def choose(network: Network, devices: int, memory: DeviceMemory | None, planning: Planning) -> OptimizedDevices:
     """Return the split with the smallest arena of the largest device and, among equal splits, the fewest bytes sent.
 
     Splits that hardly divide the weights are worse than other splits, and splits that need a larger arena than one
@@ -60,13 +59,11 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
     fronts = (DeviceSharding.ROWS, DeviceSharding.OVERLAP) if switch else (DeviceSharding.ROWS,)
     shared = {front: shared_layers(network, devices, switch, front) for front in fronts}
     found, cuts = [*shared.values()], []
-    for number, cut_ in enumerate(planned_cuts(network, devices)):
+    for number, (position, one) in enumerate(planned_cuts(network, devices)):
         planning(number, CUTS + TRIED)
-        cuts.append(cut_)
-        found += [cut_.made] if devices == 2 else []
-    best = min(_cost(network, one) for one in found)
-    for one in arranged(network, devices, cuts, best):
-        found.append(one)
+        cuts.append((position, one))
+        found += [one] if devices == 2 else []
+    found += arranged(network, devices, cuts, min(_cost(network, one) for one in found))
     best = min(_cost(network, one) for one in found)
     for front, one in shared.items():
         if _cost(network, one) == best:
@@ -149,13 +146,13 @@ def _balanced(network: Network, shardings: Shardings, devices: int) -> Optimized
     return min((even, other), key=lambda one: max(d.arena.total + d.flash for d in one.report.devices))
 
 
-def admits(memory: Memory, report: DevicesReport) -> bool:
+def admits(memory: DeviceMemory, report: DevicesReport) -> bool:
     """Return whether each device has enough memory."""
     ram, flash = memory
     return report.ram <= ram and (flash is None or report.flash <= flash)
 
 
-def _diagnostics(network: Network, devices: int, memory: Memory, found: Sequence[OptimizedDevices]) -> DoesNotFit:
+def _diagnostics(network: Network, devices: int, memory: DeviceMemory, found: Sequence[OptimizedDevices]) -> DoesNotFit:
     ram, flash = memory
     best = min((one.report for one in found), key=lambda r: max(r.ram / ram, r.flash / flash if flash else 0.0))
     least = f"{best.ram},{best.flash}" if flash is not None else str(best.ram)
@@ -169,7 +166,7 @@ def _diagnostics(network: Network, devices: int, memory: Memory, found: Sequence
     )
 
 
-def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
+def _more(network: Network, devices: int, memory: DeviceMemory) -> Iterator[str]:
     """Yield a hint with the smallest sufficient number of devices, unless it is more than twice `devices`.
 
     The number is found by bisection, because each attempt takes a plan for each device.

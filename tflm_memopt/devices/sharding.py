@@ -477,9 +477,7 @@ class _Sharder(Tiles):
         if len(got) == 1:
             return got[0]
         joined = axis if along_axis else found[0].axis
-        shape = list(self.tensors[tensor].shape)
-        shape[axis] = end - first
-        return self.joined(got, joined, self.like(self.tensors[tensor], tuple(shape)))
+        return self.joined(got, joined, self._like_part(tensor, axis, end - first))
 
     @staticmethod
     def _along(pieces: Sequence[Piece], axis: int, first: int, end: int) -> Iterator[tuple[Piece, int, int]]:

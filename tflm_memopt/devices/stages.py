@@ -10,6 +10,7 @@ arenas, and plans the chosen stages.
 """
 
 import math
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
@@ -57,14 +58,6 @@ class Cut:
     """Weights of the unsplit layers before the cut, divided by the mean weights of a device."""
 
 
-class PlannedCut(NamedTuple):
-    """A network that is split into two stages for two devices."""
-
-    position: int
-    """Position in graph.ops where the second stage begins."""
-    made: OptimizedDevices
-
-
 class Partial(NamedTuple):
     """The beginning of a solution: stages for the first few devices."""
 
@@ -89,23 +82,18 @@ def budget(network: Network, normal: int) -> int:
     return max(2, round(normal * math.sqrt(min(1.0, network.asked.options.effort))))
 
 
-def _order(one: Partial) -> tuple[int, float, float]:
-    """Return a sort key in which the arena counts first and the weights count last."""
-    return one.cost.ram, one.cost.sent, one.cost.weights
-
-
-def planned_cuts(network: Network, devices: int) -> Iterator[PlannedCut]:
-    """Yield the network as two stages on two devices, for some cuts."""
+def planned_cuts(network: Network, devices: int) -> Iterator[tuple[int, OptimizedDevices]]:
+    """Yield positions in graph.ops with the network on two devices, the second of which begins at that position."""
     graph = network.graph
     shardings = {op.index: DeviceSharding.WHOLE for op in graph.ops}
     for position in _positions(graph, max(budget(network, CUTS), devices + 2)):
         at = pipeline(graph, [graph.ops[position].index], 2)
         with where_possible():
-            yield PlannedCut(position, network.converted(shardings, 2, at=at))
+            yield position, network.converted(shardings, 2, at=at)
 
 
 def arranged(
-    network: Network, devices: int, found: Sequence[PlannedCut], best: SplitCost
+    network: Network, devices: int, found: Sequence[tuple[int, OptimizedDevices]], best: SplitCost
 ) -> Iterator[OptimizedDevices]:
     """Yield converted arrangements of stages, until no other arrangement is estimated to cost less than the best one.
 
@@ -133,7 +121,7 @@ def arranged(
         if not promising:
             return
         by_ram = best.exceeds_alone and number % 2
-        least = min(promising, key=_order if by_ram else None)
+        least = min(promising, key=operator.attrgetter("cost.ram", "cost.sent", "cost.weights") if by_ram else None)
         tried.add(least.ends)
         split = frozenset() if by_ram else heavy
         shardings = {
