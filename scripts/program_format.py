@@ -164,7 +164,7 @@ def docs(owner: type | ModuleType) -> Mapping[str, str]:
 def meaning(field: CField) -> str:
     source = field.source
     if source.base is None:
-        return inspect.getdoc(getattr(field.record, source.name)) or ""
+        return inspect.getdoc(getattr(field.record, source.name)) or "" if hasattr(field.record, source.name) else ""
     return source.also.get(field.name) or docs(field.record).get(source.name, "")
 
 

@@ -50,7 +50,7 @@ class RowReplay(GroupReplay):
         if op.receives:
             return
         for tensor, seen, (rows, _) in zip(op.inputs, op.reads, step.reads(), strict=True):
-            if self.states.is_state(tensor):
+            if tensor in self.states.rolling_buffers:
                 continue
             if not self.source.is_source(tensor):
                 if op.moves is None or op.scatters:
@@ -67,7 +67,7 @@ class RowReplay(GroupReplay):
         op = step.op
         for operand, row, part in moved(op, step.done):
             tensor = op.inputs[operand] if operand < len(op.inputs) else None  # a constant operand has no tensor
-            if tensor is not None and not self.states.is_state(tensor) and not self.source.is_source(tensor):
+            if tensor is not None and tensor not in self.states.rolling_buffers and not self.source.is_source(tensor):
                 self.arena.read_part(tensor, row, op.reads[operand].row_bytes, part, step)
 
     def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
@@ -79,7 +79,7 @@ class RowReplay(GroupReplay):
         op, row, nbytes = step.op, step.done, step.op.writes.row_bytes
         to = self.arena.span(op.output, row, nbytes)
         for tensor, seen in zip(op.inputs, op.reads, strict=True):
-            if self.states.is_state(tensor):
+            if tensor in self.states.rolling_buffers:
                 continue
             y, long = min(row, seen.h - 1), seen.row_bytes
             at = self.source.address(y) if self.source.is_source(tensor) else self.arena.span(tensor, y, long)

@@ -69,9 +69,6 @@ class StateReplay:
             if does and ((states and group.stripes) or group.is_reversed):
                 raise PlanError(f"{op.name} {does}, so it must run row by row in forward order")
 
-    def is_state(self, tensor: int) -> bool:
-        return tensor in self.rolling_buffers
-
     def _read(self, op: RowOp, y: int) -> Iterator[tuple[int, int]]:
         """Yield the tensor and the number of each row of a rolling buffer that an iteration reads."""
         for k, tensor in enumerate(op.inputs):

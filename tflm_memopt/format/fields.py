@@ -1,8 +1,8 @@
 """This module has the types of a record's fields, and computes the C layout that follows from them.
 
 A record is a frozen dataclass whose fields are annotated with types of this module. Fields with other annotations are
-not stored. A property of the class is also stored if `DERIVED` states its type. Fields that `C_ORDER` names come first,
-in that order; all other fields follow in the order of the class.
+not stored. `DERIVED` states the types of stored properties, and of counts: `n_items` stores the length of `items`.
+Fields that `C_ORDER` names come first, in that order; all other fields follow in the order of the class.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)

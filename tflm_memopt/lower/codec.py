@@ -54,7 +54,8 @@ class RecordWriter:
     def _fields(self, record: Any, raw: NDArray[np.void]) -> bytes:
         behind, kind = b"", cast(Any, type(record))
         for f in stored(kind):
-            value = getattr(record, f.name)
+            items = f.name.removeprefix("n_")
+            value: Any = getattr(record, f.name) if hasattr(record, f.name) else len(getattr(record, items))
             match f.type:
                 case Inline() if value is not None:
                     behind += self._fields(value, raw)

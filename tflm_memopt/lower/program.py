@@ -156,10 +156,6 @@ class ProgramTensor:
     C_ORDER: ClassVar[str] = "offset channels width height depth base layout column_windows n_column_windows"
     DERIVED: ClassVar[Mapping[str, Type]] = {"n_column_windows": Number("<u2")}
 
-    @property
-    def n_column_windows(self) -> int:
-        return len(self.column_windows)
-
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
@@ -196,10 +192,6 @@ class CopyRecord:
 
     C_ORDER: ClassVar[str] = "n_moves"
     DERIVED: ClassVar[Mapping[str, Type]] = {"n_moves": Number("<u2")}
-
-    @property
-    def n_moves(self) -> int:
-        return len(self.moves)
 
 
 PARAMETERS: Mapping[str, str] = {
@@ -317,10 +309,6 @@ class ProgramOp:
         "copies": Flag("flags", 5),
         "n_inputs": Number("u1"),
     }
-
-    @property
-    def n_inputs(self) -> int:
-        return len(self.inputs)
 
     @property
     def copies(self) -> bool:

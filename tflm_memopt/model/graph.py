@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 TensorId = int
@@ -162,11 +161,6 @@ class Graph:
             for t in dict.fromkeys(op.inputs):
                 found.setdefault(t, []).append(op)
         return {t: tuple(ops) for t, ops in found.items()}
-
-
-def zeros_like(tensor: Tensor) -> NDArray[Any]:
-    """Return an array of zeros with the tensor's shape and type."""
-    return np.zeros(tensor.shape, dtype=tensor.dtype.lower())
 
 
 def renamed(tensors: Iterable[TensorId], names: Mapping[TensorId, TensorId]) -> tuple[TensorId, ...]:

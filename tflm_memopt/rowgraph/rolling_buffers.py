@@ -101,7 +101,7 @@ class GraphWork:
         self.parts: dict[tuple[TensorId, int, int], tuple[TensorId, TensorId]] = {}
         """Tensors of some channels of new rows and of their state, by (rows, first channel, number of channels)."""
         self.wanted = wanted(annotated)
-        """Tensors that must exist as a whole."""
+        """Tensors that must exist as a whole for the model's caller or a builtin operator."""
 
     def add_tensor(self, like: TensorId, rows: Rows | None = None, **changes: Any) -> TensorId:
         """Copy a tensor with the given changes of fields and, if given, of its rows. Return the new tensor's number."""
@@ -161,10 +161,6 @@ class GraphWork:
         """Return the operators that read a state, either as an input or as the rows before row 0 of an input."""
         return [op for op in self.rows() if state in (op.older, *op.inputs)]
 
-    def is_whole(self, tensor: TensorId) -> bool:
-        """Return whether a tensor must exist as a whole for the model's caller or a builtin operator."""
-        return tensor in self.wanted
-
     def joined(self, writer: RowOp, kept: StateRollingBuffer) -> _Joined | None:
         """Return how old and new rows are joined if the operator keeps the last joined rows, or None otherwise."""
         state, depth = kept.tensor, kept.rows.h
@@ -178,7 +174,7 @@ class GraphWork:
         old, new = join.reads
         index = indices(join.operands, join.writes, join.access, join.moves)
         in_order = index.size == old.nbytes + new.nbytes and (index.ravel() == np.arange(index.size)).all()
-        if not in_order or (old.w, old.c) != (new.w, new.c) or old.h != depth or self.is_whole(whole):
+        if not in_order or (old.w, old.c) != (new.w, new.c) or old.h != depth or whole in self.wanted:
             return None
         if cut and (cut.rows != depth or cut.channels != new.c):
             return None
@@ -219,7 +215,7 @@ class GraphWork:
             if op and _is_window(op, joined, seen):
                 new, state = self._part(joined, seen, key)
                 self.support[key] = replace(_on_new_rows(op, joined, seen, state), inputs=(new,))
-            elif op and (cut := self.slice(key)) and cut.rows > joined.rows.h and not self.is_whole(op.output):
+            elif op and (cut := self.slice(key)) and cut.rows > joined.rows.h and op.output not in self.wanted:
                 self._read_rolling_buffer(joined, op.output, _Slice(cut.rows, seen.first + cut.first, cut.channels))
 
     def _part(self, joined: _Joined, seen: _Slice, like: int) -> tuple[TensorId, TensorId]:
@@ -263,13 +259,13 @@ class GraphWork:
         if op is None or op.moves is None:
             return False
         if op.state_write:
-            return not (self.is_whole(op.state_write.tensor) or self.readers_of_state(op.state_write.tensor))
-        return not self.readers(op.output) and not self.is_whole(op.output)
+            return not (op.state_write.tensor in self.wanted or self.readers_of_state(op.state_write.tensor))
+        return not self.readers(op.output) and op.output not in self.wanted
 
     def _depth(self, state: TensorId) -> int:
         """Return the number of rows before row 0 that are read from a state, or 0 if the state is read as a whole."""
         readers = self.readers_of_state(state)
-        whole = self.is_whole(state) or any(state in op.inputs for op in readers)
+        whole = state in self.wanted or any(state in op.inputs for op in readers)
         return 0 if whole else max(op.window.pad_top for op in readers)
 
     def wait(self) -> None:

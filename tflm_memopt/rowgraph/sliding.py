@@ -112,7 +112,7 @@ class _Sliding(Edges):
 
     def _input_rows(self) -> Rows:
         seen = {rows for op in self.rows() for t, rows in zip(op.inputs, op.reads, strict=True) if t == self.input}
-        if len(seen) != 1 or self.is_whole(self.input):
+        if len(seen) != 1 or self.input in self.wanted:
             raise UsageError(
                 "the input cannot slide: its readers must all run row by row and see the same rows",
                 code="unsupported_input",
@@ -172,7 +172,7 @@ class _Sliding(Edges):
         (new, *others) = {min(s.new, away) for s in slid}
         same = all(self._row_by_row(op, k) for k in range(len(op.inputs)))
         alike = op.constant is None or op.constant.rows.h == 1
-        if others or new < 1 or not same or not alike or self.is_whole(op.output):
+        if others or new < 1 or not same or not alike or op.output in self.wanted:
             return None
         return replace(op, reads=tuple(replace(s.whole, h=new) for s in slid), writes=replace(op.writes, h=new))
 
@@ -211,7 +211,7 @@ class _Sliding(Edges):
             raise _Strides(n, op, self.height)
         made = max(1, min(n // w.stride_h, away))
         older = slid.top + slid.older + w.pad_top - (out.h - bottom - made) * w.stride_h
-        if older < 0 or (self.is_whole(op.output) and made < out.h):
+        if older < 0 or (op.output in self.wanted and made < out.h):
             return None
         return replace(
             op,

@@ -14,7 +14,7 @@ from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.lower import operands
 from tflm_memopt.lower.program import Program, ProgramGroup, ProgramOp, ProgramTensor
 from tflm_memopt.lower.serialise import pack
-from tflm_memopt.model.graph import Graph, Op, TensorId, zeros_like
+from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.model.interface import format_of
 from tflm_memopt.model.reader import describe, is_region
 from tflm_memopt.ops.rowop import RowOp
@@ -54,7 +54,7 @@ def run_model(
             for compute in steps:
                 compute(values)
         for stack, t in zip(stacks, graph.outputs, strict=True):
-            typed = values[t].view(zeros_like(graph.tensors[t]).dtype)
+            typed = values[t].view(graph.tensors[t].dtype.lower())
             stack.append(typed.reshape(graph.tensors[t].shape))
     return tuple(np.stack(stack) for stack in stacks)
 
