@@ -7,7 +7,7 @@ import math
 from tflm_memopt.format.limits import MAX_SOFTMAX_CHANNELS
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops import lookup, quant
-from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, hint, name, quantization, scale_fault
+from tflm_memopt.ops.constraints.base import QUANTIZE, hint, name, quantization, scale_fault
 from tflm_memopt.ops.context import AXES, OperatorContext
 
 SOFTMAX_TOLERANCE = 0.00099
@@ -48,7 +48,6 @@ def broadcast(context: OperatorContext) -> str | None:
     return None if fits and dimensions[0][-1] == 1 else " and ".join(str(list(s)) for s in shapes)
 
 
-@hint(RECONVERT)
 def select_types(context: OperatorContext) -> str | None:
     """SELECT_V2 must choose between int8, int16, int32 or float32 values by a bool, and the condition and a choice must
     not both be constants
@@ -127,7 +126,6 @@ def softmax_scale(context: OperatorContext) -> str | None:
     return None if fits else f"scale {scale:g}, beta {beta:g}"
 
 
-@hint(RECONVERT)
 def softmax_output(context: OperatorContext) -> str | None:
     """The output of SOFTMAX must have scale 1/256 and zero point -128, or for int16 scale 1/32768"""
     q = quantization(context.output)
@@ -138,7 +136,6 @@ def softmax_output(context: OperatorContext) -> str | None:
     return f"scale {q.scale[0]:g}, zero point {q.zero_point[0]}"
 
 
-@hint(RECONVERT)
 def log_softmax_output(context: OperatorContext) -> str | None:
     """The output of LOG_SOFTMAX must have scale 1/16 and zero point 127"""
     q = quantization(context.output)
@@ -203,7 +200,6 @@ def _small_scale(tensor: Tensor) -> str | None:
     return f"{name(tensor)} has scale {quantization(tensor).scale[0]:g}"
 
 
-@hint(RECONVERT)
 def logistic_output(context: OperatorContext) -> str | None:
     """The output of LOGISTIC must have zero point -128, or be int16"""
     zero_point = quantization(context.output).zero_point[0]
@@ -211,7 +207,6 @@ def logistic_output(context: OperatorContext) -> str | None:
     return None if wide or zero_point == quant.INT8_MIN else f"zero point {zero_point}"
 
 
-@hint(RECONVERT)
 def curve_scales(context: OperatorContext) -> str | None:
     """LOGISTIC and TANH of int16 must have an output scale of 2^-15 and an input scale from 1e-9 to 2.6"""
     if context.output.dtype != "INT16":

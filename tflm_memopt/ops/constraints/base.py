@@ -10,6 +10,7 @@ import ast
 import inspect
 import math
 import textwrap
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -25,8 +26,8 @@ QUANTIZE = "full-integer quantization: tf.lite.Optimize.DEFAULT, a representativ
 RECONVERT = "convert again with a current TensorFlow Lite converter"
 FREEZE = "fix the input shape and freeze the weights before the conversion"
 
-HINTS: dict[Constraint, str] = {}
-"""A hint for the user about each constraint."""
+HINTS: defaultdict[Constraint, str] = defaultdict(lambda: RECONVERT)
+"""A hint for the user about each constraint. The default hint is to convert the model again."""
 
 
 def hint(text: str) -> Callable[[Constraint], Constraint]:

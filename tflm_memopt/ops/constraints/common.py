@@ -30,7 +30,7 @@ def operands(*, least: int, most: int) -> Constraint:
         complete = given[:needed] == list(range(needed)) and stated <= most and len(context.op.outputs) == 1
         return None if complete else f"{len(given)} inputs, {len(context.op.outputs)} outputs"
 
-    return hint(RECONVERT)(count_of_operands)
+    return count_of_operands
 
 
 @hint("describe that form as well")
@@ -47,7 +47,7 @@ def options(*names: str) -> Constraint:
         missing = [n for n in names if n not in context.op.options]
         return f"{', '.join(missing)} not given" if missing else None
 
-    return hint(RECONVERT)(complete_options)
+    return complete_options
 
 
 @hint(FREEZE)
@@ -130,7 +130,6 @@ def rank_four(context: OperatorContext) -> str | None:
     return shapes(t for t in activations(context) if len(t.shape) != 4 or t.shape[0] != 1)
 
 
-@hint(RECONVERT)
 def same_shape(context: OperatorContext) -> str | None:
     """Inputs and output must have the same shape"""
     found = [t.shape for t in activations(context)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Tensor
-from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, hint, name, quantization, scale_fault, shapes
+from tflm_memopt.ops.constraints.base import QUANTIZE, hint, name, quantization, scale_fault, shapes
 from tflm_memopt.ops.context import VARIABLES, OperatorContext
 
 INPUT_WEIGHTS, HIDDEN_WEIGHTS, BIASES = (2, 1, 3, 4), (6, 5, 7, 8), (13, 12, 14, 15)
@@ -98,7 +98,6 @@ def int8_svdf(context: OperatorContext) -> str | None:
     return f"{name(state)} has zero point {shift}" if shift else None
 
 
-@hint(RECONVERT)
 def svdf_shapes(context: OperatorContext) -> str | None:
     """An SVDF's operands must have shapes for one batch, and it must remember more than one step"""
     x, features, time, bias, state = (context.input(k) for k in range(5))
@@ -158,7 +157,6 @@ def int8_lstm(context: OperatorContext) -> str | None:
     return next((f"{name(t)} has zero point {quantization(t).zero_point[0]}" for t in shifted), None)
 
 
-@hint(RECONVERT)
 def cell_scale(context: OperatorContext) -> str | None:
     """The scale of an LSTM's cells must be a power of two in the range of its activation curve"""
     fraction, power = math.frexp(quantization(context.input(CELLS)).scale[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tflm_memopt.ops.constraints.base import FREEZE, RECONVERT, Constraint, activations, hint, name
+from tflm_memopt.ops.constraints.base import FREEZE, Constraint, activations, hint, name
 from tflm_memopt.ops.constraints.limits import MAX_DIMENSION
 from tflm_memopt.ops.context import ONE_PIXEL, PIECE, OperatorContext, natural_rows
 
@@ -48,7 +48,6 @@ def plain_slice(context: OperatorContext) -> str | None:
     return f"it has {', '.join(used)}" if used else None
 
 
-@hint(RECONVERT)
 def block_divides(context: OperatorContext) -> str | None:
     """The block size must divide the dimensions, and the output shape must match it"""
     b = int(context.op.options["blockSize"])
@@ -68,7 +67,6 @@ def resized_channels(context: OperatorContext) -> str | None:
     return "both are set" if options["alignCorners"] and options["halfPixelCenters"] else None
 
 
-@hint(RECONVERT)
 def resized_as_said(context: OperatorContext) -> str | None:
     """A resized image must have the size given by the size operand"""
     size, shape = context.tensor(1), list(context.output.shape)
@@ -124,7 +122,6 @@ def selected(context: OperatorContext) -> str | None:
     return None if fits else f"{out.dtype} from {source.dtype} by {positions.dtype}"
 
 
-@hint(RECONVERT)
 def selection(context: OperatorContext) -> str | None:
     """GATHER_ND must index the first dimensions of its operand, and the output must have the shape of the selected
     parts

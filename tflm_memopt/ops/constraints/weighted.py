@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from tflm_memopt.ops.constraints.base import (
-    QUANTIZE,
-    RECONVERT,
-    Constraint,
-    hint,
-    is_scale,
-    name,
-    quantization,
-    two_scales,
-)
+from tflm_memopt.ops.constraints.base import QUANTIZE, Constraint, hint, is_scale, name, quantization, two_scales
 from tflm_memopt.ops.context import OperatorContext
 
 SUMS_OF_BIAS_TYPE = ("CONV_2D", "FULLY_CONNECTED")
@@ -49,7 +40,7 @@ def filter_rank(rank: int) -> Constraint:
         w = context.input(1)
         return None if len(w.shape) == rank else f"{name(w)} has shape {list(w.shape)}"
 
-    return hint(RECONVERT)(filter_dimensions)
+    return filter_dimensions
 
 
 def filter_scales(channel_axis: int) -> Constraint:
@@ -98,7 +89,6 @@ def all_channels(context: OperatorContext) -> str | None:
     return f"filter {list(w.shape)}, {c_in} input and {c_out} output channels"
 
 
-@hint(RECONVERT)
 def depth_multiplier(context: OperatorContext) -> str | None:
     """Output channels must be input channels times the depth multiplier"""
     w, times = context.input(1), context.op.options["depthMultiplier"]
@@ -122,7 +112,6 @@ def window(context: OperatorContext) -> str | None:
     return None if padding in ("SAME", "VALID") else f"padding {padding}"
 
 
-@hint(RECONVERT)
 def output_size(context: OperatorContext) -> str | None:
     """The output size must follow from input, kernel, stride and padding"""
     vertical, horizontal = context.spans()
@@ -132,7 +121,6 @@ def output_size(context: OperatorContext) -> str | None:
     return f"{list(stated)} instead of {[vertical.output, horizontal.output]}"
 
 
-@hint(RECONVERT)
 def dense_shapes(context: OperatorContext) -> str | None:
     """Input and output sizes must match the filter"""
     (units, depth), batches = context.input(1).shape, context.output.elements // context.output.shape[-1]
@@ -141,7 +129,6 @@ def dense_shapes(context: OperatorContext) -> str | None:
     return f"input {list(context.input().shape)}, filter {[units, depth]}, output {list(context.output.shape)}"
 
 
-@hint(RECONVERT)
 def default_weights_format(context: OperatorContext) -> str | None:
     """The weights must be in the default format"""
     return f"weightsFormat {context.op.options['weightsFormat']}" if context.op.options.get("weightsFormat") else None
@@ -158,7 +145,6 @@ def bias_scale(context: OperatorContext) -> str | None:
     return None if abs(product - scale) / out <= 0.02 else f"{name(bias)} has scale {scale:g}, not {product:g}"
 
 
-@hint(RECONVERT)
 def pool_keeps_channels(context: OperatorContext) -> str | None:
     """Input and output of a pool must have the same channels"""
     c_in, c_out = context.input().shape[-1], context.output.shape[-1]
