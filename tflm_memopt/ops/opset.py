@@ -93,7 +93,6 @@ def _convolution(
 _ONE, _TWO = common.operands(least=1, most=1), common.operands(least=2, most=2)
 _ALIKE = common.batch_one, common.same_shape
 _ELEMENTWISE, _MAPPED = (*_INT8, *_ALIKE), (*_INTEGER, *_ALIKE)
-_REDUCED = common.operands(least=1, most=2), *_INTEGER, arithmetic.reduced_axes
 _EXTREME = _row(
     parse.reduce_extreme, common.operands(least=1, most=2), *_INT8, arithmetic.reduced_axes, common.same_quantization
 )
@@ -168,8 +167,9 @@ OPSET: Mapping[str, Row] = {
     **dict.fromkeys(("MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU"), _binary()),
     "AVERAGE_POOL_2D": _POOL,
     "MAX_POOL_2D": _POOL,
-    "MEAN": _row(parse.mean, *_REDUCED),
-    "SUM": _row(parse.sum_, *_REDUCED),
+    **dict.fromkeys(
+        ("MEAN", "SUM"), _row(parse.mean, common.operands(least=1, most=2), *_INTEGER, arithmetic.reduced_axes)
+    ),
     "REDUCE_MAX": _EXTREME,
     "REDUCE_MIN": _EXTREME,
     "GATHER": _row(parse.gather, _TWO, common.options("axis"), moving.indices, moving.table, moving.gathered),
@@ -311,9 +311,8 @@ FLOATS: Mapping[str, Row] = {
     "FLOOR_DIV": _floats(_binary(arithmetic.constant_divisor), elementwise.float_binary),
     "FLOOR_MOD": _floats(_binary(), elementwise.float_binary),
     "LEAKY_RELU": _floats(OPSET["LEAKY_RELU"], elementwise.float_leaky_relu),
-    **dict.fromkeys(("RELU", "RELU6"), _floats(_looked_up(), parse.clamp)),
     **dict.fromkeys(("LOGISTIC", "TANH", "ELU", "HARD_SWISH", "ABS", "NEG", "SQUARE", "SQRT", "RSQRT"), _CURVED),
-    **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND"), _CURVED),
+    **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND", "RELU", "RELU6"), _CURVED),
     "RESIZE_BILINEAR": _floats(OPSET["RESIZE_BILINEAR"], parse.float_resize_bilinear),
 }  # fmt: skip
 """Rows of operators with a float32 output, by name. Operators that only move data are in another table."""

@@ -62,29 +62,21 @@ def pool(context: OperatorContext) -> RowOp:
 
 
 def mean(context: OperatorContext) -> RowOp:
-    """Parse MEAN over any of height, width and channels."""
+    """Parse MEAN over any of height, width and channels, and SUM, which is a MEAN that does not divide."""
+    g, divides = _reduction(context), context.op.type == "MEAN"
     if _is_float(context):
-        return _float_reduced(context, Kind.AVERAGE_POOL_F32)
-    g = _reduction(context)
+        return _float_reduced(context, Kind.AVERAGE_POOL_F32 if divides else Kind.SUM_F32, g)
     scales = quantization(context.input()).scale[0], quantization(context.output).scale[0]
-    multiplier = quant.mean(*scales, g.window.kernel_h * g.window.kernel_w)
+    multiplier = quant.mean(*scales, g.window.kernel_h * g.window.kernel_w) if divides else quant.rescale(*scales)
     return _counted(context, Kind.MEAN, g, multipliers=[multiplier])
-
-
-def sum_(context: OperatorContext) -> RowOp:
-    """Parse SUM as a MEAN that does not divide."""
-    if _is_float(context):
-        return _float_reduced(context, Kind.SUM_F32)
-    scales = quantization(context.input()).scale[0], quantization(context.output).scale[0]
-    return _counted(context, Kind.MEAN, _reduction(context), multipliers=[quant.rescale(*scales)])
 
 
 def reduce_extreme(context: OperatorContext) -> RowOp:
     """Parse REDUCE_MAX and REDUCE_MIN as a pool over the reduced dimensions."""
+    g, smallest = _reduction(context), context.op.type == "REDUCE_MIN"
     if _is_float(context):
-        return _float_reduced(context, Kind.MAX_POOL_F32 if context.op.type == "REDUCE_MAX" else Kind.MIN_POOL_F32)
-    pool = _counted(context, Kind.MAX_POOL, _reduction(context))
-    return replace(pool, param=int(context.op.type == "REDUCE_MIN"))
+        return _float_reduced(context, Kind.MIN_POOL_F32 if smallest else Kind.MAX_POOL_F32, g)
+    return replace(_counted(context, Kind.MAX_POOL, g), param=int(smallest))
 
 
 def gather(context: OperatorContext) -> RowOp:
@@ -232,22 +224,18 @@ def arg_max(context: OperatorContext) -> RowOp:
     return context.row_op(kind, reads=(reads,), writes=writes, window=window, param=int(context.op.type == "ARG_MIN"))
 
 
-def clamp(context: OperatorContext) -> RowOp:
-    rows, limits = context.producer_rows(), {"RELU": FloatRange.POSITIVE, "RELU6": FloatRange.RELU6}
-    return _row_op(context, Kind.CLAMP_F32, (rows,), rows, param=limits[context.op.type])
-
-
 def float_curve(context: OperatorContext) -> RowOp:
-    rows, function = context.producer_rows(), FloatFunction[context.op.type]
-    return _row_op(context, Kind.CURVE_F32, (rows,), rows, param=quant.float_form(FloatRange.FINITE, function))
+    """Parse a function of one float32 operand. RELU and RELU6 only limit their operand."""
+    rows, name = context.producer_rows(), context.op.type
+    if (limits := {"RELU": FloatRange.POSITIVE, "RELU6": FloatRange.RELU6}.get(name)) is not None:
+        return _row_op(context, Kind.CLAMP_F32, (rows,), rows, param=limits)
+    form = quant.float_form(FloatRange.FINITE, FloatFunction[name])
+    return _row_op(context, Kind.CURVE_F32, (rows,), rows, param=form)
 
 
 def table(context: OperatorContext) -> RowOp:
-    rows, found = (
-        context.producer_rows(),
-        lookup.table(context.op, *map(quantization, (context.input(), context.output))),
-    )
-    return _row_op(context, Kind.LOOKUP, (rows,), rows, weights=found)
+    rows, scales = context.producer_rows(), map(quantization, (context.input(), context.output))
+    return _row_op(context, Kind.LOOKUP, (rows,), rows, weights=lookup.table(context.op, *scales))
 
 
 def comparison(context: OperatorContext) -> RowOp:
@@ -395,8 +383,8 @@ def _reduction(context: OperatorContext) -> Geometry:
     return Geometry(Window(kernel_h, kernel_w, kernel_h, kernel_w), reads, writes)
 
 
-def _float_reduced(context: OperatorContext, kind: Kind) -> RowOp:
-    return replace(_counted(context, kind, _reduction(context)), param=FloatRange.ALL)
+def _float_reduced(context: OperatorContext, kind: Kind, g: Geometry) -> RowOp:
+    return replace(_counted(context, kind, g), param=FloatRange.ALL)
 
 
 def _counted(context: OperatorContext, kind: Kind, g: Geometry, **fields: Any) -> RowOp:
