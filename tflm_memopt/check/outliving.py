@@ -28,7 +28,7 @@ def check_outliving(graph: RowGraph) -> None:
         of = stated[key]
         wrong = ""
         if op.state_write:
-            wrong = _kept(op, of)
+            wrong = _writes_state(op, of)
         elif op.older is not None:
             writer = writers.get(op.older)
             if writer is None or writer.inputs[0] != op.inputs[0]:  # the older rows are rows of another tensor
@@ -42,7 +42,7 @@ def check_outliving(graph: RowGraph) -> None:
             raise PlanError(f"operator {of.index} {op.name}: {wrong}")
 
 
-def _kept(op: RowOp, of: Op) -> str:
+def _writes_state(op: RowOp, of: Op) -> str:
     """Check that ASSIGN_VARIABLE replaces the oldest rows of a state by the newest rows of a tensor."""
     state, new = op.state_write, op.reads[0]
     count = min(new.h, state.rows.h) if state else 0

@@ -151,9 +151,9 @@ class _Proof:
         """Yield when and where counters, copied weights, scratch and sums are live."""
         every = max((int(f.moments[-1]) for f in executed.values() if len(f.moments)), default=BEFORE) + MOMENTS
         begin, end = np.array([1]), np.array([every])
-        yield self._kept(Role.COUNTERS, self.number, 8 * len(self.steps), begin, end)
+        yield self._live(Role.COUNTERS, self.number, 8 * len(self.steps), begin, end)
         for tensor in self.arena.copied(step.op.output for step in self.steps.values()):
-            yield self._kept(Role.WEIGHTS, tensor, 0, begin, end)
+            yield self._live(Role.WEIGHTS, tensor, 0, begin, end)
         for key, step in self.steps.items():
             mine = executed[key]
             scratch = np.full(len(mine.numbers), step.scratch)
@@ -163,15 +163,15 @@ class _Proof:
                     scratch += np.where(step.windows[k].some[mine.numbers], converted, 0)
             for nbytes in np.unique(scratch[scratch > 0]).tolist():
                 m = mine.moments[scratch == nbytes]
-                yield self._kept(Role.SCRATCH, self.number, nbytes, m + SCRATCH, m + SCRATCH_READ, exactly=True)
+                yield self._live(Role.SCRATCH, self.number, nbytes, m + SCRATCH, m + SCRATCH_READ, exactly=True)
             if step.sums and len(mine.numbers):
                 opens = np.flatnonzero(step.opens[mine.numbers])
                 demand(opens[:1] == [0])
                 closes = np.append(opens[1:], len(mine.numbers)) - 1
                 read = mine.moments[closes] + SUMS_READ
-                yield self._kept(Role.ACCUMULATOR, step.op.output, step.sum_bytes, mine.moments[opens] + SUMS, read)
+                yield self._live(Role.ACCUMULATOR, step.op.output, step.sum_bytes, mine.moments[opens] + SUMS, read)
 
-    def _kept(
+    def _live(
         self, role: Role, key: int, nbytes: int, written: Ints, read: Ints, *, exactly: bool = False
     ) -> LiveRanges:
         buffer, at = self.arena.at(role, key, nbytes)

@@ -112,7 +112,7 @@ def _report(
         proven=planned.plan.proven if planned else False,
         groups=tuple(_groups(planned)) if planned else (),
         flash=answers.Flash(original.flash, len(chosen.model) if chosen else original.flash),
-        kept_builtin=tuple(_kept(conversion.source.graph, annotated, planned)) if asked.op_per != BUILTIN else (),
+        kept_builtin=tuple(_builtins(conversion.source.graph, annotated, planned)) if asked.op_per != BUILTIN else (),
         interface=tuple(_interface(border)) if planned else (),
         interface_kept=tuple(_interface_kept(border, made.why)),
         boards=tuple(b.board for b in on_boards if b.fits),
@@ -230,7 +230,7 @@ def _stage(
     )
 
 
-def _kept(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> list[KeptBuiltin]:
+def _builtins(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> list[KeptBuiltin]:
     names = {op.index: op.kind for op in graph.ops}
     kept = (
         {node.op for node in planned.graph.nodes if isinstance(node, BuiltinNode)}

@@ -15,17 +15,17 @@ ABSENT: TensorId = -1
 """Operand number of a missing optional input, such as a bias."""
 VIEW = "VIEW"
 """Op.type of an operator that only changes a tensor's shape."""
-KEEP = "KEEP"
+WRITE_STATE = "WRITE_STATE"
 """Op.type of an operator that keeps its operand for the next inference, and whose output has no bytes."""
 STATE = "state"
-"""Option of a KEEP operator: the tensor that holds the kept value in the next inference."""
+"""Option of a WRITE_STATE operator: the tensor that holds the kept value in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
 """Op.type of an SVDF's dense layer, and of its sums along time. Both operators have all SVDF operands."""
 OPERANDS = "operands"
 """Option of a VIEW operator: the operands from which a builtin operator would take the new shape."""
 VIEW_OF = "view_of"
 """Option of a VIEW operator: the operator's type in the model."""
-INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", KEEP: "state", FEATURES: "SVDF", TIME: "SVDF"}
+INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", WRITE_STATE: "state", FEATURES: "SVDF", TIME: "SVDF"}
 """Names of operator types that no model has, for messages and reports."""
 
 ITEM_BYTES: Mapping[str, int] = {

@@ -129,7 +129,7 @@ _WHOLE = frozenset({"DEQUANTIZE", "LOGISTIC", "QUANTIZE", "RELU", "RELU6", "TANH
 
 
 def state_copy(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
-    """Return a KEEP of all rows of a tensor, which replace equally many rows of a state."""
+    """Return a WRITE_STATE of all rows of a tensor, which replace equally many rows of a state."""
     rows = context.producer_rows()
     kept = replace(rows, h=context.graph.tensors[state].nbytes // rows.row_bytes)
     buffer = StateRollingBuffer(state, kept, fill)
@@ -139,7 +139,7 @@ def state_copy(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
 def copy_to_state(
     sources: tuple[int, ...], tensor: TensorId, rows: Rows, rolling_buffer: StateRollingBuffer, token: TensorId
 ) -> RowOp:
-    """Return a KEEP that copies the last rows of a tensor into a state, as many as exist and fit."""
+    """Return a WRITE_STATE that copies the last rows of a tensor into a state, as many as exist and fit."""
     count = min(rows.h, rolling_buffer.rows.h)
     access, moves = Access(rows.h - count), Moves((Move(0, 0, 0, 0, rows.row_bytes),))
     made = _copy("ASSIGN_VARIABLE", sources, (tensor,), token, (rows,), Rows(count, rows.w, 0), (access,), moves)
@@ -147,7 +147,7 @@ def copy_to_state(
 
 
 def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
-    """Return a KEEP that waits until these tensors are complete: it reads their last rows and ignores the values."""
+    """Return a WRITE_STATE that waits until these tensors are complete: it reads and ignores their last rows."""
     found = len(tensors)
     return replace(
         writer,

@@ -73,7 +73,7 @@ def optimized(result: Optimized, model: Path | None = None, folder: Path = Path(
         after=_map(after, _bound(after)) if after else None,
         boards=_boards(original.fits, result.fits),
         groups=[_group(number, report) for number in range(len(report.groups))],
-        kept=_kept((k.index, k.operator, k.reason, k.hint) for k in report.kept_builtin),
+        kept=_stays_builtin((k.index, k.operator, k.reason, k.hint) for k in report.kept_builtin),
         interface=[f"{i.side} '{short_name(i.name)}': {i.before} becomes {i.after}" for i in report.interface]
         + [f"stays: {line}" for line in report.interface_kept],
     )
@@ -94,7 +94,7 @@ def inspection(result: Inspection) -> str:
         after=None,
         boards=_boards(result.fits, None),
         groups=[],
-        kept=_kept((op.index, op.operator, op.reason, op.hint) for op in result.operators if not op.supported),
+        kept=_stays_builtin((op.index, op.operator, op.reason, op.hint) for op in result.operators if not op.supported),
         interface=[],
     )
 
@@ -204,6 +204,6 @@ def _operators(original: Inspection, report: Report | None) -> PageTable:
     return PageTable(columns, tuple(rows))
 
 
-def _kept(refusals: Iterable[tuple[int, str, str, str]]) -> PageTable | None:
+def _stays_builtin(refusals: Iterable[tuple[int, str, str, str]]) -> PageTable | None:
     rows = tuple((Cell(str(i)), Cell(operator), Cell(reason), Cell(hint)) for i, operator, reason, hint in refusals)
     return PageTable(("op", "operator", "why it stays builtin", "try"), rows) if rows else None

@@ -55,7 +55,7 @@ def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableT
         Group(title, *kind, _facts(facts.of_report(report))),
         _arenas(report),
         _groups(report.groups) if report.groups else None,
-        section("Operators that stay builtin", _kept(kept)) if kept else None,
+        section("Operators that stay builtin", _stays_builtin(kept)) if kept else None,
         section("The model's interface has changed", lines(interface)) if interface else None,
         section("Inputs and outputs that --int8-io keeps", lines(unchanged)) if unchanged else None,
         section(f"Written to {printable(str(folder))}", lines(files)),
@@ -132,7 +132,7 @@ def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
     return page(
         Group(Text(printable(result.model), "bold"), *([refused, answer] if result.refused else [answer])),
         _operators(result),
-        section("Operators that would stay builtin", _kept(kept)) if kept else None,
+        section("Operators that would stay builtin", _stays_builtin(kept)) if kept else None,
         section("Written", lines(written)) if (written := list(files)) else None,
     )
 
@@ -315,7 +315,7 @@ def _rolling_buffers(rolling_buffers: Sequence[RollingBufferReport]) -> list[str
     return kept
 
 
-def _kept(kept: Sequence[KeptBuiltin]) -> Table:
+def _stays_builtin(kept: Sequence[KeptBuiltin]) -> Table:
     table = table_of("operator", "reason", "try", "which")
     groups: dict[tuple[str, str], list[KeptBuiltin]] = {}
     for k in kept:

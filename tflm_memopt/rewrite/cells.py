@@ -1,14 +1,14 @@
 """Splits operators with variables into operators that compute, and tensors that persist between inferences.
 
 Before the first inference and after a reset, TFLM sets an int8 variable to its zero point and variables of other types
-to 0 (ResetVariableTensors, micro/micro_interpreter_graph.cc). An SVDF becomes three operators: a dense layer, a KEEP of
-the layer's output, and a filter along time that reads the new output and the kept outputs.
+to 0 (ResetVariableTensors, micro/micro_interpreter_graph.cc). An SVDF becomes three operators: a dense layer, a
+WRITE_STATE of the layer's output, and a filter along time that reads the new output and the older outputs.
 """
 
 from collections.abc import Collection
 from dataclasses import replace
 
-from tflm_memopt.model.graph import FEATURES, KEEP, STATE, TIME, Graph, Op, StateTensor, Tensor
+from tflm_memopt.model.graph import FEATURES, STATE, TIME, WRITE_STATE, Graph, Op, StateTensor, Tensor
 from tflm_memopt.ops.constraints.memory import svdf_sizes
 from tflm_memopt.ops.context import VARIABLES, OperatorContext
 from tflm_memopt.ops.opset import refusal
@@ -45,7 +45,7 @@ def _in_parts(graph: Graph, op: Op) -> Graph:
     parts = (
         Op(key, FEATURES, op.inputs, (made,), op.options, op.stands_for),
         Op(op.index, TIME, (made, *op.inputs[1:]), op.outputs, op.options, op.stands_for),
-        Op(key + 1, KEEP, (made,), (token,), {STATE: state.id}, op.stands_for),
+        Op(key + 1, WRITE_STATE, (made,), (token,), {STATE: state.id}, op.stands_for),
     )
     ops = (part for o in graph.ops for part in (parts if o.index == op.index else (o,)))
     return replace(graph, tensors={**graph.tensors, **tensors}, ops=tuple(ops))

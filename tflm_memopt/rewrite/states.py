@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tflm_memopt.model.calls import called
-from tflm_memopt.model.graph import KEEP, STATE, Graph, Op, StateTensor, Tensor, TensorId, renamed
+from tflm_memopt.model.graph import STATE, WRITE_STATE, Graph, Op, StateTensor, Tensor, TensorId, renamed
 from tflm_memopt.model.variables import ASSIGN, HANDLE, ONCE, READ, Variable, handles
 
 
@@ -163,7 +163,7 @@ def _with_tensors(
         value = tensors[assign.inputs[1]]
         tensors[token] = Tensor(token, f"{tensors[state].name}/kept", (0,), "UINT8")
         sources = (assign.index, *(op.index for op in reads))
-        kept[assign.index] = Op(assign.index, KEEP, (value.id,), (token,), {STATE: state}, sources)
+        kept[assign.index] = Op(assign.index, WRITE_STATE, (value.id,), (token,), {STATE: state}, sources)
         found.append(StateTensor(state, _fill(value)))
     left = (op for op in graph.ops if op.index not in gone)
     ops = tuple(kept.get(op.index, replace(op, inputs=renamed(op.inputs, same))) for op in left)

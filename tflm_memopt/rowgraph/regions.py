@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from tflm_memopt.errors import UsageError
 from tflm_memopt.format.limits import MAX_IO
-from tflm_memopt.model.graph import ABSENT, KEEP, VIEW, Graph, Op, TensorId, renamed, without_dead
+from tflm_memopt.model.graph import ABSENT, VIEW, WRITE_STATE, Graph, Op, TensorId, renamed, without_dead
 from tflm_memopt.model.variables import HANDLE, ONCE, STATEFUL, Variable, handles
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
@@ -44,7 +44,7 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
 def _stays(op: Op, support: Support) -> bool:
     """Return whether an operator stays although nothing reads it: it is builtin, keeps a state, or sends rows."""
     has_message = isinstance(support, RowOp) and support.message is not None
-    return isinstance(support, Unsupported) or op.type == KEEP or has_message
+    return isinstance(support, Unsupported) or op.type == WRITE_STATE or has_message
 
 
 def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int]) -> dict[int, int]:

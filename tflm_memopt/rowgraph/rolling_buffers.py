@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tflm_memopt.format.limits import MAX_INPUTS
-from tflm_memopt.model.graph import ITEM_BYTES, KEEP, STATE, Op, StateTensor, TensorId
+from tflm_memopt.model.graph import ITEM_BYTES, STATE, WRITE_STATE, Op, StateTensor, TensorId
 from tflm_memopt.ops import movement
 from tflm_memopt.ops.constraints.limits import executable
 from tflm_memopt.ops.context import PIECE
@@ -35,7 +35,7 @@ def broken(annotated: AnnotatedGraph, graph: RowGraph) -> frozenset[int]:
     outside, found = wanted(annotated), set[int]()
     homes = {i: region.number for region in graph.regions for i in region.ops}
     for op in annotated.graph.ops:
-        if op.type != KEEP:
+        if op.type != WRITE_STATE:
             continue
         writer, state = annotated.support[op.index], op.options[STATE]
         users = {i for i, user in graph.ops.items() if state in (user.older, *user.inputs)} | {op.index}
@@ -236,7 +236,7 @@ class GraphWork:
         cut = movement.cut(sources, joined.new, joined.rows, seen.first, seen.channels, new)
         axis, item = len(self.tensors[joined.new].shape) - 1, ITEM_BYTES[self.tensors[joined.new].dtype]
         self.add_op(cut, place, SPLIT, **{PIECE: (axis, seen.first // item, (seen.first + seen.channels) // item)})
-        self.add_op(write, place + 1, KEEP, **{STATE: state})
+        self.add_op(write, place + 1, WRITE_STATE, **{STATE: state})
         self.parts[part] = new, state
         return new, state
 

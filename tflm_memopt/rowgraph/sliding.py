@@ -22,7 +22,7 @@ import numpy as np
 
 from tflm_memopt.errors import UsageError
 from tflm_memopt.format.limits import MAX_KERNEL_H
-from tflm_memopt.model.graph import ITEM_BYTES, KEEP, STATE, StateTensor, TensorId
+from tflm_memopt.model.graph import ITEM_BYTES, STATE, WRITE_STATE, StateTensor, TensorId
 from tflm_memopt.ops import movement
 from tflm_memopt.ops.constraints.limits import executable
 from tflm_memopt.ops.rowop import RowOp, Rows, StateRollingBuffer
@@ -124,7 +124,7 @@ class _Sliding(Edges):
         """Change all operators to compute only new rows if possible. Raises _Strides or, for edge rows, Impossible."""
         for key in list(self.order):
             self.slide(key)
-        self.keep()
+        self.add_rolling_buffers()
         self.wait()
         return self.annotated()
 
@@ -243,7 +243,7 @@ class _Sliding(Edges):
         self.joined_rows[tensor] = self.rows_of(tensor, [*above, *older, (tensor, slid.new), *below], before)
         return self.joined_rows[tensor]
 
-    def keep(self) -> None:
+    def add_rolling_buffers(self) -> None:
         """Add a rolling buffer for each tensor whose rows later inferences read again."""
         for tensor, depth in self.depth.items():
             slid, state = self.slid[tensor], self.rolling_buffer(tensor)
@@ -254,4 +254,4 @@ class _Sliding(Edges):
             self.states[state] = StateTensor(state, 0)
             sources = next(op.sources for op in self.rows() if tensor in op.inputs)
             write = movement.copy_to_state(sources, tensor, slid.rows, StateRollingBuffer(state, rows, 0), token)
-            self.add_op(write, len(self.order), KEEP, **{STATE: state})
+            self.add_op(write, len(self.order), WRITE_STATE, **{STATE: state})

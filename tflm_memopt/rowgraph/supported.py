@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tflm_memopt.model.graph import FEATURES, KEEP, STATE, TIME, VIEW, Graph, TensorId
+from tflm_memopt.model.graph import FEATURES, STATE, TIME, VIEW, WRITE_STATE, Graph, TensorId
 from tflm_memopt.ops import cells
 from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.message import message_op
@@ -51,7 +51,7 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
         result: Support
         if op.type == VIEW:
             result = View(op.outputs[0], aliases[op.outputs[0]])
-        elif op.type == KEEP:
+        elif op.type == WRITE_STATE:
             result = state_copy(context, op.options[STATE], fills[op.options[STATE]])
         elif op.type in (FEATURES, TIME):
             result = cells.svdf_features(context) if op.type == FEATURES else cells.svdf_time(context)

@@ -51,33 +51,33 @@ static inline uint32_t tmo_end_column(const tmo_op *op, const tmo_tensor *t, con
  * rows, at->stripe becomes `stripes`. */
 TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_iteration *at);
 
-/* Moves `at` to the next iteration. After the last iteration, at->stripe is w->stripes. */
-static inline void tmo_next_iteration(const tmo_nest *w, tmo_iteration *at) {
-  const bool only_row = w->tensor->rows == 1 && at->stripe > 0; /* stripe 0 may have more rows than the others */
+/* Moves `at` to the next iteration. After the last iteration, at->stripe is nest->stripes. */
+static inline void tmo_next_iteration(const tmo_nest *nest, tmo_iteration *at) {
+  const bool only_row = nest->tensor->rows == 1 && at->stripe > 0; /* stripe 0 may have more rows than the others */
   if (!only_row) {
     const uint16_t row = ++at->row; /* the code of tmo_stripe_end() is repeated here, because every iteration needs it */
-    if (row < w->tensor->height && row < at->stripe * w->tensor->advance + w->tensor->end) return;
-    at->row = (uint16_t)tmo_stripe_first(w->tensor, at->stripe);
+    if (row < nest->tensor->height && row < at->stripe * nest->tensor->advance + nest->tensor->end) return;
+    at->row = (uint16_t)tmo_stripe_first(nest->tensor, at->stripe);
   }
   ++at->tile;
-  if (!tmo_by_row(w->op) && tmo_first_column(w->op, at) < w->tensor->width) return;
+  if (!tmo_by_row(nest->op) && tmo_first_column(nest->op, at) < nest->tensor->width) return;
   at->tile = 0;
-  if (++at->channel_group < tmo_passes(w->op)) return;
+  if (++at->channel_group < tmo_passes(nest->op)) return;
   ++at->stripe;
-  tmo_enter_stripe(w->tensor, w->stripes, at);
+  tmo_enter_stripe(nest->tensor, nest->stripes, at);
 }
 
 /* Whether an iteration is inside the tensor, and its sums are inside their buffer. If the function returns true, the iteration accesses no bytes
  * outside the buffers. */
-static inline bool tmo_iteration_fits(const tmo_nest *w, const tmo_iteration *at) {
-  const tmo_tensor *t = w->tensor;
-  if (at->stripe >= w->stripes || at->row >= t->height || tmo_first_column(w->op, at) >= t->width) return false;
-  if (tmo_channel_groups(w->op) == 1) return at->channel_group == 0;
-  if (at->channel_group >= tmo_passes(w->op)) return false;
-  return !tmo_sums_channel_groups(w->op) || (at->row >= tmo_stripe_first(t, at->stripe) && at->row < tmo_stripe_end(t, at->stripe));
+static inline bool tmo_iteration_fits(const tmo_nest *nest, const tmo_iteration *at) {
+  const tmo_tensor *t = nest->tensor;
+  if (at->stripe >= nest->stripes || at->row >= t->height || tmo_first_column(nest->op, at) >= t->width) return false;
+  if (tmo_channel_groups(nest->op) == 1) return at->channel_group == 0;
+  if (at->channel_group >= tmo_passes(nest->op)) return false;
+  return !tmo_sums_channel_groups(nest->op) || (at->row >= tmo_stripe_first(t, at->stripe) && at->row < tmo_stripe_end(t, at->stripe));
 }
 
-/* tmo_starts_sums() and tmo_ends_sums() return whether an iteration of an iterative operator is the first or the last one. The first iteration sets the
+/* tmo_starts_sums() and tmo_ends_sums() return whether an iteration of an iterative operator is the first or the last one. The first one sets the
  * sums to their initial values, and the last iteration writes the output. */
 static inline bool tmo_starts_sums(const tmo_iteration *at) { return at->row == 0 && at->tile == 0; }
 static inline bool tmo_ends_sums(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
