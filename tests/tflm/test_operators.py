@@ -17,7 +17,6 @@ from moving import transpose_conv
 from numpy.typing import NDArray
 
 import tflm_memopt
-from tflm_memopt.model.graph import zeros_like
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops import quant
 from tflm_memopt.rewrite.canonicalise import canonicalise
@@ -50,7 +49,7 @@ def assert_equal(data: bytes, *, also: Sequence[NDArray[Any]] = ()) -> None:
     refused = [str(s) for s in support.values() if isinstance(s, Unsupported)]
     assert not refused, refused
     rng = np.random.default_rng(0)
-    blank = [zeros_like(graph.tensors[t]) for t in graph.inputs]
+    blank = [np.zeros(graph.tensors[t].shape, graph.tensors[t].dtype.lower()) for t in graph.inputs]
     ends = np.iinfo(blank[0].dtype)
     drawn = [[rng.integers(ends.min, ends.max + 1, z.shape, z.dtype) for z in blank] for _ in range(RUNS)]
     extremes = [[np.full_like(z, value) for z in blank] for value in (ends.min, ends.max)]
