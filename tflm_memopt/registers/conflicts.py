@@ -6,47 +6,37 @@ in the branch that write or have effects. A read without effects may be executed
 it, as in Figure 6.5 (a) of the dissertation.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
+from itertools import combinations
 
 from tflm_memopt.registers.driver import AccessOp, Event, FieldAccess, Function, Happening
 
-
-class Reason(Enum):
-    CONTROL = "control flow"
-    DATA = "data flow"
-    EFFECT = "side effect"
-
-
-Edge = tuple[int, int]
-"""Two accesses of a function by their number, with the earlier one first."""
-Edges = Mapping[Edge, frozenset[Reason]]
+Edges = AbstractSet[tuple[int, int]]
+"""Pairs of accesses of a function by their numbers, with the earlier access first."""
 Regions = list[list[FieldAccess]]
 """Sets of accesses that can be combined. The accesses of a set are in source order."""
 
 
 def conflicts(function: Function) -> Edges:
-    """Return the edges of the function's conflict graph with their reasons."""
-    accesses = function.accesses
-    controls = {access.order: function.controls(access) for access in accesses}
-    found = {}
-    for at, later in enumerate(accesses):
-        for earlier in accesses[:at]:
-            reasons = frozenset(_reasons(earlier, later, earlier.order in controls[later.order]))
-            if reasons:
-                found[earlier.order, later.order] = reasons
-    return found
+    """Return the edges of the function's conflict graph."""
+    controls = {access.order: function.controls(access) for access in function.accesses}
+    return {
+        (earlier.order, later.order)
+        for earlier, later in combinations(function.accesses, 2)
+        if _conflict(earlier, later, earlier.order in controls[later.order])
+    }
 
 
-def _reasons(earlier: FieldAccess, later: FieldAccess, decides: bool) -> Iterator[Reason]:
-    if decides and (later.op is AccessOp.WRITE or later.field.read_acts):
-        yield Reason.CONTROL
-    if earlier.field.key == later.field.key and AccessOp.WRITE in (earlier.op, later.op):
-        yield Reason.DATA
-    if _invalidates(earlier, later) or _invalidates(later, earlier):
-        yield Reason.EFFECT
+def _conflict(earlier: FieldAccess, later: FieldAccess, decides: bool) -> bool:
+    """Return whether control flow, data flow or a side effect forbids to combine two accesses. decides: whether the
+    earlier access decides if the later one is executed.
+    """
+    control = decides and (later.op is AccessOp.WRITE or later.field.read_acts)
+    data = earlier.field.key == later.field.key and AccessOp.WRITE in (earlier.op, later.op)
+    return control or data or _invalidates(earlier, later) or _invalidates(later, earlier)
 
 
 def _invalidates(access: FieldAccess, other: FieldAccess) -> bool:

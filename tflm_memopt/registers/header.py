@@ -52,7 +52,7 @@ def _member(unit: ParsedFile, group: str, cursor: Cursor) -> Field | SubGroup:
     if kind.kind.name == "CONSTANTARRAY":
         kind, count = kind.element_type, kind.element_count
     said = notes(cursor)
-    bits = next((int(argument) for word, argument in said if word == "bits"), None)
+    bits = dict(said).get("bits")
     if bits is None:
         declared = kind.get_declaration()
         if declared.kind == CursorKind.STRUCT_DECL:
@@ -62,8 +62,8 @@ def _member(unit: ParsedFile, group: str, cursor: Cursor) -> Field | SubGroup:
             "declare the member as bit, uint2, ... uint64, or bfGroup NAME",
         )
     return Field(
-        group, cursor.spelling, bits, line, count,
-        access=_access(said, line),
+        group, cursor.spelling, int(bits), line, count,
+        access=access_named(dict(said).get("access", AccessType.READ_WRITE.value), ACCESSES, line),
         read_invalidates=_targets(group, said, "rse"),
         write_invalidates=_targets(group, said, "wse"),
     )  # fmt: skip
@@ -74,11 +74,6 @@ def access_named(name: str, names: dict[str, AccessType], line: SourceLine) -> A
     if name not in names:
         raise line.error(f"unknown access type '{name}'", f"use {', '.join(names)}")
     return names[name]
-
-
-def _access(said: list[tuple[str, str]], line: SourceLine) -> AccessType:
-    name = next((argument for word, argument in said if word == "access"), AccessType.READ_WRITE.value)
-    return access_named(name, ACCESSES, line)
 
 
 def _targets(group: str, said: list[tuple[str, str]], word: str) -> tuple[FieldName, ...]:
