@@ -7,17 +7,12 @@
 #include "tmo/dsp.h"
 #include "tmo/elements.h"
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-schedule-insns", "no-ivopts", "no-tree-reassoc") /* without reordering, GCC keeps sums in registers */
+#endif
+
 static TMO_ALWAYS_INLINE const int8_t *at(const tmo_kernel *k, const tmo_window *window, uint32_t i, uint32_t column, uint32_t bytes) {
   return k->op->transposed ? window->pixels[1 + column] + i * bytes : window->pixels[1 + i] + column * bytes;
-}
-
-/* Multiplies the values of the left row by one column of the right matrix, from value i on, and adds the products to `sum`. */
-TMO_OWN_FRAME static int32_t add_rest_s8(const tmo_kernel *k, const tmo_window *window, uint32_t i, uint32_t column, int32_t sum) {
-  const int32_t zero = k->op->input_zero_point[0], right_zero = k->op->input_zero_point[1];
-  for (; i < k->in_channels; ++i) {
-    sum = tmo_wrapping_add(sum, (window->pixels[0][i] - zero) * (*at(k, window, i, column, 1) - right_zero));
-  }
-  return sum;
 }
 
 TMO_OWN_FRAME static int64_t sum_s16(const tmo_kernel *k, const tmo_window *window, uint32_t column) {
@@ -26,33 +21,40 @@ TMO_OWN_FRAME static int64_t sum_s16(const tmo_kernel *k, const tmo_window *wind
   return sum;
 }
 
-/* Computes the sums of two columns of the transpose, four values at once. */
-TMO_OWN_FRAME static void rows_s8(const int8_t *x, const int8_t *a, const int8_t *b, uint32_t fours, int32_t zero, int32_t right_zero, int32_t sums[2]) {
-  int32_t s = 0, t = 0;
-  for (const int8_t *const end = x + 4 * fours; x != end; x += 4, a += 4, b += 4) {
-    const int32_t even = tmo_even_bytes(zero, tmo_word(x)), odd = tmo_odd_bytes(zero, tmo_word(x)), p = tmo_word(a), q = tmo_word(b);
-    s = tmo_add_two(tmo_add_two(s, tmo_even_bytes(right_zero, p), even), tmo_odd_bytes(right_zero, p), odd);
-    t = tmo_add_two(tmo_add_two(t, tmo_even_bytes(right_zero, q), even), tmo_odd_bytes(right_zero, q), odd);
-  }
-  sums[0] = s;
-  sums[1] = t;
+/* Adds the products of a column of the right matrix to `sum`. */
+static int32_t add_column_s8(const tmo_kernel *k, const tmo_window *window, uint32_t column, int32_t sum) {
+  const int32_t zero = k->op->input_zero_point[0];
+  for (uint32_t i = 0; i < k->in_channels; ++i) sum = tmo_wrapping_add(sum, (window->pixels[0][i] - zero) * *at(k, window, i, column, 1));
+  return sum;
 }
 
-/* Computes the sums of four adjacent columns, four rows at once. */
-TMO_OWN_FRAME static void columns_s8(const int8_t *x, const int8_t *const *rows, uint32_t column, uint32_t fours, int32_t zero, int32_t right_zero,
-                                     int32_t sums[4]) {
-  int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-  for (const int8_t *const end = x + 4 * fours; x != end; x += 4, rows += 4) {
-    int32_t left = tmo_even_bytes(zero, tmo_word(x));
-    TMO_UNROLLED for (uint32_t i = 0; i < 2; ++i, left = tmo_odd_bytes(zero, tmo_word(x))) {
-      const int32_t a = tmo_word(rows[i] + column), b = tmo_word(rows[i + 2] + column);
-      const int32_t a_even = tmo_even_bytes(right_zero, a), b_even = tmo_even_bytes(right_zero, b);
-      s0 = tmo_add_two(s0, tmo_low_halves(a_even, b_even), left);
-      s2 = tmo_add_two(s2, tmo_high_halves(a_even, b_even), left);
-      const int32_t a_odd = tmo_odd_bytes(right_zero, a), b_odd = tmo_odd_bytes(right_zero, b);
-      s1 = tmo_add_two(s1, tmo_low_halves(a_odd, b_odd), left);
-      s3 = tmo_add_two(s3, tmo_high_halves(a_odd, b_odd), left);
-    }
+/* Adds the values of the left row. zero: the negated zero point in both halves of a word. */
+static int32_t sum_of_left(const int8_t *x, uint32_t values, int32_t zero) {
+  int32_t sum = 0;
+  for (; values >= 4; values -= 4, x += 4) {
+    sum = tmo_add_two(tmo_add_two(sum, tmo_even_bytes(zero, tmo_word(x)), 0x10001), tmo_odd_bytes(zero, tmo_word(x)), 0x10001);
+  }
+  for (; values > 0; --values) sum += *x++ + (int16_t)zero;
+  return sum;
+}
+
+/* Adds the products of four rows of the transpose to their sums. */
+TMO_OWN_FRAME static void rows_s8(const int8_t *x, const int8_t *const *rows, uint32_t values, int32_t zero, int32_t sums[4]) {
+  const int8_t *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
+  int32_t s0 = *sums, s1 = s0, s2 = s0, s3 = s0;
+  for (; values >= 4; values -= 4, x += 4, a += 4, b += 4, c += 4, d += 4) {
+    const int32_t even = tmo_even_bytes(zero, tmo_word(x)), odd = tmo_odd_bytes(zero, tmo_word(x));
+    s0 = tmo_add_two(tmo_add_two(s0, tmo_even_bytes(0, tmo_word(a)), even), tmo_odd_bytes(0, tmo_word(a)), odd);
+    s1 = tmo_add_two(tmo_add_two(s1, tmo_even_bytes(0, tmo_word(b)), even), tmo_odd_bytes(0, tmo_word(b)), odd);
+    s2 = tmo_add_two(tmo_add_two(s2, tmo_even_bytes(0, tmo_word(c)), even), tmo_odd_bytes(0, tmo_word(c)), odd);
+    s3 = tmo_add_two(tmo_add_two(s3, tmo_even_bytes(0, tmo_word(d)), even), tmo_odd_bytes(0, tmo_word(d)), odd);
+  }
+  for (; values > 0; --values) {
+    const int32_t left = *x++ + (int16_t)zero;
+    s0 = tmo_wrapping_add(s0, left * *a++);
+    s1 = tmo_wrapping_add(s1, left * *b++);
+    s2 = tmo_wrapping_add(s2, left * *c++);
+    s3 = tmo_wrapping_add(s3, left * *d++);
   }
   sums[0] = s0;
   sums[1] = s1;
@@ -60,28 +62,60 @@ TMO_OWN_FRAME static void columns_s8(const int8_t *x, const int8_t *const *rows,
   sums[3] = s3;
 }
 
-/* Returns the negated zero point in both halves of a word. */
-static int32_t two_zeros(int32_t zero_point) { return (int32_t)((uint32_t)(uint16_t)-zero_point * 0x10001u); }
+/* Adds the products of four adjacent columns to their sums. */
+TMO_OWN_FRAME static void columns_s8(const int8_t *x, const int8_t *const *rows, uint32_t column, uint32_t values, int32_t zero, int32_t sums[4]) {
+  int32_t s0 = *sums, s1 = s0, s2 = s0, s3 = s0;
+  for (; values >= 4; values -= 4, x += 4) {
+    const int32_t left = tmo_even_bytes(zero, tmo_word(x)), right = tmo_odd_bytes(zero, tmo_word(x));
+    TMO_UNROLLED for (uint32_t i = 0; i < 4; ++i) {
+      const int32_t word = tmo_word(*rows++ + column), even = tmo_even_bytes(0, word), odd = tmo_odd_bytes(0, word);
+      const int32_t x_i = i % 2 == 0 ? left : right;
+      s0 = i < 2 ? tmo_add_low_low(s0, even, x_i) : tmo_add_low_high(s0, even, x_i);
+      s1 = i < 2 ? tmo_add_low_low(s1, odd, x_i) : tmo_add_low_high(s1, odd, x_i);
+      s2 = i < 2 ? tmo_add_high_low(s2, even, x_i) : tmo_add_high_high(s2, even, x_i);
+      s3 = i < 2 ? tmo_add_high_low(s3, odd, x_i) : tmo_add_high_high(s3, odd, x_i);
+    }
+  }
+  for (; values > 0; --values) {
+    const int32_t left = *x++ + (int16_t)zero;
+    const int8_t *const row = *rows++ + column;
+    s0 = tmo_wrapping_add(s0, left * row[0]);
+    s1 = tmo_wrapping_add(s1, left * row[1]);
+    s2 = tmo_wrapping_add(s2, left * row[2]);
+    s3 = tmo_wrapping_add(s3, left * row[3]);
+  }
+  sums[0] = s0;
+  sums[1] = s1;
+  sums[2] = s2;
+  sums[3] = s3;
+}
 
+/* Computes four columns at once. The last four columns are computed together, even if some of them are already computed. */
 void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[0], *const *const right = window->pixels + 1;
-  const int32_t zero = two_zeros(k->op->input_zero_point[0]), right_zero = two_zeros(k->op->input_zero_point[1]);
+  const int32_t zero = (int32_t)((uint32_t)(uint16_t)-k->op->input_zero_point[0] * 0x10001u), right_zero = k->op->input_zero_point[1];
   const int32_t multiplier = k->multipliers[0], shift = k->shifts[0], zero_out = k->op->output_zero_point;
-  const uint32_t fours = k->in_channels / 4, columns = k->out_channels, most = k->op->transposed ? 2 : 4;
-  const bool has_rest = k->in_channels % 4 != 0;
-  for (uint32_t n = 0, step; n < columns; n += step) {
-    int32_t sums[4] = {0, 0, 0, 0};
-    step = columns - n >= most ? most : 1;
-    if (k->op->transposed) {
-      rows_s8(x, right[n], right[n + step - 1], fours, zero, right_zero, sums);
-    } else if (step > 1) {
-      columns_s8(x, right, n, fours, zero, right_zero, sums);
+  const uint32_t values = k->in_channels, columns = k->out_channels, at_once = columns < 4 ? columns : 4;
+  const int32_t start = right_zero != 0 ? -right_zero * sum_of_left(x, values, zero) : 0;
+  for (uint32_t n = 0;; n = n + 8 <= columns ? n + 4 : columns - 4) {
+    int32_t sums[4] = {start};
+    int8_t four[4];
+    if (at_once < 4) {
+      for (uint32_t c = 0; c < at_once; ++c) sums[c] = add_column_s8(k, window, c, start);
+    } else if (k->op->transposed) {
+      rows_s8(x, right + n, values, zero, sums);
+    } else {
+      columns_s8(x, right, n, values, zero, sums);
     }
-    for (uint32_t c = 0; c < step; ++c) {
-      const uint32_t done = step == 1 && !k->op->transposed ? 0 : 4 * fours;
-      const int32_t sum = has_rest || done == 0 ? add_rest_s8(k, window, done, n + c, sums[c]) : sums[c];
-      *out++ = (int8_t)tmo_saturated_byte(tmo_wrapping_add(tmo_rescale(sum, multiplier, shift), zero_out));
+    TMO_UNROLLED for (uint32_t c = 0; c < 4; ++c) {
+      four[c] = (int8_t)tmo_saturated_byte(tmo_wrapping_add(tmo_rescale(sums[c], multiplier, shift), zero_out));
     }
+    if (at_once < 4) {
+      memcpy(out, four, at_once);
+      return;
+    }
+    memcpy(out + n, four, sizeof four);
+    if (n + 4 == columns) return;
   }
 }
 

@@ -71,11 +71,18 @@ static TMO_ALWAYS_INLINE int32_t tmo_high_halves(int32_t first, int32_t second) 
   return first;
 }
 
+#define TMO_ADD_PRODUCT(name, instruction)                                                 \
+  static TMO_ALWAYS_INLINE int32_t name(int32_t sum, int32_t a, int32_t b) {               \
+    __asm__(instruction " %0, %1, %2, %3" : "=r"(sum) : "r"(a), "r"(b), "r"(sum));         \
+    return sum;                                                                            \
+  }
+/* The first four functions add the product of one half of `a` and one half of `b` to `sum`. The names say which half of `a` and which half of `b`. */
+TMO_ADD_PRODUCT(tmo_add_low_low, "smlabb")
+TMO_ADD_PRODUCT(tmo_add_high_low, "smlatb")
+TMO_ADD_PRODUCT(tmo_add_low_high, "smlabt")
+TMO_ADD_PRODUCT(tmo_add_high_high, "smlatt")
 /* These functions add the products of the lower halves and of the upper halves of two words to `sum`. */
-static TMO_ALWAYS_INLINE int32_t tmo_add_two(int32_t sum, int32_t a, int32_t b) {
-  __asm__("smlad %0, %1, %2, %3" : "=r"(sum) : "r"(a), "r"(b), "r"(sum));
-  return sum;
-}
+TMO_ADD_PRODUCT(tmo_add_two, "smlad")
 
 static TMO_ALWAYS_INLINE int64_t tmo_add_two_wide(int64_t sum, int32_t a, int32_t b) {
   __asm__("smlald %Q0, %R0, %1, %2" : "+r"(sum) : "r"(a), "r"(b));
@@ -112,6 +119,10 @@ static inline int32_t tmo_high_halves(int32_t first, int32_t second) { return tm
 static inline int64_t tmo_add_two_wide(int64_t sum, int32_t a, int32_t b) {
   return (int64_t)((uint64_t)sum + (uint64_t)((int64_t)((int16_t)a * (int16_t)b) + (a >> 16) * (b >> 16)));
 }
+static inline int32_t tmo_add_low_low(int32_t sum, int32_t a, int32_t b) { return tmo_wrapping_add(sum, (int16_t)a * (int16_t)b); }
+static inline int32_t tmo_add_high_low(int32_t sum, int32_t a, int32_t b) { return tmo_wrapping_add(sum, (a >> 16) * (int16_t)b); }
+static inline int32_t tmo_add_low_high(int32_t sum, int32_t a, int32_t b) { return tmo_wrapping_add(sum, (int16_t)a * (b >> 16)); }
+static inline int32_t tmo_add_high_high(int32_t sum, int32_t a, int32_t b) { return tmo_wrapping_add(sum, (a >> 16) * (b >> 16)); }
 static inline int32_t tmo_add_two(int32_t sum, int32_t a, int32_t b) { return (int32_t)tmo_add_two_wide(sum, a, b); }
 static inline int32_t tmo_greater_bytes(int32_t a, int32_t b) {
   uint32_t greater = 0;

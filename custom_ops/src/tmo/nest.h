@@ -195,9 +195,13 @@ static TMO_ALWAYS_INLINE void tmo_list_row_pixels(const tmo_tensor *t, const int
   const bool upwards = tmo_has_part(TMO_PART_REVERSED) && (t->layout == TMO_LAYOUT_ROWS_REVERSED || t->layout == TMO_LAYOUT_PIXELS_REVERSED);
   const uint32_t bytes = tmo_row_bytes(t), depth = t->depth, down = upwards ? 0u - step_h : step_h;
   uint32_t row = upwards ? t->height - 1u - y : y;
-  for (base += t->offset; n > 0; --n, row += down) {
-    row = tmo_remainder(row, depth);
-    const int8_t *pixel = base + row * bytes;
+  const int8_t *first = base + t->offset + row * bytes;
+  for (; n > 0; --n, row += down, first += (int32_t)(down * bytes)) {
+    if (row >= depth) {
+      row %= depth;
+      first = base + t->offset + row * bytes;
+    }
+    const int8_t *pixel = first;
     for (const int8_t *const *const end = pixels + columns; pixels != end; pixel += step) *pixels++ = pixel;
   }
 }
