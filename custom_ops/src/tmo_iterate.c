@@ -367,26 +367,13 @@ TMO_OWN_FRAME static tmo_status gather(const tmo_run_state *run, const tmo_op *o
   return status;
 }
 
-/* Whether copy_rows() supports a COPY. The COPY must have a single operand, and both operand and output must be in buffers of whole rows. */
+/* Whether tmo_copy_rows() supports a COPY: all operands and the output must be in buffers of whole rows. */
 TMO_OWN_FRAME static bool copies_rows(const tmo_run_state *run, const tmo_op *op) {
-  if (op->n_inputs != 1 || !tmo_by_row(op) || tmo_iterative(op)) return false;
-  return has_whole_rows(run, &tmo_tensors(run->program)[op->input[0]]) && has_whole_rows(run, &tmo_tensors(run->program)[op->output]);
-}
-
-/* Computes the rows from run->current to `end` of a copy. */
-TMO_OWN_FRAME static tmo_status copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
-  const tmo_view in = tmo_view_of(run, op->input[0]), out = tmo_view_of(run, op->output);
-  tmo_kernel k; /* the code sets only those fields that the kernel reads */
-  k.op = op;
-  k.weights = (const int8_t *)tmo_constant(run->program, op->copy);
-  k.out_width = out.tensor->width;
-  k.out_channels = out.tensor->channels;
-  for (uint32_t y = run->current.row; y < end; ++y) {
-    k.row = (uint16_t)y;
-    const tmo_rows rows = tmo_accessed_rows(run->program, op, 0, (uint16_t)y);
-    tmo_copy_row(&k, in.tensor, in.base, rows, (int8_t *)(uintptr_t)(out.base + tmo_row_offset(out.tensor, y)));
+  if (!tmo_by_row(op) || tmo_iterative(op)) return false;
+  for (uint32_t k = 0; k < op->n_inputs; ++k) {
+    if (!has_whole_rows(run, &tmo_tensors(run->program)[op->input[k]])) return false;
   }
-  return TMO_OK;
+  return has_whole_rows(run, &tmo_tensors(run->program)[op->output]);
 }
 
 /* Copies the pixels of operand 0 that the indices of operand 1 select. */
@@ -548,7 +535,9 @@ static tmo_status iterate_each_row(tmo_run_state *run, const tmo_op *op, uint32_
 
 tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end) {
   if (tmo_is_kind(op, TMO_OP_GATHER)) return gather(run, op, end);
-  return tmo_is_kind(op, TMO_OP_COPY) && copies_rows(run, op) ? copy_rows(run, op, end) : iterate_each_row(run, op, end);
+  if (!tmo_is_kind(op, TMO_OP_COPY) || !copies_rows(run, op)) return iterate_each_row(run, op, end);
+  tmo_copy_rows(run, op, end);
+  return TMO_OK;
 }
 #endif
 
@@ -617,5 +606,7 @@ tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op) {
     const uint32_t end = tmo_end_column(op, &tmo_tensors(run->program)[op->output], &run->current);
     return gather(run, op, tmo_by_row(op) ? run->current.row + 1u : end);
   }
-  return tmo_is_kind(op, TMO_OP_COPY) && copies_rows(run, op) ? copy_rows(run, op, run->current.row + 1u) : iterate_one(run, op);
+  if (!tmo_is_kind(op, TMO_OP_COPY) || !copies_rows(run, op)) return iterate_one(run, op);
+  tmo_copy_rows(run, op, run->current.row + 1u);
+  return TMO_OK;
 }

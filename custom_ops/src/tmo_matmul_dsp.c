@@ -96,7 +96,8 @@ void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8
   const int32_t zero = (int32_t)((uint32_t)(uint16_t)-k->op->input_zero_point[0] * 0x10001u), right_zero = k->op->input_zero_point[1];
   const int32_t multiplier = k->multipliers[0], shift = k->shifts[0], zero_out = k->op->output_zero_point;
   const uint32_t values = k->in_channels, columns = k->out_channels, at_once = columns < 4 ? columns : 4;
-  const int32_t start = right_zero != 0 ? -right_zero * sum_of_left(x, values, zero) : 0;
+  const uint32_t left = right_zero != 0 ? (uint32_t)sum_of_left(x, values, zero) : 0;
+  const int32_t start = (int32_t)(0u - left * (uint32_t)right_zero);
   for (uint32_t n = 0;; n = n + 8 <= columns ? n + 4 : columns - 4) {
     int32_t sums[4] = {start};
     int8_t four[4];

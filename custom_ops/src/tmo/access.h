@@ -197,9 +197,8 @@ typedef struct {
   uint16_t count;
 } tmo_rows;
 
-/* Returns the rows of operand k that iteration y reads, before clipping. The operator must have an access table instead of a window. */
-static inline tmo_rows tmo_accessed_rows(const void *program, const tmo_op *op, uint32_t k, uint16_t y) {
-  const tmo_access *a = (const tmo_access *)tmo_constant(program, op->access) + k;
+/* Returns the rows that iteration y reads according to an access, before clipping. */
+static TMO_ALWAYS_INLINE tmo_rows tmo_rows_by(const void *program, const tmo_access *a, uint16_t y) {
   tmo_rows rows = {0, a->extent};
   if (a->table != 0) {
     rows.first = ((const uint16_t *)tmo_constant(program, a->table))[y];
@@ -209,6 +208,11 @@ static inline tmo_rows tmo_accessed_rows(const void *program, const tmo_op *op, 
     rows.first = scaled >= 0 ? scaled / a->div : -((-scaled + a->div - 1) / a->div);
   }
   return rows;
+}
+
+/* Returns the rows of operand k that iteration y reads, before clipping. The operator must have an access table instead of a window. */
+static inline tmo_rows tmo_accessed_rows(const void *program, const tmo_op *op, uint32_t k, uint16_t y) {
+  return tmo_rows_by(program, (const tmo_access *)tmo_constant(program, op->access) + k, y);
 }
 
 #ifdef __cplusplus

@@ -96,11 +96,10 @@ static TMO_ALWAYS_INLINE void tmo_copy_words(int8_t *to, const int8_t *from, uin
 
 /* Copies bytes between any addresses. The first 4 bytes of `from` must not overlap `to`. */
 static TMO_ALWAYS_INLINE void tmo_copy_unaligned(int8_t *to, const int8_t *from, uint32_t bytes) {
-  for (; bytes >= 4; bytes -= 4, to += 4, from += 4) {
-    uint32_t word;
-    memcpy(&word, from, sizeof word);
-    memcpy(to, &word, sizeof word);
+  for (; bytes >= 16; bytes -= 16, to += 16, from += 16) {
+    TMO_UNROLLED for (uint32_t i = 0; i < 16; i += 4) tmo_put_int32(to + i, tmo_int32_at(from + i));
   }
+  for (; bytes >= 4; bytes -= 4, to += 4, from += 4) tmo_put_int32(to, tmo_int32_at(from));
   for (; bytes > 0; --bytes) *to++ = *from++;
 }
 

@@ -126,10 +126,6 @@ TMO_LINKAGE const tmo_own_kernel *tmo_own_of(const tmo_op *op);
 /* Copies a row of the table of a GATHER. The row must exist. */
 TMO_LINKAGE void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y);
 
-/* Computes output row k->row of a COPY that has one operand. base: address to which the offsets of the operand's rows are added. rows: the rows
- * that the output row reads, some of which may be outside the operand. */
-TMO_LINKAGE void tmo_copy_row(const tmo_kernel *k, const tmo_tensor *in, const int8_t *base, tmo_rows rows, int8_t *out);
-
 /* These kernels compute whole rows only. pixels[] lists all rows that are read, operand after operand. NULL stands for a missing row. */
 TMO_LINKAGE tmo_kernel_s8 tmo_copy_s8;                /* COPY */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
