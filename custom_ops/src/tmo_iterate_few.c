@@ -125,29 +125,11 @@ TMO_OWN_FRAME static bool list_grid(const tmo_run_state *run, const tmo_kernel *
     for (uint32_t i = 0; i < all; ++i) to[i] = zero;
     if (rows.count == 0 || left + right >= width) return true;
   }
-  to += rows.first * width + left;
-  const uint32_t wide = width - left - right;
   tmo_column_window whole;
   tmo_row_place place = tmo_find_row(run->program, in, run->current.stripe, rows.start, &whole);
-  const int8_t *const base = tmo_base_of(run, in);
   place.column += (uint32_t)start + left;
-  for (uint32_t row = rows.count;;) {
-    const tmo_column_window *const w = place.column_window;
-    const uint32_t bytes = w->depth * pixel, step = tmo_remainder(w->rows * pixel, bytes);
-    const int8_t *const end = base + w->offset + bytes;
-    const int8_t *next = end - bytes + tmo_remainder(place.column * w->rows + place.row, w->depth) * pixel;
-    for (const int8_t **const last = to + wide; to != last; next += step) {
-      if (next >= end) next -= bytes;
-      *to++ = next;
-    }
-    if (--row == 0) return true;
-    to += left + right;
-    for (++place.row; place.row >= place.column_window->rows; place.row = 0) {
-      if (++place.column_window < place.end) continue;
-      place.column_window = place.first;
-      place.column += place.width;
-    }
-  }
+  tmo_list_rows(place, tmo_base_of(run, in), pixel, rows.count, width - left - right, 1, 1, left + right, to + rows.first * width + left);
+  return true;
 }
 
 /* Widens the bytes of one tap for n pixels. Each pixel has at least four bytes in a tap. */

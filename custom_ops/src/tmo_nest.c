@@ -42,31 +42,6 @@ TMO_OWN_FRAME void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, c
                                    uint32_t gap, const int8_t **pixels) {
   tmo_column_window whole;
   tmo_row_place place = tmo_find_row(run->program, in->tensor, run->current.stripe, rows->start, &whole);
-  const uint32_t pixel = in->pixel, wide = columns->count, down = op->dilation_h;
   place.column += columns->start;
-  for (uint32_t n = rows->count;;) {
-    const tmo_column_window *const w = place.column_window;
-    const uint32_t high = w->rows, bytes = w->depth * pixel, step = tmo_remainder(high * op->dilation_w * pixel, bytes);
-    const int8_t *const first = in->base + w->offset, *const end = first + bytes;
-    const int8_t *at = first + tmo_remainder(place.column * high + place.row, w->depth) * pixel;
-    for (;;) { /* consecutive rows of a column window begin at adjacent pixels */
-      const int8_t *next = at;
-      for (const int8_t **const last = pixels + wide; pixels != last; next += step) {
-        if (next >= end) next -= bytes;
-        *pixels++ = next;
-      }
-      if (--n == 0) return;
-      pixels += gap;
-      place.row += down;
-      if (down != 1 || place.row >= high) break;
-      at += pixel;
-      if (at == end) at = first;
-    }
-    while (place.row >= place.column_window->rows) {
-      place.row -= place.column_window->rows;
-      if (++place.column_window < place.end) continue;
-      place.column_window = place.first;
-      place.column += place.width;
-    }
-  }
+  tmo_list_rows(place, in->base, in->pixel, rows->count, columns->count, op->dilation_h, op->dilation_w, gap, pixels);
 }

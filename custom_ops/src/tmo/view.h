@@ -37,6 +37,37 @@ static TMO_ALWAYS_INLINE tmo_view tmo_view_of(const tmo_run_state *run, uint16_t
   return v;
 }
 
+/* Lists `wide` pixels of each of `rows` rows, at least one, from a place on. The listed rows are `down` rows apart, and the listed pixels of a row are
+ * `across` columns apart. Between rows, `gap` places of the list stay empty. pixel: bytes of a pixel. */
+static TMO_ALWAYS_INLINE void tmo_list_rows(tmo_row_place place, const int8_t *base, uint32_t pixel, uint32_t rows, uint32_t wide, uint32_t down,
+                                            uint32_t across, uint32_t gap, const int8_t **pixels) {
+  for (;;) {
+    const tmo_column_window *const w = place.column_window;
+    const uint32_t high = w->rows, bytes = w->depth * pixel, step = tmo_remainder(high * across * pixel, bytes);
+    const int8_t *const first = base + w->offset, *const end = first + bytes;
+    const int8_t *at = first + tmo_remainder(place.column * high + place.row, w->depth) * pixel;
+    for (;;) { /* consecutive rows of a column window begin at adjacent pixels */
+      const int8_t *next = at;
+      for (const int8_t **const last = pixels + wide; pixels != last; next += step) {
+        if (next >= end) next -= bytes;
+        *pixels++ = next;
+      }
+      if (--rows == 0) return;
+      pixels += gap;
+      place.row += down;
+      if (down != 1 || place.row >= high) break;
+      at += pixel;
+      if (at == end) at = first;
+    }
+    while (place.row >= place.column_window->rows) {
+      place.row -= place.column_window->rows;
+      if (++place.column_window < place.end) continue;
+      place.column_window = place.first;
+      place.column += place.width;
+    }
+  }
+}
+
 /* Lists the pixels under some rows and columns of an operator's window, at least one of each. The tensor must have the layout TMO_LAYOUT_HWC.
  * Between rows, `gap` places of the list stay empty. */
 TMO_LINKAGE void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_taps *rows, const tmo_taps *columns,
