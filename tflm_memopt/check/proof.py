@@ -102,7 +102,7 @@ class _Proof:
         return {key: (np.array(numbers[key], np.int64), np.array(positions[key], np.int64)) for key in self.steps}
 
     def _count(self, executed: Mapping[int, Executed]) -> None:
-        demand(sum(len(f.numbers) for f in executed.values()) == self.group.iterations)
+        demand(sum(len(one.numbers) for one in executed.values()) == self.group.iterations)
         for key, step in self.steps.items():
             numbers = executed[key].numbers[step.channel_group[executed[key].numbers] < step.channel_groups]
             step.pixels = int((step.x1 - step.x0)[numbers].sum())
@@ -149,7 +149,7 @@ class _Proof:
 
     def _private(self, executed: Mapping[int, Executed]) -> Iterator[LiveRanges]:
         """Yield when and where counters, copied weights, scratch and sums are live."""
-        every = max((int(f.moments[-1]) for f in executed.values() if len(f.moments)), default=BEFORE) + MOMENTS
+        every = max((int(one.moments[-1]) for one in executed.values() if len(one.moments)), default=BEFORE) + MOMENTS
         begin, end = np.array([1]), np.array([every])
         yield self._live(Role.COUNTERS, self.number, 8 * len(self.steps), begin, end)
         for tensor in self.arena.copied(step.op.output for step in self.steps.values()):

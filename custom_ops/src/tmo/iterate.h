@@ -48,9 +48,9 @@ TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 /* Whether an operator has no access table. */
 static inline bool tmo_lacks_access(const tmo_op *op) { return tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)) || op->access == 0; }
 
-/* Computes run->current with the fastest function that supports the operator. made: tensor that the iterations go through. */
-static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *made) {
-  (void)made;
+/* Computes run->current with the fastest function that supports the operator. iterated: tensor that the iterations go through. */
+static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *iterated) {
+  (void)iterated;
 #if TMO_RUNS_DSP
   if (tmo_has_part(TMO_PART_FEW_PIXELS) && op->tile > 1 && op->packing != TMO_PACKING_NONE && tmo_iterate_tile(run, op)) return TMO_OK;
 #endif
@@ -60,7 +60,7 @@ static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op,
 #endif
 #if TMO_FAST_PIXELS
   const bool packed = op->packing != TMO_PACKING_NONE, by_dsp = tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_ADD);
-  if (op->tile == 0 && (!packed || by_dsp) && made->width == 1 && tmo_lacks_access(op)) return tmo_iterate_pixel(run, op);
+  if (op->tile == 0 && (!packed || by_dsp) && iterated->width == 1 && tmo_lacks_access(op)) return tmo_iterate_pixel(run, op);
 #endif
   return tmo_iterate_any(run, op);
 }
