@@ -56,10 +56,10 @@ def _to_the_end(interpreter: Any, values: Sequence[Array]) -> int:
     return status
 
 
-def _streamed(interpreter: Any, frame: Array, number: int) -> int:
+def _streamed(interpreter: Any, whole: Array, number: int) -> int:
     """Push all rows of an input and return the last status. Raises RuntimeError if an earlier status is not ABORT."""
     shape = interpreter.get_input_details(0)["shape"]
-    pushes = np.ascontiguousarray(frame).reshape(-1, *shape)
+    pushes = np.ascontiguousarray(whole).reshape(-1, *shape)
     if number == RESET_BEFORE and len(pushes) > 1:
         for rows in pushes[: (len(pushes) + 1) // 2]:
             interpreter.set_input((~rows.view(np.uint8)).view(rows.dtype), 0)

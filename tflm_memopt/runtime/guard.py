@@ -72,11 +72,11 @@ def _in_steps(graph: Graph, region: CustomOperator, inputs: Sequence[Sequence[Ar
 def _random(graph: Graph, region: CustomOperator, seed: int) -> list[list[Array]]:
     random = np.random.default_rng(seed)
     tensors = [graph.tensors[t] for t in region.inputs]
-    frames = [] if region.input == InputPlace.ARENA else [math.prod(host.source_shape(region.program))]
+    sources = [] if region.input == InputPlace.ARENA else [math.prod(host.source_shape(region.program))]
     others = tensors[region.input == InputPlace.STREAM :]
     return [
         [
-            *(random.integers(-128, 128, frame, dtype=np.int8) for frame in frames),
+            *(random.integers(-128, 128, count, dtype=np.int8) for count in sources),
             *(_drawn(random, tensor) for tensor in others),
         ]
         for _ in range(RANDOM_RUNS)
