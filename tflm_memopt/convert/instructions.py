@@ -32,6 +32,8 @@ TILED_COST = 1.5
 """Value of Settings.tiled_cost for fast plans. Four pixels take 1.4 times as long in a tile as in a whole row."""
 STEP = 1 / 32
 """Each plan that computes more pixels at once may enlarge the head by this fraction of the first plan's head."""
+LEAP = 1 / 4
+"""A plan may also grow by up to this fraction of its head, to half of the RAM between the fastest and the least plan."""
 LESS = 0.9
 """Fast memory of each plan with tensors in slow memory, as a fraction of the previous plan's fast memory."""
 Planning = Callable[[int, int], None]
@@ -121,21 +123,28 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
     found = _of_forms(each, [], table, price, planning)
     if more and any(price(slower) > CLIFF * price(faster) for faster, slower in neighbours()):
         each, found = (*each, *more), _of_forms(more, found, table, price, planning)
+    totals = [c.total for pair in neighbours() for c in pair]
+    half = (max(totals, default=0) + min(totals, default=0)) // 2
     for faster, slower in neighbours():
-        found += _roomier(each, slower, faster.total - slower.total, table, price)
+        room, size = faster.total - slower.total, slower.converted.planned.plan.head
+        parts = 1 + math.ceil(room / (STEP * size)) if room > STEP * size else 1
+        rooms = [(room - 1) * part // parts for part in range(1, parts + 1)]
+        to_half = [half - slower.total] if 0 < half - slower.total <= LEAP * size else []
+        found += _roomier(each, slower, rooms + to_half, table, price)
     return found
 
 
-def _roomier(each: Sequence[Conversion], start: Costed, room: int, table: Table, price: Price) -> Iterator[Costed]:
-    """Yield plans that compute more and more pixels at once, and take at most `room` bytes more than `start`."""
+def _roomier(
+    each: Sequence[Conversion], start: Costed, rooms: Sequence[int], table: Table, price: Price
+) -> Iterator[Costed]:
+    """Yield plans that compute more pixels at once, and take at most as many bytes more than `start` as each room."""
     plan = start.converted.planned.plan
 
     def cost(done: Sequence[Work]) -> float:
         return price(Costed(start.converted, tuple(done), table.instructions(done)))
 
-    parts = 1 + math.ceil(room / (STEP * plan.head))
-    for part, form in itertools.product(range(1, parts + 1), each):
-        roomier = form.plans.roomier(plan, plan.head + (room - 1) * part // parts, cost)
+    for room, form in itertools.product(rooms, each):
+        roomier = form.plans.roomier(plan, plan.head + room, cost)
         if roomier != plan:
             yield costed(form.of(roomier), table)
 
