@@ -15,6 +15,8 @@ import random
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from operator import add
 from typing import TYPE_CHECKING
 
 from tflm_memopt.plan import cp_sat
@@ -179,7 +181,6 @@ def climb(
     start: offsets of a similar layout, which buffers keep where possible. Without `start`, the largest buffer is placed
     first.
     """
-    rng = random.Random(SEED)
     count = len(problem.nbytes)
     order = sorted(range(count), key=lambda i: (start[i] if start else 0, -problem.nbytes[i], i))
     neighbours = _neighbours(problem)
@@ -187,10 +188,9 @@ def climb(
     offsets = _stack(problem, order, neighbours, start)
     top = _top(problem, offsets)
     budget.spend(PAIR_SECONDS * len(problem.constraints))
-    for _ in range(CLIMB_STEPS if count > 1 else 0):
+    for to, at in _moves(count, CLIMB_STEPS if count > 1 else 0):
         if top <= problem.lower_bound or not budget.allows(part):
             break
-        to, at = rng.randrange(count), rng.randrange(count)
         if to == at:
             continue
         trial = order.copy()
@@ -200,6 +200,13 @@ def climb(
         if tried:
             order, offsets, top = trial, tried, _top(problem, tried)
     return Layout(tuple(offsets), top, proven=False)
+
+
+@lru_cache
+def _moves(count: int, steps: int) -> Sequence[tuple[int, int]]:
+    """Return random moves in an order of `count` buffers: a new and an old position for each step."""
+    rng = random.Random(SEED)
+    return [(rng.randrange(count), rng.randrange(count)) for _ in range(steps)]
 
 
 _NOWHERE = -1
@@ -246,7 +253,7 @@ def _restack(
     for place, u in enumerate(order[first:], first):
         if place == last + 1 and offsets[mover] == before[mover]:
             changed.discard(mover)
-        if u != mover and changed.isdisjoint(neighbours[u]):
+        if u != mover and neighbours[u].keys().isdisjoint(changed):
             offsets[u] = before[u]
             continue
         offsets[u] = _lowest(problem.align[u], neighbours[u], offsets)
@@ -314,4 +321,4 @@ def exact(problem: LayoutProblem, hint: Layout, *, seconds: float) -> tuple[Layo
 
 
 def _top(problem: LayoutProblem, offsets: Sequence[int]) -> int:
-    return max((o + n for o, n in zip(offsets, problem.nbytes, strict=True)), default=0)
+    return max(map(add, offsets, problem.nbytes), default=0)
