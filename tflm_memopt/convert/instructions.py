@@ -33,7 +33,7 @@ TILED_COST = 1.5
 STEP = 1 / 32
 """Each plan that computes more pixels at once may enlarge the head by this fraction of the first plan's head."""
 LEAP = 1 / 4
-"""A plan may also grow by up to this fraction of its head, to half of the RAM between the fastest and the least plan."""
+"""A plan may grow by this fraction of its head to reach the middle between the smallest and the largest arena."""
 LESS = 0.9
 """Fast memory of each plan with tensors in slow memory, as a fraction of the previous plan's fast memory."""
 Planning = Callable[[int, int], None]
