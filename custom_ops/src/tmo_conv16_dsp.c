@@ -12,7 +12,8 @@
 enum {
   PIXELS = 2,
   VALUES = TMO_WIDE_VALUES, /* number of values that are multiplied at once for each of two pixels; for a single pixel, twice as many */
-  QUADS = 4,                /* number of quads of sums that are added up at once */
+  QUADS = 6,                /* number of quads of sums that are added up at once */
+  WIDE_QUADS = 2,           /* number of quads if their sums have 64 bits */
   NARROW = 511              /* the sum of this many products fits 32 bits */
 };
 
@@ -34,18 +35,33 @@ typedef struct {
   uint32_t zeros;           /* number of zeros that complete the first group of four values */
   union {
     int32_t narrow[4 * QUADS];
-    int64_t wide[2 * QUADS]; /* sums of more than NARROW products are int64_t */
+    struct {
+      int32_t segment[4 * WIDE_QUADS];
+      int64_t whole[4 * WIDE_QUADS];
+    } wide; /* sums of more than NARROW products */
   } sums;
   int32_t x[PIXELS * VALUES / 2];
 } wide_pixels;
 
-/* Copies n values, a multiple of 4. Every four values become two words: the first and the third value, and then the second and the fourth value.
- * tmo_even_bytes() selects the weights of the first and the third value. */
+/* Copies four values: the first and the third value become a word, and the second and the fourth value become a word. tmo_even_bytes() selects the
+ * weights of the first and the third value. */
+static TMO_ALWAYS_INLINE void pair_four(const int8_t *from, int32_t *to) {
+  const int32_t first = tmo_word(from), last = tmo_word(from + 4);
+  to[0] = tmo_low_halves(first, last);
+  to[1] = tmo_high_halves(first, last);
+}
+
+/* Copies n values, a multiple of 4, as pair_four() does. */
 static void pair_values(const int8_t *from, uint32_t n, int32_t *to) {
-  for (const int32_t *const end = to + n / 2; to != end; from += 8, to += 2) {
-    const int32_t first = tmo_word(from), last = tmo_word(from + 4);
-    to[0] = tmo_low_halves(first, last);
-    to[1] = tmo_high_halves(first, last);
+  const int32_t *const end = to + n / 2;
+  if (n % 8 != 0) {
+    pair_four(from, to);
+    from += 8;
+    to += 2;
+  }
+  for (; to != end; from += 16, to += 4) {
+    pair_four(from, to);
+    pair_four(from + 8, to + 2);
   }
 }
 
@@ -106,28 +122,39 @@ TMO_OWN_FRAME static void copy_taps(const wide_pixels *v, int32_t offset, int8_t
   }
 }
 
+/* Puts `zeros` zeros and then values [start, end) of each pixel into v->x. */
+TMO_OWN_FRAME static void take_taps(wide_pixels *v, uint32_t start, uint32_t end, uint32_t zeros) {
+  const uint32_t n = zeros + end - start;
+  const bool listed = n == v->values && !tmo_reads_rows(v->k);
+  int32_t *x = v->x, offset = (int32_t)v->window->offset;
+  for (uint32_t p = v->pixels; p > 0; --p, x += VALUES / 2, offset += v->apart) {
+    x[0] = x[1] = 0;
+    int8_t *to = (int8_t *)x + 2 * zeros;
+    if (listed) {
+      copy_taps(v, offset, to);
+    } else {
+      for (uint32_t next = start, some; next < end; next += some, to += 2 * some) some = copy_run(v, offset, next, end - next, to);
+    }
+    pair_values((const int8_t *)x, n, x);
+  }
+}
+
+/* Puts `zeros` zeros and then adjacent values of each pixel into v->x, n values in total. from: the first value of the first pixel */
+TMO_OWN_FRAME static void take_adjacent(wide_pixels *v, const int8_t *from, uint32_t n, uint32_t zeros) {
+  int32_t *x = v->x;
+  for (uint32_t p = v->pixels; p > 0; --p, x += VALUES / 2, from += v->apart) pair_after_zeros(from, zeros, n, x);
+}
+
 /* Puts values [at, at + n) of each pixel into v->x, where v->zeros zeros come before the window's first value. */
 TMO_OWN_FRAME static void take_values(wide_pixels *v, uint32_t at, uint32_t n) {
   const tmo_window *window = v->window;
   const uint32_t zeros = at == 0 ? v->zeros : 0, start = at + zeros - v->zeros, end = at + n - v->zeros;
   const bool whole = (tmo_reads_rows(v->k) && v->k->op->dilation_w == 1) || (window->columns == 1 && window->count == 1);
   const uint32_t row = start / v->row, first = row * v->row + window->first_column * v->k->tap_step;
-  const bool inside = whole && start >= first && end <= first + window->columns * v->k->tap_step;
-  int32_t *x = v->x;
-  int32_t offset = (int32_t)window->offset;
-  for (uint32_t p = 0; p < v->pixels; ++p, x += VALUES / 2, offset += v->apart) {
-    if (inside) {
-      pair_after_zeros(window->pixels[row] + offset + 2 * (start - first), zeros, n, x);
-      continue;
-    }
-    x[0] = x[1] = 0;
-    int8_t *to = (int8_t *)x + 2 * zeros;
-    if (n == v->values && !tmo_reads_rows(v->k)) {
-      copy_taps(v, offset, to);
-    } else {
-      for (uint32_t next = start, some; next < end; next += some, to += 2 * some) some = copy_run(v, offset, next, end - next, to);
-    }
-    pair_values((const int8_t *)x, n, x);
+  if (whole && start >= first && end <= first + window->columns * v->k->tap_step) {
+    take_adjacent(v, window->pixels[row] + window->offset + 2 * (start - first), n, zeros);
+  } else {
+    take_taps(v, start, end, zeros);
   }
 }
 
@@ -162,38 +189,46 @@ static void multiply(wide_pixels *v, const int8_t *w, uint32_t n, uint32_t chann
   (v->pixels > 1 ? tmo_dsp_wide_two : tmo_dsp_wide_one)(&v->job);
 }
 
-/* Adds the products of n values with the weights of some channels to their sums of 64 bits. */
-TMO_OWN_FRAME static void multiply_wide(wide_pixels *v, const int8_t *w, uint32_t n, uint32_t channels) {
+/* Writes the outputs of several channels from sums of 64 bits. */
+TMO_OWN_FRAME static void write_wide(wide_pixels *v, uint32_t channels) {
   const uint32_t each = 4 / v->pixels;
-  for (uint32_t c = 0, quad = 0; c < channels; c += each, w += each * v->job.filter, quad += 4) {
-    int32_t sums[4];
-    multiply(v, w, n, channels - c < each ? channels - c : each, sums);
-    for (uint32_t i = 0; i < 4; ++i) v->sums.wide[quad + i] += sums[i];
+  bool fits = true;
+  for (uint32_t i = 0; i < (channels * v->pixels + 3) / 4 * 4; ++i) {
+    v->sums.wide.segment[i] = (int32_t)v->sums.wide.whole[i];
+    if (v->sums.wide.segment[i] != v->sums.wide.whole[i]) fits = false;
+  }
+  if (fits) {
+    v->job.first = 0;
+    v->job.last = 1;
+    multiply(v, v->k->weights, 0, channels, v->sums.wide.segment);
+    return;
+  }
+  for (uint32_t c = 0; c < channels; c += each) {
+    v->job.channels = (int32_t)(channels - c);
+    write_quad(&v->job, v->pixels, v->sums.wide.whole + v->pixels * c);
   }
 }
 
 /* Computes outputs of several channels, at most as many as have sums in v->sums. w: weights of the first channel. The v->zeros bytes before w are
  * multiplied by 0. */
 static TMO_ALWAYS_INLINE void convolve_channels(wide_pixels *v, const int8_t *w, uint32_t channels) {
-  const uint32_t most = v->pixels > 1 ? VALUES : PIXELS * VALUES, each = 4 / v->pixels;
+  const uint32_t most = v->pixels > 1 ? VALUES : PIXELS * VALUES;
   const bool wide = v->job.filter > NARROW;
-  if (wide) memset(&v->sums, 0, sizeof v->sums);
-  v->job.next = wide ? 0 : 4;
-  for (uint32_t at = 0, n; at < v->values; at += n) {
+  if (wide) memset(v->sums.wide.whole, 0, sizeof v->sums.wide.whole);
+  v->job.next = 4;
+  for (uint32_t at = 0, products = 0, n; at < v->values; at += n) {
     n = v->values - at < most ? v->values - at : most;
     take_values(v, at, n);
-    v->job.first = wide || at == 0;
+    v->job.first = products == 0;
     v->job.last = !wide && at + n == v->values;
-    if (wide) {
-      multiply_wide(v, w + at, n, channels);
-    } else {
-      multiply(v, w + at, n, channels, v->sums.narrow);
+    multiply(v, w + at, n, channels, v->sums.narrow);
+    products += n;
+    if (wide && (products + most > NARROW || at + n == v->values)) {
+      for (uint32_t i = 0; i < (channels * v->pixels + 3) / 4 * 4; ++i) v->sums.wide.whole[i] += v->sums.wide.segment[i];
+      products = 0;
     }
   }
-  for (uint32_t c = 0; wide && c < channels; c += each) {
-    v->job.channels = (int32_t)(channels - c);
-    write_quad(&v->job, v->pixels, v->sums.wide + v->pixels * c);
-  }
+  if (wide) write_wide(v, channels);
 }
 
 /* Computes one or two pixels. The windows of two pixels are `apart` bytes apart, and their outputs are out_apart bytes apart. */
@@ -229,7 +264,7 @@ TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *wi
     multiply(&v, w, v.values, channels, v.sums.narrow);
     return;
   }
-  const uint32_t some = (v.job.filter > NARROW ? 2 : 4) * QUADS / pixels;
+  const uint32_t some = 4 * (v.job.filter > NARROW ? WIDE_QUADS : QUADS) / pixels;
   for (uint32_t c = 0; c < channels; c += some, w += some * v.job.filter) convolve_channels(&v, w, channels - c < some ? channels - c : some);
 }
 
@@ -242,13 +277,13 @@ static bool is_summed(const tmo_kernel *k) {
 
 bool tmo_conv_makes_two_s16(const tmo_kernel *k) { return is_summed(k) && (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step <= VALUES; }
 
-/* Whether two adjacent pixels can be computed at once: either all values are read before the first output is written, or the output row overlaps
- * no input row. */
-static bool makes_two(const tmo_kernel *k, const tmo_window *window, const int8_t *out) {
+/* Whether two adjacent pixels can be computed at once: either all values are read before the first output is written, or the outputs overlap no
+ * values of the pixels. apart: bytes from the first pixel to the second */
+TMO_OWN_FRAME static bool makes_two(const tmo_kernel *k, const tmo_window *column, uint32_t apart, const int8_t *out) {
   if (tmo_conv_makes_two_s16(k)) return true;
-  const uintptr_t to = (uintptr_t)out, read = k->in_width * k->in_channels, written = k->out_width * k->out_channels;
-  for (uint32_t r = 0; r < window->count; ++r) {
-    const uintptr_t from = (uintptr_t)window->pixels[r];
+  const uintptr_t read = apart + ((column->columns - 1u) * k->op->dilation_w + 1) * k->in_channels, written = 2 * k->out_channels;
+  for (uint32_t r = 0; r < column->count; ++r) {
+    const uintptr_t from = (uintptr_t)(column->pixels[r] + column->offset), to = (uintptr_t)out;
     if (from - to < written || to - from < read) return false;
   }
   return true;
@@ -259,15 +294,14 @@ void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out
     tmo_make_row(k, window, out, tmo_conv_kernel_s16(k));
     return;
   }
-  const bool two = makes_two(k, window, out);
   for (uint32_t x = 0, n; x < k->out_width; x += n, out += n * k->out_channels) {
     const tmo_window column = tmo_column(k, window, (uint16_t)x);
     uint32_t apart = 0;
     n = 1;
-    if (two && x + 1 < k->out_width) {
+    if (x + 1 < k->out_width) {
       const tmo_taps next = tmo_columns(k, (uint16_t)(x + 1));
-      if (next.count == column.columns && next.first == column.first_column) n = PIXELS;
       apart = next.start * k->in_channels - column.offset;
+      if (next.count == column.columns && next.first == column.first_column && makes_two(k, &column, apart, out)) n = PIXELS;
     }
     convolve_s16(k, &column, n, apart, k->out_channels, out);
   }
