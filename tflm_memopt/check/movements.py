@@ -169,14 +169,11 @@ def _gather(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 MOVEMENTS: Mapping[str, Callable[[Graph, Op, Point], Origin]] = {
-    "PAD": _pad,
-    "PADV2": _pad,
+    **dict.fromkeys(("PAD", "PADV2"), _pad),
     "MIRROR_PAD": _mirror_pad,
     "CONCATENATION": _concatenation,
     "PACK": _pack,
-    "SPLIT": _piece,
-    "SPLIT_V": _piece,
-    "UNPACK": _piece,
+    **dict.fromkeys(("SPLIT", "SPLIT_V", "UNPACK"), _piece),
     "SLICE": lambda graph, op, out: _single([x + b for x, b in zip(out, _integers(graph, op, 1), strict=True)]),
     "STRIDED_SLICE": _strided_slice,
     "DEPTH_TO_SPACE": _depth_to_space,

@@ -15,7 +15,7 @@ from tflm_memopt.format.limits import MAX_INPUTS
 from tflm_memopt.ops import cells, converting, elementwise, movement, parse, select
 from tflm_memopt.ops.constraints import arithmetic, common, conversion, limits, memory, moving, weighted
 from tflm_memopt.ops.constraints.base import HINTS, Constraint, message
-from tflm_memopt.ops.context import COMPARISONS, OperatorContext
+from tflm_memopt.ops.context import COMPARISONS, POOLS, OperatorContext
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 from tflm_memopt.ops.moves import Irregular
 from tflm_memopt.ops.rowop import RowOp
@@ -117,11 +117,6 @@ def _moving(
     return _row(partial(movement.moved, transform=transform), *every, *constraints, moving.regular_moves)
 
 
-def _looked_up() -> Row:
-    """Return the row of an operator that maps each byte (lookup.TABLES)."""
-    return _row(parse.table, _ONE, *_ELEMENTWISE, arithmetic.tabulated)
-
-
 def _curve(*scales: Constraint) -> Row:
     return _row(parse.curve, _ONE, *_MAPPED, *scales, arithmetic.curve_scales, arithmetic.tabulated)
 
@@ -137,11 +132,9 @@ def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = c
 
 
 _BYTE = common.byte_or_float
+_LOOKED_UP = _row(parse.table, _ONE, *_ELEMENTWISE, arithmetic.tabulated)
+"""Row of an operator that maps each byte (lookup.TABLES)."""
 _GROUPS = common.options("blockSize"), common.rank_four, moving.block_divides
-_ARG = _row(parse.arg_max, _TWO, arithmetic.int32_places, arithmetic.one_axis)
-_COMPARED = _row(parse.comparison, _TWO, arithmetic.compared_types, *_BROADCAST)
-_LOGICAL = _row(elementwise.logical, _TWO, common.bools, *_BROADCAST)
-_PIECE = _moving(movement.piece, moving.one_piece)
 
 OPSET: Mapping[str, Row] = {
     "CONV_2D": _convolution(parse.conv, *_DILATIONS, channels=weighted.all_channels, axis=0),
@@ -165,13 +158,11 @@ OPSET: Mapping[str, Row] = {
     **dict.fromkeys(("ADD", "SUB"), _binary(arithmetic.add_scales, fused=True, types=common.int8_or_int16)),
     "MUL": _binary(fused=True, types=common.int8_or_int16),
     **dict.fromkeys(("MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU"), _binary()),
-    "AVERAGE_POOL_2D": _POOL,
-    "MAX_POOL_2D": _POOL,
+    **dict.fromkeys(POOLS, _POOL),
     **dict.fromkeys(
         ("MEAN", "SUM"), _row(parse.mean, common.operands(least=1, most=2), *_INTEGER, arithmetic.reduced_axes)
     ),
-    "REDUCE_MAX": _EXTREME,
-    "REDUCE_MIN": _EXTREME,
+    **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), _EXTREME),
     "GATHER": _row(parse.gather, _TWO, common.options("axis"), moving.indices, moving.table, moving.gathered),
     "RESIZE_BILINEAR": _row(
         parse.resize_bilinear,
@@ -228,22 +219,18 @@ OPSET: Mapping[str, Row] = {
         arithmetic.softmax_classes,
         arithmetic.log_softmax_scale,
     ),
-    **dict.fromkeys(COMPARISONS, _COMPARED),
-    "LOGICAL_AND": _LOGICAL,
-    "LOGICAL_OR": _LOGICAL,
+    **dict.fromkeys(COMPARISONS, _row(parse.comparison, _TWO, arithmetic.compared_types, *_BROADCAST)),
+    **dict.fromkeys(("LOGICAL_AND", "LOGICAL_OR"), _row(elementwise.logical, _TWO, common.bools, *_BROADCAST)),
     "LOGICAL_NOT": _row(parse.logical_not, _ONE, common.bools, *_ALIKE),
     "GATHER_ND": _row(parse.gather_nd, _TWO, moving.selected, moving.selection),
     "SELECT_V2": _row(select.select, common.operands(least=3, most=3), arithmetic.select_types, arithmetic.broadcast),
-    "ARG_MAX": _ARG,
-    "ARG_MIN": _ARG,
+    **dict.fromkeys(("ARG_MAX", "ARG_MIN"), _row(parse.arg_max, _TWO, arithmetic.int32_places, arithmetic.one_axis)),
     "PAD": _moving(movement.pad, constants=1),
     "PADV2": _moving(movement.pad, constants=2),
     "MIRROR_PAD": _moving(movement.mirror_pad, common.options("mode"), constants=1, types=_BYTE),
     "CONCATENATION": _moving(movement.concatenation, common.options("axis"), most=MAX_INPUTS),
     "PACK": _moving(movement.pack, common.options("axis", "valuesCount"), most=MAX_INPUTS),
-    "SPLIT": _PIECE,
-    "SPLIT_V": _PIECE,
-    "UNPACK": _PIECE,
+    **dict.fromkeys(("SPLIT", "SPLIT_V", "UNPACK"), _moving(movement.piece, moving.one_piece)),
     "SLICE": _moving(movement.slice_, constants=2),
     "STRIDED_SLICE": _moving(
         movement.strided_slice,
@@ -261,15 +248,12 @@ OPSET: Mapping[str, Row] = {
     "QUANTIZE": _converted(conversion.quantize_types, conversion.rescalable),
     "DEQUANTIZE": _converted(conversion.dequantize_types),
     "CAST": _row(converting.cast, _ONE, conversion.cast_types, *_ALIKE),
-    "RELU": _row(parse.sloped, _ONE, *_MAPPED, arithmetic.slopes, arithmetic.tabulated),
+    **dict.fromkeys(("RELU", "ABS"), _row(parse.sloped, _ONE, *_MAPPED, arithmetic.slopes, arithmetic.tabulated)),
     "RELU6": _row(parse.relu6, _ONE, *_MAPPED, arithmetic.tabulated),
     "LEAKY_RELU": _row(parse.sloped, _ONE, common.options("alpha"), *_MAPPED, arithmetic.slopes, arithmetic.tabulated),
-    "ELU": _looked_up(),
-    "HARD_SWISH": _looked_up(),
+    **dict.fromkeys(("ELU", "HARD_SWISH", "RSQRT"), _LOOKED_UP),
     "LOGISTIC": _curve(arithmetic.logistic_output),
     "TANH": _curve(),
-    "ABS": _row(parse.sloped, _ONE, *_MAPPED, arithmetic.slopes, arithmetic.tabulated),
-    "RSQRT": _looked_up(),
 }
 """For each of TFLite's operator names, the rows of the table."""
 _TYPES = {
@@ -294,7 +278,7 @@ def _floats(row: Row, parse_: Callable[[OperatorContext], RowOp] | None = None) 
     return Row(tuple(_TYPES.get(constraint, constraint) for constraint in kept), parse_ or row.parse)
 
 
-_CURVED = _floats(_looked_up(), parse.float_curve)
+_CURVED = _floats(_LOOKED_UP, parse.float_curve)
 FLOATS: Mapping[str, Row] = {
     **{
         name: _floats(OPSET[name])
