@@ -89,20 +89,11 @@ class TaggedArena:
         self.read_run(tensor, at + part.start, first + part.start, len(part), who, f"row {row} of ")
 
     def read_rows(self, tensor: TensorId, first: int, end: int, row_bytes: int, who: object) -> None:
-        """Read rows [first, end). Rows that are adjacent in memory are read together."""
-        while first < end:
-            count = min(end - first, self._adjacent_rows(tensor, first, row_bytes))
-            at, begin = self.span(tensor, first, row_bytes), self._in_memory(tensor, first, row_bytes) * row_bytes
-            if not (self._run(at, count * row_bytes) == self._base_of(tensor) + begin - at).all():
-                for row in range(first, first + count):
-                    self.read_part(tensor, row, row_bytes, range(row_bytes), who)  # read_part() raises PlanError
-            first += count
-
-    def _adjacent_rows(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        if (Role.ROLLING_BUFFER, tensor) in self.home:
-            depth = self.home[Role.ROLLING_BUFFER, tensor][0].depth
-            return depth - row % depth
-        return 1 if self.is_reversed else max(1, self.at(Role.TENSOR, tensor)[0].nbytes // row_bytes - row)
+        """Read rows [first, end). All rows of a tensor outside a rolling buffer are adjacent and read together."""
+        apart = self.is_reversed or (Role.ROLLING_BUFFER, tensor) in self.home
+        count = 1 if apart else max(1, end - first)
+        for row in range(first, end, count):
+            self.read_part(tensor, row, row_bytes, range(count * row_bytes), who)
 
     def write_whole(self, tensor: TensorId) -> None:
         buffer, at = self.at(Role.TENSOR, tensor, self.sizes[tensor])

@@ -46,29 +46,20 @@ class RowReplay(GroupReplay):
         self.arena.write(step.op.output, 0, step.op.writes.row_bytes)
 
     def _read(self, step: StageNest) -> None:
-        op = step.op
-        if op.receives:
-            return
-        for tensor, seen, (rows, _) in zip(op.inputs, op.reads, step.reads(), strict=True):
-            if tensor in self.states.rolling_buffers:
-                continue
-            if not self.source.is_source(tensor):
-                if op.moves is None or op.scatters:
-                    self.arena.read_rows(tensor, rows.start, rows.stop, seen.row_bytes, step)
-                continue
-            for row in rows:
-                if (at := self.source.address(row)) is not None:
-                    self.arena.read_run(tensor, at, row * seen.row_bytes, seen.row_bytes, step)
-        if op.moves is not None and not op.scatters:
-            self._read_moved(step)
-
-    def _read_moved(self, step: StageNest) -> None:
-        """Read the bytes that a COPY moves. The COPY may already have overwritten other bytes of the rows."""
-        op = step.op
-        for operand, row, part in moved(op, step.done):
-            tensor = op.inputs[operand] if operand < len(op.inputs) else None  # a constant operand has no tensor
-            if tensor is not None and tensor not in self.states.rolling_buffers and not self.source.is_source(tensor):
-                self.arena.read_part(tensor, row, op.reads[operand].row_bytes, part, step)
+        """Replay the reads. A COPY may already have overwritten bytes that it does not move."""
+        op, moves = step.op, step.op.moves is not None and not step.op.scatters
+        inside = [k for k, t in enumerate(op.inputs) if t not in self.states.rolling_buffers and not op.receives]
+        for k in inside:
+            rows, nbytes = step.reads()[k][0], op.reads[k].row_bytes
+            if self.source.is_source(op.inputs[k]):
+                for row in rows:
+                    if (at := self.source.address(row)) is not None:
+                        self.arena.read_run(op.inputs[k], at, row * nbytes, nbytes, step)
+            elif not moves:
+                self.arena.read_rows(op.inputs[k], rows.start, rows.stop, nbytes, step)
+        for k, row, part in moved(op, step.done) if moves else ():  # a constant operand is not inside
+            if k in inside and not self.source.is_source(op.inputs[k]):
+                self.arena.read_part(op.inputs[k], row, op.reads[k].row_bytes, part, step)
 
     def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
         taps = rows[:: step.op.window.dilation_h] if k == 0 else rows

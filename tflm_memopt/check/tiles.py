@@ -51,9 +51,7 @@ class TiledReplay(GroupReplay):
                 continue
             first, nbytes = 0, place.seen.c
             if place.maker is not None and place.maker.splits:
-                width = -(-nbytes // place.maker.nest.channel_groups)
-                first = current.channel_group * width
-                nbytes = min(width, nbytes - first)
+                first, nbytes = place.maker.channels(current.channel_group)
             at, marks = self._pixels(place, current.stripe, rows, columns, first)
             self.arena.read_pixels(place.tensor, at, marks, nbytes, step)
 

@@ -91,11 +91,7 @@ def unpack(data: bytes) -> Program:
         reader = RecordReader(data, SHAPERS)
         header = reader.record(Header, 0)
         if header.magic != MAGIC or header.version != VERSION or header.size > len(data):
-            raise ModelError(
-                "the program is incomplete or of another version",
-                code="damaged_program",
-                hint="convert the model again",
-            )
+            raise ValueError("another version")
         tensors = reader.table(ProgramTensor, header.n_tensors, header.tensors)
         return Program(
             n_inputs=header.n_inputs,
@@ -114,7 +110,7 @@ def unpack(data: bytes) -> Program:
         )
     except (ValueError, IndexError, struct.error, RecursionError) as cause:
         raise ModelError(
-            "the program is truncated or damaged", code="damaged_program", hint="convert the model again"
+            "the program is damaged or of another version", code="damaged_program", hint="convert the model again"
         ) from cause
 
 
