@@ -23,7 +23,7 @@ from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.cores import CoresReplay
 from tflm_memopt.check.in_place import can_be_reversed
 from tflm_memopt.check.kernel import KernelReplay
-from tflm_memopt.check.nest import run_order, steps_of
+from tflm_memopt.check.nest import StageNest, run_order, steps_of
 from tflm_memopt.check.outliving import check_outliving
 from tflm_memopt.check.proof import proved
 from tflm_memopt.check.reads import check_reads
@@ -69,7 +69,7 @@ class _Pauses:
         """Whether other models write to the arena at a later pause."""
         return bool(self.left) and self.foreign is not None
 
-    def executed(self) -> None:
+    def executed(self, _: StageNest) -> None:
         """Count an iteration, and replay the pause that follows it, if any."""
         self.done += 1
         if self.left and self.left[0] == self.done:
@@ -108,13 +108,13 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
         else:
             _check_order(step, graph)
             arena.is_reversed = step.is_reversed
-            running = RunningGroup(arena, number, step, graph.ops, source)
+            running = RunningGroup(arena, number, step, graph.ops, source, states.rolling_buffers)
             states.enter(step, graph.ops)
             cores.enter(number, step)
             if not step.stripes:
-                RowReplay(running, pauses.executed, states, cores).run()
+                RowReplay(running, (states.execute, cores.execute, pauses.executed)).run()
             elif pauses.comes or (source.streamed and foreign is not None) or not proved(running):
-                TiledReplay(running, pauses.executed).run()
+                TiledReplay(running, (pauses.executed,)).run()
             _exchange(states, number, step, graph)
             source.end_of_group()
             done += [stage.op for stage in step.stages]
@@ -140,7 +140,7 @@ def _exchange(states: StateReplay, number: int, group: Group, graph: RowGraph) -
     if group.stripes and any(step.op.message for step in steps.values()):
         for step in run_order(number, group, steps):
             if step.op.message:
-                states.execute(step.op, step.current.row, step)
+                states.execute(step)
 
 
 def _check_order(group: Group, graph: RowGraph) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.in_place import accumulators
+from tflm_memopt.check.nest import StageNest
 from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.check.windows import moved, window
 from tflm_memopt.errors import PlanError
@@ -61,10 +62,11 @@ class CoresReplay:
         if any(number == call[0] for call in self.plan.calls()):
             self.stretch += 1
 
-    def execute(self, key: int, y: int, rows: Sequence[range]) -> None:
-        """Mark the accesses of the next iteration. rows: the rows of each input that the iteration reads."""
+    def execute(self, step: StageNest) -> None:
+        """Mark the accesses of the operator's next iteration."""
         if not self.plan.shardings:
             return
+        key, y, rows = step.stage.op, step.done, [rows for rows, _ in step.reads()]
         if self.executed in self.of_group.barriers:
             self.stretch += 1
         serial = self.executed in self.of_group.serial

@@ -57,7 +57,7 @@ def proved(running: RunningGroup) -> bool:
 
 class _Proof:
     def __init__(self, running: RunningGroup) -> None:
-        self.arena, self.number, self.group, ops, self.source = running
+        self.arena, self.number, self.group, ops, self.source, _ = running
         self.steps = steps_of(self.group, ops)
         self.places = places(self.arena, self.source, self.steps)
         self.made: dict[TensorId, _Pixels] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tflm_memopt.check.nest import StageNest, check_nest, run_order, steps_of
@@ -28,10 +28,10 @@ class GroupReplay(ABC):
     counter_bytes: int
     """Bytes of one operator's counter."""
 
-    def __init__(self, running: RunningGroup, executed: Callable[[], None] = lambda: None) -> None:
-        """executed: function that is called after each iteration."""
-        self.arena, self.number, self.group, ops, self.source = running
-        self.tell, self.steps, self.executed = executed, steps_of(self.group, ops), 0
+    def __init__(self, running: RunningGroup, observers: Sequence[Callable[[StageNest], None]]) -> None:
+        """observers: functions that are called after each iteration, with the operator."""
+        self.arena, self.number, self.group, ops, self.source, self.states = running
+        self.observers, self.steps, self.executed = observers, steps_of(self.group, ops), 0
 
     @abstractmethod
     def _output(self, step: StageNest) -> Output:
@@ -60,7 +60,8 @@ class GroupReplay(ABC):
             check_at_once(self.arena, step)
         for step in run_order(self.number, self.group, self.steps):
             self._execute(step)
-            self.tell()
+            for observe in self.observers:
+                observe(step)
         if self.executed != self.group.iterations:
             raise PlanError(
                 f"group {self.number} runs {self.executed} iterations, but the plan has {self.group.iterations}"

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tflm_memopt.check.cores import CoresReplay
 from tflm_memopt.check.nest import StageNest
 from tflm_memopt.check.replay import NO_OUTPUT, GroupReplay, Output
-from tflm_memopt.check.source import RunningGroup
-from tflm_memopt.check.states import StateReplay
 from tflm_memopt.check.windows import moved
 from tflm_memopt.errors import PlanError
 
@@ -17,17 +12,6 @@ class RowReplay(GroupReplay):
     """Replays one group. Only groups that run row by row use states, other devices or a second core."""
 
     counter_bytes = 2
-
-    def __init__(
-        self, running: RunningGroup, executed: Callable[[], None], states: StateReplay, cores: CoresReplay
-    ) -> None:
-        super().__init__(running, executed)
-        self.states, self.cores = states, cores
-
-    def _execute(self, step: StageNest) -> None:
-        super()._execute(step)
-        self.states.execute(step.op, step.done, step)
-        self.cores.execute(step.stage.op, step.done, [rows for rows, _ in step.reads()])
 
     def _output(self, step: StageNest) -> Output:
         op, nbytes = step.op, step.op.writes.row_bytes
@@ -48,7 +32,7 @@ class RowReplay(GroupReplay):
     def _read(self, step: StageNest) -> None:
         """Replay the reads. A COPY may already have overwritten bytes that it does not move."""
         op, moves = step.op, step.op.moves is not None and not step.op.scatters
-        inside = [k for k, t in enumerate(op.inputs) if t not in self.states.rolling_buffers and not op.receives]
+        inside = [k for k, t in enumerate(op.inputs) if t not in self.states and not op.receives]
         for k in inside:
             rows, nbytes = step.reads()[k][0], op.reads[k].row_bytes
             if self.source.is_source(op.inputs[k]):
@@ -70,7 +54,7 @@ class RowReplay(GroupReplay):
         op, row, nbytes = step.op, step.done, step.op.writes.row_bytes
         to = self.arena.span(op.output, row, nbytes)
         for tensor, seen in zip(op.inputs, op.reads, strict=True):
-            if tensor in self.states.rolling_buffers:
+            if tensor in self.states:
                 continue
             y, long = min(row, seen.h - 1), seen.row_bytes
             at = self.source.address(y) if self.source.is_source(tensor) else self.arena.span(tensor, y, long)

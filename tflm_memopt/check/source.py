@@ -6,7 +6,7 @@ needed are copied to a rolling buffer before a push.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.errors import PlanError
+from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Group, Role
 from tflm_memopt.rowgraph.graph import InputSource
@@ -105,3 +106,5 @@ class RunningGroup(NamedTuple):
     group: Group
     ops: Mapping[int, RowOp]
     source: SourceReplay
+    states: Collection[TensorId]
+    """Tensors in rolling buffers that outlive an inference."""

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from math import gcd
 from typing import NamedTuple
 
+from tflm_memopt.check.nest import StageNest
 from tflm_memopt.check.together import MessageRow
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp, StateRollingBuffer
@@ -49,17 +50,18 @@ class StateReplay:
         self.messages: list[MessageRow] = []
         """Rows that were sent to other devices or received from them."""
 
-    def execute(self, op: RowOp, y: int, who: object) -> None:
-        """Record iteration y of an operator that runs row by row."""
+    def execute(self, step: StageNest) -> None:
+        """Record the next iteration of an operator."""
+        op, y = step.op, step.current.row
         if op.message is not None:
             self.messages.append(MessageRow(op.message, op.sends, y, op.reads[0].row_bytes))
         for tensor, row in self._read(op, y):
-            self._events[tensor].append(_Event(str(who), row))
+            self._events[tensor].append(_Event(str(step), row))
         if op.state_write:
             row, _ = op.rows_read(0, y)
-            self._events[op.state_write.tensor].append(_Event(str(who), row, slot=y))
+            self._events[op.state_write.tensor].append(_Event(str(step), row, slot=y))
         for rolling_buffer in op.updates:
-            self._events[rolling_buffer.tensor] += [_Event(str(who), y - 1), _Event(str(who), y, slot=y)]
+            self._events[rolling_buffer.tensor] += [_Event(str(step), y - 1), _Event(str(step), y, slot=y)]
 
     def enter(self, group: Group, ops: Mapping[int, RowOp]) -> None:
         """Raise PlanError unless the executor supports states in a group of the given form."""

@@ -57,7 +57,7 @@ class Both:
         found = proved(running)
         if found:
             self.proved += 1
-            TiledReplay(running._replace(arena=other, source=other_source)).run()
+            TiledReplay(running._replace(arena=other, source=other_source), ()).run()
         else:
             self.unproved += 1
             other, other_source = before
