@@ -30,7 +30,7 @@ from cores.core import LIBRARY, MEASURED, Core, missing_tools
 from size import LEVEL, image
 
 from tflm_memopt.emit.kernels import Needs
-from tflm_memopt.emit.methods import BUILTIN
+from tflm_memopt.emit.resolver import BUILTIN_METHODS
 from tflm_memopt.format.codes import Part
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packings import PACKINGS
@@ -84,7 +84,7 @@ def _library(core: Core, needs: Needs) -> int:
 def of_tflm(core: Core, archive: Path, include: Sequence[Path]) -> dict[str, Any]:
     """Return the flash of adapter and interpreter, and the flash that each kernel in the archive adds."""
     header = next(path / RESOLVER for path in include if (path / RESOLVER).is_file()).read_text(encoding="utf-8")
-    methods = {name: method for name, method in BUILTIN.items() if f"{method}(" in header}
+    methods = {name: method for name, method in BUILTIN_METHODS.items() if f"{method}(" in header}
     adds = (
         f'extern "C" int with_{name}() {{ resolver.{method}(); return run(resolver); }}\n'
         for name, method in methods.items()

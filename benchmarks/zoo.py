@@ -10,8 +10,7 @@ from typing import Any
 from tables import markdown
 
 import tflm_memopt
-from tflm_memopt.answers.groups import KeptBuiltin
-from tflm_memopt.answers.report import Report
+from tflm_memopt.answers.report import KeptBuiltin, Report
 from tflm_memopt.errors import UsageError
 
 TITLES = ("model", "stays builtin, and why", "original", "**rewritten**", "ratio", "streamed")

@@ -11,9 +11,9 @@ from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.answers import report as answers
 from tflm_memopt.answers.exploration import PointReport
-from tflm_memopt.answers.groups import GroupReport, KeptBuiltin, RollingBufferReport, StageReport
 from tflm_memopt.answers.inspection import Inspection
 from tflm_memopt.answers.optimized import Optimized
+from tflm_memopt.answers.report import GroupReport, KeptBuiltin, RollingBufferReport, StageReport
 from tflm_memopt.convert import cores, speed
 from tflm_memopt.convert.annotation import dead_channels
 from tflm_memopt.convert.conversion import Conversion, Converted

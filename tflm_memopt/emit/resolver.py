@@ -1,5 +1,6 @@
 """Writes NAME_ops.h, an op resolver with exactly the operators that a model needs, and the size of the arena."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -7,21 +8,46 @@ from tflm_memopt.answers.report import Report
 from tflm_memopt.emit.border import Border, border, scales
 from tflm_memopt.emit.embedded import file_name, symbol
 from tflm_memopt.emit.kernels import needs
-from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM
 from tflm_memopt.emit.names import comment, guard, identifier
 from tflm_memopt.emit.templates import rendered
 from tflm_memopt.format.codes import Part
 from tflm_memopt.model.names import OURS
-from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
-from tflm_memopt.model.reader import Model
+from tflm_memopt.model.reader import CUSTOM, Model
 from tflm_memopt.ops.packing import Family, family
 from tflm_memopt.runtime.regions import regions
+from tflm_memopt.tflm.accepted import CUSTOM_OPERATORS, FORMS
 from tflm_memopt.tflm.arena import Arena, predict_together
 from tflm_memopt.tflm.libraries import EARLY_2023, Library, library
 from tflm_memopt.tflm.structs import Abi
 
 ARENA_ALIGNMENT = 16
 """Alignment of the arena's start and end in TFLM (MicroArenaBufferAlignment, micro_arena_constants.h)."""
+
+
+def _method(operator: str) -> str:
+    """Return the usual name of a builtin operator's method.
+
+    >>> _method("DEPTHWISE_CONV_2D"), _method("UNIDIRECTIONAL_SEQUENCE_LSTM")
+    ('AddDepthwiseConv2D', 'AddUnidirectionalSequenceLSTM')
+    """
+    words = "".join(word.capitalize() for word in operator.split("_"))
+    return "Add" + re.sub("2d$|Lstm$", lambda end: end[0].upper(), words)
+
+
+BUILTIN_METHODS: Mapping[str, str] = {operator: _method(operator) for operator in FORMS} | {
+    "BATCH_MATMUL": "AddBatchMatMul", "CUMSUM": "AddCumSum", "PADV2": "AddPadV2",
+}  # fmt: skip
+CUSTOM_METHODS: Mapping[str, str] = {name: f"Add{name.removeprefix('Signal')}" for name in sorted(CUSTOM_OPERATORS)} | {
+    "CIRCULAR_BUFFER": "AddCircularBuffer", "TFLM_DECODE": "AddDecode",
+    "TFLite_Detection_PostProcess": "AddDetectionPostprocess", "ethos-u": "AddEthosU",
+}  # fmt: skip
+"""Methods of TFLM's MicroMutableOpResolver by the name of the operator that each method adds.
+
+Source: tensorflow/lite/micro/micro_mutable_op_resolver.h.
+"""
+
+AFTER_2023 = frozenset(("AddDecode", "AddDynamicUpdateSlice", "AddReduceAll", "AddReduceMin", "AddReverseV2"))
+"""Methods that TFLM lacked in October 2023."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +65,7 @@ def needed(model: Model, library: str, *, shared: bool = False) -> tuple[Needed,
     """
     ops = (op for graph in model.graphs for op in graph.ops)
     names = dict.fromkeys(
-        (op.type == CUSTOM_OP, str(op.options["custom_code"]) if op.type == CUSTOM_OP else op.type) for op in ops
+        (op.type == CUSTOM, str(op.options["custom_code"]) if op.type == CUSTOM else op.type) for op in ops
     )
     return tuple(_needed(name, library, custom=custom, shared=shared) for custom, name in names)
 
@@ -48,7 +74,7 @@ def _needed(name: str, library: str, *, custom: bool, shared: bool) -> Needed:
     if custom and name in OURS:
         registration = f"tmo::RegisterRegion{'Shared' * shared}<&{library}>({'team' * shared})"
         return Needed(name, f'AddCustom("{name}", {registration})')
-    method = (CUSTOM if custom else BUILTIN).get(name)
+    method = (CUSTOM_METHODS if custom else BUILTIN_METHODS).get(name)
     if method is None:
         note = "your own custom operator: add it to the returned resolver" if custom else "TFLM has no kernel for it"
         return Needed(name, "", note)

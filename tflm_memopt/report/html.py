@@ -10,10 +10,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import tflm_memopt
-from tflm_memopt.answers.groups import StageReport
 from tflm_memopt.answers.inspection import Inspection
 from tflm_memopt.answers.optimized import Optimized
-from tflm_memopt.answers.report import Report
+from tflm_memopt.answers.report import Report, StageReport
 from tflm_memopt.model.graph import short_name
 from tflm_memopt.plan.memory_map import MemoryMap
 from tflm_memopt.report import facts, figures, summary, svg, times

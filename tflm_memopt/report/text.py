@@ -13,7 +13,7 @@ from rich.text import Text
 
 from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.answers.convention import PLANNED_FOR
-from tflm_memopt.answers.groups import GroupReport, KeptBuiltin, RollingBufferReport
+from tflm_memopt.answers.report import GroupReport, KeptBuiltin, RollingBufferReport
 from tflm_memopt.emit.printing import printable
 from tflm_memopt.model.graph import short_name
 from tflm_memopt.model.interface import ANY

@@ -19,7 +19,7 @@ from tflm_memopt.emit.templates import rendered
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import Model
-from tflm_memopt.runtime import compilers, host
+from tflm_memopt.runtime import host, native
 from tflm_memopt.runtime.feeds import in_a_picture
 from tflm_memopt.runtime.regions import external_shape, regions
 from tflm_memopt.runtime.stimuli import Array, Run
@@ -126,7 +126,7 @@ def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
     model: the rewritten model to which the module must belong. where: Changes.input. runs: inputs of each run, with the
     whole input also if it is streamed or external, and the whole window of a sliding input.
     """
-    compiler, new = toolchain(compilers.compiler()), step_elements(model.graph, where)
+    compiler, new = toolchain(native.compiler()), step_elements(model.graph, where)
     source = None if new else _source(model, where, runs)
     stateful = any(region.state is not None for region in regions(model))
     fed = _steps(runs, new) if stateful else _fed(model, where, runs)

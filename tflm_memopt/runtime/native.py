@@ -1,11 +1,15 @@
-"""Finds the compiled host libraries, which CMake installs next to this module when the package is built."""
+"""Finds the compiled host libraries, which CMake installs next to this module, and the C compiler of this machine."""
 
+import os
+import shlex
+import shutil
 import sys
 from pathlib import Path
 
 from tflm_memopt.errors import RuntimeUnavailable
 
 DISTRIBUTION = "tflm-memopt"
+COMPILERS = ("cc", "gcc", "clang")
 
 
 def file_name(name: str) -> str:
@@ -44,3 +48,14 @@ def _installed_files() -> list[Path]:
     except metadata.PackageNotFoundError:
         return []
     return [Path(str(file.locate())) for file in files or ()]
+
+
+def compiler() -> tuple[str, ...]:
+    """Return the command $CC, or a compiler that is installed. Raises RuntimeUnavailable without a compiler."""
+    command = tuple(shlex.split(os.environ.get("CC", ""))) or next(((c,) for c in COMPILERS if shutil.which(c)), ())
+    if not command or not shutil.which(command[0]):
+        raise RuntimeUnavailable(
+            f"no C compiler is installed: {command[0] if command else ', '.join(COMPILERS)}",
+            hint="install gcc or clang, or set CC (Debian: apt-get install gcc)",
+        )
+    return command

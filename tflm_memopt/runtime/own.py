@@ -14,7 +14,7 @@ from tflm_memopt.emit import library
 from tflm_memopt.emit.own_text import source
 from tflm_memopt.errors import RuntimeUnavailable
 from tflm_memopt.ops.custom import MADE
-from tflm_memopt.runtime.compilers import compiler
+from tflm_memopt.runtime.native import compiler
 
 FILE = "own.so"
 FLAGS = ("-std=c11", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Wpedantic", "-Werror")

@@ -18,9 +18,8 @@ from projects import TFLM
 
 import tflm_memopt
 from tflm_memopt.answers.optimized import Optimized
-from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
-from tflm_memopt.emit.resolver import arena_bytes, ops_header
+from tflm_memopt.emit.resolver import AFTER_2023, BUILTIN_METHODS, CUSTOM_METHODS, arena_bytes, ops_header
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.tflm.arena import predict
@@ -110,7 +109,7 @@ int main() {{
 def test_the_resolver_has_exactly_the_operators(tmp_path: Path, namespace: str) -> None:
     region = tflm_memopt.optimize(without_own_operator())
     model = read(region.model)
-    methods = "\n".join(f'  int {method}() {{ return add("{name}"); }}' for name, method in BUILTIN.items())
+    methods = "\n".join(f'  int {method}() {{ return add("{name}"); }}' for name, method in BUILTIN_METHODS.items())
     recorder = RECORDER.format(namespace=namespace, methods=methods) + ("}" if "{" in namespace else "")
     place = tmp_path / "tensorflow/lite/micro/micro_mutable_op_resolver.h"
     place.parent.mkdir(parents=True)
@@ -146,9 +145,9 @@ def test_the_methods_are_those_of_tflm() -> None:
     header = resolver_header()
     builtin = {operator: method for method, operator in pairs(header, r"AddBuiltin\(\s*BuiltinOperator_(\w+)")}
     assert len(builtin) > 90
-    assert builtin == {operator: method for operator, method in BUILTIN.items() if method not in AFTER_2023}
+    assert builtin == {operator: method for operator, method in BUILTIN_METHODS.items() if method not in AFTER_2023}
     custom = {operator: method for method, operator in pairs(header, r'AddCustom\(\s*"([^"]+)"')}
-    assert custom == {o: m for o, m in CUSTOM.items() if m not in AFTER_2023 and o != "ethos-u"}
+    assert custom == {o: m for o, m in CUSTOM_METHODS.items() if m not in AFTER_2023 and o != "ethos-u"}
     assert "AddEthosU()" in header
 
 

@@ -9,9 +9,8 @@ import pytest
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.answers.groups import KeptBuiltin
 from tflm_memopt.answers.optimized import Optimized
-from tflm_memopt.answers.report import InterfaceReport
+from tflm_memopt.answers.report import InterfaceReport, KeptBuiltin
 from tflm_memopt.report import html
 
 
