@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
+from tflm_memopt.format.limits import LSTM_SCALES
 from tflm_memopt.kernels.descriptions import activations, curves, elementwise, floats, rows, windows
 from tflm_memopt.kernels.language import KernelProgram
 from tflm_memopt.kernels.needs import InputNeed, needs
@@ -122,10 +123,6 @@ class Kind(enum.IntEnum):
 
 
 GATES = 4
-GATE_SCALES = 2 * GATES + 4
-"""Number of scales of an LSTM: two per gate (input and hidden state), two for the products that make the cells, one for
-the output, and the factor and shift from cells to the activation curve.
-"""
 OPERAND_SCALES = 3
 """Number of scales of a kind with one scale for each of two operands and one for the output."""
 
@@ -293,7 +290,7 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.LOG_SOFTMAX: _generated(activations.log_softmax, 2),
     Kind.ARG_MAX: _generated(rows.arg_max),
     Kind.GATHER: _generated(rows.gather, constants=Constants.ROWS),
-    Kind.LSTM: Traits(constants=Constants.GATES, operands=3, scales=GATE_SCALES),
+    Kind.LSTM: Traits(constants=Constants.GATES, operands=3, scales=LSTM_SCALES),
     Kind.SLIDING_SUM: Traits(operands=None, runs_along=True),
     Kind.SUMS: Traits(constants=Constants.FILTER, slides=True, scales=0),
     Kind.ADD_SUMS: Traits(operands=None, scales=None, biased=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,7 +155,7 @@ def transpose_conv(context: OperatorContext) -> RowOp:
     weights = filter_.transpose(0, 2, 1, 3) if geometry.swapped else filter_
     macs = context.input().elements * math.prod(context.kernel()) * context.output.shape[3]
     op = _weighted(context, Kind.TRANSPOSE_CONV, geometry, weights)
-    return replace(op, access=accesses(TRANSPOSED, geometry.window.parameters), macs=macs)
+    return replace(op, access=accesses(TRANSPOSED, asdict(geometry.window)), macs=macs)
 
 
 def batch_matmul(context: OperatorContext) -> RowOp:

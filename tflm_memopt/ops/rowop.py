@@ -7,10 +7,9 @@ are stored as Access. The planner uses sizes only, and lowering also uses weight
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Annotated
 
 import numpy as np
@@ -60,7 +59,7 @@ STRIDE_W = {
 """Names that the stride fields have in kinds of operators without strides."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Window:
     """The size and steps of a window, with the parameter names of kernels/descriptions/windows.py. Padding at the
     bottom and right follows from the sizes, and is not stored.
@@ -75,25 +74,15 @@ class Window:
     pad_top: U16 = 0
     pad_left: U16 = 0
 
-    rows: AxisSteps = dataclasses.field(init=False, repr=False, compare=False)
-    """Number of input rows under a window, before clipping."""
-    columns: AxisSteps = dataclasses.field(init=False, repr=False, compare=False)
-    """Number of input columns under a window, before clipping."""
+    @cached_property
+    def rows(self) -> AxisSteps:
+        """The input rows under a window, before clipping."""
+        return WINDOW[0].steps(asdict(self))
 
-    def __post_init__(self) -> None:
-        for name, steps in zip(("rows", "columns"), _steps(self), strict=True):
-            object.__setattr__(self, name, steps)
-
-    @property
-    def parameters(self) -> Mapping[str, int]:
-        """The fields by the parameter names of the kernel descriptions."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
-
-
-@functools.cache
-def _steps(window: Window) -> tuple[AxisSteps, AxisSteps]:
-    rows, columns = (along.steps(window.parameters) for along in WINDOW)
-    return rows, columns
+    @cached_property
+    def columns(self) -> AxisSteps:
+        """The input columns under a window, before clipping."""
+        return WINDOW[1].steps(asdict(self))
 
 
 UNIT = Window()
