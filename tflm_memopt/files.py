@@ -162,8 +162,9 @@ def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
 
 @contextlib.contextmanager
 def _opening(path: Path, what: str, code: Code, hint: str) -> Iterator[None]:
+    if "\0" in str(path):  # Python itself raises ValueError
+        raise UsageError(f"cannot {what} {path}: a path cannot contain a NUL character", code=code, hint=hint)
     try:
-        _demand_no_nul(path)
         yield
     except OSError as error:
         raise UsageError(f"cannot {what} {path}: {error.strerror}", code=code, hint=hint) from error
@@ -177,12 +178,6 @@ def _demand_regular(path: Path, hint: str) -> None:
     """Raise UsageError for a pipe or a device, because a pipe would wait for a writer."""
     if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
         raise UsageError(f"{path} is not a regular file", code="file_unreadable", hint=hint)
-
-
-def _demand_no_nul(path: Path) -> None:
-    """Raise OSError for a path with a NUL, for which Python itself raises ValueError."""
-    if "\0" in str(path):
-        raise OSError(errno.EINVAL, "a path cannot contain a NUL character")
 
 
 def shown(path: Path) -> str:

@@ -76,7 +76,7 @@ def _run(
     held = held.ravel()[: held.size - room].copy()
     fields = {"bytes": held.nbytes, "pitch": pitch, "x": x, "y": y, "format": form} | changes
     source = host.TmoSource(data=held.ctypes.data, **fields)
-    image, workspace = host._aligned(pack(program)), np.zeros(program.workspace + 16, np.uint8)
+    image, workspace = host.aligned(pack(program)), np.zeros(program.workspace + 16, np.uint8)
     place = workspace[-workspace.ctypes.data % 16 :]
     result = np.zeros(output, np.int8)
     io = (ctypes.c_void_p * 2)(ctypes.addressof(source), result.ctypes.data)

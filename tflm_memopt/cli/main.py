@@ -112,7 +112,6 @@ def parser() -> argparse.ArgumentParser:
 def _inspect(group: Any) -> None:
     inspect = _command(group, "inspect", "list operators, tensors and peak memory, and which operators run row by row")
     _model(inspect, "model", "a .tflite file, or C source that contains it as an array")
-    _describe(inspect)
     inspect.add_argument(
         "-o", "--output", type=arguments.folder, metavar="DIR", help="write a page with memory map and figures"
     )
@@ -127,7 +126,6 @@ def _optimize(group: Any) -> None:
         "a .tflite file or C source that contains it as an array; a folder with .tflite files; a Keras model (.keras, "
         "SavedModel); or app.toml, for several models that share an arena. The file is never changed",
     )
-    _describe(optimize)
     optimize.add_argument(
         "-o", "--output", type=arguments.folder, metavar="DIR", help="output folder (default: ./NAME_memopt)"
     )
@@ -171,7 +169,6 @@ def _output(optimize: argparse.ArgumentParser) -> None:
 def _explore(group: Any) -> None:
     explore = _command(group, "explore", "find the smallest arena for every compute budget, as table and plot")
     _model(explore, "model", "a .tflite file; or app.toml, for the joint frontier of its models")
-    _describe(explore)
     _options(
         explore, *FUNCTIONS["explore"], board="show what each point leaves of this board, and use its ABI and target"
     )
@@ -191,7 +188,6 @@ def _explore(group: Any) -> None:
 def _fit(group: Any) -> None:
     fit = _command(group, "fit", "list the boards that a model fits on, before and after rewriting")
     _model(fit, "model", "a .tflite file; or app.toml, for its models in one arena")
-    _describe(fit)
     fit.add_argument(
         "--board", dest="boards", action="append", default=[], metavar="BOARD",
         help="check only this board; exit with 1 if it is too small",
@@ -210,7 +206,6 @@ def _verify(group: Any) -> None:
     verify = _command(group, "verify", "run both models and compare every output byte")
     _model(verify, "original", "the original .tflite file; or app.toml, for all its models")
     _model(verify, "rewritten", "the .tflite file that optimize wrote; the folder for app.toml or several devices")
-    _describe(verify)
     runs = (
         "number of random inputs (default: as many as run in about two seconds, at least 10; over 256 of them, "
         "each input byte takes every value)"
@@ -287,14 +282,12 @@ def _command(group: Any, name: str, what: str) -> argparse.ArgumentParser:
     command.add_argument(
         "--quiet", "-q", action="store_true", help="print no result and no progress; write files and set the exit code"
     )
+    if name != "registers":
+        command.add_argument(
+            "--describe", type=Path, action="append", default=[], metavar="FILE.py",
+            help="Python file that describes custom operators; it is executed. May be given more than once",
+        )  # fmt: skip
     return command
-
-
-def _describe(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--describe", type=Path, action="append", default=[], metavar="FILE.py",
-        help="Python file that describes custom operators; it is executed. May be given more than once",
-    )  # fmt: skip
 
 
 def _model(command: argparse.ArgumentParser, name: str, what: str) -> None:

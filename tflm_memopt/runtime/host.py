@@ -137,7 +137,7 @@ def check(
     slow: int | None = None,
 ) -> Status:
     """Return the result of tmo_check(). workspace, slow: bytes of workspace and slow memory, by default as declared."""
-    image = _aligned(program)
+    image = aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
     declared = slow_bytes(program) if slow is None else slow
     state = state_bytes(program)
@@ -172,7 +172,7 @@ def run(
 
 def check_cores(program: bytes) -> Status:
     """Return the result of tmo_check_cores() for a program that has passed check()."""
-    image = _aligned(program)
+    image = aligned(program)
     return Status(_library().tmo_check_cores(image.ctypes.data))
 
 
@@ -186,7 +186,7 @@ def run_shared(
     _accept(check(program, [i.nbytes for i in inputs], output_bytes))
     _accept(check_cores(program))
     arena, slow_at = _with_slow(arena, slow_bytes(program))
-    image, memory = _aligned(program), _filled(arena, inputs, InputPlace.ARENA, new_state(program), 0)
+    image, memory = aligned(program), _filled(arena, inputs, InputPlace.ARENA, new_state(program), 0)
     addresses = [memory.ctypes.data + at for at in (*arena.inputs, *arena.outputs, slow_at)]
     io = (ctypes.c_void_p * len(addresses))(*addresses)
     _accept(Status(_library().tmo_run_threads(image.ctypes.data, io, memory.ctypes.data + arena.workspace, jitter)))
@@ -226,7 +226,7 @@ def run_guarded(
     state: as in run(). Raises ModelError if the executor refuses the program, and PlanError if an iteration writes
     anywhere but to its own pixels, its sums, or the counters of its group.
     """
-    image, mode = _aligned(program), input_mode(program)
+    image, mode = aligned(program), input_mode(program)
     source: Any = None
     if mode != InputPlace.ARENA:
         whole = np.frombuffer(np.ascontiguousarray(inputs[0]).tobytes(), np.uint8)
@@ -275,7 +275,7 @@ def _filled(
 ) -> NDArray[np.uint8]:
     """Return an arena with the inputs and the state. All other bytes of the arena are random."""
     noise = np.random.default_rng(seed).integers(0, 256, arena.nbytes, dtype=np.uint8)
-    memory = _aligned(noise.tobytes())
+    memory = aligned(noise.tobytes())
     for k, (offset, values) in enumerate(zip(arena.inputs, inputs, strict=True)):
         if k > 0 or mode == InputPlace.ARENA:
             raw = np.frombuffer(np.ascontiguousarray(values).tobytes(), np.uint8)
@@ -359,7 +359,7 @@ class _Buffers:
         state: NDArray[np.uint8] | None = None,
     ) -> None:
         _accept(check(program, _handed_bytes(program, inputs), output_bytes))
-        self.image, self.workspace = _aligned(program), _aligned(bytes(workspace_bytes(program)))
+        self.image, self.workspace = aligned(program), aligned(bytes(workspace_bytes(program)))
         self.inputs = [np.array(i, order="C") for i in inputs]  # copies, because a run may overwrite its inputs
         self.outputs = [np.zeros(n, np.int8) for n in output_bytes]
         self.pushes: list[NDArray[np.uint8]] = []
@@ -369,7 +369,7 @@ class _Buffers:
             self.pushes = list(self.inputs[0].ravel().view(np.uint8).reshape(-1, size))
             self.inputs[0] = self.pushes[0].copy()
         self.state = new_state(program) if state is None else state
-        self.slow = _aligned(bytes(slow_bytes(program)))
+        self.slow = aligned(bytes(slow_bytes(program)))
         last = (*([self.state] if self.state.size else []), self.slow)
         addresses = [b.ctypes.data for b in (*self.inputs, *self.outputs, *last)]
         if mode == InputPlace.EXTERNAL:
@@ -396,7 +396,8 @@ def _accept(status: Status) -> None:
         )
 
 
-def _aligned(data: bytes) -> NDArray[np.uint8]:
+def aligned(data: bytes) -> NDArray[np.uint8]:
+    """Return a copy of the data at a 16-byte boundary."""
     room = np.zeros(len(data) + ALIGNMENT, np.uint8)
     start = -room.ctypes.data % ALIGNMENT
     copy = room[start : start + len(data)]

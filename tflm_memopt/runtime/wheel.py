@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import RuntimeUnavailable
-from tflm_memopt.format.limits import ALIGNMENT
 from tflm_memopt.runtime import own
-from tflm_memopt.runtime.host import TmoSource
+from tflm_memopt.runtime.host import TmoSource, aligned
 from tflm_memopt.runtime.native import native_library
 
 DISTRIBUTION = "tflite-micro"
@@ -57,9 +56,7 @@ def provide_memory(nbytes: int) -> None:
 @functools.cache
 def _noise(nbytes: int) -> NDArray[np.uint8]:
     """Return memory at a 16-byte boundary, which must not move while it is used."""
-    room = np.random.default_rng(nbytes).integers(0, 256, nbytes + ALIGNMENT, dtype=np.uint8)
-    start = -room.ctypes.data % ALIGNMENT
-    return room[start : start + nbytes]
+    return aligned(np.random.default_rng(nbytes).bytes(nbytes))
 
 
 def set_cores(cores: int, seed: int) -> None:
