@@ -6,10 +6,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 from models import Net
+from property.floats import in_float
 from tflm.region_model import IN, INT8, OUT, float_io, program, region_model, region_tree
 
 from tflm_memopt import optimize
@@ -18,7 +20,8 @@ from tflm_memopt.lower.program import HEADER, OP
 from tflm_memopt.model import writer
 from tflm_memopt.model.interface import METADATA, Change, Changes, Format
 from tflm_memopt.model.reader import read
-from tflm_memopt.runtime import host_model
+from tflm_memopt.runtime import host, host_model
+from tflm_memopt.runtime.guard import guarded_runs
 from tflm_memopt.runtime.process import run_model
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.stimuli import stimuli
@@ -54,6 +57,20 @@ def test_a_write_outside_of_the_rows_is_found_by_the_guard() -> None:
     result = verify(region_model(), region_model(offsets=(16, 264, 0)), runs=2)  # the output overlaps loop counters
     assert not result.bit_exact
     assert result.failure != ""
+
+
+def test_the_guard_ignores_the_payload_of_a_nan() -> None:
+    net, run = Net(), host.run
+    rewritten = optimize(in_float(net.model(net.conv2d(net.input((1, 4, 1, 3)), 3)), 1)).model
+
+    def with_other_payload(*given: Any) -> list[Any]:
+        found = run(*given)
+        found[0][0] ^= 1
+        return found
+
+    with mock.patch.object(host, "run", with_other_payload):
+        assert guarded_runs(read(rewritten), [[np.full((1, 4, 1, 3), np.nan, np.float32)]], 0) == (1, "")
+        assert guarded_runs(read(rewritten), [[np.ones((1, 4, 1, 3), np.float32)]], 0)[1] != ""
 
 
 def test_a_crash_is_an_answer() -> None:

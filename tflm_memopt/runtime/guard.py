@@ -50,6 +50,8 @@ def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: in
     expected = host.run(region.program, inputs, sizes, plain)
     for t, a, b in zip(region.outputs, expected, got, strict=True):
         wrong = np.flatnonzero(a != b)
+        if model.graph.tensors[t].dtype == "FLOAT32":  # IEEE 754 leaves the sign and payload of a NaN open
+            wrong = wrong[~(np.isnan(a.view(np.float32)) & np.isnan(b.view(np.float32)))[wrong // 4]]
         if len(wrong):
             at = wrong[0]
             return (
