@@ -9,6 +9,7 @@ store constants in several forms: without dead channels, in parts on several dev
 from __future__ import annotations
 
 import contextlib
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +29,8 @@ from tflm_memopt.model.reader import Model, describe, is_region
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rewrite.int8_io import int8_io
 from tflm_memopt.rowgraph.fold import narrowed
-from tflm_memopt.rowgraph.inputs import SLIDING, input_mode
+from tflm_memopt.rowgraph.inputs import SLIDING, InputMode, input_mode
+from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verification import ComparedConstants
 
@@ -50,22 +52,29 @@ def compare_devices(original: Model, devices: Sequence[Model], changes: Changes)
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes) -> Originals:
     """Return the original's operators in the form that matches the programs best (_originals())."""
-    best, most = Originals(()), -1
-    total = sum(op.kind not in numbers.NOT_COMPARED for program in programs for op in program.ops)
+    best, least = Originals(()), math.inf
     for ops in _originals(original, changes):
         tried = Originals(ops)
-        if (count := sum(_matches(program, tried) for program in programs)) > most:
-            best, most = tried, count
-        if count == total:
+        if (unlike := _unlike(programs, tried)) < least:
+            best, least = tried, unlike
+        if not unlike:
             break
     return best
 
 
-def _matches(program: Program, originals: Originals) -> int:
-    """Return how many operators of a program have the constants and inputs of an operator of the original."""
-    compared = (n for n, op in enumerate(program.ops) if op.kind not in numbers.NOT_COMPARED)
-    equal = {n: found for n in compared if (found := originals.equal(program.ops[n], program))}
-    return len(equal) - len([*_elsewhere(0, program, equal, originals.ops)])
+def _unlike(programs: Sequence[Program], originals: Originals) -> int:
+    """Return how many operators have no equal operator on the other side, or other inputs than the equal operator."""
+    seen, unlike = set[int](), 0
+    for program in programs:
+        compared = [n for n, op in enumerate(program.ops) if op.kind not in numbers.NOT_COMPARED]
+        equal = {n: found for n in compared if (found := originals.equal(program.ops[n], program))}
+        seen.update(*equal.values())
+        unlike += len(compared) - len(equal) + len([*_elsewhere(0, program, equal, originals.ops)])
+    return unlike + len(_missing(originals.ops, seen))
+
+
+def _missing(ops: Sequence[RowOp], seen: Collection[int]) -> list[RowOp]:
+    return [op for number, op in enumerate(ops) if number not in seen and op.kind not in numbers.NOT_COMPARED]
 
 
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
@@ -73,15 +82,19 @@ def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
     graph = int8_io(model.graph).graph if changes.inputs or changes.outputs else model.graph
     mode = input_mode(changes.input or "arena")
     annotated = annotation.annotate(graph, annotation.left_whole(model), sliding=mode.where == SLIDING)
-    forms = [annotated]
-    if mode.where == SLIDING:
-        with contextlib.suppress(UsageError):  # the rewritten model may belong to another original
-            forms.insert(0, pipeline.slide(annotated, mode)[0])
-    for form in forms:
+    for form in _forms_in_time(annotated, mode):
         for fold in (True, False):
             rows = annotation.find_regions(form, fold=fold)
             if rows is not None:
                 yield [rows.ops[key] for region in rows.regions for key in region.ops]
+
+
+def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[AnnotatedGraph]:
+    """Yield the graphs in which all, or only the first, operators of a sliding window keep rows, then the model's."""
+    for layers in (None, *reversed(range(len(annotated.graph.ops)))) if mode.where == SLIDING else ():
+        with contextlib.suppress(UsageError):  # the rewritten model may belong to another original
+            yield pipeline.slide(annotated, replace(mode, layers=layers))[0]
+    yield annotated
 
 
 @dataclass(frozen=True)
@@ -196,7 +209,7 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
             count += bool(numbers.of_program(op, program).keys() & numbers.CONSTANTS)
         different += _elsewhere(p, program, equal, ops)
     summed = any(op.kind is numbers.SUMMED for program in programs for op in program.ops)
-    missing = [op for number, op in enumerate(ops) if number not in seen and op.kind not in numbers.NOT_COMPARED]
+    missing = _missing(ops, seen)
     if summed:  # several devices add partial sums of an operator, so the constants of the operator cannot be compared
         unknown += len(missing)
     elif not different and not unknown:

@@ -12,6 +12,7 @@ import pytest
 from conftest import thinned
 from models import Net
 from moving import transpose_conv
+from property import sliding
 from property.floats import in_float
 from unit.command import partly_dead
 
@@ -115,12 +116,14 @@ def test_every_flipped_bit_is_found(name: str) -> None:
     assert missed == []
 
 
-def test_a_sliding_window_may_be_computed_anew_in_each_inference() -> None:
-    net = Net(1)
-    x = net.conv2d(net.input((1, 8, 1, 2)), 4, kernel=(2, 1))
-    model = net.model(net.conv2d(x, 2, kernel=(2, 1)))
-    rewritten = tflm_memopt.optimize(model, input="sliding:2", max_macs=1, effort=0.05).model
-    assert not compare_constants(read(model), read(rewritten), Changes(input="sliding:2")).different
+@pytest.mark.parametrize("seed", [1, pytest.param(20, marks=pytest.mark.slow)])
+def test_some_layers_of_a_sliding_window_may_keep_no_rows(seed: int) -> None:
+    """A plan with more computations keeps the rows of fewer layers, and computes their outputs again."""
+    model, rows = sliding.network(seed)
+    options: dict[str, Any] = {"input": f"sliding:{rows}", "effort": 0.05}
+    for point in tflm_memopt.explore(model, **options).points:
+        rewritten = tflm_memopt.optimize(model, plan=point.plan.to_json(), **options).model
+        assert not compare_constants(read(model), read(rewritten), Changes(input=options["input"])).different
 
 
 def test_the_number_of_pixels_at_once_changes_no_constant() -> None:
