@@ -9,7 +9,7 @@ import numpy as np
 
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.ops.kinds import GATES, Channels
-from tflm_memopt.ops.packing import Packing
+from tflm_memopt.ops.packing import QUAD, Packing
 from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.trace import Member, Trace
@@ -123,7 +123,9 @@ def _by_access(m: Member, executed: Ints) -> Work:
             aligned = _in_words(op, move)
             quads += aligned * times * move.count * move.nbytes // 4
             swept += (not aligned) * times * move.count * move.nbytes
-        singles, runs, at_once = (op.moves.fill is not None) * n * op.writes.row_bytes, n * len(moved), 0
+        at_once, runs = 0, n * len(moved)
+        moved_once = sum(times * move.nbytes for move, times in moved if len(moved) == move.count == 1)
+        singles = (op.writes.row_bytes * n - moved_once) * (op.moves.fill is not None)  # bytes that are filled
     elif op.traits.runs_along:
         loops = n * op.rows_at_once * op.writes.row_bytes
     elif op.is_product:  # a matrix product computes four output columns at once
@@ -148,16 +150,14 @@ def _by_access(m: Member, executed: Ints) -> Work:
 
 
 def _product_on_dsp(done: Work, op: RowOp, rows: int) -> Work:
-    """Add the work of tmo_matmul_dsp.c, which multiplies four values by four columns at once, or by two columns of a
-    transposed matrix. The remaining values are processed singly.
+    """Add the work of tmo_matmul_dsp.c, which multiplies four values by four columns at once. The last values of each
+    column are multiplied singly. The last four columns are computed together, even if some are already computed.
     """
-    values, columns, transposed = op.reads[0].c, op.writes.c, op.param == 1
-    at_once = 2 if transposed else 4
-    blocks, rest = divmod(columns, at_once)
-    in_words = columns if transposed else columns - rest
-    singles = in_words * (values % 4) + (columns - in_words) * values
-    sums = rows * (blocks + rest * transposed) * (values // 4)
-    return replace(done, odd=rows * (blocks + rest), batches=sums, gathers=rows * singles)
+    values, columns = op.reads[0].c, op.writes.c
+    if columns < QUAD:
+        return replace(done, odd=rows, gathers=rows * columns * values)
+    blocks = rows * -(-columns // QUAD)
+    return replace(done, odd=blocks, batches=blocks * (values // QUAD), gathers=blocks * (values % QUAD))
 
 
 def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool, elsewhere: bool, calls: int) -> Work:
