@@ -42,17 +42,18 @@ def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -
     graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:
         why = "it keeps a state of its own" if graph.states else f"it has {len(graph.inputs)} inputs"
-        raise UsageError(f"the model's input cannot slide: {why}", code="unsupported_input", hint="--input arena")
+        raise _refused(f"the model's input cannot slide: {why}")
     try:
         return _slid(annotated, n, layers)
     except _Strides as error:
         least = next((m for m in range(1, error.height) if _divides(annotated, m, layers)), None)
         hint = "--input arena" if least is None else f"--input sliding:{least}"
-        raise UsageError(
-            f"operator {error.name} gets {error.rows} new rows, which its stride {error.stride} does not divide",
-            code="unsupported_input",
-            hint=hint,
-        ) from error
+        why = f"operator {error.name} gets {error.rows} new rows, which its stride {error.stride} does not divide"
+        raise _refused(why, hint) from error
+
+
+def _refused(why: str, hint: str = "--input arena") -> UsageError:
+    return UsageError(why, code="unsupported_input", hint=hint)
 
 
 class _Strides(Exception):
@@ -102,22 +103,16 @@ class _Sliding(Edges):
         """For each tensor whose rows slide, another tensor that holds all rows."""
         rows = self._input_rows()
         if not 0 < n < rows.h:
-            raise UsageError(
-                f"the input has {rows.h} {'row' if rows.h == 1 else 'rows'}, so it cannot slide by {n}",
-                code="unsupported_input",
-                hint=f"--input sliding:ROWS with 1 to {rows.h - 1}" if rows.h > 1 else "--input arena",
-            )
+            hint = f"--input sliding:ROWS with 1 to {rows.h - 1}" if rows.h > 1 else "--input arena"
+            many = f"{rows.h} {'row' if rows.h == 1 else 'rows'}"
+            raise _refused(f"the input has {many}, so it cannot slide by {n}", hint)
         self.height = rows.h
         self.becomes(tensor, Slid(rows, n))
 
     def _input_rows(self) -> Rows:
         seen = {rows for op in self.rows() for t, rows in zip(op.inputs, op.reads, strict=True) if t == self.input}
         if len(seen) != 1 or self.input in self.wanted:
-            raise UsageError(
-                "the input cannot slide: its readers must all run row by row and see the same rows",
-                code="unsupported_input",
-                hint="--input arena",
-            )
+            raise _refused("the input cannot slide: its readers must all run row by row and see the same rows")
         return seen.pop()
 
     def run(self) -> AnnotatedGraph:
