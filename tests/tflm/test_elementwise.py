@@ -25,7 +25,7 @@ def unary(kind: str, source: Affine, target: Affine, alpha: float) -> bytes:
 
 def table(kind: str, source: Affine, target: Affine, alpha: float) -> NDArray[np.int8]:
     a, b = (Quantization((scale,), (zero_point,)) for scale, zero_point in (source, target))
-    return lookup.table(Op(0, kind, (), (), {"alpha": alpha}), a, b)
+    return lookup.table(Op(0, kind, (), (), {"alpha": alpha} if kind == "LEAKY_RELU" else {}), a, b)
 
 
 def scale(rng: np.random.Generator, low: float = -9, high: float = 1) -> float:

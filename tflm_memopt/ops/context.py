@@ -187,11 +187,7 @@ class OperatorContext:
     def producer_rows(self, k: int = 0) -> Rows:
         """Return operand k's division into rows, which its producer has chosen or which follows from its shape."""
         storage = self.storage(k)
-        known = (
-            self.written.get(storage)
-            or natural_rows(byte_shape(self.graph.tensors[storage]))
-            or natural_rows(byte_shape(self.input(k)))
-        )
+        known = self.written.get(storage) or natural_rows(byte_shape(self.graph.tensors[storage]))
         return known or any_rows(byte_shape(self.input(k)))
 
     def kernel(self) -> tuple[int, int]:

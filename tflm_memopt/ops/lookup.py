@@ -78,12 +78,6 @@ NEGATED: Table = (EVERY == 0).astype(np.int8)
 """Table of LOGICAL_NOT."""
 
 
-def _relu(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of RELU (ReluQuantized, micro/kernels/activations.h)."""
-    scaled = _output(_rescaled(_centred(source), quant.rescale(source.scale[0], target.scale[0])), target)
-    return np.clip(scaled, target.zero_point[0], quant.INT8_MAX)
-
-
 def _relu6(op: Op, source: Quantization, target: Quantization) -> Table:
     """Return the table of RELU6 (Relu6Quantized), which clamps in the input's scale and ignores the output's."""
     scale = source.scale[0]
@@ -94,8 +88,10 @@ def _relu6(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _leaky_relu(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of LEAKY_RELU (QuantizeLeakyRelu, kernels/internal/reference/leaky_relu.h)."""
-    scale_in, scale_out, alpha = source.scale[0], target.scale[0], float(op.options["alpha"])
+    """Return the table of LEAKY_RELU (QuantizeLeakyRelu, kernels/internal/reference/leaky_relu.h), or of RELU, whose
+    alpha is 0 (ReluQuantized, micro/kernels/activations.h).
+    """
+    scale_in, scale_out, alpha = source.scale[0], target.scale[0], float(op.options.get("alpha", 0))
     if not math.isfinite(alpha):
         raise OutOfRange(f"alpha {alpha:g}")
     x = _centred(source)
@@ -104,11 +100,8 @@ def _leaky_relu(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _abs(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of ABS (micro/kernels/elementwise.cc), which rescales only between different scales."""
-    x = np.abs(_centred(source))
-    if source.scale[0] != target.scale[0]:
-        x = _rescaled(x, quant.rescale(source.scale[0], target.scale[0]))
-    return _output(x, target)
+    """Return the table of ABS (micro/kernels/elementwise.cc). Rescaling to the same scale changes nothing."""
+    return _output(_rescaled(np.abs(_centred(source)), quant.rescale(source.scale[0], target.scale[0])), target)
 
 
 def _rsqrt(op: Op, source: Quantization, target: Quantization) -> Table:
@@ -198,7 +191,7 @@ def _elu(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 TABLES: Mapping[str, Callable[[Op, Quantization, Quantization], Table]] = {
-    "RELU": _relu,
+    "RELU": _leaky_relu,
     "RELU6": _relu6,
     "LEAKY_RELU": _leaky_relu,
     "ABS": _abs,

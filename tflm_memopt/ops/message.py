@@ -8,8 +8,8 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
-from tflm_memopt.model.graph import ITEM_BYTES, Op, Tensor
-from tflm_memopt.ops.context import OperatorContext, any_rows
+from tflm_memopt.model.graph import Op, Tensor
+from tflm_memopt.ops.context import OperatorContext, any_rows, byte_shape
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Message, RowOp, Rows
 
@@ -41,7 +41,7 @@ def rows_of(tensor: Tensor) -> Rows:
     >>> rows_of(Tensor(0, "x", (1, 1, 4, 8), "INT8")), rows_of(Tensor(0, "x", (1, 8), "INT8"))
     (Rows(h=1, w=4, c=8), Rows(h=1, w=1, c=8))
     """
-    shape = tensor.shape and (*tensor.shape[:-1], tensor.shape[-1] * ITEM_BYTES[tensor.dtype])
+    shape = byte_shape(tensor)
     return Rows(*shape[1:]) if len(shape) == 4 and shape[0] == 1 else any_rows(shape)
 
 

@@ -18,7 +18,7 @@ from tflm_memopt.kernels.needs import needs
 from tflm_memopt.model.graph import ITEM_BYTES
 from tflm_memopt.ops import elementwise, lookup, quant
 from tflm_memopt.ops.constraints.base import quantization, values, zero_point
-from tflm_memopt.ops.context import ONE_PIXEL, OperatorContext, byte_shape, natural_rows
+from tflm_memopt.ops.context import ONE_PIXEL, OperatorContext, any_rows, byte_shape
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 from tflm_memopt.ops.kinds import FLOAT, WIDE, Kind
 from tflm_memopt.ops.quant import Multiplier
@@ -82,9 +82,7 @@ def reduce_extreme(context: OperatorContext) -> RowOp:
 def gather(context: OperatorContext) -> RowOp:
     """Parse GATHER of rows of a constant table. Each int32 index is a pixel of four bytes."""
     stored = np.ascontiguousarray(values(context.input()), "<f4" if _is_float(context) else "<i1")
-    table, rows = stored.view(np.int8), natural_rows(byte_shape(context.output))
-    if rows is None:
-        raise ValueError(f"tensor {context.output.id} has shape {context.output.shape}")
+    table, rows = stored.view(np.int8), any_rows(byte_shape(context.output))
     return context.row_op(
         Kind.GATHER,
         operands=(1,),
@@ -260,13 +258,9 @@ def sloped(context: OperatorContext) -> RowOp:
         return table(context)
     scale, out = quantization(context.input()).scale[0], quantization(context.output).scale[0]
     above = quant.rescale(scale, out)
-    match context.op.type:
-        case "RELU":
-            below = Multiplier(0, 0)
-        case "ABS":
-            below = Multiplier(-above.value, above.shift)
-        case _:
-            below = quant.quantize_multiplier(scale * float(context.op.options["alpha"]) / out)
+    below = quant.quantize_multiplier(scale * float(context.op.options.get("alpha", 0)) / out)
+    if context.op.type == "ABS":
+        below = Multiplier(-above.value, above.shift)
     rows = context.producer_rows()
     return _row_op(context, Kind.LEAKY_RELU_S16, (rows,), rows, multipliers=(above, below))
 
