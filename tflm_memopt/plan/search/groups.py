@@ -313,10 +313,10 @@ def _grown(
 
 
 def _branches(chain: Chain, last: int) -> int:
-    """Return how many of the tensors that are used after `last` no other tensor of these is computed from."""
+    """Return the number of tensors of several rows that are used after `last`, and from which no other is computed."""
     wanted, read, count = {op.output for op in chain.lasting[last]}, set[TensorId](), 0
     for op in reversed(chain.ops[:last]):
-        count += op.output in wanted and op.output not in read
+        count += op.output in wanted and op.output not in read and op.writes.h > 1
         read.update(op.inputs if op.output in wanted or op.output in read else ())
     return count
 
