@@ -151,12 +151,8 @@ void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixe
   }
 }
 
-/* Computes `pairs` pairs of channels, from pair `first` on. */
-static TMO_ALWAYS_INLINE void pairs_of(const tmo_kernel *k, uint32_t first, uint32_t pairs, uint32_t pixels, int8_t *out, uint32_t step) {
-  const int16_t *const tile = (const int16_t *)k->scratch;
-  const uint32_t values = tmo_packed_values(k->op, k->in_channels);
-  const int8_t *const weights = k->weights + (size_t)2 * first * values;
-  const int32_t *const scales = k->bias + TMO_PACKED_SCALES * first;
+static TMO_ALWAYS_INLINE void pairs_of(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
+                                       uint32_t pairs, uint32_t step) {
 #if TMO_TWINS
   const uint32_t all = pixels == TMO_FIVE_PIXELS ? 3 : pixels;
   tmo_dsp_pairs_in_c(all, tile, weights, scales, out, values, pairs, (int32_t)step);
@@ -172,15 +168,22 @@ static TMO_ALWAYS_INLINE void pairs_of(const tmo_kernel *k, uint32_t first, uint
 #endif
 }
 
+/* Computes `pairs` pairs of channels, from pair `first` on. */
+static TMO_ALWAYS_INLINE void pairs_from(const tmo_kernel *k, uint32_t first, uint32_t pairs, uint32_t pixels, int8_t *out, uint32_t step) {
+  const uint32_t values = tmo_packed_values(k->op, k->in_channels);
+  const int32_t *const scales = k->bias + TMO_PACKED_SCALES * first;
+  pairs_of(pixels, (const int16_t *)k->scratch, k->weights + (size_t)2 * first * values, scales, out, values, pairs, step);
+}
+
 /* Computes the last channel, whose pair has no second channel. */
 TMO_OWN_FRAME static void multiply_last(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
   int8_t last[2 * TMO_FIVE_PIXELS];
-  pairs_of(k, k->out_channels / 2, 1, pixels, last, 2);
+  pairs_from(k, k->out_channels / 2, 1, pixels, last, 2);
   for (uint32_t p = 0; p < pixels; ++p) out[p * step + k->out_channels - 1] = last[2 * p];
 }
 
 void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
-  if (k->out_channels > 1) pairs_of(k, 0, k->out_channels / 2, pixels, out, step);
+  if (k->out_channels > 1) pairs_from(k, 0, k->out_channels / 2, pixels, out, step);
   if (k->out_channels % 2 != 0) multiply_last(k, pixels, out, step);
   if (!tmo_packed_clamps(k->op)) return;
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(k->op, out + p * step, k->out_channels);
@@ -192,7 +195,7 @@ void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *o
   int8_t made[TMO_PACKED_PIXELS * AT_ONCE];
   for (uint32_t first = 0, n; first < k->out_channels; first += n) {
     n = k->out_channels - first < AT_ONCE ? k->out_channels - first : AT_ONCE;
-    pairs_of(k, first / 2, (n + 1) / 2, pixels, made, AT_ONCE);
+    pairs_from(k, first / 2, (n + 1) / 2, pixels, made, AT_ONCE);
     for (uint32_t p = 0; p < pixels; ++p) memcpy(outs[p] + first, made + p * AT_ONCE, n);
   }
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);
@@ -291,13 +294,14 @@ TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *row
 TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t channel_groups, int8_t *out, uint32_t step) {
   const tmo_op *op = k->op;
   const uint32_t bytes = op->kernel_w * k->in_channels, apart = op->stride_w * k->in_channels;
+  const uint32_t values = tmo_packed_values(op, k->in_channels), pairs = k->out_channels / 2;
   const int8_t *const *const end = rows->pixels + op->kernel_h;
   const bool whole = k->out_channels % 2 == 0 && !tmo_packed_clamps(op);
   for (; channel_groups > 0; --channel_groups, offset += TMO_PACKED_PIXELS * apart, out += TMO_PACKED_PIXELS * step) {
-    int16_t *to = (int16_t *)k->scratch;
+    int16_t *const tile = (int16_t *)k->scratch, *to = tile;
     for (const int8_t *const *row = rows->pixels; row != end; ++row) to = tmo_dsp_widen_4(*row + offset, apart, to, bytes);
     if (whole) {
-      pairs_of(k, 0, k->out_channels / 2, TMO_PACKED_PIXELS, out, step);
+      pairs_of(TMO_PACKED_PIXELS, tile, k->weights, k->bias, out, values, pairs, step);
     } else {
       tmo_conv_dsp_multiply(k, TMO_PACKED_PIXELS, out, step);
     }
