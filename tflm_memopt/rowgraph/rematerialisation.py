@@ -124,11 +124,14 @@ class _Seen:
 
     @cached_property
     def late_readers(self) -> tuple[tuple[int, int], ...]:
-        """Operators that can read one input only when another input is complete, each with that input's number."""
+        """Operators that can read one input only when another input is complete, each with that input's number.
+
+        Operators that keep rows in a state are left out, because they must read the tensor that other operators read.
+        """
         return tuple(
             (self.keys[op.output], k)
             for op in self.steps
-            if isinstance(op, RowOp)
+            if isinstance(op, RowOp) and op.state_write is None
             for k, t in enumerate(op.inputs)
             if t in self.keys and any(self.of([t]) & self.complete[other] for other in op.inputs if other != t)
         )

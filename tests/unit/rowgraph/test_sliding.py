@@ -12,6 +12,8 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.rowgraph.graph import tensor_sizes
+from tflm_memopt.rowgraph.rematerialisation import choices
 from tflm_memopt.rowgraph.sliding import with_sliding
 
 
@@ -34,6 +36,17 @@ def slid(model: bytes, rows: int) -> list[RowOp]:
 
 def kept(model: bytes, rows: int) -> list[int]:
     return [op.state_write.rows.h for op in slid(model, rows) if op.state_write]
+
+
+def test_rows_that_a_state_keeps_are_not_computed_twice() -> None:
+    """An operator that keeps rows must read the tensor whose kept rows a layer reads."""
+    net = Net()
+    x = net.conv2d(net.conv2d(net.input((1, 12, 4, 1)), 2), 8)
+    x = net.conv2d(net.conv2d(x, 8, kernel=(2, 3), padding="VALID"), 4, kernel=(4, 2), padding="VALID")
+    annotated, _ = with_sliding(pipeline.annotate(read(net.model(net.fully_connected(x, 2))).graph), 1)
+    graph = pipeline.find_regions(annotated, fold=False)
+    assert graph is not None
+    assert [choice.rematerialisations for choice in choices(graph, tensor_sizes(graph))] == [()]
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7])
