@@ -202,7 +202,7 @@ static TMO_ALWAYS_INLINE void tmo_list_row_pixels(const tmo_tensor *t, const int
       first = base + t->offset + row * bytes;
     }
     const int8_t *pixel = first;
-    for (const int8_t *const *const end = pixels + columns; pixels != end; pixel += step) *pixels++ = pixel;
+    for (uint32_t left = columns; left > 0; --left, pixel += step) *pixels++ = pixel;
   }
 }
 
