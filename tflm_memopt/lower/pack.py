@@ -66,15 +66,14 @@ def constant_sizes(
         return -(-out_channels // 4) * (16 + 8 * (-(-taps // TURN) * TURN) + 48), None
     if packing is Packing.MVE_DEPTHWISE:
         return -(-out_channels // VECTOR) * VECTOR * (12 + taps + taps % 2), None
-    if packing is Packing.RVV_DEPTHWISE:
-        return taps * out_channels, 2 * out_channels + -(-out_channels // 2)
     if packing is Packing.ESP_DEPTHWISE:
         padded = esp_channels(kernel, out_channels)
         return taps * padded, 3 * padded
     if packing is Packing.ESP_CONV:
         return packed_values(packing, kernel, in_channels) * out_channels, 3 * out_channels
-    if packing is Packing.RVV_CONV:
-        return taps * in_channels * out_channels, 2 * out_channels + -(-out_channels // 2)
+    if packing in (Packing.RVV_CONV, Packing.RVV_DEPTHWISE):
+        weights = taps * out_channels * (in_channels if packing is Packing.RVV_CONV else 1)
+        return weights, 2 * out_channels + -(-out_channels // 2)
     pairs, values = -(-out_channels // 2), packed_values(packing, kernel, in_channels)
     if packing is Packing.MVE_CONV:
         channels = -(-out_channels // QUAD) * QUAD

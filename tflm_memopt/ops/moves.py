@@ -54,8 +54,6 @@ def in_bytes(index: Indices, item: int) -> Indices:
     >>> in_bytes(np.array([[2, FILL]], np.int32), 2).tolist()
     [[4, 5, -1, -1]]
     """
-    if item == 1:
-        return index
     each = index[..., np.newaxis] * np.int32(item) + np.arange(item, dtype=np.int32)
     result: Indices = np.where(index[..., np.newaxis] == FILL, np.int32(FILL), each)
     return result.reshape(*index.shape[:-1], -1)
@@ -75,7 +73,7 @@ def by_rows(
         row, column = np.divmod(np.where(mine, index - first, 0), rows.row_bytes)
         access = _access(mine, row, rows.h)
         accesses.append(access)
-        slots += [_Slot(k, tap, *part) for tap, part in enumerate(_by_tap(access, mine, row, column, rows))]
+        slots += [_Slot(k, *part) for part in _by_tap(access, mine, row, column, rows)]
         first += rows.nbytes
     moves = tuple(move for slot in slots for move in _fewest_runs(slot, writes))
     if len(moves) > MAX_MOVES:
@@ -182,8 +180,8 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
 
 def _by_tap(
     access: Access, mine: NDArray[np.bool_], row: Ints, column: Ints, rows: Rows
-) -> Iterator[tuple[Ints, Ints, int, int, int]]:
-    """Yield targets, sources, step, period and shift of each row that an iteration reads."""
+) -> Iterator[tuple[int, Ints, Ints, int, int, int]]:
+    """Yield tap, targets, sources, step, period and shift of each row from which an iteration moves bytes."""
     y = np.arange(len(mine))
     start = access.first(y, rows.h)
     for tap in range(access.extent):
@@ -203,9 +201,7 @@ def _by_tap(
             # some phase needs a byte outside the row
             if min(ends) < 0 or max(ends) >= rows.row_bytes:
                 raise Irregular(UNLIKE)
-            yield np.flatnonzero(targets), first, step, period, shift
-        else:
-            yield np.flatnonzero(targets), sources[:0].ravel(), 0, 1, 0
+            yield tap, np.flatnonzero(targets), first, step, period, shift
 
 
 def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
@@ -264,8 +260,6 @@ def _repeated(slot: _Slot, period: int) -> list[Move] | None:
 def _runs(slot: _Slot) -> Iterator[Move]:
     """Yield runs of consecutive bytes, joined to one move if they have equal lengths and distances."""
     target, source = slot.targets, slot.sources
-    if not len(target):
-        return
     cut = np.flatnonzero((np.diff(target) != 1) | (np.diff(source) != 1)) + 1
     starts = np.concatenate(([0], cut))
     lengths = np.diff(np.concatenate((starts, [len(target)])))

@@ -47,8 +47,6 @@ def quantize_multiplier(real: float) -> Multiplier:
     >>> quantize_multiplier(0.5), quantize_multiplier(1.0)
     (Multiplier(value=1073741824, shift=0), Multiplier(value=1073741824, shift=1))
     """
-    if real == 0.0:
-        return Multiplier(0, 0)
     fraction, shift = math.frexp(real)
     value = round_away(fraction * (1 << 31))
     if value == 1 << 31:
