@@ -177,7 +177,7 @@ static TMO_ALWAYS_INLINE void pairs_from(const tmo_kernel *k, uint32_t first, ui
 
 /* Computes the last channel, whose pair has no second channel. */
 TMO_OWN_FRAME static void multiply_last(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
-  int8_t last[2 * TMO_FIVE_PIXELS];
+  int8_t last[2 * TMO_FIVE_PIXELS] = {0};
   pairs_from(k, k->out_channels / 2, 1, pixels, last, 2);
   for (uint32_t p = 0; p < pixels; ++p) out[p * step + k->out_channels - 1] = last[2 * p];
 }
