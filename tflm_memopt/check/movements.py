@@ -135,9 +135,9 @@ def _transpose(graph: Graph, op: Op, out: Point) -> Origin:
     return _single(point)
 
 
-def _broadcast_to(graph: Graph, op: Op, out: Point) -> Origin:
+def _repeated(graph: Graph, op: Op, out: Point) -> Origin:
     shape = _shape(graph, op)
-    return _single([x if d > 1 else 0 * x for x, d in zip(out[len(out) - len(shape) :], shape, strict=True)])
+    return _single([x % d for x, d in zip(out[len(out) - len(shape) :], shape, strict=True)])
 
 
 def _reverse(graph: Graph, op: Op, out: Point) -> Origin:
@@ -179,8 +179,7 @@ MOVEMENTS: Mapping[str, Callable[[Graph, Op, Point], Origin]] = {
     "DEPTH_TO_SPACE": _depth_to_space,
     "SPACE_TO_DEPTH": _space_to_depth,
     "TRANSPOSE": _transpose,
-    "BROADCAST_TO": _broadcast_to,
-    "TILE": lambda graph, op, out: _single([x % d for x, d in zip(out, _shape(graph, op), strict=True)]),
+    **dict.fromkeys(("BROADCAST_TO", "TILE"), _repeated),
     "REVERSE_V2": _reverse,
     "RESIZE_NEAREST_NEIGHBOR": _resize_nearest,
     "GATHER": _gather,

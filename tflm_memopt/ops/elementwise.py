@@ -85,19 +85,15 @@ UNLIMITED = ("MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU", "FLOOR_DIV", "
 DIVISIONS = ("DIV", "FLOOR_DIV", "FLOOR_MOD")
 
 
-def float_binary(context: OperatorContext) -> RowOp:
-    """Parse a float32 division or another operator of two operands (TMO_FUNCTION_ADD to TMO_FUNCTION_PRELU)."""
+def binary_32(context: OperatorContext) -> RowOp:
+    """Parse an operator of two float32 or int32 operands."""
     name = context.op.type
+    if context.output.dtype == "INT32":
+        return _function(context, Kind.BINARY_32, quant.float_form(FloatRange.FINITE, FloatFunction[f"{name}_S32"]))
     activation = context.op.options.get("fusedActivationFunction", "NONE")
     limits = FloatRange.ALL if name in UNLIMITED else quant.FLOAT_RANGES[activation]
     kind = Kind.BINARY_32 if name in DIVISIONS else Kind.ARITHMETIC_F32
     return _function(context, kind, quant.float_form(limits, FloatFunction[name]))
-
-
-def integer_binary(context: OperatorContext) -> RowOp:
-    """Parse an operator of two int32 operands."""
-    function = FloatFunction[f"{context.op.type}_S32"]
-    return _function(context, Kind.BINARY_32, quant.float_form(FloatRange.FINITE, function))
 
 
 def comparison(context: OperatorContext) -> RowOp:

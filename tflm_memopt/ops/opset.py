@@ -288,12 +288,12 @@ FLOATS: Mapping[str, Row] = {
         )
     },
     **{
-        name: _floats(OPSET[name], elementwise.float_binary)
+        name: _floats(OPSET[name], elementwise.binary_32)
         for name in ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU")
     },
-    "DIV": _floats(_binary(fused=True), elementwise.float_binary),
-    "FLOOR_DIV": _floats(_binary(arithmetic.constant_divisor), elementwise.float_binary),
-    "FLOOR_MOD": _floats(_binary(), elementwise.float_binary),
+    "DIV": _floats(_binary(fused=True), elementwise.binary_32),
+    "FLOOR_DIV": _floats(_binary(arithmetic.constant_divisor), elementwise.binary_32),
+    "FLOOR_MOD": _floats(_binary(), elementwise.binary_32),
     "LEAKY_RELU": _floats(OPSET["LEAKY_RELU"], elementwise.float_leaky_relu),
     **dict.fromkeys(("LOGISTIC", "TANH", "ELU", "HARD_SWISH", "ABS", "NEG", "SQUARE", "SQRT", "RSQRT"), _CURVED),
     **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND", "RELU", "RELU6"), _CURVED),
@@ -303,7 +303,7 @@ FLOATS: Mapping[str, Row] = {
 
 
 def _integer_binary(*constraints: Constraint) -> Row:
-    return _row(elementwise.integer_binary, _TWO, common.int32_activations, *_BROADCAST, *constraints)
+    return _row(elementwise.binary_32, _TWO, common.int32_activations, *_BROADCAST, *constraints)
 
 
 INTEGERS: Mapping[str, Row] = {
