@@ -67,7 +67,7 @@ class Edges(GraphWork):
         """For each tensor, the number of older rows that operators read."""
         self.rolling_buffers: dict[TensorId, TensorId] = {}
         """The state that keeps rows of each tensor."""
-        self._original = {op.output: op for op in self.rows()}
+        self._original = {op.output: op for op in self.row_ops.values()}
         """For each tensor, the operator that makes it in the original graph."""
         self._aligned = dict(self._original)
         """Operators by output, in which all inputs have the same number of edge rows."""
@@ -96,7 +96,7 @@ class Edges(GraphWork):
         """Join tensors, and return a tensor of the rows `taken`. parts: tensors to join, with their numbers of rows."""
         asked = (*parts, taken.start, taken.stop)
         if asked not in self._rows_of:
-            sources, inputs = self.support_of(before).sources, tuple(t for t, _ in parts)
+            sources, inputs = self.row_ops[before].sources, tuple(t for t, _ in parts)
             reads = tuple(replace(self.slid[like].whole, h=h) for _, h in parts)
             made = self._new_tensor(like, replace(reads[0], h=len(range(sum(h for _, h in parts))[taken])))
             self._insert(movement.one_below_the_other(JOIN, sources, inputs, made, reads, taken), before)
@@ -180,7 +180,7 @@ class Edges(GraphWork):
             return tensor
         if (tensor, edges) not in self._made_below:
             made = self._new_tensor(tensor, slid.whole)
-            whole = movement.unmoved(self.support_of(before).sources, tensor, slid.whole, made)
+            whole = movement.unmoved(self.row_ops[before].sources, tensor, slid.whole, made)
             new = min(slid.new, slid.whole.h - sum(edges))
             older = slid.top + slid.older - (slid.whole.h - edges[1] - new)
             state = self.rolling_buffer(tensor) if older else None

@@ -120,7 +120,7 @@ class GraphWork:
 
     def annotated(self) -> AnnotatedGraph:
         ops = tuple(self._stated(self.stated[i], self.support[i]) for i in self.order)
-        kept = {rolling_buffer.tensor for op in self.rows() for rolling_buffer in op.rolling_buffers}
+        kept = {rolling_buffer.tensor for op in self.row_ops.values() for rolling_buffer in op.rolling_buffers}
         states = tuple(state for t, state in self.states.items() if t in kept)
         graph = replace(self.graph, tensors=self.tensors, ops=ops, states=states)
         return AnnotatedGraph(graph, {i: self.support[i] for i in self.order})
@@ -131,44 +131,35 @@ class GraphWork:
         others = (t for t in op.inputs if t < 0 or self.tensors[t].constant or self.tensors[t].variable)
         return replace(op, inputs=(*support.inputs, *(() if support.state_write else others)))
 
-    def rows(self) -> Iterator[RowOp]:
-        return (op for i in self.order if (op := self.row_op(i)))
-
-    def row_op(self, key: int) -> RowOp | None:
-        support = self.support[key]
-        return support if isinstance(support, RowOp) else None
-
-    def support_of(self, key: int) -> RowOp:
-        """Return the operator with this number, or raise TypeError if it is builtin."""
-        op = self.row_op(key)
-        if op is None:
-            raise TypeError(f"operator {key} stays builtin")
-        return op
+    @property
+    def row_ops(self) -> Mapping[int, RowOp]:
+        """The operators that run row by row, in order."""
+        return {i: op for i in self.order if isinstance(op := self.support[i], RowOp)}
 
     def readers(self, tensor: TensorId) -> list[int]:
-        return [i for i in self.order if (op := self.row_op(i)) and tensor in op.inputs]
+        return [i for i, op in self.row_ops.items() if tensor in op.inputs]
 
     def maker(self, tensor: TensorId) -> int | None:
-        return next((i for i in self.order if (op := self.row_op(i)) and op.output == tensor), None)
+        return next((i for i, op in self.row_ops.items() if op.output == tensor), None)
 
     def state_writers(self) -> Iterator[tuple[int, RowOp, StateRollingBuffer]]:
         """Yield the operators that keep rows in a state, each with its number and the state."""
         for i in tuple(self.order):
-            if (op := self.row_op(i)) and op.state_write:
+            if isinstance(op := self.support[i], RowOp) and op.state_write:
                 yield i, op, op.state_write
 
     def readers_of_state(self, state: TensorId) -> list[RowOp]:
         """Return the operators that read a state, either as an input or as the rows before row 0 of an input."""
-        return [op for op in self.rows() if state in (op.older, *op.inputs)]
+        return [op for op in self.row_ops.values() if state in (op.older, *op.inputs)]
 
     def joined(self, writer: RowOp, kept: StateRollingBuffer) -> _Joined | None:
         """Return how old and new rows are joined if the operator keeps the last joined rows, or None otherwise."""
         state, depth = kept.tensor, kept.rows.h
         piece = self.maker(writer.inputs[0])
         cut = self.slice(piece) if piece is not None else None
-        whole = self.support_of(piece).inputs[0] if piece is not None and cut else writer.inputs[0]
+        whole = self.row_ops[piece].inputs[0] if piece is not None and cut else writer.inputs[0]
         maker = self.maker(whole)
-        join = self.support_of(maker) if maker is not None else writer
+        join = self.row_ops[maker] if maker is not None else writer
         if maker is None or len(join.inputs) != 2 or join.inputs[0] != state or join.moves is None:
             return None
         old, new = join.reads
@@ -184,8 +175,14 @@ class GraphWork:
 
     def slice(self, key: int) -> _Slice | None:
         """Return the slice of its input that an operator copies, or None for any other operator."""
-        op = self.row_op(key)
-        if op is None or op.moves is None or len(op.inputs) != 1 or op.older is not None or op.state_write is not None:
+        op = self.support[key]
+        if (
+            not isinstance(op, RowOp)
+            or op.moves is None
+            or len(op.inputs) != 1
+            or op.older is not None
+            or op.state_write
+        ):
             return None
         seen, made = op.reads[0], op.writes
         index = indices(op.operands, made, op.access, op.moves)
@@ -211,11 +208,11 @@ class GraphWork:
     def _read_rolling_buffer(self, joined: _Joined, tensor: TensorId, seen: _Slice) -> None:
         """Change all readers of the joined rows, or of a slice of them, that can read a rolling buffer instead."""
         for key in self.readers(tensor):
-            op = self.row_op(key)
-            if op and _is_window(op, joined, seen):
+            op = self.row_ops[key]
+            if _is_window(op, joined, seen):
                 new, state = self._part(joined, seen, key)
                 self.support[key] = replace(_on_new_rows(op, joined, seen, state), inputs=(new,))
-            elif op and (cut := self.slice(key)) and cut.rows > joined.rows.h and op.output not in self.wanted:
+            elif (cut := self.slice(key)) and cut.rows > joined.rows.h and op.output not in self.wanted:
                 self._read_rolling_buffer(joined, op.output, _Slice(cut.rows, seen.first + cut.first, cut.channels))
 
     def _part(self, joined: _Joined, seen: _Slice, like: int) -> tuple[TensorId, TensorId]:
@@ -255,8 +252,8 @@ class GraphWork:
                 )
 
     def _is_unread(self, key: int) -> bool:
-        op = self.row_op(key)
-        if op is None or op.moves is None:
+        op = self.support[key]
+        if not isinstance(op, RowOp) or op.moves is None:
             return False
         if op.state_write:
             return not (op.state_write.tensor in self.wanted or self.readers_of_state(op.state_write.tensor))
@@ -271,7 +268,7 @@ class GraphWork:
     def wait(self) -> None:
         for key, writer, kept in self.state_writers():
             for i in self.readers(kept.tensor):
-                self.support[i] = replace(self.support_of(i), recalls=True)
+                self.support[i] = replace(self.row_ops[i], recalls=True)
             readers = self.readers_of_state(kept.tensor)
             made: Mapping[TensorId, Rows] = {op.output: op.writes for op in readers if op.output not in writer.inputs}
             while len(writer.inputs) + len(made) > MAX_INPUTS:
@@ -285,9 +282,9 @@ class GraphWork:
     def _all_of(self, made: Mapping[TensorId, Rows], writer: int) -> Mapping[TensorId, Rows]:
         """Replace the first few tensors by a single byte. An operator makes the byte when the tensors are complete."""
         some = dict(list(made.items())[:MAX_INPUTS])
-        token = self.add_tensor(self.support_of(writer).output, shape=(1, 1, 1, 1))
-        waits = movement.waiting(self.support_of(writer).sources, some, token)
-        last = max(n for n, i in enumerate(self.order) if (op := self.row_op(i)) and op.output in some)
+        token = self.add_tensor(self.row_ops[writer].output, shape=(1, 1, 1, 1))
+        waits = movement.waiting(self.row_ops[writer].sources, some, token)
+        last = max(self.order.index(i) for i, op in self.row_ops.items() if op.output in some)
         self.add_op(waits, last + 1)
         return {t: rows for t, rows in made.items() if t not in some} | {token: waits.writes}
 

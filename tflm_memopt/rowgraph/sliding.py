@@ -110,7 +110,9 @@ class _Sliding(Edges):
         self.becomes(tensor, Slid(rows, n))
 
     def _input_rows(self) -> Rows:
-        seen = {rows for op in self.rows() for t, rows in zip(op.inputs, op.reads, strict=True) if t == self.input}
+        seen = {
+            rows for op in self.row_ops.values() for t, rows in zip(op.inputs, op.reads, strict=True) if t == self.input
+        }
         if len(seen) != 1 or self.input in self.wanted:
             raise _refused("the input cannot slide: its readers must all run row by row and see the same rows")
         return seen.pop()
@@ -125,8 +127,8 @@ class _Sliding(Edges):
 
     def slide(self, key: int) -> None:
         """Change an operator to process new rows or, if that is impossible, all rows."""
-        op = self.row_op(key)
-        if op is None or not self.slid.keys() & set(op.inputs):
+        op = self.support[key]
+        if not isinstance(op, RowOp) or not self.slid.keys() & set(op.inputs):
             return
         if key in self.may_slide and (summed := self._running_sum(op, key)) is not None:
             self.support[key] = summed
@@ -247,6 +249,6 @@ class _Sliding(Edges):
             self.tensors[state] = replace(self.tensors[state], shape=shape)
             token = self.add_tensor(tensor, name="", shape=(0,), dtype="UINT8")
             self.states[state] = StateTensor(state, 0)
-            sources = next(op.sources for op in self.rows() if tensor in op.inputs)
+            sources = next(op.sources for op in self.row_ops.values() if tensor in op.inputs)
             write = movement.copy_to_state(sources, tensor, slid.rows, StateRollingBuffer(state, rows, 0), token)
             self.add_op(write, len(self.order), WRITE_STATE, **{STATE: state})
