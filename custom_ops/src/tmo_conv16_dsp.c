@@ -19,9 +19,9 @@ enum {
 
 _Static_assert(TMO_TWINS || (offsetof(tmo_wide_job, multipliers) == 4 && offsetof(tmo_wide_job, out) == 12 && offsetof(tmo_wide_job, low) == 16 &&
                offsetof(tmo_wide_job, x) == 24 && offsetof(tmo_wide_job, weights) == 32 && offsetof(tmo_wide_job, filter) == 36 &&
-               offsetof(tmo_wide_job, sums) == 40 && offsetof(tmo_wide_job, last) == 44 && offsetof(tmo_wide_job, channels) == 48 &&
-               offsetof(tmo_wide_job, first) == 52 && offsetof(tmo_wide_job, apart) == 56 && offsetof(tmo_wide_job, biased) == 60 &&
-               offsetof(tmo_wide_job, rest) == 68 && offsetof(tmo_wide_job, next) == 72), "tmo_dsp_wide.S");
+               offsetof(tmo_wide_job, sums) == 40 && offsetof(tmo_wide_job, channels) == 44 && offsetof(tmo_wide_job, apart) == 48 &&
+               offsetof(tmo_wide_job, rest) == 52 && offsetof(tmo_wide_job, next) == 56 && offsetof(tmo_wide_job, first) == 60 &&
+               offsetof(tmo_wide_job, last) == 61 && offsetof(tmo_wide_job, biased) == 62 && offsetof(tmo_wide_job, scaled) == 63), "tmo_dsp_wide.S");
 
 /* The windows of adjacent pixels and the sums of their outputs. */
 typedef struct {

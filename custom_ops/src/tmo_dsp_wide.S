@@ -14,13 +14,14 @@
     .equ WEIGHTS, 32
     .equ FILTER, 36
     .equ SUMS, 40
-    .equ LAST, 44
-    .equ CHANNELS, 48
-    .equ FIRST, 52
-    .equ APART, 56
-    .equ BIASED, 60
-    .equ REST, 68
-    .equ NEXT_SUMS, 72
+    .equ CHANNELS, 44
+    .equ APART, 48
+    .equ REST, 52
+    .equ NEXT_SUMS, 56
+    .equ FIRST, 60
+    .equ LAST, 61
+    .equ BIASED, 62
+    .equ SCALED, 63
 
     .equ NEXT_PIXEL, 64        /* bytes from the values of the first pixel to those of the second */
 
@@ -86,7 +87,8 @@
 .macro JOB pixels
     push  {r0, r4-r11, lr}
 1:  ldr   r12, [sp]
-    ldrd  r10, lr, [r12, #CHANNELS]
+    ldr   r10, [r12, #CHANNELS]
+    ldrb  lr, [r12, #FIRST]
     movs  r4, #0
     movs  r5, #0
     movs  r6, #0
@@ -146,7 +148,8 @@
     cmp   r0, r1
     bne   4b
 5:  ldr   r12, [sp]
-    ldrd  r0, r1, [r12, #SUMS]
+    ldr   r0, [r12, #SUMS]
+    ldrb  r1, [r12, #LAST]
     stmia r0, {r4-r7}
     cmp   r1, #0
     beq   11f
@@ -203,7 +206,8 @@
     b     11f
 10: ldr   r12, [sp]
     str   r3, [r12, #OUT]
-    ldrd  r4, r5, [r12, #BIASED]
+    ldrb  r4, [r12, #BIASED]
+    ldrb  r5, [r12, #SCALED]
     cmp   r4, #0
     it    ne
     strne r0, [r12]

@@ -322,13 +322,13 @@ typedef struct tmo_wide_job {
   const int8_t *weights;
   uint32_t filter;           /* bytes from the weights of a channel to those of the next channel */
   int32_t *sums;             /* place of a quad of sums */
-  uint32_t last;             /* 1 to write outputs after the products of these values */
   int32_t channels;
-  uint32_t first;            /* 1 to begin with sums of 0, not with the sums of the previous values */
   int32_t apart;             /* bytes from the output of the first pixel to that of the second */
-  uint32_t biased, scaled;   /* 1 if each channel has a bias or a scale */
   void (*rest)(struct tmo_wide_job *job, uint32_t pixels); /* writes the outputs of a quad whose sums do not fit 32 bits */
   uint32_t next;             /* number of sums from a quad to the next quad, or 0 if all quads use the same place */
+  uint8_t first;             /* 1 to begin with sums of 0, not with the sums of the previous values */
+  uint8_t last;              /* 1 to write outputs after the products of these values */
+  uint8_t biased, scaled;    /* 1 if each channel has a bias or a scale */
 } tmo_wide_job;
 
 /* Computes all channels of a job, and changes fields of the job. */
