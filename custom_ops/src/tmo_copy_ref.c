@@ -3,7 +3,6 @@
 
 #include "tmo/access.h"
 #include "tmo/elements.h"
-#include "tmo/iterate.h"
 #include "tmo/view.h"
 
 /* Moves runs of 4 to 16 bytes, which four words cover. All words are loaded before the first one is stored, so that the runs may overlap. */

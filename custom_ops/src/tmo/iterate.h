@@ -25,9 +25,6 @@ static inline bool tmo_iterates_rows(const tmo_op *op) {
 }
 TMO_LINKAGE tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
-/* Computes the rows from run->current to `end` of a COPY whose operands and output are in buffers of whole rows. */
-TMO_LINKAGE void tmo_copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end);
-
 #if TMO_RUNS_PACKED
 /* Computes run->current like tmo_iterate_any(), but faster. tmo_iterate_pixel() supports packed operators whose tiles or rows are single pixels. Builds
  * with TMO_FAST_PIXELS also support convolutions, pools, additions and tables that are not packed, if their tiles or rows are single pixels. */

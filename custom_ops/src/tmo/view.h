@@ -73,6 +73,9 @@ static TMO_ALWAYS_INLINE void tmo_list_rows(tmo_row_place place, const int8_t *b
 TMO_LINKAGE void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_taps *rows, const tmo_taps *columns,
                                  uint32_t gap, const int8_t **pixels);
 
+/* Computes the rows from run->current to `end` of a COPY whose operands and output are in buffers of whole rows. */
+TMO_LINKAGE void tmo_copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end);
+
 #ifdef __cplusplus
 }
 #endif
