@@ -7,8 +7,6 @@
 Without names, the command makes all tables whose folder is given, which takes about an hour of processor time.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

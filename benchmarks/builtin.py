@@ -4,8 +4,6 @@ All sizes are bytes for 32-bit pointers, with the input in the arena. The table 
 random weights: the two convolutions on 32 x 32 pixels with which fused tiling's CIFAR-10 classifier begins.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

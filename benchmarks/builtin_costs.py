@@ -8,8 +8,6 @@ operator_models.py. A kernel's work consists of amounts such as multiplications 
 script then compares the estimates with counts for the networks of tests/unseen.py, which no fit uses.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import math

@@ -12,8 +12,6 @@ the file. Costs of other cores do not change. After a change of the library that
 --keep is enough.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Run rewritten models on emulated cores for the tables of instructions, sizes and cores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from cores.cases import Case, Outcome, blob, run

@@ -10,8 +10,6 @@ these cores, the script applies M4's rules and states a range of cycles whose er
 cycles_published.json has published cycles, and the model's cycles for the same programs.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -7,8 +7,6 @@ models the flashes of all known boards. For a Cortex-M0, the cycles of M0+ are t
 the upper bound. The cycles of TFLM with CMSIS-NN are those modelled for the programs in cycles_published.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import json

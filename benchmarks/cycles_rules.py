@@ -8,8 +8,6 @@ words is not pipelined. The cycles of an instruction depend only on the instruct
 pairs of consecutive blocks of code (cycles_trace.py).
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Mapping, Sequence

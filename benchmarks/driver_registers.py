@@ -3,8 +3,6 @@
 Accesses are counted on the simulated bus of tests/registers, and instructions are counted on RV32 in QEMU.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -5,8 +5,6 @@ or rare operators. Seeds from KNOWN_FROM on give the networks of tests/known.py.
 microcontrollers run. Some numbers of channels fill vector registers, and others do not.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import sys

@@ -13,8 +13,6 @@ kernel adds to it, and the size of the library's adapter (`adapter`). The field 
 number of bytes that a kernel shares with other kernels in a program with all kernels.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Compute Halstead's effort of C code, which measures how hard the code is to read and write."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

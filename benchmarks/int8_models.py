@@ -5,8 +5,6 @@ are described as in benchmarks/papers/msf_cnn/nets.py. If the padding of a convo
 precedes the convolution.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

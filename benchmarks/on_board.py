@@ -4,8 +4,6 @@ Each row is a conversion with `optimize --board nano33ble --int8-io`. Times are 
 (docs/targets.md); the original model runs with CMSIS-NN's kernels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 instructions are those of its kernel.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Make a table of the RAM that every model of a folder takes, before and after a rewrite."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 `optimize` and `explore` convert float32 inputs and outputs to int8 (`--int8-io`).
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

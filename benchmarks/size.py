@@ -7,8 +7,6 @@ maximum stack of a run under QEMU (built at -O2), without the runner's own frame
 or .bss is not 0, this script fails.
 """
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence

@@ -6,8 +6,6 @@ not counted; the table marks models that have builtin operators. Equal instructi
 TFLM's figures, for CMSIS-NN and reference kernels, include the interpreter (`-O2`, GCC 12.2).
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping

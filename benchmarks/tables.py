@@ -1,7 +1,5 @@
 """Write Markdown tables and JSON documents, and find generated tables in pages."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

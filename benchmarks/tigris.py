@@ -3,8 +3,6 @@
 The four networks are built from the layers that the repository of TiGrIS states, with random weights.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from int8_models import Builder

@@ -5,8 +5,6 @@ barriers, and the instructions of a barrier for a core that does not wait. A sec
 with shared memory, and compares the output bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

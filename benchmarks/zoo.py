@@ -1,7 +1,5 @@
 """Convert a zoo of networks, and list their RAM before and after, and which operators stay builtin and why."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

@@ -7,8 +7,6 @@ follows no symbolic links, so the build copies the C library there. The build al
 Usage: python scripts/arduino.py [-o FOLDER]     (default: build/arduino)
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -12,8 +12,6 @@ Usage: python scripts/dist.py [-o FOLDER] [PACKAGE...]
     esp-idf       tflm-memopt-VERSION-esp-idf.tgz          Espressif's component manager
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import io

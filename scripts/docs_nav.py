@@ -1,7 +1,5 @@
 """Hooks that mkdocs calls to generate pages from the code and to show the version in header and footer."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from pathlib import Path

@@ -8,8 +8,6 @@ Usage:
     python scripts/faults.py --only kernels         the faults of an area, or a single fault: planner/sums-end-early
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import queue

@@ -3,8 +3,6 @@
 The exit status is 1 if the package contains such a construct.
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections import defaultdict

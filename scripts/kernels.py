@@ -4,8 +4,6 @@ has kernels for RISC-V vectors, and tmo_generated_NAME.c has kernels for any cor
 python scripts/kernels.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Lists the kernels that kernels.py generates, with their schedules and the arguments of their calls."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ The same seed always draws the same mutants.
 Usage: python scripts/mutants.py --sample 300 --seed 1
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import re

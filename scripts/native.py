@@ -1,7 +1,5 @@
 """List the native libraries of this installation. The exit status is 1 if a library is missing."""
 
-from __future__ import annotations
-
 import platform
 import sys
 

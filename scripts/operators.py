@@ -1,7 +1,5 @@
 """Write docs/operators.md from the operator set."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -11,8 +11,6 @@ Usage:
     python scripts/platformio.py pack FOLDER ARCHIVE.tar.gz
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -4,8 +4,6 @@ site, it also generates the records of docs/program-format.md.
 python scripts/program_format.py
 """
 
-from __future__ import annotations
-
 import ast
 import enum
 import inspect

@@ -1,7 +1,5 @@
 """Generate pages of the site from the code: the boards, the flags of all commands, and the JSON Schema of a plan."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -6,8 +6,6 @@ Spike's program. Spike calls `dtc`, which Debian's package device-tree-compiler 
 Usage: python scripts/spike.py
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import subprocess

@@ -8,8 +8,6 @@ Only the tests use these wheels. The wheels have a proprietary licence, and no p
 headers include headers of gemmlowp, which the wheels lack: on Debian, run `apt-get install libgemmlowp-dev`.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ Usage:
     python scripts/version.py 1.2.3          sets the version
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

@@ -1,7 +1,5 @@
 """Test programs that link the library and its custom operator against a 2023 release of TFLM, as users build them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Run several interpreters on one MicroAllocator, in any order, and compare the outputs with the current TFLM wheel."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

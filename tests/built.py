@@ -1,7 +1,5 @@
 """Builds the Arduino library once per test run, in the folder where `make arduino` builds it."""
 
-from __future__ import annotations
-
 import fcntl
 import functools
 import os

@@ -5,8 +5,6 @@ comments, because some compiler warnings depend on comments. Paths are relative 
 that tests in different folders can share objects.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """Set up all tests: models, files from outside the repository, and the rule that CI skips nothing."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import os

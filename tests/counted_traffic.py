@@ -5,8 +5,6 @@ traffic does not depend on the plan. The traffic that lower/traffic.py predicts 
 traffic.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

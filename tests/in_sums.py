@@ -1,7 +1,5 @@
 """Split a model by partial sums, and run all of its parts on a single device."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

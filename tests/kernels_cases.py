@@ -1,7 +1,5 @@
 """The module draws random calls of the package's own kernels, and has small kernels that break a rule."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -2,8 +2,6 @@
 fits costs to these networks. Tests of estimates use the networks of tests/unseen.py, to which no cost was fitted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

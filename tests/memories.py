@@ -1,7 +1,5 @@
 """Build models whose operators hold a state: SVDF and LSTM."""
 
-from __future__ import annotations
-
 from ai_edge_litert import schema_py_generated as schema
 from models import Affine, Net
 

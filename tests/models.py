@@ -10,8 +10,6 @@ so that values spread over int8, or are given by `out` (scale, zero point). The 
 other models, including invalid ones.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

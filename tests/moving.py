@@ -2,8 +2,6 @@
 output tensors.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

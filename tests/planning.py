@@ -1,7 +1,5 @@
 """Plan models and make programs of their plans, without the commands of the command line."""
 
-from __future__ import annotations
-
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.graph import Graph

@@ -1,7 +1,5 @@
 """Build models whose inputs and outputs are unused, or in another order than operators use them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from models import Net

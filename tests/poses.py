@@ -2,8 +2,6 @@
 use float32 values and int32 indices where TFLM has kernels for these types.
 """
 
-from __future__ import annotations
-
 import moving
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema

@@ -1,7 +1,5 @@
 """Build and run emitted projects unchanged on this machine, with stubs for the platform."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import re

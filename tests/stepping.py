@@ -1,7 +1,5 @@
 """Run two stateful models step by step under TFLM."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

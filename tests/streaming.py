@@ -1,7 +1,5 @@
 """Build streaming models, whose resource variables keep rows between inferences, in the form that converters write."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

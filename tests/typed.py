@@ -1,7 +1,5 @@
 """Build models of one operator with operands of any types, and see whether TFLM runs a model."""
 
-from __future__ import annotations
-
 import faulthandler
 import os
 from collections.abc import Mapping, Sequence

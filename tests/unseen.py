@@ -4,8 +4,6 @@ Estimates for the networks are compared with counted instructions (tests/cores/u
 tests/cores/test_estimates.py). The networks must never influence fitted costs or the formulas of work.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from ai_edge_litert import schema_py_generated as schema

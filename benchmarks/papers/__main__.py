@@ -8,8 +8,6 @@ figure differs from the page, which --update rewrites. The folder of --models ho
 --nets holds the layer lists of msf-CNN's networks. Items that need a folder are left out if its option is missing.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import posixpath

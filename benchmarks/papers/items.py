@@ -5,8 +5,6 @@
 - A predicted figure follows from formulas or plans, and nothing was executed.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass

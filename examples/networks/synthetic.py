@@ -3,8 +3,6 @@
 Each function returns labels and float32 samples with values of about 1. The first axis is the batch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

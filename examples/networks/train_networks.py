@@ -8,8 +8,6 @@ Usage:
     python examples/networks/train_networks.py [--only NAME ...]
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections.abc import Callable, Iterator, Mapping

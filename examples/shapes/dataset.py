@@ -3,8 +3,6 @@
 A function describes each outline: it returns the distance of the outline from the centre at each angle.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -5,8 +5,6 @@ The exit status is 1 if an optimized model gives other output bytes than the fir
 Usage: python examples/shapes/evaluate.py shapes_int8.tflite [OPTIMIZED.tflite ...]
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

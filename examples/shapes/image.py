@@ -3,8 +3,6 @@
 Usage: python examples/shapes/image.py
 """
 
-from __future__ import annotations
-
 import numpy as np
 from dataset import quantize
 from evaluate import HERE, load

@@ -8,8 +8,6 @@ Usage:
     python examples/shapes/train.py
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ Sums of these kernels begin with 0 and add products in the order of rows, column
 as in TFLM's Conv, DepthwiseConv, FullyConnected, AveragePool and MaxPool (kernels/internal/reference).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -2,8 +2,6 @@
 channels are adjacent. TFLM: ConvPerChannel, DepthwiseConvPerChannel. ops/packings.py has the conditions for their sums.
 """
 
-from __future__ import annotations
-
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.language import Array, Index, Reg, Type
 

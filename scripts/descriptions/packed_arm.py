@@ -4,8 +4,6 @@ runs these kernels, and a core runs assembly instead.
 TFLM: ConvPerChannel, DepthwiseConvPerChannel, FullyConnected. ops/packings.py has the conditions for their sums.
 """
 
-from __future__ import annotations
-
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.language import Array, Index, Reg, Type
 

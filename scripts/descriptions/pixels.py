@@ -2,8 +2,6 @@
 pixels. The window is clipped and contains no padding. TFLM: ConvPerChannel, DepthwiseConvPerChannel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tflm_memopt.kernels.build import Builder, kernel

@@ -1,7 +1,5 @@
 """Serialise programs with their inputs and expected outputs for runner.c, and read the runner's results."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Iterator, Sequence

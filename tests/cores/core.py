@@ -3,8 +3,6 @@
 `runner.c` is built once per core and runs the cases that cases.py writes.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

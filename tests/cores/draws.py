@@ -1,7 +1,5 @@
 """Draw cases for emulated cores: random programs, and programs of converted random networks."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Canaries around the arena stay intact, and one run uses no more stack than the core allows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache

@@ -4,8 +4,6 @@ RV32 code stands for the code of all of Espressif's chips. ESP-NN's functions do
 instructions around the functions count.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -4,8 +4,6 @@ The file unseen.json has the counts of the original networks under TFLM with CMS
 of the rewritten networks.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Run the C modules of `optimize --emit c` with whole models on bare machines, from flash, with 16 KB of RAM."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import subprocess

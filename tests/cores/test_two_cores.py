@@ -1,7 +1,5 @@
 """Run programs on two emulated Cortex-M33, and compare the bytes with those of one core."""
 
-from __future__ import annotations
-
 import functools
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """On cores with the DSP extension, programs without a target give the right bytes in fewer instructions."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

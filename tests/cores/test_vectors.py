@@ -1,7 +1,5 @@
 """Run whole models with RISC-V vectors (TMO_RVV): bytes match at each vector length."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

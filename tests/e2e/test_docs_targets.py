@@ -1,7 +1,5 @@
 """Test the sections of docs/deploy.md about build systems: their commands run and their programs compile."""
 
-from __future__ import annotations
-
 import configparser
 import re
 import shlex

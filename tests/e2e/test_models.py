@@ -1,7 +1,5 @@
 """Rewrite trained models by the command line. The rewritten models are bit-exact under TFLM and keep arena limits."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

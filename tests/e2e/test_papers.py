@@ -1,7 +1,5 @@
 """Compute the figures of docs/papers.md again (benchmarks/papers), and check its claims."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

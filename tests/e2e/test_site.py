@@ -1,7 +1,5 @@
 """Test the documentation site: it builds without warnings, its links resolve, and its code runs."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

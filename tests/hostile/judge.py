@@ -1,7 +1,5 @@
 """Judge the converter's results for damaged files. A process with limits (server.py) examines each file."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

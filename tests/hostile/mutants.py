@@ -3,8 +3,6 @@
 `mutant(seed)` always returns the same bytes for a seed.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial

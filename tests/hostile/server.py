@@ -5,8 +5,6 @@ ends the child process, and becomes the outcome for the current file. Another ch
 file.
 """
 
-from __future__ import annotations
-
 import contextlib
 import faulthandler
 import gc

@@ -1,7 +1,5 @@
 """The tests remove one tensor of an operator. The model is converted, left unchanged, or refused with a typed error."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 

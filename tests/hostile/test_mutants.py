@@ -1,7 +1,5 @@
 """Damaged files are converted correctly, left unchanged, or refused: no crash, no hang, no wrong bytes."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

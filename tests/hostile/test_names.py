@@ -1,7 +1,5 @@
 """A name in an input file cannot lead a path out of the output folder."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Damaged models that keep a state are refused, left unchanged, or give the same bytes in each step of a sequence."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache, partial
 

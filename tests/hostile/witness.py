@@ -5,8 +5,6 @@ of its output unwritten. The output of a damaged model may depend on unrelated m
 compared.
 """
 
-from __future__ import annotations
-
 import ctypes
 import math
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Convert camera frames in NumPy, the whole frame at once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

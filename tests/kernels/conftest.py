@@ -1,7 +1,5 @@
 """Build the C library for tests: with sanitizers for tests in C, and the host's build for tests in Python."""
 
-from __future__ import annotations
-
 import ctypes
 import shutil
 import struct

@@ -2,8 +2,6 @@
 that no planner would choose. TFLM computes the expected outputs.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Simulate devices that exchange rows of two tensors through custom_ops/links/."""
 
-from __future__ import annotations
-
 import ctypes
 import random
 from collections import deque

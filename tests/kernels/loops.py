@@ -1,7 +1,5 @@
 """Draw random loop nests that run a given sequence of iterations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Move tensors of a program from its workspace to slow memory."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The module has two valid programs, one of rows and one of tiles, and functions that damage a program."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable

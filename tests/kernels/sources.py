@@ -1,7 +1,5 @@
 """Make the inputs of programs streamed or external, with a caller that keeps every row."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from numpy.random import Generator

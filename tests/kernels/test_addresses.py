@@ -1,7 +1,5 @@
 """Kernels of four-byte elements give the same bytes for aligned and unaligned buffers of the caller."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from models import Net

@@ -3,8 +3,6 @@
 The files of backends/ have the interfaces of ESP-NN and CMSIS-NN, and compute with TFLM's arithmetic.
 """
 
-from __future__ import annotations
-
 import ctypes
 import random
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Convert camera frames row by row and compare with NumPy's conversion of the whole frame."""
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

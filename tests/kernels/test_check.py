@@ -1,7 +1,5 @@
 """tmo_check() refuses each kind of damage with the right status."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Test tmo_check() on the data of each kind of operator: constants, tables, accesses."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

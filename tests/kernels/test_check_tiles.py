@@ -1,7 +1,5 @@
 """Test tmo_check() on programs that compute in tiles."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Run two cores as two threads: delays change no byte, ThreadSanitizer finds no race, bad programs are refused."""
 
-from __future__ import annotations
-
 import functools
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Compare fixed-point scaling, in each of the library's three ways to multiply, with exact arithmetic."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import subprocess

@@ -2,8 +2,6 @@
 program is harmless.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator, Sequence

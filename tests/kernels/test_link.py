@@ -1,7 +1,5 @@
 """Test messages between devices (custom_ops/links/tmo_link.c) over links that lose, repeat, delay and damage them."""
 
-from __future__ import annotations
-
 import ctypes
 import zlib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Send rows by radio (custom_ops/links/tmo_link_datagram.c), with lost frames and lost acknowledgements."""
 
-from __future__ import annotations
-
 import ctypes
 import random
 from collections import deque

@@ -1,7 +1,5 @@
 """Send rows over stream sockets (custom_ops/links/tmo_link_socket.c), with this computer's clock."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import random

@@ -1,7 +1,5 @@
 """Send rows over serial links (custom_ops/links/tmo_link_uart.c) through pseudo-terminals."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import random

@@ -1,7 +1,5 @@
 """Run programs with nested loops. The executor stays inside its buffers, however deep the loops are nested."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A run that pauses after any iterations gives the same result as a run without pauses."""
 
-from __future__ import annotations
-
 import ctypes
 
 import numpy as np

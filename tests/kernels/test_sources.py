@@ -4,8 +4,6 @@ input from the caller's buffer.
 The programs keep every row of their inputs (sources.py).
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Test C modules of `optimize app.toml --emit c`: several models in one arena without an interpreter, in any order."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Test projects that `optimize app.toml --emit` writes, in which all models run in one arena."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Test the library that `make arduino` builds: it compiles as Arduino compiles libraries, and sketches run with it."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The C library builds from its manifest alone, as in firmware: strict C11, no Python, no CMake, no TFLM."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Test the camera code of emitted projects with drivers that give a known picture."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The device packages of `make dist` hold exactly what users need, and every build makes equal packages."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import runpy

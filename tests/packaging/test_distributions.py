@@ -3,8 +3,6 @@
 The command `make dist` builds the wheel and the source distribution, and checks both with twine.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 ESP-IDF is not installed, so that a function that logs its arguments replaces idf_component_register().
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

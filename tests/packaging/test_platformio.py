@@ -1,7 +1,5 @@
 """PlatformIO builds and tests the library without a network, on this machine and on a Cortex-M4 in QEMU."""
 
-from __future__ import annotations
-
 import configparser
 import re
 import runpy

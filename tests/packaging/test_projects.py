@@ -1,7 +1,5 @@
 """Test the projects that `optimize --emit` writes: they are complete, and build and run unchanged on this machine."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

@@ -4,8 +4,6 @@ A socket that loses frames replaces the radio, and ThreadSanitizer watches the d
 share.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

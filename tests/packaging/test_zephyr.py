@@ -4,8 +4,6 @@ Zephyr is not installed for the tests. Kconfiglib reads the Kconfig files, as in
 functions, and log their arguments.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

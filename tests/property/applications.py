@@ -1,7 +1,5 @@
 """Draw random applications: models in one arena, some of them streamed, stateful, concurrent, pausing or retaining."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

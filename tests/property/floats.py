@@ -3,8 +3,6 @@
 Outputs must have equal bytes, apart from NaN, since IEEE 754 leaves the sign and payload of NaN open.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

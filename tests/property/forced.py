@@ -1,7 +1,5 @@
 """Make plans that no planner would choose, whose layers run in tiles, and draw networks for such plans."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Compile C modules of random networks with sanitizers, and compare each input and output with TFLM."""
 
-from __future__ import annotations
-
 import random
 import tempfile
 from dataclasses import replace

@@ -4,8 +4,6 @@ Every recipe can be built, because layers adapt to their operands: large windows
 images. Most operators can be converted, and a few stay builtin.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

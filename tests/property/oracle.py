@@ -1,7 +1,5 @@
 """Compare the original and the rewritten model in the official TFLM wheel in this process: outputs and arena sizes."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import io

@@ -1,7 +1,5 @@
 """Modify the weights of a model, channel by channel, so that channels are dead or look dead."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Draw random networks with permuted, unread, repeated and constant inputs and outputs, and inputs that are outputs."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Draw random networks with a state: variables that become rolling buffers, SVDF and LSTM."""
 
-from __future__ import annotations
-
 import random
 
 import memories

@@ -1,7 +1,5 @@
 """Rewrite random networks with batches, free dimensions and contradictory shapes, and compare outputs."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

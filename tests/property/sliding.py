@@ -1,7 +1,5 @@
 """Draw random networks over a window in time, whose layers compute only new rows, all rows, or both."""
 
-from __future__ import annotations
-
 import random
 
 from ai_edge_litert import schema_py_generated as schema

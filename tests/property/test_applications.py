@@ -1,7 +1,5 @@
 """Test random applications, of which `make soak KIND=apps` runs more."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Random networks with builtin operators alone give the same bytes in less arena, in the official interpreter."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Random float32 networks, rewritten, give the bytes of the original under the official TFLM wheel."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import Phase, given, settings
 from property.floats import FLOAT, examine_float, float_recipes

@@ -3,8 +3,6 @@
 The networks are random, and many of their channels are dead or almost dead.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import replace

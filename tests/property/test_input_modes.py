@@ -4,8 +4,6 @@ Each network is planned with random options and a random limit of computations. 
 Reset in the middle of one, in both formats if there are two (runtime/feeds.py).
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

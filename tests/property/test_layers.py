@@ -1,7 +1,5 @@
 """Every kind of layer of random networks gives TFLM's bytes, in a rewritten model and operator by operator."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 

@@ -2,8 +2,6 @@
 runs many more random networks.
 """
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

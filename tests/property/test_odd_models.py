@@ -1,7 +1,5 @@
 """Models that converters rarely make stay bit-exact for every target, or unchanged with a reason."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import copy, deepcopy
 from functools import reduce

@@ -1,7 +1,5 @@
 """Random networks with layers in partial sums give the original's bytes under the official TFLM wheel."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from in_sums import in_parts

@@ -3,8 +3,6 @@
 Hypothesis prints a minimal failing recipe, and build(recipe) returns the failing model.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Random networks with states, sliding windows or odd shapes give the original's bytes under the official wheel."""
 
-from __future__ import annotations
-
 import pytest
 from conftest import seeds, thinned
 from property import sequences, shapes, sliding

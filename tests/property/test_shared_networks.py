@@ -1,7 +1,5 @@
 """Random networks are split over devices. The output bytes equal TFLM's, and messages have the predicted sizes."""
 
-from __future__ import annotations
-
 import ctypes
 import random
 from collections import defaultdict, deque

@@ -1,7 +1,5 @@
 """Random networks with tensors in slow memory give the original's bytes under the official TFLM wheel."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

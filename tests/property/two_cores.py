@@ -1,7 +1,5 @@
 """Plan networks for two cores, and compute the outputs on one core."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Run the drivers of examples/registers, plain and generated, on the simulated bus."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

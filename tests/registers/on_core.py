@@ -1,7 +1,5 @@
 """Run drivers on RV32 in QEMU, on a simulated bus. Instructions are counted with RAM in place of registers."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass

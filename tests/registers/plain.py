@@ -1,7 +1,5 @@
 """Return the plain drivers of examples/registers, with which generated drivers are compared."""
 
-from __future__ import annotations
-
 from conftest import ROOT
 
 PLAIN = ROOT / "examples/registers/plain"

@@ -1,7 +1,5 @@
 """Test which accesses are combined, and which accesses must not be combined."""
 
-from __future__ import annotations
-
 import pytest
 from registers.texts import chip, generated, register
 

@@ -1,7 +1,5 @@
 """Test the files and the report of the command `registers`, and that a refusal leaves no files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

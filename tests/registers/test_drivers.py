@@ -1,7 +1,5 @@
 """Generated drivers do the same as plain ones on the simulated bus, with fewer accesses."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

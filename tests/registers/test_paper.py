@@ -1,7 +1,5 @@
 """Reproduce chapter 6 of the dissertation: figures 6.5 to 6.7, table 6.1, and its printed code."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Invalid input is refused with file and line, and leaves no files."""
 
-from __future__ import annotations
-
 import pytest
 from registers.texts import chip, generated, register
 

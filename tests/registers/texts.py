@@ -1,7 +1,5 @@
 """Run the generator on small drivers and descriptions given as text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tflm_memopt.registers import generate as steps

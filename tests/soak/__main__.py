@@ -5,8 +5,6 @@ recipe. If a process dies, the cases that were running count as failures. The ki
 needs clang and writes findings to build/soak.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """Draw cases of each kind from a seed, and return the failures."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import traceback

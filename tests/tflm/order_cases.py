@@ -1,7 +1,5 @@
 """Yield small operators for every verified row of tflm/access_order.py."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

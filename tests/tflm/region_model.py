@@ -9,8 +9,6 @@ the workspace, and all buffers overlap the input in the arena:
                             | output  |
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import flatbuffers

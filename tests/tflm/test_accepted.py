@@ -1,7 +1,5 @@
 """Compare the table of types that TFLM's kernels accept with the official wheel."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

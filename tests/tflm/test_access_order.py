@@ -3,8 +3,6 @@
 Each output overlaps an input at the smallest allowed distance, and then at a distance that is one pixel too small.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

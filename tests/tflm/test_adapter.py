@@ -4,8 +4,6 @@ Users also compile the files of custom_ops/tflm and custom_ops/src. Expected byt
 contains the current TFLM.
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass

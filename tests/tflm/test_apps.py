@@ -2,8 +2,6 @@
 for any order of inferences, and nothing is written between buffers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Batches of images run one image at a time."""
 
-from __future__ import annotations
-
 import pytest
 from models import Net
 from property.oracle import original

@@ -1,7 +1,5 @@
 """Test `--ops builtin`: TFLM's own operators in another order and at other offsets, in the plain interpreter."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

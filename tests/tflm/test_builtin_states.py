@@ -1,7 +1,5 @@
 """Models with resource variables give the same bytes with `--ops builtin`, under the official wheel."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations

@@ -1,7 +1,5 @@
 """Networks may combine each column's mean with the column's pixels. Exchanging rows and columns keeps the bytes."""
 
-from __future__ import annotations
-
 from unittest.mock import patch
 
 import pytest

@@ -1,7 +1,5 @@
 """Compare QUANTIZE and DEQUANTIZE of all types with TFLM, at halves and limits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from conftest import examples

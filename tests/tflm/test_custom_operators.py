@@ -1,7 +1,5 @@
 """Compare the predicted arenas of TFLM's own custom operators with the arenas in the official wheel."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

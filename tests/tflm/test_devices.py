@@ -1,7 +1,5 @@
 """Networks on several devices give TFLM's bytes. Each device is a process with its own file, linked over loopback."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Convolutions between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND run row by row."""
 
-from __future__ import annotations
-
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from models import Net

@@ -1,7 +1,5 @@
 """Test the tables of elementwise operators against TFLM, over all bytes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema

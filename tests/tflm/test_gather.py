@@ -1,7 +1,5 @@
 """Test GATHER from a constant table, and reducers of its output, against TFLM, also with indices out of range."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema

@@ -1,7 +1,5 @@
 """Windows along one axis may have more samples than a kernel can read as rows."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

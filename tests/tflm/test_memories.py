@@ -1,7 +1,5 @@
 """Operators with a state give TFLM's bytes, also after resets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

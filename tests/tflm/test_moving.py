@@ -1,7 +1,5 @@
 """Networks may end in operators that move data, for example joined outputs, gathered values or shuffled pixels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema

@@ -3,8 +3,6 @@
 TFLM and our C executor run the same model of one operator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

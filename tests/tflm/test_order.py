@@ -1,7 +1,5 @@
 """Under the official TFLM wheel, operators may run in another order than in the file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

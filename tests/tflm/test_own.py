@@ -1,7 +1,5 @@
 """Run docs/own-operator.md unchanged, and test the refusals of custom operators."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterator

@@ -2,8 +2,6 @@
 shapes differ.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`verify --steps` compares each step of a sliding window with the original on the whole window, under TFLM."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

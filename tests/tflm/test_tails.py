@@ -1,7 +1,5 @@
 """Detectors and pose networks end in indices of extremes, comparisons, int32 arithmetic and selected values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -2,8 +2,6 @@
 operators equal TFLM's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Two cores compute our operator in TFLM's interpreter, with a thread as the second core."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

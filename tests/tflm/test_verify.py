@@ -1,7 +1,5 @@
 """Test verify(): the differences it finds, its measurements, and comparisons that it refuses."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

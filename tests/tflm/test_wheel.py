@@ -1,7 +1,5 @@
 """Our operator runs inside the official TFLM wheel."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tflm.region_model import IN, WORKSPACE, expected, misaligned_model, program, region_model

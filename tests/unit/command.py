@@ -1,7 +1,5 @@
 """Run the command line in tests, on small models."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Run the examples in the package's docstrings."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every fault in tests/faults can be planted, so that scripts/faults.py can run tests with the fault."""
 
-from __future__ import annotations
-
 import runpy
 
 from conftest import ROOT

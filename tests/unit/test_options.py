@@ -1,7 +1,5 @@
 """Test that options of wrong types are usage errors, from Python and from app.toml."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

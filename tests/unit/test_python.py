@@ -1,7 +1,5 @@
 """The Python API accepts all forms of models, and writes the same files as the command."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The reference pages agree with the code."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Test which operators --target packs, the arena, and refusals."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Models the arena for the checker: a tag per byte names the tensor, and the byte of it, last written there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 

@@ -11,8 +11,6 @@ replayed one by one. Proof and replay trust what each operator declares to read.
 proves that kernels need no other bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 

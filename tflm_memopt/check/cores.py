@@ -9,8 +9,6 @@ Each core uses its own counters until the group's last iteration.
 The module shares nothing with plan/cores.py, which places the barriers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np

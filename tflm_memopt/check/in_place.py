@@ -3,8 +3,6 @@
 All kernels without an entry are assumed to write before they read.
 """
 
-from __future__ import annotations
-
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp
 

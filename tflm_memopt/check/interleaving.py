@@ -5,8 +5,6 @@ inferences of a model, and while the model waits for rows of a streamed input. M
 have no byte in common.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from functools import reduce
 from typing import NamedTuple

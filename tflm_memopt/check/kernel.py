@@ -3,8 +3,6 @@
 Where output and input overlap, the last read of each byte is compared with the first write to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from tflm_memopt.check.arena import TaggedArena

@@ -5,8 +5,6 @@ operator's own parameters. The checker compares these movements with the results
 code with this module.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 

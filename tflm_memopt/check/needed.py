@@ -5,8 +5,6 @@ needs form a rectangle, which two corners describe. The checker compares these r
 ops/parse.py, which shares no code with this module.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple

@@ -4,8 +4,6 @@ A group that runs row by row is treated as if it had stripes of one row, tiles o
 as the input.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple

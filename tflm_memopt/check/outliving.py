@@ -8,8 +8,6 @@ module states.py checks running sums. If the model's input slides, tensors hold 
 windows are not checked.
 """
 
-from __future__ import annotations
-
 from tflm_memopt.check.needed import slide_in_time
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import STATE, Graph, Op

@@ -1,7 +1,5 @@
 """Computes how much scratch an iteration of a kernel with packed weights writes (custom_ops/src/tmo_check_packed.c)."""
 
-from __future__ import annotations
-
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Stage

@@ -1,7 +1,5 @@
 """Determines for the checker where the pixels of a group in tiles are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -3,8 +3,6 @@
 If the proof fails, the replay decides iteration by iteration and names the place of the fault (tiles.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

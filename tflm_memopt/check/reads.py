@@ -7,8 +7,6 @@ operators that keep rows, read kept rows, or exchange messages. The module slidi
 input. Operators on parts of tensors are not checked, since no operator of the model defines them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

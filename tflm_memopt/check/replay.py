@@ -1,7 +1,5 @@
 """Replays a group for the checker, iteration by iteration, as tmo_run() executes it."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

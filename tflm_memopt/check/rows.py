@@ -1,7 +1,5 @@
 """Replays a group that runs row by row: each iteration reads whole rows, and writes a row or adds to sums."""
 
-from __future__ import annotations
-
 from tflm_memopt.check.nest import StageNest
 from tflm_memopt.check.replay import NO_OUTPUT, GroupReplay, Output
 from tflm_memopt.check.windows import moved

@@ -7,8 +7,6 @@ read kept rows only if its input's new rows follow those of the last inference. 
 those that recompute rows near padding, and those that read joined rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

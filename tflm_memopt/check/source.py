@@ -4,8 +4,6 @@ When an operator needs rows of a streamed input, the caller pushes them over the
 needed are copied to a rolling buffer before a push.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Rows are pushed over the previous rows when an iteration needs them. Rows that a
 buffer before a push.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ its own, since no buffer affects another one. The replay starts after a reset an
 twice. By then, the oldest row has been at every position twice, and later accesses only repeat earlier ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from math import gcd
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 The proof of all iterations at once (lives.py) is much faster, but the replay names the fault and its place.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tflm_memopt.check.arena import Ints

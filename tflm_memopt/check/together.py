@@ -4,8 +4,6 @@ messages, so both ends must name the same rows in the same order. All devices ar
 limited capacity: a sender waits for space, and a receiver for its row.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Brings a model into its canonical form before planning, and finds the operators that can run row by row."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Options `--cores` and `--share`: the speeds of two cores, and their share of the work."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 from tflm_memopt.analysis.costs import Table, Work, estimate

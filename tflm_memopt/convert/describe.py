@@ -1,7 +1,5 @@
 """Fills in the records of answers/ from a model, its conversion, and the points of its frontier."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

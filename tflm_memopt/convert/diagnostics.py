@@ -4,8 +4,6 @@ The alternatives are an int8 interface, a streamed input, and both together. Rec
 with the least RAM.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

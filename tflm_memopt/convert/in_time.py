@@ -1,7 +1,5 @@
 """Find the least RAM within a time limit and, if no plan keeps the limit, the nearest alternatives."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Implements inspect(), which describes a model and its operators without making a plan."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from tflm_memopt.analysis.diagnosis import diagnose

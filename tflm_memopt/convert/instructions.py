@@ -5,8 +5,6 @@ more bytes than a plan with equally many multiply-accumulates. The search makes 
 compares the plans by their estimated instructions.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Limits of RAM, flash, compute and time that a plan must keep."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from tflm_memopt.analysis.flash import Firmware

@@ -1,7 +1,5 @@
 """Defines the steps of the conversion. Each step is a function from data to new data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

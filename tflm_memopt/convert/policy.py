@@ -1,7 +1,5 @@
 """The policy: which plan of a model the user gets, and when a model is not rewritten."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Makes the files of a conversion, which the command `optimize` and Optimized.save() write."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Estimates the time of a model before and after the rewrite (analysis/timing.py), and checks limits of this time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Verifies that two models compute the same outputs, by running them and by comparing their constants."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

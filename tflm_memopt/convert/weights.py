@@ -4,8 +4,6 @@ Without a copy, each iteration of a layer reads its weights from flash. A copy i
 free while the layer's group runs. Only int8 convolutions and dense layers can read their weights from the arena.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 

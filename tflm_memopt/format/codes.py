@@ -1,7 +1,5 @@
 """This module names the values of a program's fields, which tmo/program.h repeats in C with the prefix TMO_."""
 
-from __future__ import annotations
-
 import enum
 
 

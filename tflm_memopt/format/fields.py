@@ -13,8 +13,6 @@ Fields that `C_ORDER` names come first, in that order; all other fields follow i
 ([('first', 0), ('second', 4)], 8)
 """
 
-from __future__ import annotations
-
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace

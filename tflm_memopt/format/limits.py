@@ -1,7 +1,5 @@
 """This module has the limits of programs, which tmo/program.h repeats in C with the prefix TMO_."""
 
-from __future__ import annotations
-
 MAGIC = 0x314F4D54
 """A program begins with the four bytes "TMO1", which are this number."""
 VERSION = 3

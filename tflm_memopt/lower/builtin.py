@@ -1,7 +1,5 @@
 """Writes the operators that stay builtin into the rewritten model, whole or in parts."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Encodes records as bytes and decodes them, by the types of their fields (format/fields.py)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Stores the constants of a program after its tables: weights, biases, scales and moves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Encodes the order of a group's iterations as the loop codes of a program, and decodes it."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Turns groups of a plan into a program: workspace offsets, views of tensors, and operands in their order of use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import accumulate

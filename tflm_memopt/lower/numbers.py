@@ -3,8 +3,6 @@
 The numbers of an original operator are packed in the same way as those of the program.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Puts the operands of an operator in the order in which its program requests their rows, constants last."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Rearranges weights and scales for fast kernels, in the layouts TMO_PACKING_* of custom_ops/include/tmo/program.h."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ The header of a program lists the parts of the library that the program needs. A
 parts rejects the program. Emitted builds of the library contain only the parts that their programs list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from tflm_memopt.format.codes import InputPlace, Part, RowLayout

@@ -5,8 +5,6 @@ Run scripts/program_format.py after a change: it writes the C header and the tab
 classes and their docstrings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar

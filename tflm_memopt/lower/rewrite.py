@@ -1,7 +1,5 @@
 """Builds the rewritten model: custom operators with their programs, and TFLM's offline memory plan."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@
 inspection.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import struct

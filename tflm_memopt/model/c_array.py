@@ -1,7 +1,5 @@
 """Reads a model from an array of bytes in C or C++ source: `unsigned char g_model[] = {0x1c, 0x00, ...};`."""
 
-from __future__ import annotations
-
 import re
 
 from tflm_memopt.errors import ModelError

@@ -1,7 +1,5 @@
 """Finds the subgraphs that operators run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from tflm_memopt.errors import ModelError

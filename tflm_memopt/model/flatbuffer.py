@@ -5,8 +5,6 @@ follows is inside the file, and that their number is bounded. The module checks 
 their vectors. The reader catches exceptions for invalid vectors in options.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 

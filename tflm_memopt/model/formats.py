@@ -1,7 +1,5 @@
 """Recognises files of other formats by their first bytes, and explains how to convert them to .tflite."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A rewrite that changes inputs or outputs, such as `--int8-io`, records the chang
 caller can then convert values, and `verify` can compare the models.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace

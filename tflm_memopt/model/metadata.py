@@ -4,8 +4,6 @@ The metadata entry TFLITE_METADATA is itself a flatbuffer (metadata_schema.fbs o
 in a ZIP archive after the model's bytes.
 """
 
-from __future__ import annotations
-
 import io
 import struct
 import zipfile

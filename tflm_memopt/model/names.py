@@ -1,7 +1,5 @@
 """Names that rewritten models contain: custom operators, and the metadata entry with the memory plan."""
 
-from __future__ import annotations
-
 REGION, CONV, DENSE, GROUP = "TMO_REGION", "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_GROUP"
 """Custom codes, as in custom_ops/tflm/tmo_names.h."""
 OURS = frozenset((REGION, CONV, DENSE, GROUP))

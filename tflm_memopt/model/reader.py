@@ -1,7 +1,5 @@
 """Reads a .tflite file into the schema's object tree, without loss, and into graphs as plain data."""
 
-from __future__ import annotations
-
 import functools
 import math
 import struct

@@ -1,7 +1,5 @@
 """Recognises recurrent layers that a converter wrote as WHILE loops."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Finds the resource variables of a model, which operators use through handles."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from tflm_memopt.model.graph import Graph, TensorId

@@ -1,7 +1,5 @@
 """Writes a model's object tree to bytes, and edits copies of the tree."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

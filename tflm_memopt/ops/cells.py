@@ -6,8 +6,6 @@ of r filters, and the DEPTHWISE has a window of r pixels. An LSTM (micro/kernels
 iterations rewrite its two states.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

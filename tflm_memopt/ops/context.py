@@ -1,7 +1,5 @@
 """Describes an operator in its graph: its tensors, their division into rows, and the size of its window."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 A table of 256 bytes converts between int8 and uint8. Each of the remaining conversions has its own kind of operator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Registers the user's custom operators (own.py) until the process ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

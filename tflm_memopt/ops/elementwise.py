@@ -1,7 +1,5 @@
 """Parses element-wise operators with two operands, one of which may be broadcast or constant."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial

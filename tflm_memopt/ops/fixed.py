@@ -3,8 +3,6 @@
 Values are int64, so that nothing wraps and a caller can detect values that do not fit an int32.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

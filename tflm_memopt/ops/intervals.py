@@ -5,8 +5,6 @@ operator is monotone in each value that it reads, so the ends of an interval giv
 int32 that may wrap can have any value. A channel with equal bounds is constant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Each function makes the same choice as a function in custom_ops/src. Programs li
 need (lower/parts.py), and time estimates in plan/iteration use the same choices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tflm_memopt.format.codes import Part

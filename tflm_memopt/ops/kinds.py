@@ -2,8 +2,6 @@
 script scripts/program_format.py writes these rows in C: custom_ops/include/tmo/kinds.def.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Entry x + 128 of a table is the output for input x. The pinned wheel converts sc
 multiplies them. TFLM's source of August 2026 (90b983c2b) sometimes uses float32.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 

@@ -3,8 +3,6 @@ operators whose options are the bytes of a tmo_message. SEND reads the tensor th
 tensor without elements, which stands for the link, is SEND's output and RECEIVE's input.
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 

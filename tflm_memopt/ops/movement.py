@@ -3,8 +3,6 @@ numbers (moves.py), and relies on the operator's constraints in opset.OPSET. If 
 NumPy fails or the result has another size than the output, and the operator stays builtin.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 

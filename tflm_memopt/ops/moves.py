@@ -5,8 +5,6 @@ to these numbers. The result determines the rows that each iteration reads and t
 exception Irregular tells why an operator has no regular pattern.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple

@@ -4,8 +4,6 @@ which returns a RowOp.
 To add an operator, add a row to this module, and a kernel in custom_ops.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ description. Running the NumPy form of the description proves that all accesses 
 sizes that passed this test, so a damaged program cannot use other sizes.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import zlib

@@ -3,8 +3,6 @@
 All operators without a packing run in generic kernels.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial

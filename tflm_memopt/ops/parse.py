@@ -1,7 +1,5 @@
 """Parses each operator of a model into a RowOp. The functions rely on constraints in opset.OPSET."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace

@@ -6,8 +6,6 @@ devices. A partial sum is signed and little-endian, with as many bytes as its bo
 is int8, with one channel for each byte of a sum.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ float32 or double. Each function follows the TFLM function that it names
 (tensorflow/lite/kernels/internal/quantization_util.cc unless stated otherwise).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

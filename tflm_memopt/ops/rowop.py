@@ -5,8 +5,6 @@ as far as they exist. The accesses of windows follow from the kernel description
 are stored as Access. The planner uses sizes only, and lowering also uses weights and multipliers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cached_property

@@ -4,8 +4,6 @@ with zeros. Addition and subtraction of int32 sums are exact. Rows that depend o
 depends on padding is added only in the inference that computes the row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

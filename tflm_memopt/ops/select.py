@@ -1,7 +1,5 @@
 """Parses SELECT_V2, whose operands may be broadcast or constant."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

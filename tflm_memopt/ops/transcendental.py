@@ -4,8 +4,6 @@
 A number in Qm has m integer bits and 31 - m fractional bits besides the sign. Values are int64 and always fit an int32.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tflm_memopt.ops.fixed import INT32_MAX, INT32_MIN, Ints, high_mul, round_shift

@@ -1,7 +1,5 @@
 """Prepares each region for planning, and finds when each tensor is live."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

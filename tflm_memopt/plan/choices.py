@@ -1,7 +1,5 @@
 """Names of option values that the planner knows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, get_args
 

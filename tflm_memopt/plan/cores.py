@@ -9,8 +9,6 @@ split. The split follows Stahl's thesis, chapter 5, whose devices correspond to 
 Core 0 copies the weights of a group before the group's first iteration.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil

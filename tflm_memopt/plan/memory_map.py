@@ -3,8 +3,6 @@ into numbered moments. A builtin operator takes one moment, and a group of opera
 alternate. Addresses are bytes from the start of the arena.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace

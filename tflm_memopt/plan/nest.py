@@ -4,8 +4,6 @@ The channels may be divided into groups, each of which passes through the stripe
 `tile` pixels of one row. In the simplest order, a stripe is one row and a tile is as wide as the tensor.
 """
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Selects the best of several options that have two costs (the Pareto front)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Draws the memory map of a plan: which bytes of the arena each buffer takes, and when."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 

@@ -3,8 +3,6 @@
 Work is counted in the same way on every machine (plan/effort.py). Machines differ only in their speed.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -10,8 +10,6 @@ fewer edge rows then gets more edge rows. As a result, the new rows of both bran
 buffer keeps the additional edge rows after the inference that computed the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple

@@ -9,8 +9,6 @@ Only tensors inside a region lose channels, since TFLM sees all other tensors. O
 keep the same channels of input and output. A convolution may lose any of its input and output channels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar

@@ -3,8 +3,6 @@
 Planner, checker and lowering all start from the row graph.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Decides where the model's input lives: in the arena, streamed a few rows at a time, or in the caller's buffer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from tflm_memopt.errors import UsageError, one_of

@@ -6,8 +6,6 @@ operators to supported operators. Operators of one level never depend on each ot
 therefore consists of connected operators of one level.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter

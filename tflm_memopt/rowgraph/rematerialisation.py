@@ -10,8 +10,6 @@ are complete when the multiplication starts give a lower bound of the bytes. For
 copies with the fewest multiply-accumulates are tried (convert/frontier.py).
 """
 
-from __future__ import annotations
-
 import functools
 import operator
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -7,8 +7,6 @@ The operator that writes a state must run after all readers of the state. The wr
 readers as operands. If there are too many outputs, another operator first reads them and writes one byte.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple

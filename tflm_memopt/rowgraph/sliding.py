@@ -14,8 +14,6 @@ output rows, or fewer if some of them depend on padding. The new output rows sta
 p. The operator therefore also reads the last (H - b - n) - (H' - b' - m) * s + p rows before the new input rows.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

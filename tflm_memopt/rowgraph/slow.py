@@ -1,7 +1,5 @@
 """Decides which tensors may be in slow memory, and moves tensors there."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 

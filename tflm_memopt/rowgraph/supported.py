@@ -1,7 +1,5 @@
 """Determines which operators run row by row, and why the others stay builtin."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Verifies a row graph by named rules after each step that changes it. A broken rule reveals a bug in that step."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 

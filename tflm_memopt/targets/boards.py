@@ -1,7 +1,5 @@
 """Describes common boards (boards.json has the source of each figure), and determines whether a model fits on them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Finds boards by name, and reads boards that a user describes in a TOML file, for `--board my.toml`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from numbers import Real
 from pathlib import Path

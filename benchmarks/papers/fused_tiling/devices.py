@@ -6,8 +6,6 @@ Layers are numbered from 1, with darknet's [crop] before VGG-16. No choice of la
 script does not compute Table 5.2.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ network TXT of the thesis: it takes the mean of the embeddings of all words. No 
 text model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from int8_models import Builder

@@ -6,8 +6,6 @@ plus the model file of a device, in MB. Unlike in the thesis, values are int8 in
 dense layers count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ is not public: 62 operators form cells of 21, 19 and 22, and edges are drawn fro
 names have all operators in a single cell. The seconds in the table are processor time.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence

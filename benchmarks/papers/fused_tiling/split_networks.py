@@ -12,8 +12,6 @@ Weights are random, because the bytes sent do not depend on them. Every device i
 and runs TFLM. The processes are linked over loopback, and all output bytes are compared.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

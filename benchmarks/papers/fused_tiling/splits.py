@@ -8,8 +8,6 @@ partial sum as the bytes that its range needs (SplitLayer.sum_size). Device 0 ha
 layer is assumed to divide evenly among the devices.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ kernels. FFMT uses stripes of rows, and FDT uses groups of channels (fan-out). F
 CONCATENATION, and F may be up to 1.5. All output bytes of each model are compared in TFLM's official wheel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

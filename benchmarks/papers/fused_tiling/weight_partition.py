@@ -8,8 +8,6 @@ each other. The weights of the third layer determine the bytes of a partial sum.
 would send as much as fan-out alone, but a sum of 8 int8 products needs fewer bytes.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The layers are those of the published networks. Activations and batch normalisat
 network is a list of stages, so that it can be cut into partitions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from int8_models import SCALE, Builder

@@ -11,8 +11,6 @@ megabytes count weights and activations in float32. The output also has the byte
 microcontroller keeps weights in flash.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ buffers except the network's input and final output. The column "searched" has t
 the same budget from the geometry alone (nets.py). All other figures count TFLM's arena for 32-bit pointers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -9,8 +9,6 @@ Equation 12 of the paper omits the padding at a layer's end when it counts tiles
 tflm-memopt is exact. The paper's formulas give the bytes of its table to 1.4 %, and F to the printed digits.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Make layer lists of Keras' MobileNetV2 in the form that benchmarks/papers/msf_cnn/nets.py reads."""
 
-from __future__ import annotations
-
 from typing import Any
 
 STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))

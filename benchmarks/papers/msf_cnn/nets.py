@@ -6,8 +6,6 @@ factor F is exact. A layer is an object with the keys "name", "type", "k", "s", 
 whose input it adds.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ start (b_In - b_Out) for which no write hits a segment that is still to be read.
 description are traced, so no operator needs a formula.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

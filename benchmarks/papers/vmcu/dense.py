@@ -2,8 +2,6 @@
 FullyConnectedPerChannel.
 """
 
-from __future__ import annotations
-
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.language import Type
 

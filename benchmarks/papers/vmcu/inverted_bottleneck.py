@@ -2,8 +2,6 @@
 gives.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import subprocess

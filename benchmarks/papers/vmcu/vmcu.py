@@ -6,8 +6,6 @@ bottlenecks, the tables have two plans: the smallest plan without recomputed pix
 recompute pixels. vMCU's kernel recomputes each pixel of the depthwise layer's window (section 5.2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Run `pio test` without a test framework. A test passes if its program ends with the exit code 0."""
 
-from __future__ import annotations
-
 from platformio.test.result import TestCase, TestStatus
 from platformio.test.runners.base import TestRunnerBase
 

@@ -1,7 +1,5 @@
 """The tables give a function for each kind of layer of random networks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from property.layers import builtin, computing, reshaping

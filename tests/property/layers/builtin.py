@@ -1,7 +1,5 @@
 """The functions add layers with operators that stay builtin."""
 
-from __future__ import annotations
-
 import math
 
 import moving

@@ -1,7 +1,5 @@
 """The functions add layers that compute: windows, products, sums and functions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """A layer of a random network is data, which a function turns into operators."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The functions add layers that move bytes, or resize or reduce images."""
 
-from __future__ import annotations
-
 import math
 
 import moving

@@ -1,7 +1,5 @@
 """Build small models for each row of tflm_memopt/tflm/builtin_memory.py."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Test the table of kernel costs and the estimates from it."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from unittest import mock

@@ -1,7 +1,5 @@
 """inspect names the kind of a model correctly, and gives advice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import pytest

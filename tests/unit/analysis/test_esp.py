@@ -1,7 +1,5 @@
 """Compare the estimated times on Espressif's chips with published times."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial

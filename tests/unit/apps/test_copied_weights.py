@@ -1,7 +1,5 @@
 """Models of an application may read their weights from copies in the shared arena."""
 
-from __future__ import annotations
-
 import pytest
 from counted_traffic import assert_equal_outputs
 from models import Net

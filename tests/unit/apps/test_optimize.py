@@ -1,7 +1,5 @@
 """Test several models in one arena: placement, refusals and written files."""
 
-from __future__ import annotations
-
 import functools
 import json
 from pathlib import Path

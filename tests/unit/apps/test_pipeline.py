@@ -1,7 +1,5 @@
 """Test partitions of a model that run as a pipeline: cuts, placement and refusals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Test valid and invalid contents of app.toml."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

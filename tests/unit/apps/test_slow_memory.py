@@ -1,7 +1,5 @@
 """Models of an application share fast and slow memory."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

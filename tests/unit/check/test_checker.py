@@ -5,8 +5,6 @@ damage may be harmless, for example a buffer that moves to free space. A mutant 
 executor, with all buffers where the mutant puts them, and give the right bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The checker refuses every plan in which two cores race because of a wrong barrier or cut."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import replace

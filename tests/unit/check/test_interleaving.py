@@ -1,7 +1,5 @@
 """The checker refuses plans of several models in which one model overwrites a live byte of another."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

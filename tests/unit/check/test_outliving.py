@@ -1,7 +1,5 @@
 """The checker refuses operators that keep, read or send wrong rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

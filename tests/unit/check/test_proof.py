@@ -2,8 +2,6 @@
 plans that the proof accepts.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy

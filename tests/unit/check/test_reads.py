@@ -1,7 +1,5 @@
 """The checker refuses operators that do not read exactly the data that TFLM's kernels read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The checker refuses windows over a sliding input that read other rows than TFLM's operator."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

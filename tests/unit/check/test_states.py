@@ -1,7 +1,5 @@
 """The checker refuses every planted defect in data that outlives an inference."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The checker refuses running sums that do not match the rows of the window."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any

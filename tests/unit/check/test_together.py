@@ -1,7 +1,5 @@
 """Programs of several devices are checked together: messages match, and no device waits forever."""
 
-from __future__ import annotations
-
 import pytest
 
 from tflm_memopt.check.together import HEAD_BYTES, MessageRow, check_devices

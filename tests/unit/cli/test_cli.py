@@ -1,7 +1,5 @@
 """Test the flags, exit codes, JSON keys, files and errors of the command line."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

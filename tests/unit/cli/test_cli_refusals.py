@@ -1,7 +1,5 @@
 """Invalid input to the command line gives an exit code and a few lines, and leaves no files."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Ctrl-C leaves no traceback, no hidden files and no partial files."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

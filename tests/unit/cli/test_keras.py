@@ -1,7 +1,5 @@
 """Convert a Keras model to int8 with the user's data, and rewrite the int8 model in the same step."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

@@ -1,7 +1,5 @@
 """A comparison of constants finds a single wrong constant of any packing, and need not run the program."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Test limits of boards, hints for models that do not fit, and rewrites that cost more flash than they save RAM."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Test limits, saved plans, and explore(), which returns plans between least RAM and least cost."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The work of a conversion grows at most linearly with the number of operators."""
 
-from __future__ import annotations
-
 import copy
 import sys
 from collections.abc import Callable

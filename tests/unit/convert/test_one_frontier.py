@@ -1,7 +1,5 @@
 """explore() finds a plan that needs at most the RAM and the cost of the plan that optimize() chooses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -2,8 +2,6 @@
 memory if all fit into fast memory.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

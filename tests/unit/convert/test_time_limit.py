@@ -2,8 +2,6 @@
 cycles, a plan keeps within the time limit.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

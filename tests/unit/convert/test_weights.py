@@ -1,7 +1,5 @@
 """Weights are copied to the arena only where a copy saves time, with equal outputs and predicted traffic."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

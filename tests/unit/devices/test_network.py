@@ -1,7 +1,5 @@
 """Test results and refusals of optimize_devices()."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

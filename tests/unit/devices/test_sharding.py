@@ -1,7 +1,5 @@
 """Test the graphs of devices that compute parts of the same layers."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """The C++ that `optimize` writes compiles without warnings, and registers exactly the model's operators."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Test which parts of the library a model needs, and the file that compiles them."""
 
-from __future__ import annotations
-
 import ctypes
 import dataclasses
 import shutil

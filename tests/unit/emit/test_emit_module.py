@@ -2,8 +2,6 @@
 Models that cannot become a C module are refused.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence

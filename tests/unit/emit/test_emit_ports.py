@@ -1,7 +1,5 @@
 """A C module has the model's inputs and outputs in the model's order, each with separate bytes."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`optimize --manifest` writes the new arena to a wake word's manifest, and keeps everything else."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Test the text of emitted files."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 import subprocess

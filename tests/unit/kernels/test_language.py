@@ -1,7 +1,5 @@
 """Test how descriptions of kernels are interpreted, and that the library has C code of the current descriptions."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 

@@ -1,7 +1,5 @@
 """The access analysis of a kernel finds the inputs that the interpreter reads for each output element."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 from collections.abc import Mapping

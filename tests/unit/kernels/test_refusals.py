@@ -1,7 +1,5 @@
 """Wrong descriptions of kernels are refused with a message."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Constants of a program are aligned, and no byte is stored twice."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Test the operators and the memory plan of a rewritten file, and the data that must stay unchanged."""
 
-from __future__ import annotations
-
 import itertools
 from functools import cache
 from typing import Any

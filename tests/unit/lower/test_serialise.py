@@ -1,7 +1,5 @@
 """A program that is written to bytes and read again is unchanged."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

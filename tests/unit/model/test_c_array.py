@@ -1,7 +1,5 @@
 """Test models in C and C++ source: of xxd -i, of TFLM's examples, of our own files, and damaged ones."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Files of other formats are recognised, and the message explains how to get a .tflite file."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Test the comparison of two models' inputs and outputs, and the recorded changes of a rewrite."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

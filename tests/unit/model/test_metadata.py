@@ -1,7 +1,5 @@
 """Test TFLite metadata, also with damage that leaves the model intact."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 

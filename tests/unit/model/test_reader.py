@@ -1,7 +1,5 @@
 """Test that the reader returns models for valid files and raises errors for invalid ones."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The writer loses nothing, aligns data and writes small files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Test which operators stay builtin, and the messages for users."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

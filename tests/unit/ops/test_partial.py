@@ -1,7 +1,5 @@
 """Test partial sums: their size in bytes, and which operators of a model cannot use them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Damage each plan in one place: in a group of layers, or in the address of a buffer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Damage plans of groups of layers that run in tiles, in one place each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

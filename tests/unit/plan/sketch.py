@@ -1,7 +1,5 @@
 """Build graphs of operators without weights, by hand or at random."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, field, replace
 

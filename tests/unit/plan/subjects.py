@@ -1,7 +1,5 @@
 """Plan models, and compute the expected outputs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Packed kernels may compute several pixels at once, for more RAM, within the checker's limits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

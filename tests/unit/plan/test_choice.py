@@ -1,7 +1,5 @@
 """Compare the chosen plans of all models with every other choice of plans."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Collection, Sequence
 from itertools import permutations, product

@@ -1,7 +1,5 @@
 """Computing several groups of operators together gives each group the iterations that the group has alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from unittest import mock

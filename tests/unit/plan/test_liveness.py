@@ -1,7 +1,5 @@
 """Compare the minimum distance of two buffers with formulas, and with the checker's result for each distance."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Loops run exactly a given sequence of iterations, and are short if iterations repeat."""
 
-from __future__ import annotations
-
 import itertools
 from unittest import mock
 

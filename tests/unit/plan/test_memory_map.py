@@ -1,7 +1,5 @@
 """Test the memory maps of TFLM's layout and of the plan."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The checker accepts plans of whole graphs. No plan needs less memory than the lower bound."""
 
-from __future__ import annotations
-
 import pytest
 from conftest import examples
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The chosen order of operators needs the least memory of all orders, for small random graphs."""
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Compare the work of plans with a count over single iterations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from conftest import seeds

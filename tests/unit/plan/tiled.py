@@ -1,7 +1,5 @@
 """Draw random networks whose layers run in tiles."""
 
-from __future__ import annotations
-
 import random
 from functools import cache
 

@@ -1,7 +1,5 @@
 """The HTML report has every figure of the JSON report, needs no network access, and escapes names."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from html.parser import HTMLParser
 

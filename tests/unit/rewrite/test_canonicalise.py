@@ -1,7 +1,5 @@
 """Test the results and the refusals of rewrite rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

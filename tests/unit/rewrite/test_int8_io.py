@@ -1,7 +1,5 @@
 """Test which operators --int8-io removes, and which changes are recorded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

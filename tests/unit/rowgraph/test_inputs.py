@@ -1,7 +1,5 @@
 """Test where the input of a model may be, and the refusals of other places."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

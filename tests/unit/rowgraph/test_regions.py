@@ -1,7 +1,5 @@
 """No path leaves a converted part of the graph and enters it again. In simple cases, converted parts are maximal."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Test which operators run twice to save memory."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Test which rows each layer computes and keeps over a sliding input window, and layers that cannot slide."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

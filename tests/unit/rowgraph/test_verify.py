@@ -1,7 +1,5 @@
 """The verifier accepts the graph after every step of a conversion. Each rule of the verifier finds a broken graph."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

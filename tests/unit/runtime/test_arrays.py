@@ -1,7 +1,5 @@
 """Test arrays from files, and the messages for files that are refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

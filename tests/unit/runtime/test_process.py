@@ -1,7 +1,5 @@
 """Test how the package interprets TFLM's messages and the end of a worker process."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A user may describe a board in a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -8,8 +8,6 @@ number of bytes, which succeeds, and in one of a byte less, which fails. TFLM's 
 bytes that the activations take.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 Measured = tuple[int, int, int]

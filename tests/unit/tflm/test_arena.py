@@ -1,7 +1,5 @@
 """Compare the predicted arena with the arena of TFLM on a Cortex-M4 and in the official wheel."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import io

@@ -1,7 +1,5 @@
 """The predicted scratch and state of CMSIS-NN and ESP-NN kernels match a Cortex-M4 and the libraries' C code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

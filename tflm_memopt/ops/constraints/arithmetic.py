@@ -1,7 +1,5 @@
 """Constraints on operators without windows: element-wise operators, sums, matrix products and tables."""
 
-from __future__ import annotations
-
 import math
 
 from tflm_memopt.format.limits import MAX_SOFTMAX_CHANNELS

@@ -4,8 +4,6 @@ A constraint returns None if it holds, and otherwise the tensor or field that br
 in a row of opset.OPSET are checked in order, so each constraint may rely on the earlier ones.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import math

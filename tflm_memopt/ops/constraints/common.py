@@ -1,7 +1,5 @@
 """Constraints on operands, options, types, shapes and quantization, for all families of operators."""
 
-from __future__ import annotations
-
 from tflm_memopt.model.graph import ABSENT
 from tflm_memopt.ops import quant
 from tflm_memopt.ops.constraints.base import (

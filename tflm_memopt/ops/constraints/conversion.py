@@ -1,7 +1,5 @@
 """Constraints on QUANTIZE, DEQUANTIZE and CAST, whose output type differs from their input type."""
 
-from __future__ import annotations
-
 from tflm_memopt.format.limits import MAX_SHIFT
 from tflm_memopt.ops import converting, lookup, quant
 from tflm_memopt.ops.constraints.base import QUANTIZE, activations, hint, name, quantization, scale_fault

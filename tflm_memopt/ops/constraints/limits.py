@@ -1,7 +1,5 @@
 """Checks the numeric limits of the executor (custom_ops/src/tmo/check.h)."""
 
-from __future__ import annotations
-
 from tflm_memopt.format.limits import MAX_EXTENT, MAX_KERNEL_H, MAX_POOL_AREA, MAX_S16_SHIFT, MAX_SHIFT
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp

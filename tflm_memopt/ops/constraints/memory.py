@@ -1,7 +1,5 @@
 """Constraints on SVDF and LSTM, which have their own variables."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Constraints on operators that move, select or resize data."""
 
-from __future__ import annotations
-
 from tflm_memopt.ops.constraints.base import FREEZE, Constraint, activations, hint, name
 from tflm_memopt.ops.constraints.limits import MAX_DIMENSION
 from tflm_memopt.ops.context import ONE_PIXEL, PIECE, OperatorContext, natural_rows

@@ -1,7 +1,5 @@
 """Constraints on operators with windows and filters: convolutions, dense layers and pools."""
 
-from __future__ import annotations
-
 from tflm_memopt.ops.constraints.base import QUANTIZE, Constraint, hint, is_scale, name, quantization, two_scales
 from tflm_memopt.ops.context import OperatorContext
 

@@ -4,8 +4,6 @@ A streamed input takes a tensor for the rows that were pushed last, and a rollin
 needed. An external input takes no memory, except for the pixels of one window if they are converted to int8.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

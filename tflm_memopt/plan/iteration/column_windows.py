@@ -7,8 +7,6 @@ line buffers, exact to the pixel). The sizes are exact, since the simulation giv
 pixel. Two live pixels never share a place.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ The first operators of a group do not change the order in which later operators 
 keep. Groups with the same last operators therefore share the iterations and rolling buffers of these operators.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Finds which bytes of a builtin operator's buffers are live while its kernel runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import numpy as np

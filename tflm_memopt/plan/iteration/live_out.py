@@ -1,7 +1,5 @@
 """Finds the bytes that a model occupies while it is not running, such as outputs that must stay."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Finds the live bytes of every buffer over time, in a few moments per group, for the memory map."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass

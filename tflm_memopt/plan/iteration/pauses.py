@@ -1,7 +1,5 @@
 """Chooses the iterations between which a model lets other models run: often enough, with few live bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

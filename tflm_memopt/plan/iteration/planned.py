@@ -1,7 +1,5 @@
 """Combines a checked plan with its operators. The iterations of each group are simulated only once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Turns operators into their form with reversed rows, for groups that run from the last row to the first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 

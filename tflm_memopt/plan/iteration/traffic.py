@@ -4,8 +4,6 @@ An iteration reads each byte of its input window once, or whole rows in a group 
 differs if a kernel reads a byte several times, or if there is a cache.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tflm_memopt.plan.iteration.trace import Member

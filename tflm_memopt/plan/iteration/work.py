@@ -1,7 +1,5 @@
 """Counts the work of operators from their iterations. Repeated work counts every time. Padding adds no work."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 Each function mirrors one kernel of custom_ops/src, as far as its instructions depend on shapes.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

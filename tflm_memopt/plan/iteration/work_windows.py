@@ -1,7 +1,5 @@
 """Describes the windows that an operator's iterations read, from which its work is counted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 

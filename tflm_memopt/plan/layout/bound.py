@@ -5,8 +5,6 @@ The cheapest order of these buffers is a shortest path through all of them (Held
 bound can exceed the maximum number of live bytes, since the bound also counts alignment and minimum distances.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 

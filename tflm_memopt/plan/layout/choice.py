@@ -4,8 +4,6 @@ Minakova's thesis (chapter 6) chooses the plans with a genetic algorithm. This m
 the CP-SAT solver finds the optimum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Finds the critical buffers, whose sizes determine the height of a layout."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tflm_memopt.plan.plan import Buffer

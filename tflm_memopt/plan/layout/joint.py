@@ -4,8 +4,6 @@ run at the same time share none. A model's retained outputs, suspended streamed 
 protected from other models. Buffers of one model keep the distances that its own plan requires.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise, permutations

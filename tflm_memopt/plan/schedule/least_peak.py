@@ -11,8 +11,6 @@ never raises the peak: when more tasks are completed, each task frees at least a
 - Beam searches find an order first, and sets that do not lead to a better order are not visited.
 """
 
-from __future__ import annotations
-
 import heapq
 from dataclasses import dataclass
 from functools import reduce

@@ -6,8 +6,6 @@ the model's own, which has the fewest regions. The second order has the fewest l
 between two builtin operators form a region.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

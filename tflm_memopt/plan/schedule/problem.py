@@ -1,7 +1,5 @@
 """Describes which orders of operators are possible, and what an order costs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Determines which operators may share a group with the previous one when pixels are computed in tiles."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ output starts below their input, tensors reach the lower end of the arena. Addre
 its lower buffers become the upper ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Turns the groups that tiles_search.py finds into the form that the executor runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

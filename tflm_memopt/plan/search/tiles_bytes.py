@@ -7,8 +7,6 @@ needs (k - 1) * r + k pixels. Rows that are needed again q stripes later take q 
 sizes from a simulation, which never exceed the results of the formulas.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple

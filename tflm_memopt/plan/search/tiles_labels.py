@@ -1,7 +1,5 @@
 """Data that describes a partial group in the search for groups that run in tiles (tiles_search.py)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from tflm_memopt.model.graph import TensorId

@@ -8,8 +8,6 @@ operators that are added later depends only on the state. A label is therefore d
 state has at most as many bytes and multiply-accumulates, up to Settings.epsilon.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

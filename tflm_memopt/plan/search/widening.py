@@ -1,7 +1,5 @@
 """Finds forms of a group that take more bytes and less time: wider tiles, several pixels at once, and whole rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
