@@ -58,11 +58,11 @@ def _row(path: Path, flags: str, report: Report) -> Row:
 def table(folder: Path) -> str:
     """Return the table and a note that explains its figures."""
     rows = [row for path in models(folder) for row in measure(path)]
-    conventions = " / ".join(dict.fromkeys(convention for _, convention in rows))
+    conventions = " or ".join(dict.fromkeys(f"`{convention}`" for _, convention in rows))
     return "\n".join([
         markdown(TITLES, (cells for cells, _ in rows)),
         "",
-        f"The table has predicted bytes of the whole arena (`arena_used_bytes`): {conventions}.",
+        f"The table has predicted bytes of the whole arena. The bytes are counted as {conventions}.",
         "*Smallest arena* is the smallest size with which AllocateTensors succeeds. No layout of the chosen groups",
         "has a lower head than *lower bound*. F is the number of multiply-accumulates divided by that of the original.",
     ])  # fmt: skip
