@@ -31,9 +31,9 @@ Every other operator stays builtin, which means that TFLM's own kernel runs it. 
 its limits also stays builtin. `tflm-memopt inspect` names each builtin operator, the limit that it exceeds and what to
 change.
 
-int4 weights keep four bits each, except in operators with packed weights. QUANTIZE and DEQUANTIZE give TFLM's bytes for
-each number that fits an int32 after the division by the scale. TFLM's result for larger numbers and NaN depends on the
-core. In tflm-memopt, larger numbers saturate and NaN becomes the zero point.
+The program stores an int4 weight in four bits, unless the weights of the operator are packed. QUANTIZE gives TFLM's
+bytes for each number that fits an int32 after the division by the scale. For NaN, or if the quotient does not fit an
+int32, TFLM's result depends on the core. In tflm-memopt, such a quotient saturates, and NaN becomes the zero point.
 
 `python scripts/operators.py` writes this page from `tflm_memopt/ops/opset.py`. On the documentation's site, this page
 also lists all limits, and the rules that rewrite a model before its operators are compared with these limits.

@@ -13,16 +13,16 @@ Labels = npt.NDArray[np.int64]
 
 SYLLABLES = 3
 VOICE = 7
-"""Seed that determines how words sound. A word sounds the same in all data sets, because they use this seed."""
+"""This seed determines the sound of each word, so that a word sounds the same in all data sets."""
 KEYWORDS, OTHER_WORDS = 10, 30
-"""Numbers of words that have a class of their own, and of words that share the class "unknown"."""
+"""Each of the KEYWORDS words has its own class. The OTHER_WORDS words share the class "unknown"."""
 WAKE_WORD = 0
 MACHINE_TONES = (0.08, 0.16, 0.24, 0.40, 0.56)
-"""Frequencies of a machine without faults, as fractions of the spectrum."""
+"""A machine without faults makes tones of these frequencies, as fractions of the highest frequency."""
 
 
 def speech(rng: np.random.Generator, word: int | None, frames: int, bins: int, ends: float | None = None) -> Floats:
-    """Return a spectrogram [frames, bins] of noise with or without a word. ends: end of the word, from 0 to 1."""
+    """Return a spectrogram [frames, bins] of noise, with a word that ends at time `ends` (0 to 1), or without one."""
     time, frequency = np.arange(frames)[:, None] / frames, np.arange(bins)[None] / bins
     sound = rng.normal(0.0, rng.uniform(0.05, 0.2), (frames, bins)) + rng.uniform(0.0, 0.2) * (1 - frequency)
     if word is None:
@@ -128,7 +128,7 @@ def figures(count: int, seed: int, side: int = 96) -> tuple[Floats, Labels]:
 
 
 def machine_sounds(count: int, seed: int) -> tuple[Floats, Labels]:
-    """Return spectra [N, 256] of a machine, 8 frames of 32 bins. The label is 1 for a machine with a fault."""
+    """Return spectrograms [N, 256] of 8 frames with 32 bins each. The label is 1 for a machine with a fault."""
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % 2
     frequency = np.arange(32) / 32

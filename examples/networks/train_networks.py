@@ -23,9 +23,9 @@ from synthetic import Floats, Labels
 HERE = Path(__file__).parent
 SEED, TEST_SEED = 1, 2
 WINDOW, STEP = 56, 3
-"""Number of frames that the wake word's network sees, and number of new frames in each step."""
+"""The wake word's network sees WINDOW frames, of which STEP frames are new in each step."""
 TESTS = 1000
-"""Number of samples that measure the score of a network."""
+"""The score of a network is measured on this number of samples."""
 CALIBRATION = 200
 """Number of training samples that determine the int8 scales."""
 layers = tf.keras.layers
@@ -111,7 +111,7 @@ def wake_word(batch: int | None) -> tf.keras.Model:
 
 
 class Streaming(tf.Module):  # type: ignore[misc]
-    """The wake word network with 3 new frames per inference. Rows that are read again stay in variables."""
+    """The wake word network with 3 new frames per inference. Variables keep rows that later inferences read again."""
 
     def __init__(self, window: tf.keras.Model) -> None:
         super().__init__()
@@ -149,7 +149,7 @@ class Network:
     epochs: int
     float_io: bool = False
     streaming: bool = False
-    """Whether to write a second model, which keeps state and has `stream` instead of `window` in its name."""
+    """If true, a second model with state is written. Its name has `stream` instead of `window`."""
 
 
 def wake_data(count: int, seed: int) -> tuple[Floats, Labels]:
@@ -213,7 +213,7 @@ def converted_in_steps(model: tf.keras.Model, samples: Floats) -> bytes:
 
 
 def cut(samples: Floats) -> Floats:
-    """Cut each window into pieces of 3 frames. Silence is put before a window whose length is no multiple of 3."""
+    """Cut each window into pieces of 3 frames. If the length is no multiple of 3, silence precedes the window."""
     steps = -(-WINDOW // STEP)
     padded = np.zeros((len(samples), steps * STEP, 40), np.float32)
     padded[:, steps * STEP - WINDOW :] = samples[:, :, 0]
@@ -221,7 +221,7 @@ def cut(samples: Floats) -> Floats:
 
 
 def answers(model: bytes, samples: Floats) -> Floats:
-    """Return a model's float outputs under LiteRT's reference kernels. State stays from sample to sample."""
+    """Return a model's float outputs under LiteRT's reference kernels. The state is not reset between samples."""
     interpreter = Interpreter(model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
     interpreter.allocate_tensors()
     source, result = interpreter.get_input_details()[0], interpreter.get_output_details()[0]

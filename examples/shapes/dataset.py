@@ -18,13 +18,13 @@ _Floats = npt.NDArray[np.float64]
 
 
 def _zigzag(corners: int, inner: float) -> Callable[[_Floats], _Floats]:
-    """Return an outline of straight edges between `corners` tips at radius 1 and as many notches at radius `inner`."""
+    """Return the outline of a star with `corners` tips at radius 1, and notches between them at radius `inner`."""
     half = np.pi / corners
     notch_x, notch_y = inner * np.cos(half), inner * np.sin(half)
 
     def radius(phi: _Floats) -> _Floats:
         folded = np.abs((phi + half) % (2 * half) - half)  # The angle `folded` is 0 at a tip and `half` at a notch.
-        # The ray at angle `folded` meets the line from the tip (1, 0) to the notch.
+        # The edge runs from the tip (1, 0) to the notch, and `reach` is its radius at angle `folded`.
         reach: _Floats = notch_y / (notch_y * np.cos(folded) + (1.0 - notch_x) * np.sin(folded))
         return reach
 
@@ -74,7 +74,7 @@ def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Ima
 
 
 def make(count: int, seed: int) -> tuple[Images, Labels]:
-    """Return `count` images and their labels. Consecutive images are of different classes, all equally often."""
+    """Return `count` images and their labels. The classes take turns, so that each class is equally frequent."""
     rng = np.random.default_rng(seed)
     labels = (np.arange(count) % len(CLASSES)).astype(np.uint8)
     images = np.stack([draw(rng, OUTLINES[CLASSES[label]]) for label in labels])

@@ -5,7 +5,7 @@ from platformio.test.runners.base import TestRunnerBase
 
 
 class CustomTestRunner(TestRunnerBase):  # type: ignore[misc]
-    """Report the only test case as passed. If the program has failed, PlatformIO has already raised an error."""
+    """Report one passed test case. If the program has failed, PlatformIO has already raised an error."""
 
     def stage_testing(self) -> None:
         super().stage_testing()

@@ -1,4 +1,4 @@
-/* The registers of the GPIO before its fields have positions, with a group of fields for each pin. */
+/* Fields of the GPIO, whose positions in registers are not chosen yet. Each pin has a group of fields. */
 #ifndef GPIO_FIELDS_H_
 #define GPIO_FIELDS_H_
 

@@ -6,7 +6,7 @@
 
 typedef struct {
   int pixel_clock_rises; /* edge of the clock at which pixels are valid */
-  int hsync_high;        /* level of the signal between the pixels of two rows or frames */
+  int hsync_high;        /* level of the signal while no pixels are sent: hsync between rows, vsync between frames */
   int vsync_high;
   uint8_t skip;     /* 0 to take every frame, 1 for every second, 2 for every fourth */
   uint16_t x, y;    /* first pixel and first line of the window */
@@ -21,7 +21,7 @@ void camera_configure(const camera_config *config);
 /* Begins a frame, whose rows are stored alternately in two buffers of config->width bytes each. */
 void camera_start(uint32_t rows0, uint32_t rows1);
 
-/* Waits until a row is complete, and sets *row to 0 or 1, the number of the buffer that holds the row. */
+/* Waits until a buffer holds a complete row, and stores the number of this buffer, 0 or 1, in *row. */
 camera_status camera_wait_row(int *row);
 
 /* Ends the frame. */

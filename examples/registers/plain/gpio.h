@@ -16,7 +16,7 @@ typedef struct {
   uint8_t pad; /* pull and drive strength */
 } gpio_config;
 
-/* Sets all properties of a pin. The pad is set before the pin drives, and the interrupt is enabled last. */
+/* Sets all properties of a pin. The function sets the pad before the direction, and enables the interrupt last. */
 void gpio_configure(int pin, const gpio_config *config);
 
 void gpio_set_direction(int pin, int direction);
