@@ -65,13 +65,13 @@ def by_rows(
     index: the number of the input byte for each output byte, or FILL if the byte has the fill value.
     """
     index = index.reshape(writes.h, writes.row_bytes)
-    first, accesses, slots = 0, [], []
+    first, accesses, slots = 0, list[Access](), list[_Slot]()
     for k, rows in enumerate(reads):
         mine = (index >= first) & (index < first + rows.nbytes)
         row, column = np.divmod(np.where(mine, index - first, 0), rows.row_bytes)
         access = _access(mine, row, rows.h)
         accesses.append(access)
-        slots += [_Slot(k, *part) for part in _by_tap(access, mine, row, column, rows)]
+        slots += _slots(k, access, mine, row, column, rows)
         first += rows.nbytes
     moves = tuple(move for slot in slots for move in _fewest_runs(slot, writes))
     if len(moves) > MAX_MOVES:
@@ -176,10 +176,10 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
             yield Access(int(first[changes[0]] * div - changes[0]), 1, div, extent)
 
 
-def _by_tap(
-    access: Access, mine: NDArray[np.bool_], row: Ints, column: Ints, rows: Rows
-) -> Iterator[tuple[int, Ints, Ints, int, int, int]]:
-    """Yield tap, targets, sources, step, period and shift of each row from which an iteration moves bytes."""
+def _slots(
+    operand: int, access: Access, mine: NDArray[np.bool_], row: Ints, column: Ints, rows: Rows
+) -> Iterator[_Slot]:
+    """Yield each row of an operand from which an iteration moves bytes."""
     y = np.arange(len(mine))
     start = access.first(y, rows.h)
     for tap in range(access.extent):
@@ -199,7 +199,7 @@ def _by_tap(
             # some phase needs a byte outside the row
             if min(ends) < 0 or max(ends) >= rows.row_bytes:
                 raise Irregular(UNLIKE)
-            yield tap, np.flatnonzero(targets), first, step, period, shift
+            yield _Slot(operand, tap, np.flatnonzero(targets), first, step, period, shift)
 
 
 def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:

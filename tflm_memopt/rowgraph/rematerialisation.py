@@ -10,8 +10,6 @@ are complete when the multiplication starts give a lower bound of the bytes. For
 copies with the fewest multiply-accumulates are tried (convert/frontier.py).
 """
 
-import functools
-import operator
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -82,41 +80,31 @@ class _Seen:
         return {op.output: key for key, op in self.graph.ops.items()}
 
     @cached_property
-    def tensors(self) -> Sequence[TensorId]:
-        """Tensors in order of their creation. A set of tensors is an integer with bit i for the i-th tensor."""
-        there = dict.fromkeys(self.graph.model.inputs) | dict.fromkeys(self.graph.outside)
+    def position(self) -> Mapping[TensorId, int]:
+        """Place of each tensor in the order of their creation."""
+        there = dict.fromkeys((*self.graph.model.inputs, *self.graph.outside))
         for step in self.steps:
             there |= dict.fromkeys((*step.inputs, *_outputs(step)))
-        return tuple(there)
+        return {t: i for i, t in enumerate(there)}
 
     @cached_property
-    def position(self) -> Mapping[TensorId, int]:
-        return {t: i for i, t in enumerate(self.tensors)}
-
-    def of(self, tensors: Iterable[TensorId]) -> int:
-        return functools.reduce(operator.or_, (1 << self.position[t] for t in tensors), 0)
-
-    @cached_property
-    def behind(self) -> Mapping[TensorId, int]:
-        """For each tensor, the set of tensors that it depends on, directly or indirectly."""
-        found = dict.fromkeys(self.tensors, 0)
+    def behind(self) -> Mapping[TensorId, frozenset[TensorId]]:
+        """For each tensor, the tensors that it depends on, directly or indirectly."""
+        found = dict.fromkeys(self.position, frozenset[TensorId]())
         for step in self.steps:
-            above = self.of(step.inputs)
-            for t in step.inputs:
-                above |= found[t]
+            above = frozenset(step.inputs).union(*(found[t] for t in step.inputs))
             found |= dict.fromkeys(_outputs(step), above)
         return found
 
     @cached_property
-    def complete(self) -> Mapping[TensorId, int]:
-        """For each tensor, the set of tensors that must be complete before its first row can be computed."""
-        found = dict.fromkeys(self.tensors, 0)
+    def complete(self) -> Mapping[TensorId, frozenset[TensorId]]:
+        """For each tensor, the tensors that must be complete before its first row can be computed."""
+        found = dict.fromkeys(self.position, frozenset[TensorId]())
         for step in self.steps:
-            early = 0
+            early = frozenset[TensorId]().union(*(found[t] for t in step.inputs))
             for k, t in enumerate(step.inputs):
-                early |= found[t]
                 if isinstance(step, BuiltinNode) or step.rows_read(k, 0) == (0, step.reads[k].h):
-                    early |= self.of([t]) | self.behind[t]
+                    early |= {t} | self.behind[t]
             found |= dict.fromkeys(_outputs(step), early)
         return found
 
@@ -131,7 +119,7 @@ class _Seen:
             for op in self.steps
             if isinstance(op, RowOp) and op.state_write is None
             for k, t in enumerate(op.inputs)
-            if t in self.keys and any(self.of([t]) & self.complete[other] for other in op.inputs if other != t)
+            if t in self.keys and any(t in self.complete[other] for other in op.inputs if other != t)
         )
 
     @cached_property
@@ -139,20 +127,18 @@ class _Seen:
         """Outputs of operators that read one input only after another input is complete."""
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
-    def whole(self, reader: RowOp, without: TensorId | None = None) -> int:
+    def whole(self, reader: RowOp, without: TensorId | None = None) -> frozenset[TensorId]:
         """Return the complete tensors that are still needed when an operator starts. without: a tensor to omit."""
-        wanted = self.of(t for t in (*self.graph.model.outputs, *reader.inputs) if t in self.position)
-        wanted &= ~self.of([] if without is None or without in self.graph.model.outputs else [without])
-        made = self.of([reader.output])
+        outputs = self.graph.model.outputs
+        wanted = {*outputs, *(t for t in reader.inputs if t != without or t in outputs)}
         for step in self.steps:
-            if any(self.behind[t] & made for t in _outputs(step)):
-                wanted |= self.of(step.inputs)
+            if any(reader.output in self.behind[t] for t in _outputs(step)):
+                wanted.update(step.inputs)
         return self.complete[reader.output] & wanted
 
-    def nbytes(self, tensors: int) -> int:
-        """Return the bytes of a set of tensors in the arena."""
-        there = (t for i, t in enumerate(self.tensors[: tensors.bit_length()]) if tensors >> i & 1)
-        return sum(self.sizes.get(t, 0) for t in there if t not in self.graph.spaces)
+    def nbytes(self, tensors: Iterable[TensorId]) -> int:
+        """Return the bytes of tensors in the arena."""
+        return sum(self.sizes.get(t, 0) for t in tensors if t not in self.graph.spaces)
 
 
 def _outputs(step: RowOp | BuiltinNode) -> tuple[TensorId, ...]:
@@ -176,7 +162,7 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[Choice]:
             return  # the streamed input's rows are replaced before they are read again
         if any(op.stateful for op in ops):
             return  # rows of a state may be replaced before they are read again
-        bound = seen.nbytes(others | seen.of(border))
+        bound = seen.nbytes(others | border)
         if bound < best:
             best = bound
             keys = sorted(map(seen.keys.__getitem__, made), key=lambda i: seen.position[seen.graph.ops[i].output])
