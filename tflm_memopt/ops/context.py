@@ -146,18 +146,12 @@ class OperatorContext:
         constant. A custom operator reads the operands of its description.
         """
         kind, own = self.op.type, CUSTOM_OPERATORS.get(self.op.type)
-        if kind == "GATHER" and self.input(0).constant:
-            return (1,)
-        if kind == "GATHER" and self.tensor(1) is not None and self.input(1).constant:
-            return (0,)
-        if kind in ("BATCH_MATMUL", "GATHER", "GATHER_ND"):
+        if kind in ("BATCH_MATMUL", "GATHER_ND"):
             return 0, 1
-        if kind == "SELECT_V2":
-            return tuple(k for k in range(3) if not self.input(k).constant) or (0,)
-        if kind not in TWO_OPERANDS and kind not in EVERY_OPERAND:
-            return tuple(range(own.operands if own else 1))
-        every = range(2 if kind in TWO_OPERANDS else len(self.op.inputs))
-        return tuple(k for k in every if not self.input(k).constant) or tuple(every)
+        counts = {"GATHER": 2, "SELECT_V2": 3} | dict.fromkeys(TWO_OPERANDS, 2)
+        count = counts.get(kind, len(self.op.inputs) if kind in EVERY_OPERAND else 0)
+        computed = tuple(k for k in range(count) if not ((tensor := self.tensor(k)) and tensor.constant))
+        return computed or tuple(range(count or (own.operands if own else 1)))
 
     @property
     def output(self) -> Tensor:
