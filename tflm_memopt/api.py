@@ -161,8 +161,8 @@ def explore_devices(
 ) -> DevicesExploration:
     """Compute the frontier of a network on up to `devices` devices: memory of the largest device against time.
 
-    Each point of the frontier is planned and checked. One point of the frontier is for the network on a single device.
-    The function takes the arguments of optimize_devices(), and requires a clock.
+    Each point of the frontier is planned and checked. The frontier includes the network on one device. The function
+    takes the arguments of optimize_devices(), and requires a clock.
     """
     progress("reading", 0, 0)
     network = _network(model, name, link, nothing, options)
@@ -251,8 +251,8 @@ def explore(
 
     model: as for optimize(). For an App, the function combines the points of all models into one frontier. cost:
     "macs", or estimated "instructions" or "time" on the core. For "instructions" and "time", several tile widths are
-    tried. The default is "time" for a board whose cycles are modelled. For any other board, a target or a core, the
-    default is "instructions", and otherwise "macs". options: see ExploreOptions in options.py. With a board, each point
+    tried. The default is "time" for a board whose cycles are modelled, "instructions" for another board, a target or a
+    core, and "macs" if none of these is set. options: see ExploreOptions in options.py. With a board, each point
     reports the board's free RAM and flash.
     """
     if cost is not None and cost not in COSTS:

@@ -259,7 +259,7 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _umask() -> int:
-    """Return the process's file mode mask, which mkstemp does not apply. Python must set the mask to read it."""
+    """Return the process's umask, which mkstemp does not apply. Python can read the umask only by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -1,4 +1,4 @@
-"""Estimates the instructions of operators that TFLM's own kernels run, with CMSIS-NN where it has a kernel.
+"""Estimates the instructions of TFLM's own kernels, and of CMSIS-NN's kernels for the operators that have one.
 
 For each kernel, builtin_costs.json has the instructions per unit of each kind of work (builtin_work.py).
 benchmarks/builtin_costs.py fits these costs to counts of single operators.

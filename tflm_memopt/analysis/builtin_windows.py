@@ -13,7 +13,7 @@ from tflm_memopt.tflm.builtin_memory import ConvShape, Node, conv_shape
 
 Amounts = Mapping[str, float]
 Found = tuple[str, Amounts]
-"""The variant of an operator's kernel, and the amounts of its work. The amounts exclude the kernel's call."""
+"""The variant of an operator's kernel, and the amounts of its work, without the call of the kernel."""
 
 
 def dtype_of(node: Node, name: str) -> str:
@@ -33,7 +33,7 @@ def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: i
 
 
 class _Taps(NamedTuple):
-    """Counts of the window rows inside the input and of the taps inside the input, over all windows of a channel."""
+    """How many rows, and how many taps, of all windows of a channel are inside the input."""
 
     rows: int
     taps: int

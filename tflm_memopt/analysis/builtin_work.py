@@ -42,7 +42,7 @@ CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
 def _computed(node: Node) -> str:
-    """Return the type of the values with which an operator computes. Indices, shapes and handles do not count."""
+    """Return the type of the values with which an operator computes, and not of its indices, shapes or handles."""
     inputs = [t.dtype.lower() for t in _activations(node)]
     return next((dtype for dtype in inputs if dtype != "int32"), dtype_of(node, "i0"))
 
@@ -217,9 +217,9 @@ OWN: Mapping[str, Callable[[Node], Found]] = {
     **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), windows.pool),
     "TRANSPOSE_CONV": windows.transpose_conv,
 }
-"""Functions that count the work of an operator, by its type. Operators of all other types work element by element."""
+"""Functions that count an operator's work, by its type. Operators of types not listed compute each element alone."""
 WITHOUT_DSP: Mapping[str, Callable[[Node], Found]] = {
     "DEPTHWISE_CONV_2D": partial(windows.depthwise, dsp=False),
     "FULLY_CONNECTED": partial(windows.dense, dsp=False),
 }
-"""Functions that count the work of operators for which CMSIS-NN has other kernels without the DSP extension."""
+"""Functions for operators that CMSIS-NN computes differently on cores without the DSP extension."""

@@ -1,6 +1,6 @@
 """Estimate the instructions of a plan on a core from the work of its operators.
 
-The number of multiply-accumulates alone is a poor estimate (msf-CNN, section 8.3). Further instructions read and write
+Multiply-accumulates alone predict the instructions poorly (msf-CNN, section 8.3). Further instructions read and write
 bytes, fetch weights again, and begin each pixel and each iteration. costs.json has these costs for each kernel, fitted
 to counted instructions (benchmarks/costs.py).
 """
@@ -24,7 +24,7 @@ class Work:
     """The work of one operator of a plan in one inference."""
 
     kernel: str
-    """Name of the kernel and of the way in which it computes, such as "CONV tiles" or "DSP_CONV rows"."""
+    """Name of the kernel and of its variant, such as "CONV tiles" or "DSP_CONV rows"."""
     macs: float = 0
     """Multiply-accumulates of the kernel, including those for the padding of packed windows."""
     weights: float = 0
@@ -34,7 +34,7 @@ class Work:
     read: float = 0
     """Bytes under the operator's windows. A byte under several windows counts for each window."""
     written: float = 0
-    """Bytes of the output or, if the operator adds up its input, number of sums that change."""
+    """Bytes of the output or, if the operator adds up its input, number of updates of its sums."""
     pixels: float = 0
     """Number of output pixels, or of input pixels if the operator adds up its input."""
     taps: float = 0
@@ -43,13 +43,13 @@ class Work:
     calls: float = 0
     """Number of calls of a kernel. One call runs consecutive iterations along a row of tiles, or from row to row."""
     rows: float = 0
-    """Number of times that a kernel looks up an input row or, if the operator adds up its input, an output row."""
+    """Number of row lookups by kernels: output rows if the operator adds up its input, otherwise input rows."""
     loops: float = 0
     """Number of inner loops that a kernel begins (plan/iteration/work_packed.py)."""
     pieces: float = 0
     """Number of pieces that the kernel processes singly or gathers itself."""
     odd: float = 0
-    """Number of times that a kernel computes remaining channels separately."""
+    """Number of times that a kernel computes channels that do not fill a group of channels."""
     clamped: float = 0
     """Bytes of results that are clamped."""
     quads: float = 0
@@ -57,17 +57,17 @@ class Work:
     singles: float = 0
     """Number of values that a kernel processes or gathers singly."""
     runs: float = 0
-    """Number of contiguous runs of bytes for windows, channels or COPY, plus the number of lists of taps."""
+    """Number of contiguous ranges of bytes for windows, channels or COPY, plus the number of lists of taps."""
     swept: float = 0
-    """Number of words or values into which the runs are cut, plus the number of taps in the lists of taps."""
+    """Number of words or values in all contiguous ranges, plus the number of taps in all lists of taps."""
     gathers: float = 0
-    """Number of window rows that a kernel gathers one by one. For a pool, number of taps in remaining channels."""
+    """Number of window rows that a kernel gathers one by one. For a pool, taps in channels outside groups of 4."""
     batches: float = 0
     """Number of times that a kernel reads all of its weights."""
     listed: float = 0
     """Number of window pixels that a kernel looks up one by one in a table."""
     vectors: float = 0
-    """Number of values or taps, each of which RISC-V vector instructions multiply by up to 32 channels at once."""
+    """Number of values or taps that RISC-V vector code multiplies, each by up to 32 channels at once."""
     older: float = 0
     """Number of times that a kernel looks up a row of an earlier inference."""
     state_writes: float = 0
@@ -91,8 +91,8 @@ MESSAGES: Mapping[str, tuple[float, float]] = {
     "rv32-v": (850, 24.1),
     "": (530, 11.6),
 }
-"""Instructions of a message between devices, and of each byte of its row, by core. The key "" is for all other
-cores. tests/cores/test_link.py counts these instructions, which exclude the transport of the message.
+"""Instructions for a message between devices, and for each byte of the row in the message, by core. The key "" is for
+cores that are not listed. The instructions of the link's hardware driver are not included.
 """
 
 
@@ -107,7 +107,7 @@ class Table:
     plans: int
     """Number of plans that were counted, but not used for the fit."""
     median: float
-    """Median error of the estimates for counted plans, as a fraction of the counted instructions."""
+    """Median error of the estimated instructions of a plan, as a fraction of the counted instructions."""
     high: float
     """Largest overestimate of a counted plan, as a fraction of the counted instructions."""
     low: float
@@ -131,7 +131,7 @@ def estimate(kernels: Costs, work: Work) -> float:
     """Return the instructions of one operator. A kernel that was never measured costs as much as the slowest kernel."""
     name, *ways = work.kernel.split()
     alike = [work.kernel] if work.kernel in kernels else [k for k in sorted(kernels) if k.split()[0] == name]
-    if len(alike) > 1:  # take the measured way of computing whose name has the most words in common
+    if len(alike) > 1:  # prefer the measured variant whose name shares the most words with the kernel's name
         alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
     return max(float(sum(cost * getattr(work, n) for n, cost in kernels[each].items())) for each in alike or kernels)
 

@@ -20,13 +20,13 @@ POST_PROCESSING = "TFLite_Detection_PostProcess"
 EDGE_TPU = "edgetpu-custom-op"
 """Custom operator that edgetpu_compiler makes for Google's Edge TPU."""
 COMPUTED = ("FLOAT32", "INT8", "INT16", "UINT8")
-"""Types in which operators compute. Values of other types are indices, shapes and conditions."""
+"""Types in which operators compute; indices, shapes and conditions have different types."""
 CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The kind of a model, and advice what to do about it."""
+    """The kind of a model, and advice on how to convert such a model."""
 
     kind: str
     """Identifier of the kind, which never changes. docs/models.md has a section with this name."""
@@ -38,7 +38,7 @@ class Diagnosis:
 
 
 def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False) -> Diagnosis:
-    """Return the diagnosis. whole: no operator can be converted. int8_interface: whether `--int8-io` is given."""
+    """Return the diagnosis. whole: whether no operator can be converted. int8_interface: whether `--int8-io` is set."""
     graphs = model.graphs
     custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}
     if ETHOS_U in custom:

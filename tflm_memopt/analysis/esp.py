@@ -20,7 +20,7 @@ from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
 Span = tuple[float, float]
 """A lower and an upper bound of a quantity."""
 Costs = Mapping[str, Span]
-"""Costs per unit of a kernel's work. A name is a field of costs.Work, or `values` for values under windows."""
+"""Costs per unit of a kernel's work. Names are fields of costs.Work, and `values`: the values in all windows."""
 
 COUNTED = "rv32"
 """Core of analysis/costs.json whose instructions are used for all chips."""
@@ -112,7 +112,7 @@ class EspChip:
         return low, high + weights * reads * self.flash_cycles_per_byte
 
     def _fetched(self, work: Work) -> float:
-        """Return the most cycles that reads of weights from flash take, including weights that the cache has lost."""
+        """Return the most cycles to read weights from flash, again whenever the cache has dropped them."""
         nbytes = work.macs / work.pixels if work.pixels else 0.0
         if work.copied or nbytes <= self.cache / SHARE:
             read = nbytes * min(1.0, work.iterations)

@@ -1,7 +1,7 @@
 """Estimates the flash that a model adds to a firmware: its own bytes, this project's C library, and TFLM.
 
 flash.json has measurements (benchmarks/flash.py) of the library on each core and of TFLM on one core. The bytes of the
-model are exact. All other figures are estimates, because they are sums of parts that were measured separately.
+model are exact. The figures of the library and TFLM are only estimates: sums of separately measured parts.
 """
 
 from collections.abc import Iterable, Mapping
@@ -53,7 +53,7 @@ class Firmware:
     """Whether TFLM runs the model instead of a C module."""
 
     def on(self, core: str) -> Footprint:
-        """Return the parts of flash that inference needs on a core. An unmeasured core counts as the core OTHERS."""
+        """Return the parts of flash that inference needs on a core, or on the core OTHERS for an unmeasured core."""
         return Footprint(core, self.model, self._library(core), tflm(self.operators) if self.interpreter else 0)
 
     def _library(self, core: str) -> int:

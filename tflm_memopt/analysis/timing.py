@@ -2,7 +2,7 @@
 
 The cycles of an instruction depend on its kind and on the wait states of the flash. cycles.json has the cycles per
 instruction for each kernel, from the cycle model of benchmarks/cycles.py, with the known error of the cycle model.
-esp.py has ranges for Espressif's chips. For all other cores, only instructions are known.
+esp.py has ranges for Espressif's chips. For cores without cycles or ranges, only instructions are known.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class SlowCycles:
 
     @staticmethod
     def of(read: Sequence[float], write: Sequence[float]) -> SlowCycles:
-        """Return the costs, given a lower and an upper bound for reads and for writes."""
+        """Return the costs from two pairs of a lower and an upper bound: one for reads, one for writes."""
         return SlowCycles((read[0], read[1]), (write[0], write[1]))
 
     def times(self, factor: float) -> SlowCycles:
@@ -106,7 +106,7 @@ class Rates:
         return low, high
 
     def of(self, kernel: str, *, waits: bool = True) -> Span:
-        """Return the cycles per instruction of a kernel. A variant without modelled cycles counts as a plain kernel."""
+        """Return the cycles per instruction of a kernel. Unmodelled variants get a plain kernel's cycles."""
         kernels, (name, *_, way) = self.kernels if waits else self.without_waits, kernel.split()
         return kernels.get(kernel) or kernels.get(f"{name} {way}") or kernels[""]
 
@@ -116,7 +116,7 @@ def rates(core: str, flash: FlashTiming | None) -> Rates | None:
     """Return the cycles per instruction of a core, or None if they are unknown.
 
     If `flash` is None, the range covers all modelled internal flashes of the core. If code and constants share a cache,
-    the lower bound has no waits, because small models stay in the cache.
+    the lower bound counts no wait states, because small models stay in the cache.
     """
     whole = measured("cycles.json")
     found = whole["cores"].get(core)
@@ -248,7 +248,7 @@ class Clock:
         return _widened(self.rates.builtin(counts), *((costs.high, costs.low) if costs else (0, 0)))
 
     def milliseconds(self, cycles: Span | None) -> Span | None:
-        """Convert the lower and upper bound of cycles to milliseconds, and None to None."""
+        """Convert the lower and upper bound of cycles to milliseconds. If `cycles` is None, return None."""
         return (round(cycles[0] / self.mhz / 1000, 3), round(cycles[1] / self.mhz / 1000, 3)) if cycles else None
 
     def within(self, milliseconds: float) -> float:

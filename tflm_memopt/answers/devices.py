@@ -83,10 +83,10 @@ class DevicesReport:
     whole: tuple[int, ...]
     """Operators that one device runs alone. The first device runs these operators if `stages` names no other device."""
     split_weights: tuple[int, ...]
-    """Bytes of the weights on each device that are split by output or input channels."""
+    """For each device, bytes of its part of the weights that are split by output or input channels."""
     original_split_weights: int
     room: int
-    """Bytes that the buffer of a link needs at least if senders wait for room in it."""
+    """Minimum bytes of a link's buffer, if senders wait while the buffer is full."""
     room_for_all: int
     """Bytes that the buffer of a link without flow control needs for all messages of an inference."""
     identity: int
@@ -95,7 +95,7 @@ class DevicesReport:
     time: DevicesTime | None = None
     """Estimated time, or None if the speed of the links is unknown."""
     stages: tuple[StageOnDevice, ...] = ()
-    """Each sequence of unsplit operators on one device, in order, or () if one device runs all unsplit operators."""
+    """Each sequence of unsplit operators on one device, in order. Empty if one device runs all unsplit operators."""
 
     @property
     def convention(self) -> str:
@@ -119,7 +119,7 @@ class DevicesReport:
 
     @property
     def flash_part(self) -> float:
-        """Size of the largest model times the number of devices, divided by the size of a single device's model."""
+        """Size of the largest model, divided by the size that each model would have after an even split."""
         return self.flash * len(self.devices) / self.alone.flash
 
     @property
@@ -166,7 +166,7 @@ class DevicesPoint:
     devices: int
     """Number of devices that run operators, which is 1 if the first device runs the whole network."""
     rows: tuple[int, ...]
-    """Operators that are split by rows. DevicesReport describes all fields from `rows` to `whole`."""
+    """Operators that are split by rows. DevicesReport describes this field and the fields up to `whole`."""
     overlap: tuple[int, ...]
     channels: tuple[int, ...]
     inputs: tuple[int, ...]
@@ -191,7 +191,7 @@ class DevicesPoint:
 
     @property
     def left(self) -> tuple[int, int] | None:
-        """Return the least bytes of RAM and of flash that a device leaves free on the board, or None without one."""
+        """Return the fewest free bytes of RAM and of flash on the board of a device, or None if no board is set."""
         if not self.board:
             return None
         return min(one.ram_left for one in self.board), min(one.flash_left for one in self.board)

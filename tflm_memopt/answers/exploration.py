@@ -13,7 +13,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class PointReport:
-    """A checked and lowered plan that no other plan beats both in bytes and in the cost of the exploration."""
+    """A checked and lowered plan. No other plan has both fewer bytes and a lower cost."""
 
     overhead: float
     """F, the executed multiply-accumulates divided by those of the original model."""
@@ -44,7 +44,7 @@ class PointReport:
         return (self.board.ram_left, self.board.flash_left) if self.board else None
 
     def price(self, cost: Cost) -> float:
-        """Return the cost of the plan: F, its instructions, or its longest time in milliseconds."""
+        """Return the plan's ratio of multiply-accumulates, its instructions, or its longest time in milliseconds."""
         if cost == "time" and self.milliseconds:
             return self.milliseconds[1]
         return self.overhead if cost == "macs" else self.instructions
@@ -80,7 +80,7 @@ class Exploration:
     original_milliseconds: tuple[float, float] | None = None
     """Estimated lower and upper bound on the time of the original on the board, or None if they are unknown."""
     board: str | None = None
-    """Id of the board whose free memory each plan states, or None."""
+    """Id of the board for which each plan has the figures of free memory, or None."""
 
     @property
     def slow(self) -> bool:

@@ -54,10 +54,10 @@ class Optimized:
         """Return the content of each file that optimize writes, by name.
 
         emit: "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "arduino", "platformio" or
-        "esp-idf", a project; "tflite", only the model. Several kinds can be given as a list or as a text with commas.
-        labels: names for the values of a project's first output. inputs: an array for each input of the model, as for
-        verify(), or with real numbers. A project or a C module stores the first inference of the arrays as its example.
-        Without arrays, the stored example is random.
+        "esp-idf", a project; "tflite", only the model. `emit` can also be a list, or a text with commas. labels: names
+        for the values of a project's first output. inputs: an array for each input of the model, as for verify(), or
+        with real numbers. A project or a C module stores the first inference of the arrays as its example. Without
+        arrays, the stored example is random.
         """
         return generic.files(self, emit, labels, inputs)
 

@@ -58,7 +58,7 @@ class StageReport:
     cached: bool
     """Whether rows that two neighbouring stripes need are kept for the second stripe."""
     sums: bool
-    """Whether the operator adds up int32 sums from one input row or one channel group after the other."""
+    """Whether the operator keeps int32 sums, to which it adds one input row, or one group of channels, at a time."""
     packed: bool
     """Whether a packed kernel of the target runs the operator instead of a generic kernel."""
     rematerialised: bool = False
@@ -127,9 +127,9 @@ class Balance:
     model: int
     """Growth of the .tflite file."""
     library: int
-    """Estimated size of the C library and its TFLM adapter, as far as the rewritten model uses them."""
+    """Estimated size of the parts of the C library and its TFLM adapter that the rewritten model uses."""
     tflm: int
-    """Estimated size of kernels that only the original needs, minus the size of those that only the rewrite needs."""
+    """Estimated bytes of kernels that only the original needs, minus kernels that only the rewritten model needs."""
     worthwhile: bool
 
 
@@ -268,7 +268,7 @@ class Report:
     original_boards: tuple[str, ...]
     seconds: float
     cut_short: tuple[str, ...] = ()
-    """Parts of the search for a plan that ended at the effort limit, so that more effort may give a better plan."""
+    """Parts of the search that stopped at the effort limit. With more effort, the search may find a better plan."""
     balance: Balance | None = None
     """RAM saved and flash added by the rewrite, even if the model stays unchanged, or None without a rewrite."""
     board: BoardFit | None = None

@@ -90,7 +90,7 @@ class App:
         return frozenset(pairs)
 
     def on_one_core(self) -> list[list[int]]:
-        """Return the sets of models, by number, that stay on one core because they exclude each other."""
+        """Return sets of model numbers. The models of a set stay on one core because they exclude each other."""
         import networkx as nx  # noqa: PLC0415 (needed only for applications)
 
         graph: nx.Graph[int] = nx.Graph()

@@ -29,10 +29,10 @@ class AppChoices:
     app: App
     members: Sequence[AppMember]
     points: Sequence[Sequence[Costed]]
-    """Points of each model. A model that is not rewritten has no points."""
+    """For each model, the plans to choose from. A model that is not rewritten has no plans."""
     choices: Choices
     kept: Sequence[Sequence[int]]
-    """Indices of the points that keep the limits of their model, by model. `choices` contains only these points."""
+    """Indices of the points that keep the limits of their model, by model. `choices` contains no other points."""
 
     def chosen(self, choice: Selection) -> dict[str, int]:
         """Return the index of each model's chosen point, or 0 for a model that is not rewritten."""
@@ -49,9 +49,9 @@ class AppChoices:
 
 
 def explore_app(app: App, progress: Progress) -> AppExploration:
-    """Return the frontier of an application: the least RAM at every load.
+    """Return the frontier of an application: the least RAM for every amount of computation.
 
-    Raises UsageError for a rate without a clock, and DoesNotFit for a rate that no point keeps.
+    Raises UsageError for a rate without a clock, and DoesNotFit for a rate that is too high for every plan.
     """
     started = time.monotonic()
     app = expanded(app)
@@ -141,7 +141,7 @@ def _in_less_memory(member: AppMember, conversion: Conversion) -> Iterator[Coste
 
 
 def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list[float | None]:
-    """Return the longest milliseconds of each point, or None without a limit. Raises UsageError for unknown times."""
+    """Return the longest time of each point, or None without a time limit. Raises UsageError for unknown times."""
     if entry.most is None:
         return [None] * max(1, len(points))
     if not points and entry.ms_measured is not None:  # TFLM runs an unchanged model

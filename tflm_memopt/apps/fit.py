@@ -16,8 +16,8 @@ from tflm_memopt.tflm.libraries import library
 def fit_app(optimized: AppOptimized, names: Collection[str] = (), on: Mapping[str, AppOptimized] | None = None) -> Fits:
     """Return the fits on the named boards, or on all boards. Raises UsageError for an unknown board.
 
-    Before the rewrite, the models are assumed to run in turn with one allocator of TFLM. on: results of optimizing the
-    application for one board, by board id.
+    The original models are assumed to run in turn with one allocator of TFLM. on: results of optimizing the application
+    for one board, by board id.
     """
     report, each = optimized.report, list(optimized.models.values())
     originals = [done.original for done in each]

@@ -13,7 +13,7 @@ from tflm_memopt.runtime.regions import regions
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
-    """For each model's start, return a mask of models that must not run, and a mask of models not to be paused."""
+    """Return two masks for each model: models that block its start while they run, and while they are paused."""
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}
     turns = {frozenset(pair) for pair in yields}

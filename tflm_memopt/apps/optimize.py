@@ -39,9 +39,9 @@ from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 
 SLOW_TRIES = 8
-"""Number of layouts to try in which single models have less and less fast memory."""
+"""Number of layouts to try. After each layout that does not fit, one model gets less fast memory."""
 HASTE = 2.0
-"""Effort of the search (plan/effort.py) per time between pauses for which the report states the head."""
+"""Effort of the search (plan/effort.py) for each time between pauses in the report's table of heads."""
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
 
 
@@ -158,7 +158,7 @@ def _limit(app: App, members: Sequence[AppMember]) -> int | None:
 
 
 def _smaller(member: AppMember, nbytes: int, progress: Progress) -> AppMember | None:
-    """Return the model with a plan that needs `nbytes` less fast memory, or None if there is no such plan."""
+    """Return the model with a plan that takes `nbytes` less of the fast memory, or None if there is no such plan."""
     limits = replace(member.asked.limits, total=member.arena.total - nbytes)
     try:
         made = _decided(replace(member, asked=replace(member.asked, limits=limits)), progress).made
@@ -173,7 +173,7 @@ def _together(members: Sequence[AppMember]) -> Arena:
 
 
 def _decided(member: AppMember, progress: Progress) -> AppMember:
-    """Return the model with the plan that it would get alone."""
+    """Return the model with the plan of optimize() for this model alone."""
 
     def planning(done: int, of: int) -> None:
         progress(f"{member.name}: planning points", done, of)
@@ -183,7 +183,7 @@ def _decided(member: AppMember, progress: Progress) -> AppMember:
 
 
 def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
-    """Make a plan for a model in whose inferences others may run. Raises UsageError if TFLM places buffers."""
+    """Make a plan for a model that others may interrupt. Raises UsageError if TFLM chooses the place of a buffer."""
     member = members[i]
     if not any(member.name in pair for pair in app.concurrent_pairs) and not any(m.holds for m in members):
         return member
@@ -203,7 +203,7 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
 
 
 def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
-    """Place all plans in one arena, and make programs again. Models that pause may get plans with few live bytes."""
+    """Place all plans in one arena, and make new programs. Models that pause may get plans with few live bytes."""
     layouts, best = _best(app, members)
     for one in layouts.pausing:
         others = [_low(m) if i == one.number else m for i, m in enumerate(layouts.members)]
@@ -216,7 +216,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     for i, moved in zip(layouts.planned, best.shared.plans, strict=True):
         made, plan = members[i].made, replace(moved, pauses=best.pauses.get(i, ()))
         if made.chosen and plan != made.chosen.planned.plan:
-            # other buffers overlap now, so the cores need other barriers
+            # the common layout overlaps other buffers than before, so two cores need other barriers
             chosen = members[i].conversion.of(replace(plan, shardings=()))
             found[i] = replace(members[i], made=replace(made, chosen=chosen))
     told = tuple(
@@ -233,7 +233,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
 
 
 def _low(member: AppMember) -> AppMember:
-    """Return the model with a plan that has few live bytes at every moment and no larger F than the chosen plan."""
+    """Return the model with a plan that has few live bytes at every moment and at most the chosen plan's F."""
     if member.chosen is None:
         return member
     chosen = member.conversion.low().at(member.chosen.planned.plan.macs)
@@ -254,7 +254,7 @@ def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout
 
 @dataclass(frozen=True, slots=True)
 class PausedLayout:
-    """A common layout of all models, and the pauses of each model by its number."""
+    """A common layout of all models, and by model number the iterations after which the model pauses."""
 
     shared: Shared
     pauses: Mapping[int, tuple[int, ...]]

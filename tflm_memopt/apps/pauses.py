@@ -29,7 +29,7 @@ class Yielding:
 
 
 def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
-    """Return the models that pause for shorter models. Raises UsageError if one of these models cannot pause."""
+    """Return the models that pause so that shorter models can run. Raises UsageError if a model cannot pause."""
     if app.yields is None:
         return []
     involved = {i for pair in pairs(app) for i in pair}

@@ -15,7 +15,7 @@ from tflm_memopt.errors import UsageError
 
 ASSUMED: Span = (0.5, 3.0)
 """Range of cycles per instruction for cores whose cycles are not modelled. At best, a core runs two instructions per
-cycle, as Cortex-M7 does. At worst, a core waits two cycles for each instruction. Limits of time use the upper bound.
+cycle, as Cortex-M7 does. At worst, a core waits two cycles for each instruction. Time limits are checked with 3 cycles.
 """
 MEASURED, MODELLED = "measured", "modelled"
 RANGE = f"assumed, {ASSUMED[0]:g} to {ASSUMED[1]:g} cycles per instruction"
@@ -63,7 +63,7 @@ def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
 
 
 def _hint(member: AppMember, entry: AppModel) -> str:
-    """Return a hint how to make the model's run time known, or how to do without it."""
+    """Return a hint that says how the user can state the model's run time, or which settings to omit."""
     without = "omit fps, ms and yield: inspect lists the operators that stay builtin"
     if entry.ms_measured is not None:  # the plan has no operators whose instructions could be compared
         return without

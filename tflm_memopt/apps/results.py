@@ -65,7 +65,7 @@ class AppReport:
     alone: int
     """Sum of the arenas in bytes if each rewritten model has its own arena."""
     stacked: int
-    """Bytes of a head in which concurrent models share no bytes and all reserved bytes come after the models' heads."""
+    """Bytes of a simple head for comparison: concurrent models share no bytes, and all reserved bytes come last."""
     lower_bound_head: int
     proven: bool
     """Whether it is proved that no layout of these plans has a lower head."""
@@ -73,7 +73,7 @@ class AppReport:
     reserved: tuple[Reserved, ...]
     pausing: tuple[Pausing, ...]
     curve: tuple[tuple[float, int], ...]
-    """Pairs of the maximum time between pauses, in milliseconds, and the arena that it requires, in bytes."""
+    """Pairs of a maximum time between pauses, in milliseconds, and the smallest arena for this time, in bytes."""
     ram_limit: int | None
     seconds: float
     interpreter: bool = True
@@ -81,11 +81,11 @@ class AppReport:
     slow: int = 0
     """Bytes of the slow memory that the models share."""
     slow_offsets: Mapping[str, int] = field(default_factory=dict)
-    """Offset in slow memory of each model that needs some."""
+    """Offset of each model's part of the slow memory, for models that need slow memory."""
     times: Mapping[str, str] = field(default_factory=dict)
-    """Source of the times of each model that has a rate or pauses."""
+    """Origin of the times of each model for which app.toml demands a rate or pauses."""
     cores: tuple[CoreLoad, ...] = ()
-    """Use of each core, if models have rates."""
+    """The models and the load of each core, or empty if no model has a rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class AppOptimized:
         return generic.files(self, emit, labels)
 
     def save(self, folder: str | PathLike[str], emit: str | Collection[str] = "cpp") -> list[Path]:
-        """Write all files into a folder and return their paths. Write no file if one cannot be written."""
+        """Write all files into a folder and return their paths. If a file cannot be written, write none."""
         return generic.save(self, Path(folder), emit, ())
 
 
@@ -131,7 +131,7 @@ class AppPoint:
 
 @dataclass(frozen=True, slots=True)
 class AppExploration:
-    """Result of explore() for an application: the frontier of each model, and the joint frontier, least load first."""
+    """Result of explore() for an application: each model's frontier, and the joint frontier from least to most load."""
 
     app: str
     convention: str
@@ -144,7 +144,7 @@ class AppExploration:
     """Sum of the arenas in bytes if each original model has its own arena."""
     seconds: float
     times: Mapping[str, str] = field(default_factory=dict)
-    """Source of the times of each model that has a rate or pauses."""
+    """Origin of the times of each model for which app.toml demands a rate or pauses."""
 
     def to_json(self) -> dict[str, Any]:
         models = {name: [point.to_json() for point in points] for name, points in self.models.items()}

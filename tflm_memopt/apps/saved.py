@@ -35,7 +35,7 @@ OWN_NAMES = frozenset(
 
 @generic.files.register
 def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[str] = ()) -> dict[str, bytes]:
-    """Return the content of each file by name. Raises UsageError for equal names or kinds of files for one model."""
+    """Return the content of each file by name. Raises UsageError for equal names, or kinds that need a single model."""
     wanted = bundle.kinds(kinds)
     if alone := [kind for kind in wanted if kind not in HERE]:
         what = f"--emit {alone[0]} is for one model"
@@ -83,7 +83,7 @@ def _project(result: AppOptimized, samples: Mapping[str, Callable[[], Sample]]) 
 def save(
     result: AppOptimized, folder: str | os.PathLike[str], kinds: str | Collection[str], labels: Sequence[str] = ()
 ) -> list[Path]:
-    """Write all files and return their paths. Write no file if one is an original model or not writable."""
+    """Write all files and return their paths. If any file is unwritable or an original model, write none."""
     contents = paths_below(Path(folder), files(result, kinds, labels))
     for entry in result.app.models.values():
         if isinstance(entry.model, (str, os.PathLike)):

@@ -13,7 +13,7 @@ ALONE = ("plan", "plot", "inputs", "calibrate", "test", "labels", "manifest")
 
 
 def refuse(args: argparse.Namespace, flags: Iterable[str], are_for: str, hint: str) -> None:
-    """Raise UsageError if one of the flags is given. are_for: what the flags are for, as the message names it."""
+    """Raise UsageError if one of the flags is set. are_for: purpose of the flags, for the message."""
     for flag in flags:
         if getattr(args, flag):
             raise UsageError(f"--{flag.replace('_', '-')} is for {are_for}", hint=hint)

@@ -12,7 +12,7 @@ NAME = "custom_operators"
 
 
 def run(file: Path) -> None:
-    """Run a Python file that describes operators. Raises UsageError if the file fails or describes no operator."""
+    """Run a Python file that describes operators. Raises UsageError if the code fails or describes none."""
     read_file(file)
     before = dict(CUSTOM_OPERATORS)
     try:

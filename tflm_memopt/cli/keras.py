@@ -90,10 +90,10 @@ class FloatModel:
         self.shapes = [tuple(shape[1:]) for shape in shapes]
 
     def to_int8(self, calibration: Sequence[Array]) -> bytes:
-        """Return the int8 model for one example at a time. calibration: an array of examples for each input."""
+        """Return the int8 model with a batch size of 1. calibration: an array of examples for each input."""
         tf = self._tf
         inputs = self.inputs(calibration)
-        self.shapes = [tuple(array.shape[1:]) for array in inputs]  # the examples set open dimensions
+        self.shapes = [tuple(array.shape[1:]) for array in inputs]  # the sizes come from the examples
         one = tf.function(self._call)
         specs = [tf.TensorSpec((1, *shape), tf.float32) for shape in self.shapes]
         converter = tf.lite.TFLiteConverter.from_concrete_functions([one.get_concrete_function(*specs)], self._graph)

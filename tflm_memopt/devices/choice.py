@@ -1,10 +1,10 @@
 """Chooses how to split a network: for the least memory, the least time within a limit, or the best trade-offs of both.
 
-In one kind of split, each device runs whole operators (stages.py). In the other kind, all devices share the first
-layers by rows and the later layers by channels, and may exchange rows. If memory is limited, more splits are tried, in
-which the first device alone runs the first or the last layers. Splits are first compared by three figures of their
-graphs: the bytes of the largest device, the multiply-accumulates of the busiest device, and the bytes sent. Only splits
-that no other split beats are converted.
+In one kind of split, each device runs whole operators (stages.py). In another kind of split, all devices share the
+first layers by rows and the later layers by channels, and may exchange rows. If memory is limited, more splits are
+tried, in which the first device alone runs the first or the last layers. Splits are first compared by three figures of
+their graphs: the bytes of the largest device, the multiply-accumulates of the busiest device, and the bytes sent. Only
+splits that no other split beats are converted.
 """
 
 import math
@@ -31,14 +31,14 @@ from tflm_memopt.units import DeviceMemory
 
 Shardings = Mapping[int, DeviceSharding]
 CLOSE = Fraction(2, 100)
-"""Largest difference between devices that is ignored, as a fraction of the devices' mean."""
+"""Devices count as equal if they differ by at most this fraction of their mean."""
 FAIR = Fraction(108, 100)
 """After balancing, the weights of a device are at most this multiple of the mean weights."""
 Planning = Callable[[int, int], None]
 
 
 def choose(network: Network, devices: int, memory: DeviceMemory | None, planning: Planning) -> OptimizedDevices:
-    """Return the split with the smallest arena of the largest device and, among equal splits, the fewest bytes sent.
+    """Return the split whose largest arena is smallest and, if splits are equal, the one that sends the fewest bytes.
 
     Splits that hardly divide the weights are worse than other splits, and splits that need a larger arena than one
     device alone are worst. With a memory limit, return the fastest split that fits. If the link speed is unknown,
@@ -54,7 +54,7 @@ def choose(network: Network, devices: int, memory: DeviceMemory | None, planning
 
 
 def _compared(network: Network, devices: int, planning: Planning) -> list[OptimizedDevices]:
-    """Return the converted splits of both kinds. Raises UsageError if the network cannot be shared."""
+    """Return converted splits: into parts of layers, and into whole layers. Raises UsageError if none is possible."""
     switch = switch_of(network.graph, devices)
     fronts = (DeviceSharding.ROWS, DeviceSharding.OVERLAP) if switch else (DeviceSharding.ROWS,)
     shared = {front: shared_layers(network, devices, switch, front) for front in fronts}
@@ -75,7 +75,7 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
 def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
-    """Yield splits that switch to channels one layer later (step 1) or earlier (-1) until the cost no longer falls."""
+    """Yield splits with more (step 1) or fewer (-1) leading layers split by rows, until the cost no longer falls."""
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):
             switch += step
@@ -276,7 +276,7 @@ def _converted(network: Network, devices: int, planning: Planning) -> Iterator[O
 
 
 def promising(network: Network, devices: int) -> list[Shardings]:
-    """Return each split that no other split beats in all figures of its graph, without duplicates."""
+    """Return the splits that no other split beats in memory, busiest device and sent bytes, without duplicates."""
     graph = network.graph
     switch = switch_of(graph, devices)
     count = len(graph.ops)

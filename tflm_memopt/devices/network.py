@@ -54,7 +54,7 @@ WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 IMPOSSIBLE = ("cannot_share", "unsupported_operator", "too_slow")
 """Codes of errors after which another split of the network is tried."""
 KINDS = ("cpp", "tflite")
-"""Kinds of files that can be written for a device. Projects and C modules would need code for the links."""
+"""Kinds of files for a device. Projects and C modules are excluded, because they have no code for a link."""
 
 
 def checked_count(devices: int, asked: Request) -> int:
@@ -97,14 +97,14 @@ class Alone(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """A model that is to be split, and the data that all its splits share."""
+    """The model that devices will run together, and the data that all splits of the model have in common."""
 
     data: bytes
     name: str
     asked: Request
     optimize: Callable[[bytes, str, bool], tuple[Optimized, Planned | None]]
-    """Function that converts the model of a device with this name. The Boolean argument states whether the limit of
-    instructions applies. The plan that the function returns is None if the model is not rewritten.
+    """Function that converts the model of a device with this name. The Boolean argument states whether to apply the
+    limit of instructions. The plan that the function returns is None if the model is not rewritten.
     """
     link: LinkSpeed | None = None
     """Speed of the link between two devices. If the speed is None, times are not estimated."""
@@ -227,7 +227,7 @@ def _demand_possible(sharded: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Return the longest milliseconds between exchanged rows. Raises UsageError if the times are unknown."""
+    """Return the longest times between exchanged rows, in milliseconds. Raises UsageError if times are unknown."""
     clock = asked.clock
     if clock is None:
         raise UsageError(
@@ -306,7 +306,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Split operators as `front` says up to `switch`, and by channels up to `end`. All later operators stay whole."""
+    """Split operators [0, switch) as `front` states, and [switch, end) by channels. Further operators stay whole."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE
@@ -332,7 +332,7 @@ def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
 
 
 def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
-    """Return a device's plan. Raises UsageError for builtin operators, which TFLM would run again after each wait."""
+    """Return a device's plan. Raises UsageError for builtin operators, because TFLM repeats them after each wait."""
     if planned is None or planned.graph.builtins or len(planned.graph.regions) > 1:
         kept = one.report.kept_builtin
         where = f"operator {kept[0].index} {kept[0].operator}: {kept[0].reason}" if kept else one.report.model
@@ -341,7 +341,7 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
 
 
 def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
-    """Return the cost of operators before each exchanged row and after the last exchanged row. cost: costs by key."""
+    """Return the cost before the first exchanged row, between two exchanged rows, and after the last. cost: by key."""
     found = [0.0]
     for group in planned.groups.values():
         executed = group.trace.executed.tolist()

@@ -122,7 +122,7 @@ def shard(
     portions: Sequence[Fraction] = (),
     at: Mapping[int, int] = ON_THE_FIRST,
 ) -> DeviceGraphs:
-    """Return the graphs of the devices. Raises UsageError for an operator that cannot be split in the given way.
+    """Return the graphs of the devices. Raises UsageError for an operator that cannot be split as `shardings` demands.
 
     shardings: split of each operator by Op.index. identity: Message.identity. portions: number of channels of each
     device, divided by the mean number. at: device of each unsplit operator outside the first device, by Op.index.
@@ -202,11 +202,11 @@ class _Sharder(Tiles):
     stripes: Mapping[int, Sequence[Stripe]] = field(default_factory=dict, init=False)
     """Stripes of operators that the devices compute without exchange of rows, by Op.index."""
     own: dict[tuple[TensorId, int], Piece] = field(default_factory=dict, init=False)
-    """The rows of a tensor that a device has computed, by tensor and device. Rows of two devices may overlap."""
+    """The rows of a tensor that a device has computed, by tensor and device. Two devices may compute the same row."""
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors made of pieces. The key has the original tensor, the axis, the first element, the end and the device."""
+    """Parts of tensors. The key has the whole tensor, the axis, the first element, the end, and the device."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors with only the first rows of another tensor. The key has the other tensor and the number of rows."""
+    """Tensors with only the first rows of a source tensor. The key has the source tensor and the number of rows."""
     received: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Tensors on receiving devices, by the sent tensor and the device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)

@@ -22,11 +22,11 @@ from tflm_memopt.devices.sharding import DeviceSharding, possible_shardings
 from tflm_memopt.model.graph import Graph
 
 CUTS = 8
-"""Number of cuts to plan. For many devices, more cuts are planned."""
+"""Number of positions at which the network is cut in two and planned. For many devices, the number is higher."""
 TRIED = 10
 """Maximum number of arrangements of stages that are converted."""
 KEPT = 6
-"""Number of solutions that the search keeps for each cut at which a stage may end."""
+"""Number of partial splits that the search keeps for each position at which the next device may begin."""
 FAIR_PART = 1.5
 """The weights count as evenly divided if no device has more than this multiple of the mean weights of a device."""
 
@@ -35,9 +35,9 @@ class SplitCost(NamedTuple):
     """The cost of a split. Costs are compared field by field, and the smaller cost is preferred."""
 
     exceeds_alone: int
-    """0 if no arena is larger than on a single device, 1 if an arena is larger by up to LINK_STATE, otherwise 2."""
+    """Excess of the largest arena over the arena of a single device: 0 for none, 1 for up to LINK_STATE, 2 for more."""
     weights: float
-    """Largest flash of a device, relative to an even part of a single device's flash, but at least FAIR_PART."""
+    """Largest flash of a device, divided by the flash of each device after an even split; at least FAIR_PART."""
     ram: int
     """Arena of the largest device."""
     sent: float
@@ -67,12 +67,12 @@ class Partial(NamedTuple):
 
 
 def cost_of(report: DevicesReport, alone: int) -> SplitCost:
-    """Return the cost of a converted split. alone: arena of one device that runs the whole network."""
+    """Return the cost of a converted split. alone: arena that one device would need for the whole network."""
     return cost(report.ram, report.flash_part, report.sent, alone)
 
 
 def cost(ram: int, weights: float, sent: float, alone: int) -> SplitCost:
-    """Return the cost of a split. ram, weights: the largest values of any device. alone: arena of a single device."""
+    """Return the cost of a split. ram, weights: maximum over the devices. alone: arena that one device would need."""
     exceeds = (ram > alone) + (ram > alone + LINK_STATE)
     return SplitCost(exceeds, max(FAIR_PART, weights), ram, sent)
 
@@ -83,7 +83,7 @@ def budget(network: Network, normal: int) -> int:
 
 
 def planned_cuts(network: Network, devices: int) -> Iterator[tuple[int, OptimizedDevices]]:
-    """Yield positions in graph.ops with the network on two devices, the second of which begins at that position."""
+    """Yield positions in graph.ops, and for each position the network on two devices that is split there."""
     graph = network.graph
     shardings = {op.index: DeviceSharding.WHOLE for op in graph.ops}
     for position in _positions(graph, max(budget(network, CUTS), devices + 2)):
@@ -95,11 +95,10 @@ def planned_cuts(network: Network, devices: int) -> Iterator[tuple[int, Optimize
 def arranged(
     network: Network, devices: int, found: Sequence[tuple[int, OptimizedDevices]], best: SplitCost
 ) -> Iterator[OptimizedDevices]:
-    """Yield converted arrangements of stages, until no other arrangement is estimated to cost less than the best one.
+    """Yield converted arrangements of stages while the estimated cost of an untried one is below the best cost so far.
 
     The arena of a planned stage replaces the estimated arena. Until a split needs less RAM than a single device, every
-    second try takes the stages with the smallest arena. These stages split no layer by channels. best: least cost of
-    any other split.
+    second arrangement is the one with the smallest arena, without layers split by channels. best: least cost so far.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)
@@ -147,10 +146,10 @@ class _Arranging:
     sharded: float
     """Weights per device in layers that are split by channels, divided by the mean weights of a device."""
     known: dict[tuple[int, int], int] = field(default_factory=dict)
-    """Arenas of planned stages except the first stage. The key has the cut before and the cut after the stage."""
+    """Arenas of planned stages except the first stage. The key has the cuts at which the stage begins and ends."""
 
     def with_first(self, first: int) -> Iterator[Partial]:
-        """Yield the best stages if the first stage ends at cut `first`. Device 0 also runs the last operators."""
+        """Yield the best stages whose first stage ends at cut `first`. Device 0 also runs the last operators."""
         cuts, count = self.cuts, len(self.cuts)
         states = {first: [Partial(cost(cuts[first].before, 0, cuts[first].sent, self.alone), (first,))]}
         for _ in range(self.devices - 1):
@@ -167,7 +166,7 @@ class _Arranging:
                 yield self._longer(one, end, count - 1, weights)._replace(ends=one.ends)
 
     def _longer(self, one: Partial, first: int, end: int, weights: float) -> Partial:
-        """Return the stages with one more stage. weights: weights of its device, divided by the mean of all devices."""
+        """Return `one` with a further stage. weights: weights of the stage, divided by the mean of all devices."""
         before, behind = self.cuts[first], self.cuts[end]
         estimate = 0 if first == end else min(behind.before, before.behind)
         ram = self.known.get((first, end), estimate)
@@ -185,7 +184,7 @@ def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
 
 
 def _heavy(graph: Graph, devices: int) -> frozenset[int]:
-    """Return the operators that can be split by channels and exceed the mean weights of a device, by Op.index."""
+    """Return Op.index of operators that can be split by channels and have more weights than the mean of the devices."""
     stored = {op.index: filter_bytes(graph, op) for op in graph.ops}
     even = sum(stored.values()) / devices
     splittable = (op for op in graph.ops if DeviceSharding.CHANNELS in possible_shardings(graph, op))

@@ -83,7 +83,7 @@ def rows_read(graph: Graph, op: Op, first: int, end: int) -> Range:
 
 
 def _reaching(graph: Graph, op: Op, first: int, end: int) -> Range:
-    """Return rows [first, end) of the output, extended until their windows read a row of the input."""
+    """Return rows [first, end) of the output, with rows added on both sides until a window reads an input row."""
     while (rows := rows_read(graph, op, first, end))[0] >= rows[1]:
         first, end = max(0, first - 1), min(_height(graph, op.outputs[0]), end + 1)
     return first, end

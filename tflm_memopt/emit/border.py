@@ -15,15 +15,15 @@ SMALLEST_IMAGE, LARGEST_IMAGE = 16, 2048
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A model's inputs and outputs in the model's order. A streamed or external input has the whole input's shape."""
+    """A model's inputs and outputs in the file's order. A streamed or external input has the whole input's shape."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
 
 
 def border(rewritten: Model, original: Model | None = None) -> Border:
-    """Return a model's inputs and outputs. Without the original model, an external input is missing, and a streamed
-    input has only the rows of one push.
+    """Return a model's inputs and outputs. If `original` is None, an external input is left out, and the shape of a
+    streamed input has only the rows of one push.
     """
     graph = rewritten.graph
     if original is not None:

@@ -34,7 +34,7 @@ class Extras:
     """Data about a model that only emitters use."""
 
     sample: Sampler = None
-    """Function that runs the model on an example, whose outputs some emitters store."""
+    """Function that runs the model on an example. Some emitters store the outputs of the run."""
     original: bytes | None = None
     """The original model, which has the metadata and the scale of an external input."""
     labels: tuple[str, ...] = ()
@@ -162,7 +162,7 @@ def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
 
 
 def plans(result: Exploration, name: str) -> Files:
-    """Return the plans of a frontier by file name, with the numbers of the frontier's table."""
+    """Return the plans of a frontier by file name. A file name has the plan's number in the table of `explore`."""
     digits = len(str(max(0, len(result.points) - 1)))
     return {
         f"{file_stem(name)}.{number:0{digits}}.plan.json": to_json(point.plan.to_json()).encode()

@@ -54,7 +54,7 @@ def library(name: str, regions: Collection[CustomOperator], *, shared: bool = Fa
 
 def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, OwnKernel]) -> str:
     """Return the text of NAME_library.c. called: entries of the tmo_library besides `check`. own: the user's kernels by
-    identity.
+    number.
     """
     table = symbol(name)
     points = ", ".join(f".{e} = {function}" for e, function in FUNCTIONS.items() if e == "check" or e in called)

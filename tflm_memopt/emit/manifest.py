@@ -11,7 +11,7 @@ HINT = "the .json file that is published beside the model, version 2"
 
 
 def manifest(given: bytes, name: str, arena_size: int | None) -> dict[str, bytes]:
-    """Return the manifest `given`, changed only in the model's file name, NAME.tflite, and in the arena size.
+    """Return the user's manifest with another file name of the model, NAME.tflite, and with the given arena size.
 
     Raises UsageError for any other kind of file, and if the arena size is unknown.
     """

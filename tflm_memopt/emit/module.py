@@ -51,7 +51,7 @@ class Module:
     at: Mapping[TensorId, int]
     """Arena offsets of the inputs and outputs of the model and of its regions."""
     ports: Ports
-    """The inputs and outputs in the model's order. The tensor of a streamed input has the rows of one push."""
+    """The inputs and outputs as the .tflite file orders them. A streamed input's tensor has the rows of one push."""
     constants: Mapping[TensorId, bytes]
     """Outputs of the model that are constants outside the arena."""
     source: SourceReport | None

@@ -111,7 +111,7 @@ def _run(m: Module, region: CustomOperator, n: str) -> str:
 
 
 def _until_wrong(calls: Sequence[str]) -> str:
-    """Return statements that make these calls in order until one fails, and that return the last status."""
+    """Return C statements that make the calls in order until one call fails, and that return the last status."""
     *first, last = calls
     before = [
         f"{'  tmo_status status' if k == 0 else '  if (status == TMO_OK) status'} = {c};" for k, c in enumerate(first)

@@ -26,7 +26,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """A model's inputs and outputs in the model's order, without an external input, which is in the caller's memory."""
+    """A model's inputs and outputs in the order of the .tflite file, without an external input."""
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]

@@ -39,7 +39,7 @@ LEFT, RIGHT, TOP, BOTTOM = 58.0, 10.0, 26.0, 34.0
 LEGEND = 18.0
 """Height of a line of a legend."""
 WIDTH = 480.0
-"""Width in pixels of the figures of `--plot`. Their text stays readable if a page shows them 400 pixels wide."""
+"""Width in pixels of the figures of `--plot`. Text stays readable in a figure that is scaled to 400 pixels."""
 HEIGHT = 240.0
 """Height of each memory map of `--plot`."""
 PLOT_HEIGHT = 280.0
@@ -138,7 +138,7 @@ def _map(memory: MemoryMap, width: float, height: float, full: int, marks: Seque
 
 
 def _times(memory: MemoryMap, left: float, right: float) -> list[float]:
-    """Return the horizontal position of the start of each moment, and the end of the last moment."""
+    """Return the horizontal position at which each step begins, and the position at which the last step ends."""
     widths = [max(1, len(phase.ops)) for phase in memory.phases]
     pixels = (right - left) / max(1, sum(widths))
     x, result = left, [left]
@@ -277,7 +277,7 @@ def frontier(result: Exploration) -> Drawing:
 
 
 def plot(lines: Sequence[Series], *, title: str, ram: str, compute: str = "F") -> Drawing:
-    """Draw compute against RAM, with RAM on a logarithmic axis."""
+    """Draw lines, with RAM on a logarithmic horizontal axis and the amount of computation on the vertical axis."""
     axes = _Axes.of([p for line in lines for p in line.points] or [(1, 1.0)])
     shapes: list[Shape] = [Label(0, 14, title, "head-text"), *_grid(axes)]
     shapes.append(Label(WIDTH - RIGHT, FLOOR + 31, ram, "small-text", "end"))
@@ -298,7 +298,7 @@ class _Axes:
     """Axes of a plot, which convert a point (bytes, F) to pixels."""
 
     low: float
-    """Lowest and highest bytes of the axis, as logarithms."""
+    """Logarithms of the lowest and the highest number of bytes on the axis of RAM."""
     high: float
     least: float
     """Lowest and highest value on the axis of F."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # slow to import
 
 ESP_NN = "ESP-NN"
 VISIBLE = 0.005
-"""Smallest relative change that is reported as slower. A smaller change would be rounded to 0 %."""
+"""Smallest relative increase that is reported as slower. An increase below 0.005 would be rounded to 0 %."""
 UPPER = "ms: of one inference, at most, estimated"
 
 
@@ -36,7 +36,7 @@ def milliseconds(inference: Inference | None) -> str:
 
 
 def change(time: Time, *, changed: bool) -> str:
-    """Return the milliseconds before and after the rewrite as text. An unchanged model has only one time."""
+    """Return the milliseconds before and after the rewrite as text. For an unchanged model, return one time."""
     before, after = milliseconds(time.original), milliseconds(time.rewritten)
     less = percent(time.change) if time.rewritten and time.rewritten.milliseconds else ""
     return f"{before} -> {after}{f' ({less})' if less else ''}" if changed else before
@@ -93,7 +93,7 @@ def most(milliseconds: tuple[float, float] | None) -> list[str]:
 
 
 def rest_on(times: Iterable[Time]) -> list[str]:
-    """Describe the source of the milliseconds in a table, with a line for each kernel library of the originals."""
+    """Describe the source of the milliseconds in a table, with a line for each kernel library of original models."""
     cores: dict[str, dict[str, None]] = {}
     for time in times:
         models = f"original with {time.library} -> rewritten" if time.original else "rewritten"
@@ -132,7 +132,7 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
-    """Return the row of the instructions before and after the rewrite. If the core is unknown, compare two cores."""
+    """Return the row of the instructions before and after the rewrite, for two cores if the core is unknown."""
     before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
     if not report.changed:
         if before is None:

@@ -80,7 +80,7 @@ def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: boo
     refusals: list[LeftAlone] = []
     graph = with_known(graph, left_alone)
     for rule in RULES:
-        # in a sliding window, no whole map is transposed, so that the window's new rows stay rows
+        # with a sliding window, no map is transposed, because the rows that arrive must stay rows
         rewrite = partial(columns.rewrite, worth=math.inf) if sliding and rule is columns else rule.rewrite
         for anchor in graph.ops:
             ops = rule.match(graph, anchor) if has(anchor, 0) and anchor.outputs else None

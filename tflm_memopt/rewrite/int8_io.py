@@ -18,7 +18,7 @@ CONVERTIBLE = ("FLOAT32", "UINT8")
 
 @dataclass(frozen=True, slots=True)
 class Int8Interface:
-    """A graph with int8 inputs and outputs, the changes, and a reason for each input or output that stays."""
+    """A graph with int8 inputs and outputs, the changes, and reasons why some inputs or outputs keep their type."""
 
     graph: Graph
     changes: Changes
@@ -67,7 +67,7 @@ _Find = Callable[[Graph, int, Tensor], "_Border | str"]
 def _borders(
     graph: Graph, tensors: Sequence[TensorId], find: _Find, others: Sequence[_Border]
 ) -> tuple[list[_Border], list[LeftAlone]]:
-    """Return the conversions to remove at these inputs or outputs, and refusals. others: conversions found earlier."""
+    """Return conversions to remove at `tensors`, and reasons why some stay. others: conversions found earlier."""
     found: list[_Border] = []
     refusals = []
     for index, tensor in enumerate(tensors):

@@ -25,10 +25,10 @@ MOST = 1024
 
 
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """Return the graph with known values as constants, and without the operators that only computed them.
+    """Return the graph with constants instead of operators whose results are the same in every inference.
 
-    left_alone: indices of operators that keep their operands. Each known value gets a new tensor, which distinguishes
-    the value from the file's own constants.
+    left_alone: indices of operators that keep their operands. Each computed constant gets a new tensor, so that it
+    differs from the constants of the file.
     """
     values, makers = evaluated(graph)
     if not makers:
@@ -42,7 +42,7 @@ def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def evaluated(graph: Graph) -> tuple[Mapping[TensorId, Values], Collection[int]]:
-    """Return the tensors with known values that operators compute, and the indices of these operators."""
+    """Return the outputs of operators that depend only on constants and shapes, and the indices of the operators."""
     values: dict[TensorId, Values] = {}
     makers: set[int] = set()
     for op in graph.ops:

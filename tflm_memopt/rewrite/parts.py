@@ -73,7 +73,7 @@ class Parts:
         return self.like(whole, (*whole.shape[:axis], size, *whole.shape[axis + 1 :]))
 
     def channels_of(self, tensor: TensorId, first: int, end: int, axis: int) -> TensorId:
-        """Return output channels [first, end) of a filter or bias. The channels are along `axis`. int4 becomes int8."""
+        """Return output channels [first, end) of a filter or bias, cut along `axis`. int4 values become int8."""
         if tensor < 0:
             return tensor
         whole = self.tensors[tensor]

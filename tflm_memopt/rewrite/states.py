@@ -1,8 +1,8 @@
 """Turns resource variables into tensors that persist between inferences.
 
-A variable is a state if each inference first reads the variable and then assigns it once. No operator writes
-READ_VARIABLE's output any more, and ASSIGN_VARIABLE's operand is kept for the next inference. A state's handles are
-removed, and so is a CALL_ONCE that only fills states with initial values. Variables that are not states stay builtin.
+A variable is a state if each inference first reads the variable and then assigns it once. The operator READ_VARIABLE is
+removed, and ASSIGN_VARIABLE's operand is kept for the next inference. A state's handles are removed, and so is a
+CALL_ONCE that only fills states with initial values. Variables that are not states stay builtin.
 
 Before the first assignment and after a reset, TFLM fills a variable bytewise with the zero point of the tensor that the
 first subgraph assigns to it (micro_resource_variable.cc).
@@ -43,8 +43,8 @@ def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping[int, str]:
-    """Return the reason why each operator that uses variables stays builtin, by operator index. If a subgraph fills the
-    variable and does something else, the variable also stays builtin.
+    """Return the reason why each operator that uses variables stays builtin, by operator index. A variable also stays
+    builtin if the subgraph that fills the variable does more than fill states.
     """
     names, uses = handles(graph), _uses(graph)
     why = {key: _state(graph, use, left_alone) for key, use in uses.items()}

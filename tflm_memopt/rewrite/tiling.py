@@ -21,11 +21,11 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """Types that TFLM's SLICE, PAD and CONCATENATION all support."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""Operators with constants per output channel: by operand number, the axis of the channels in the constant."""
+"""Operators with constants for each output channel. An operand's number maps to the constant's axis of channels."""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""Operators that compute each output channel from one input channel: by operand number, the axis of the channels."""
+"""Operators whose output channel depends on one input channel. An operand's number maps to its axis of channels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class Tiles(Parts):
     """Builder of a graph whose feature maps are computed in tiles."""
 
     def tile(self, op: Op, x: TensorId, rows: Range, columns: Range | None = None, *, padded: bool = False) -> TensorId:
-        """Return these rows and columns of an operator's output, with all columns by default.
+        """Return the given rows and columns of an operator's output. By default, return all columns.
 
         padded: whether the input already contains the padding.
         """

@@ -81,7 +81,7 @@ class Toolchain:
 
 
 def find(place: Path) -> Sources:
-    """Return the only C module in `place`, a folder or NAME.c. Raises UsageError for no module or several."""
+    """Return the only C module in `place`, a folder or NAME.c. Raises UsageError unless there is one."""
     wanted = [place] if place.is_file() else sorted(place.glob("*.c"))
     found = [module for path in wanted if (module := _module(path))]
     if not found:
@@ -121,10 +121,9 @@ def toolchain(command: tuple[str, ...]) -> Toolchain:
 
 
 def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
-    """Return the outputs of all runs of a C module, or the reason why the module failed.
-
-    model: the rewritten model to which the module must belong. where: Changes.input. runs: inputs of each run, with the
-    whole input also if it is streamed or external, and the whole window of a sliding input.
+    """Return the outputs of all runs of a C module, or the reason why the module failed. model: the rewritten model to
+    which the module must belong. where: place of the input, Changes.input. runs: inputs of each run, with the whole
+    input also if it is streamed or external, and the whole window of a sliding input.
     """
     compiler, new = toolchain(native.compiler()), step_elements(model.graph, where)
     source = None if new else _source(model, where, runs)
@@ -237,8 +236,8 @@ def harness(
     format as uint32, and then its data. The output file holds the bytes of each output for each run.
 
     ports, source: the module must have these inputs and outputs. stateful: whether the module has a state. If the
-    module has a state, each run's data begin with three uint32: whether to reset the module, whether the window is
-    incomplete before the last inference, and the number of inferences. slow: whether the module needs slow memory.
+    module has a state, each run's data begin with three uint32: whether to reset the module, whether only the last
+    inference has a full window, and the number of inferences. slow: whether the module needs slow memory.
     """
     return rendered(
         "harness.c.jinja",

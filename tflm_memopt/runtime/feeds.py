@@ -79,7 +79,7 @@ def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> in
 
 
 def _pushed(interpreter: Any, pushes: Array, expected: int, when: str) -> int:
-    """Push rows and return the last status. Raises RuntimeError for another status than `expected` before the end."""
+    """Push rows and return the last status. Raises RuntimeError if an earlier status is not `expected`."""
     for rows in pushes[:-1]:
         interpreter.set_input(rows, 0)
         status = int(interpreter.invoke())
@@ -100,7 +100,7 @@ def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], numb
 
 @dataclass(frozen=True, slots=True)
 class CameraFrame:
-    """The fields of a tmo_source, and all pixels of the camera frame to which it points."""
+    """The fields of a tmo_source, and all pixels of its camera frame."""
 
     pixels: Array
     x: int

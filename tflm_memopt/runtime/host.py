@@ -136,7 +136,7 @@ def check(
     workspace: int | None = None,
     slow: int | None = None,
 ) -> Status:
-    """Return the result of tmo_check(). workspace, slow: bytes of workspace and slow memory, by default as declared."""
+    """Return the result of tmo_check(). workspace, slow: bytes of each, by default as the program declares."""
     image = aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
     declared = slow_bytes(program) if slow is None else slow

@@ -27,7 +27,7 @@ void tmo_own_use(tmo_own_table *given) {{ (void)given; }}
 void tmo_own_to(void (*use)(tmo_own_table *));
 void tmo_own_to(void (*use)(tmo_own_table *)) {{ use(&table); }}
 """
-"""C code that registers the kernels with an executor, which the caller selects because a process may have several."""
+"""C code that registers the kernels. The caller passes the executor, because a process may have several executors."""
 _COMPILING = threading.Lock()
 
 

@@ -15,7 +15,7 @@ from tflm_memopt.model.reader import Model, is_region
 from tflm_memopt.runtime import host
 
 PAUSING = 2
-"""Number of inputs that only operators with pauses have: the iterations of the pauses, and the progress so far."""
+"""An operator that pauses has this many additional inputs: the iterations of the pauses, and the progress so far."""
 OFFLINE_HEADER = 3
 """Number of int32 values before the offsets in OFFLINE_PLAN: version, subgraphs and tensors."""
 
@@ -88,7 +88,7 @@ def placement(model: Model, region: CustomOperator) -> host.DeviceArena:
 
 
 def _planned(model: Model, tensors: Iterable[TensorId]) -> dict[TensorId, int]:
-    """Return the arena offsets of the given tensors that the model's own plan places."""
+    """Return the arena offsets of those `tensors` for which the model's metadata has an offset."""
     plan = interface.metadata(model.tree, OFFLINE_PLAN)
     offsets = [] if plan is None else np.frombuffer(plan, "<i4")[OFFLINE_HEADER:].tolist()
     return {t: offsets[t] for t in tensors if t < len(offsets) and offsets[t] != ONLINE}

@@ -21,10 +21,10 @@ Shape = tuple[int, ...]
 
 
 def runnable(data: bytes) -> bytes:
-    """Return the model with other operators in place of some that TFLM lacks, and with the same output bytes.
+    """Return the model after the replacement of some operators that TFLM lacks. The output bytes do not change.
 
     TILE becomes RESHAPE, BROADCAST_TO and RESHAPE. SELECT becomes SELECT_V2, or arithmetic for int32 values.
-    STRIDED_SLICE and TRANSPOSE of too many dimensions become GATHER. Operators with invalid operands stay.
+    STRIDED_SLICE and TRANSPOSE of too many dimensions become GATHER. Operators with invalid operands are not replaced.
     """
     model = read(data)
     if not any(op.type in REPLACED for op in model.graph.ops):
@@ -83,7 +83,7 @@ def _tile(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
 
 
 def _select(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
-    """Replace SELECT by SELECT_V2, or an int32 selection by a * c + b * (1 - c) with a condition c of 0 or 1."""
+    """Replace SELECT by SELECT_V2. For int32 values a and b and a condition c of 0 or 1, use a*c + b*(1 - c)."""
     if len(op.inputs) != OPERANDS or not (op.type == "SELECT_V2" or is_plain_select(graph, op)):
         return None
     if any(graph.tensors[t].dtype != "INT32" for t in (*op.inputs[1:], *op.outputs)):

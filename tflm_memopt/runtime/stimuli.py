@@ -70,7 +70,7 @@ class Steps:
     count: int = 0
     reset_every: int = 0
     cores: int | None = None
-    """Number of threads that run the rewritten model. By default, a model for two cores runs twice: with 1 and 2."""
+    """Number of threads that run the rewritten model. By default, a model for two cores runs on 1, then on 2."""
 
 
 NO_STEPS = Steps()
@@ -92,8 +92,8 @@ def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) ->
 def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     """Return the inferences in the user's arrays. Each input must have the same number of arrays.
 
-    An array has its input's type and shape. For several runs, the number of runs is an additional first dimension, or
-    replaces a first dimension of 1.
+    An array has its input's type and shape. An array for several runs has the number of runs as an additional first
+    dimension, or instead of a first dimension of 1.
     """
     if not files:
         return []
@@ -219,9 +219,9 @@ def _how_to_save(tensor: Tensor) -> str:
 def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
     """Return inferences in which each byte of each integer input takes every value.
 
-    Integers of 32 and 64 bits take 256 values of their range. A float input of a QUANTIZE takes the real value of each
-    int8 result. Other float inputs take 256 values of their range. For float inputs, 256 more inferences test values at
-    or next to the border between two values. graph: the original, whose operators limit the values.
+    Integers of 32 and 64 bits take 256 values of their range. A float input that QUANTIZE reads takes each value that
+    an int8 can stand for. Any further float input takes 256 values of its range. For float inputs, 256 more inferences
+    test values at or next to the border between two values. graph: the original, whose operators limit the values.
     """
     values = [_levels(graph, tensor, seed, k) for k, tensor in enumerate(inputs)]
     runs = [Run(f"every value {r}", tuple(value(r, 0) for value in values)) for r in range(EVERY)]
@@ -231,9 +231,9 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
 
 def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
-    """Return a function that makes a tensor from a run's number and a kind. Kind 0 gives each element one of 256
-    values. Kind 1 gives each element a value at or next to the border between two quantized values. Each element has
-    its own random start and a random odd step, and so reaches all 256 values.
+    """Return a function that makes a tensor from a run's number and 0 or 1. With 0, each element gets one of 256
+    values. With 1, each element gets a value at or next to the border between two quantized values. Each element has
+    its own random start and random odd step, and so reaches all 256 values.
     """
     random = np.random.default_rng([seed, number])
     low, high = limits(graph, tensor)
@@ -254,7 +254,7 @@ def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[i
         return (int(low) + spread).astype(dtype_of(tensor)).reshape(tensor.shape)
 
     def real(r: int, border: int) -> Array:
-        unit = (high - low) / (EVERY + 1)  # `low` and `high` are one value outside the quantized range
+        unit = (high - low) / (EVERY + 1)  # the lowest quantized value is low + unit
         values = (low + unit * (index(r) + 1.0 - border / 2)).astype(np.float32)
         if border:
             neighbours = np.stack(

@@ -13,8 +13,8 @@ HOST_REFERENCE: How = "host-reference"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Bytes that the interpreters allocated on this machine. The interpreters need fewer bytes on a 32-bit device:
-    pointers have 64 bits on this machine, and recording takes memory.
+    """Bytes that the interpreters allocated on this machine. On a 32-bit device, the interpreters need fewer bytes,
+    because pointers are shorter and no allocations are recorded.
     """
 
     original: RecordedArena
@@ -93,7 +93,7 @@ class Verification:
     constants: ComparedConstants | None = None
     """Comparison of constants, or None if they were not compared."""
     threads: tuple[int, ...] = (1,)
-    """Numbers of threads on which the rewritten model ran. A model made for two cores runs on one thread and on two."""
+    """Numbers of threads on which the rewritten model ran: 1, or 1 and 2 for a model that is made for two cores."""
     undefined: str = ""
     """Reason why TFLM's results of the original model are undefined and may differ between runs, or ""."""
 

@@ -80,7 +80,7 @@ def verify(
     drawn, new = LEAST_RUNS if runs is None else runs, step_elements(after.graph, changes.input)
     cases = cases_of(before.graph, seen, changes, runs=drawn, seed=seed, files=inputs, steps=steps, new=new)
     first = pair.run(cases)
-    watched = cases[max(drawn - 1, 0) :][: 1 + len(EXTREMES)]  # the last random input and the extreme inputs
+    watched = cases[max(drawn - 1, 0) :][: 1 + len(EXTREMES)]  # one random and all extreme inputs
     guarded, failure = 0, _of_rewritten(first.failure)
     if not failure:
         guarded, failure = guarded_runs(after, [case.rewritten.values for case in watched], seed)
@@ -149,7 +149,7 @@ class Pair:
     rewritten: bytes
     before: Graph
     seen: Graph
-    """Graph of the rewritten model, with its whole input."""
+    """Graph of the rewritten model as if its whole input were in the arena."""
     changes: Changes
     threads: tuple[int, ...]
 
@@ -167,7 +167,7 @@ class Pair:
 
     def go_on(self, first: Outcomes, drawn: int, seed: int) -> tuple[Outcomes, int, int]:
         """Run as many more cases as time allows, and return their outcomes, their number, and how many of them
-        every_value() made. Without more cases, return the outcomes `first`. drawn: number of random cases so far.
+        every_value() made. If no time is left, return `first`. drawn: number of random cases so far.
         """
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         return self.run(cases, first.count) if cases else first, len(cases), every

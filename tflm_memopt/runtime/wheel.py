@@ -72,7 +72,7 @@ def use_own(kernels: Path) -> None:
 
 
 class Link:
-    """This process as one of several devices, whose models exchange rows through sockets."""
+    """Lets this process be one of several devices. The models of the devices exchange rows through sockets."""
 
     def __init__(self, sockets: Sequence[int], device: int, patience: int) -> None:
         """Open the link. sockets: file descriptor of each device's socket, or -1 for this device. patience: timeout for

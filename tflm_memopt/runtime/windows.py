@@ -1,4 +1,4 @@
-"""Feeds sliding windows step by step, with the new rows of each window of an endless sequence."""
+"""Feeds a model that has a sliding window with the rows that are new in each window of a sequence."""
 
 from dataclasses import replace
 

@@ -64,7 +64,7 @@ class Board:
     flash_timing: FlashTiming | None = None
     """Flash timing at `mhz`, or None if the flash is not described."""
     external_ram_cycles: SlowCycles | None = None
-    """Additional cycles at `mhz` for a byte of PSRAM or SDRAM, compared with `ram`, or None if they are unknown."""
+    """Additional cycles at `mhz` for a byte of PSRAM or SDRAM instead of a byte of `ram`, or None if unknown."""
     external_ram: int = 0
     """Bytes of PSRAM or SDRAM, which is slower than `ram`."""
 
@@ -103,9 +103,7 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class BoardFit:
-    """Whether a model fits on a board, with the bytes that are left. A negative number of bytes that are left means
-    that bytes are missing.
-    """
+    """Whether a model fits on a board, and the free bytes. A negative number means that bytes are missing."""
 
     board: str
     name: str
@@ -113,7 +111,7 @@ class BoardFit:
     """Whether the model fits together with the core software."""
     fits_with_radio: bool
     ram_left: int
-    """Contiguous bytes of RAM that core software, stack and arena leave."""
+    """Contiguous bytes of RAM beside the core software, the stack and the arena."""
     flash_left: int
     """Bytes of flash that core software, TFLM, the C library and the model leave."""
     flash: Footprint

@@ -2,8 +2,8 @@
 
 Each row of the table is a form: the operator, the types of its inputs, the types of its outputs, and the types for
 which T stands. In a form, `any` is a type that the kernel does not check, `/` separates alternatives, `?` marks an
-input that may be absent, and `*` marks an input that may be repeated. A test compares each row with the official wheel,
-in both directions (tests/tflm/test_accepted.py). TFLM ignores the version of an operator.
+input that may be absent, and `*` marks an input that may be repeated. A test checks that the official wheel accepts
+what the table accepts, and nothing else (tests/tflm/test_accepted.py). TFLM ignores the version of an operator.
 """
 
 from collections.abc import Mapping, Sequence
@@ -149,7 +149,7 @@ class Form:
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
     types: tuple[str, ...]
-    """Types for which T may stand, or ("",) if the row has no T."""
+    """Types for which the type parameter T may stand, or ("",) if the row has no T."""
 
     @property
     def readable(self) -> str:

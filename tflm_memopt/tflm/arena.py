@@ -84,7 +84,7 @@ class Arena:
         return f"{nbytes:,}" if self.exact else f"at least {nbytes:,}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures as JSON, in which those that are lower bounds are null and appear in `at_least`."""
+        """Return the figures as JSON. A figure that is only a lower bound is null, and its value is in `at_least`."""
         figures = {"head": self.head, "tail": self.tail, "total": self.total, "min": self.min}
         return {
             **asdict(self),
@@ -114,8 +114,8 @@ def predict_together(
     models: Sequence[bytes | Model], abi: Abi = "ilp32", *, libraries: Sequence[Library], recording: bool = False
 ) -> Arena:
     """Predict the arena of several interpreters that are created one after the other with one MicroAllocator. The
-    interpreters share one head, as large as the largest head. The common tail is the sum of all tails, but includes
-    only one allocator. libraries: the kernel library of each model. Raises the errors of predict().
+    interpreters share one head, as large as the largest head. The common tail is the sum of all tails, with the structs
+    of one allocator. libraries: the kernel library of each model. Raises the errors of predict().
     """
     events: list[_Event] = []
     unknown: set[str] = set()
@@ -163,7 +163,7 @@ class _Where(enum.Enum):
     """Event: allocates temporary bytes above the head, which the next RESET or HEAD frees."""
     RESET = enum.auto()
     LENT = enum.auto()
-    """Event: lends all free bytes to TFLM's planner; its number of bytes is the planner's minimum."""
+    """Event: lends all free bytes to TFLM's planner. The event's number of bytes is the minimum for the planner."""
 
 
 _Event = tuple[_Where, int, int]
@@ -344,8 +344,8 @@ class _Ends(NamedTuple):
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Return the ends of head and tail in an arena of `size` bytes after all events, or after the first event that does
-    not fit. An event does not fit if it overwrites a temporary tensor that Prepare still reads, although TFLM allows
-    that. Therefore, events that fit an arena also fit every larger arena, so a binary search finds the smallest.
+    not fit. Events that overwrite a temporary tensor which Prepare still reads do not fit, but TFLM accepts them.
+    Therefore, events that fit an arena also fit every larger arena, so a binary search finds the smallest.
     """
     head = temp = 0
     tail = size
@@ -370,8 +370,8 @@ def _ends(events: Iterable[_Event], size: int) -> _Ends:
 def _smallest(events: Sequence[_Event], total: int) -> int:
     """Return the smallest arena in which all events fit. total: used bytes in an arena with ample room.
 
-    If an arena lacks `missing` bytes, the arena must grow by at least `missing` minus the alignment, because free space
-    grows with the arena except for alignment gaps.
+    An arena that lacks `missing` bytes must grow by at least `missing` minus the alignment, because a smaller alignment
+    gap can provide the rest.
     """
     low, high = max(0, total - ALIGNMENT), total
     while missing := _ends(events, high).missing:

@@ -275,7 +275,7 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _batch_matmul(node: Node, abi: Abi) -> Iterator[Step]:
-    """Allocate transposed copies: of the left operand if adjX is set, of the right if adjY is not (batch_matmul.cc)."""
+    """Allocate copies of transposed operands: left if adjX is set, right if adjY is not set (batch_matmul.cc)."""
     yield from temps(node, "i0 i1 o0")
     if node.dtype("i0") in ("INT8", "INT16"):
         yield Persistent(size_of("QuantizationOpDataBatchMatmul", abi))

@@ -13,7 +13,7 @@ from tflm_memopt.tflm.structs import Abi
 WHOLE_INPUT = 40 * 1024
 """Largest padded depthwise input, in bytes, that is buffered as a whole; larger inputs are buffered in stripes."""
 WHOLE_INT16 = 48 * 1024
-"""Maximum bytes of input and filter together, both as int16; beyond it, the input is buffered in stripes."""
+"""Maximum bytes of input and filter together, as int16. A larger input is buffered in stripes."""
 
 
 def rows() -> Mapping[str, Kernel]:

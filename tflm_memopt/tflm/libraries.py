@@ -42,7 +42,7 @@ def _lstm_2023(node: Node, abi: Abi) -> Iterator[Step]:
     for nbytes in (2, 2, 2, 2, 1):
         yield Scratch(nbytes * cell)
     yield from temps(node, "i0 i18 i1 i2 i3 i4 i5 i6 i7 i8 i16 i17 i18")
-    for bias in ("i13", "i14", "i15", "i12"):  # the two buffers are for sums of a gate's weights
+    for bias in ("i13", "i14", "i15", "i12"):  # sums of a gate's weights need two buffers
         yield from temps(node, bias)
         yield Persistent(4 * node.dim("i2", 0))
         yield Persistent(4 * node.dim("i6", 0))
@@ -50,7 +50,7 @@ def _lstm_2023(node: Node, abi: Abi) -> Iterator[Step]:
 
 REFERENCE = Library("reference", _rows(builtin_memory.KERNELS), access_order.REFERENCE)
 ANY = Library("reference", REFERENCE.rows, access_order.without(access_order.CMSIS_NN | access_order.ESP_NN))
-"""The reference kernels, with only those access orders that all libraries share."""
+"""The reference kernels, without the access orders that CMSIS-NN or ESP-NN does not have."""
 LSTM_2023 = Kernel("TfLiteUnidirectionalSequenceLSTMParams", "OpDataLSTM 2023", _lstm_2023)
 EARLY_2023 = Library("reference", {**REFERENCE.rows, "UNIDIRECTIONAL_SEQUENCE_LSTM": LSTM_2023}, access_order.REFERENCE)
 """The reference kernels of January 2023, which libraries for Arduino still contain."""

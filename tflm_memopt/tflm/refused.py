@@ -137,7 +137,7 @@ def _refused(graph: Graph, op: Op, known: Container[TensorId]) -> Iterator[tuple
     if op.type not in FORMS:
         yield f"it has no {op.type}", REPLACED.get(op.type, OTHERS)
         return
-    of_shapes = any(tensor in known for tensor in op.inputs)  # converters write such an operator for a free batch size
+    of_shapes = any(tensor in known for tensor in op.inputs)  # shape arithmetic, as for a free batch size
     node = node_of(graph, op)
     inputs = ["" if tensor is None else tensor.dtype for tensor in node.inputs]
     outputs = [tensor.dtype for tensor in node.outputs]

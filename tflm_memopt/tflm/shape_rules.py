@@ -109,8 +109,8 @@ def _slide(node: Node, size: tuple[int, int], kernel: tuple[int, int]) -> Shape:
 
 
 def transpose_conv(node: Node) -> Shapes:
-    """Return the output's shape from the file, because TFLM's TRANSPOSE_CONV writes into an output of any shape. The
-    input must have the shape that a convolution of the output would have.
+    """Return the output's shape from the file, because TFLM's TRANSPOSE_CONV writes into an output of any shape. A
+    convolution with the same filter must turn the output's shape into the input's.
     """
     units, kernel_h, kernel_w, group = of(node, "i1")
     batches, h, w, channels = of(node, "i2")

@@ -35,9 +35,9 @@ class Struct:
     lp64: tuple[int, int]
     source: str
     ilp32_full: tuple[int, int] | None = None
-    """Size of the type in ilp32-full, or None if the type is as large as in ilp32."""
+    """Size of the type in the ABI ilp32-full, or None if the type is as large as in the ABI ilp32."""
     lp64_full: tuple[int, int] | None = None
-    """Size of the type in lp64-full, or None if the type is as large as in lp64."""
+    """Size of the type in the ABI lp64-full, or None if the type is as large as in the ABI lp64."""
 
     def of(self, abi: Abi) -> StructSize:
         full = {"ilp32-full": self.ilp32_full, "lp64-full": self.lp64_full}.get(abi)

@@ -58,7 +58,7 @@ def _fits(tensor: Tensor, images: int) -> bool:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Give each image its own operators, which come before those of the next image."""
+    """Give each image its own operators. The operators of one image come before the operators of the next image."""
     (op,) = ops
     if op.type in REDUCTIONS:
         rank = len(graph.tensors[op.inputs[0]].shape)

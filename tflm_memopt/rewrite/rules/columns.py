@@ -1,7 +1,7 @@
-"""Exchanges rows and columns if a network reduces each column and combines the results with the map, as BC-ResNet does.
+"""Exchanges rows and columns of networks such as BC-ResNet, which reduce each column and add the results to the map.
 
-A reduction of columns needs all rows of a map before its result can be used, so whole maps must be kept. After an
-exchange, one row at a time is enough. Sums of integers do not depend on their order, so the bytes stay the same.
+A reduction of columns needs all rows of a map before its result can be used, so whole maps must be kept. With rows and
+columns exchanged, one row at a time is enough. Integer sums do not depend on their order, so the bytes stay equal.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ ELEMENTWISE = frozenset(
 )
 """Operators whose pixels depend only on the same pixels of their operands."""
 ALONG_CHANNELS = frozenset({"LOG_SOFTMAX", "SOFTMAX"})
-"""Operators that compute each pixel alone, but from all its channels."""
+"""Operators whose output pixel depends on all channels of one input pixel, and on no other pixel."""
 SUMS = WINDOWS | REDUCTIONS | SIZED
 """Operators whose float32 results would change if rows and columns were exchanged, because sums change their order."""
 DIMENSIONS: Mapping[str, tuple[int, ...]] = {
@@ -41,7 +41,7 @@ MOVES = frozenset({"RESHAPE", "TRANSPOSE"})
 """Operators that only move elements and can be rearranged when rows and columns are exchanged."""
 EXCHANGED = (0, 2, 1, 3)
 WORTH = 2
-"""Least number of buffered bytes that the exchange must save for each byte that it transposes."""
+"""An exchange must save at least this number of buffered bytes for each byte that it transposes."""
 Constants = dict[int, NDArray[Any]]
 Maps = Callable[[Graph, Op], list[TensorId]]
 
@@ -90,7 +90,7 @@ def _part(graph: Graph, anchor: Op) -> Ops:
 
 
 def connected(graph: Graph, start: Op, maps: Maps, order: Sequence[int]) -> list[Op]:
-    """Return `start`, and all rearrangeable operators that are connected with `start` through maps."""
+    """Return `start`, and all rearrangeable operators that feature maps connect with `start`."""
     found, seen = [start], {start.index}
     for op in found:
         for near in neighbours(graph, maps(graph, op)):

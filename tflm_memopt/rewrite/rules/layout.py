@@ -17,8 +17,8 @@ Order = tuple[int, ...]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match two transpositions that undo each other, or else a TRANSPOSE, the adjacent operators that can run in the
-    other layout, and all transpositions around these operators.
+    """Match two transpositions that undo each other. Otherwise match a group: adjacent operators that can run in the
+    other layout, and all transpositions around them.
     """
     order, before = _order(graph, op), graph.producer(op.inputs[0])
     if order is None or graph.producer(op.outputs[0]) is not op:
@@ -58,7 +58,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 @dataclass
 class _Transposed:
-    """Operators in a new layout, and the numbers of bytes that only the old or only the new layout transposes."""
+    """Operators in a new layout, with the bytes of transpositions that this layout saves and that it adds."""
 
     graph: Graph
     order: Order
@@ -100,7 +100,7 @@ class _Transposed:
         self.new[op.index] = tuple(made.ops)
 
     def _read(self, t: TensorId) -> Sequence[int]:
-        """Find or add `t` in the new layout. Return the indices of the TRANSPOSE that becomes superfluous, or ()."""
+        """Provide `t` in the new layout. Return the operator indices of a TRANSPOSE that becomes superfluous, or ()."""
         graph, writer = self.graph, self.graph.producer(t)
         if writer is None or _order(graph, writer) != _inverse(self.order):
             self.added += graph.tensors[t].nbytes
@@ -120,7 +120,7 @@ class _Transposed:
 
 
 def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
-    """Replace two transpositions that undo each other by a view. Keep the first if other operators read its output."""
+    """Replace two transpositions that undo each other by a view. The first one stays if further operators read it."""
     made, t = NewOps(graph, last), before.outputs[0]
     made.add("RESHAPE", before.inputs[:1], last.outputs[0])
     needed = t in graph.outputs or graph.consumers(t) != (last,)

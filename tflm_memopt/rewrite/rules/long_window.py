@@ -6,9 +6,9 @@ one row, and yields `outputs` outputs. Each output of a window has its own filte
 from the previous filter. Samples that a filter does not reach have a weight of zero. The samples of a row are channels
 for CONV_2D, and pixels for DEPTHWISE_CONV_2D.
 
-A pool has no weights, and a weight of zero does not remove an infinite float32 sample. Therefore, the windows of pools
-and float32 operators consist of whole rows. If whole rows are impossible, GATHER copies all samples of a few windows to
-one row, and the new operator slides along the row.
+A pool has no weights, and a weight of zero does not remove an infinite float32 sample. Therefore, windows of pools and
+float32 operators consist of whole rows, without zero weights. If windows cannot consist of whole rows, GATHER copies
+the samples of a few windows to one row, along which the new operator slides.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ MOST_OUTPUTS = 64
 
 class _Form(NamedTuple):
     outputs: int
-    """Number of the original operator's outputs that one window of rows yields."""
+    """Number of outputs of the original operator that the new operator computes from one window."""
     samples: int
     """Number of samples in a row."""
     window: int
@@ -182,7 +182,7 @@ def _in_rows(graph: Graph, made: NewOps, long: LongWindow, form: _Form, rows: in
     if graph.tensors[x].shape[1] != long.samples:
         x = made.shaped(x, 1, long.samples, 1, c)
     if missing < 0 or not (before or missing or made.op.inputs[0] in graph.inputs):
-        x = made.cut(x, [0] * 4, (1, long.samples + missing, 1, c))  # the previous operator then makes single samples
+        x = made.cut(x, [0] * 4, (1, long.samples + missing, 1, c))  # the cut's input is written sample by sample
     if before or missing > 0:
         amounts = made.integers([[0, 0], [before, max(0, missing)], [0, 0], [0, 0]])
         x = made.add("PAD", [x, amounts], made.put(graph.tensors[made.op.inputs[0]], (1, rows * step, 1, c)))
@@ -204,7 +204,7 @@ def _constants(
 
 
 def _filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[Any]:
-    """Return one filter per output of a row, each shifted by `stride` samples: [outputs * O, window, 1, C]."""
+    """Return the filters of a window's outputs, each shifted by `stride` samples: [outputs * O, window, 1, C]."""
     samples = np.asarray(filter_.data).reshape(filter_.shape[0], long.kernel, long.channels)
     made = np.zeros((form.outputs, len(samples), form.window * form.samples, long.channels), samples.dtype)
     for n, one in enumerate(made):
@@ -213,7 +213,7 @@ def _filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[Any]:
 
 
 def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[Any]:
-    """Return one filter per output of a row for DEPTHWISE_CONV_2D: [1, window, samples, O * outputs]."""
+    """Return the filters of a window's outputs, for DEPTHWISE_CONV_2D: [1, window, samples, O * outputs]."""
     samples = np.asarray(filter_.data).reshape(long.kernel, -1)
     made = np.zeros((form.window * form.samples, samples.shape[1], form.outputs), samples.dtype)
     for n in range(form.outputs):
@@ -222,7 +222,7 @@ def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArra
 
 
 def _repeated(tensor: Tensor, times: int, *, each: bool) -> Quantization | None:
-    """Return a tensor's scales after each channel is repeated. each: whether copies of one channel are adjacent."""
+    """Return the scales for `times` copies of each channel. each: whether copies of one channel are adjacent."""
     q = tensor.quantization
     if q is None or len(q.scale) <= 1:
         return q
