@@ -32,8 +32,9 @@ its limits also stays builtin. `tflm-memopt inspect` names each builtin operator
 change.
 
 The program stores an int4 weight in four bits, unless the weights of the operator are packed. QUANTIZE gives TFLM's
-bytes for each number that fits an int32 after the division by the scale. For NaN, or if the quotient does not fit an
-int32, TFLM's result depends on the core. In tflm-memopt, such a quotient saturates, and NaN becomes the zero point.
+bytes for each number that fits an int32 after the division by the scale. If the quotient is NaN or does not fit an
+int32, TFLM's result depends on the core. In tflm-memopt, NaN becomes the zero point, and a quotient that does not fit
+an int32 saturates.
 
 `python scripts/operators.py` writes this page from `tflm_memopt/ops/opset.py`. On the documentation's site, this page
 also lists all limits, and the rules that rewrite a model before its operators are compared with these limits.

@@ -207,7 +207,7 @@ def in_int8(name: str, *, execute: bool = False) -> Callable[[Folders], str]:
         require(share <= thesis.full / thesis.single, "a device has a larger part of the memory than in the thesis")
         sizes = {key: f"{found[key] / 1e6:.2f} MB" for key in ("TFLM", "one", "ten")}
         return (
-            f"RAM and flash with dense layers: {sizes['TFLM']} under TFLM, {sizes['one']} rewritten, at most "
+            f"{sizes['TFLM']} under TFLM, {sizes['one']} rewritten, at most "
             f"{sizes['ten']} on ten devices ({share:.1%} of TFLM's; thesis {thesis.full / thesis.single:.1%})"
         )
 

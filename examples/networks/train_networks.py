@@ -149,7 +149,7 @@ class Network:
     epochs: int
     float_io: bool = False
     streaming: bool = False
-    """If true, a second model with state is written. Its name has `stream` instead of `window`."""
+    """If true, a second model with state is written. The second model has `stream` in its name, not `window`."""
 
 
 def wake_data(count: int, seed: int) -> tuple[Floats, Labels]:
