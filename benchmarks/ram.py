@@ -64,5 +64,5 @@ def table(folder: Path) -> str:
         "",
         f"The table has predicted bytes of the whole arena. The bytes are counted as {conventions}.",
         "*Smallest arena* is the smallest size with which AllocateTensors succeeds. No layout of the chosen groups",
-        "has a lower head than *lower bound*. F is the number of multiply-accumulates divided by that of the original.",
+        "has a lower head than *lower bound*. F is the ratio of multiply-accumulates, rewritten model to original.",
     ])  # fmt: skip

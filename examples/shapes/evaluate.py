@@ -37,7 +37,7 @@ def outputs(model: bytes, images: Images) -> npt.NDArray[np.int8]:
 
 
 def accuracy(answers: npt.NDArray[np.int8], labels: Labels) -> float:
-    """Return the fraction of images whose largest score is that of the right class."""
+    """Return the fraction of images whose right class has the largest score."""
     return float(np.mean(answers.argmax(axis=1) == labels))
 
 

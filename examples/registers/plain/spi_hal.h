@@ -31,7 +31,7 @@
 #define SPI_SR_OVR_Pos 6u
 #define SPI_SR_BSY_Pos 7u
 
-#define SPI_DR (SPI_BASE + 0x0Cu) /* writing this register sends a word, and reading it removes a received one */
+#define SPI_DR (SPI_BASE + 0x0Cu) /* writing this register sends a word, and reading this register removes a received word */
 
 static inline void hal_spi_set_clock_phase(uint32_t phase) {
   mmio_modify32(SPI_CR1, 1u << SPI_CR1_CPHA_Pos, phase << SPI_CR1_CPHA_Pos);
