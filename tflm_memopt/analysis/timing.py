@@ -2,7 +2,7 @@
 
 The cycles of an instruction depend on its kind and on the wait states of the flash. cycles.json has the cycles per
 instruction for each kernel, from the cycle model of benchmarks/cycles.py, with the known error of the cycle model.
-esp.py has ranges for Espressif's chips. For cores without cycles or ranges, only instructions are known.
+esp.py has ranges for Espressif's chips. For any core without cycles and ranges, only instructions are known.
 """
 
 from __future__ import annotations
@@ -275,7 +275,7 @@ class TimeLimit:
     milliseconds: float
     clock: Clock
     builtin: float = 0
-    """Cycles of builtin operators, which are not part of the plan."""
+    """Cycles of builtin operators. The cycles of the plan do not include them."""
 
     @property
     def cycles(self) -> float:
@@ -322,7 +322,7 @@ class Time:
 
     @property
     def change(self) -> Span | None:
-        """Minimum and maximum of the relative change of the time or, if times are unknown, of the instructions.
+        """Bounds of the relative change in time, or in instructions if times are unknown.
 
         The result is None if neither times nor instructions are known. Each bound is compared with the equivalent bound
         of the other model. The cycle model is assumed to have equal errors before and after the rewrite.

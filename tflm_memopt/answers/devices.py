@@ -166,7 +166,7 @@ class DevicesPoint:
     devices: int
     """Number of devices that run operators, which is 1 if the first device runs the whole network."""
     rows: tuple[int, ...]
-    """Operators that are split by rows. DevicesReport describes this field and the fields up to `whole`."""
+    """Operators that are split by rows. DevicesReport describes `rows`, `whole` and the fields between them."""
     overlap: tuple[int, ...]
     channels: tuple[int, ...]
     inputs: tuple[int, ...]

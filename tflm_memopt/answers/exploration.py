@@ -27,10 +27,10 @@ class PointReport:
     rematerialisations: int
     """Number of tensors that are computed a second time, instead of being kept until a reduction over them ends."""
     proven: bool
-    """Whether it is proved that no layout of these groups has a lower head."""
+    """Whether a lower head is proved to be impossible for the plan's groups of operators."""
     plan: Plan
     board: BoardFit | None = None
-    """Fit on the exploration's board, if there is one."""
+    """How the model fits on the board of the exploration, or None without a board."""
     milliseconds: tuple[float, float] | None = None
     """Estimated lower and upper bound on the time of one inference on the board, or None if they are unknown."""
     work: tuple[Work, ...] = field(default=(), repr=False)

@@ -32,7 +32,7 @@ class AppChoices:
     """For each model, the plans to choose from. A model that is not rewritten has no plans."""
     choices: Choices
     kept: Sequence[Sequence[int]]
-    """Indices of the points that keep the limits of their model, by model. `choices` contains no other points."""
+    """Indices of the points that keep the limits of their model, by model. `choices` contains only points in `kept`."""
 
     def chosen(self, choice: Selection) -> dict[str, int]:
         """Return the index of each model's chosen point, or 0 for a model that is not rewritten."""

@@ -15,7 +15,7 @@ from tflm_memopt.errors import UsageError
 
 ASSUMED: Span = (0.5, 3.0)
 """Range of cycles per instruction for cores whose cycles are not modelled. At best, a core runs two instructions per
-cycle, as Cortex-M7 does. At worst, a core waits two cycles for each instruction. Time limits are checked with 3 cycles.
+cycle, as Cortex-M7 does. At worst, a core waits two cycles for each instruction. Checks of time limits assume 3 cycles.
 """
 MEASURED, MODELLED = "measured", "modelled"
 RANGE = f"assumed, {ASSUMED[0]:g} to {ASSUMED[1]:g} cycles per instruction"

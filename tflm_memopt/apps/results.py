@@ -68,7 +68,7 @@ class AppReport:
     """Bytes of a simple head for comparison: concurrent models share no bytes, and all reserved bytes come last."""
     lower_bound_head: int
     proven: bool
-    """Whether it is proved that no layout of these plans has a lower head."""
+    """Whether a lower head is proved to be impossible for the chosen plans."""
     concurrent: tuple[tuple[str, ...], ...]
     reserved: tuple[Reserved, ...]
     pausing: tuple[Pausing, ...]
@@ -120,13 +120,13 @@ class AppPoint:
     points: Mapping[str, int]
     """Index of the chosen point of each model."""
     arena: int
-    """Bytes of all models together if models that may run at the same time share no bytes of their heads."""
+    """Bytes of all models together, without a common byte in the heads of models that may run at the same time."""
     head: int
     tail: int
     instructions: int
-    """Instructions of all models together, per second at the given rates or, without rates, per inference."""
+    """Instructions of all models together: per second at the models' rates, or per inference if no model has a rate."""
     busy: tuple[float, ...] | None
-    """Fraction of each core's time that models use at the given rates, or None without rates."""
+    """Fraction of each core's time that the models use at their rates, or None if no model has a rate."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def check_plot(path: Path | None) -> None:
 
 
 def folder(argument: str) -> Path:
-    """Read the name of an output folder. The name of a model file is refused as a probable mistake."""
+    """Read the name of an output folder. A name such as model.tflite is refused, because it is probably a mistake."""
     path = Path(argument)
     if path.suffix == ".tflite" and not path.is_dir():
         raise argparse.ArgumentTypeError(f"'{argument}' is the name of a file: give a folder for several files")

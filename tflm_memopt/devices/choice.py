@@ -263,7 +263,7 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
 
 
 def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
-    """Yield the conversions of all promising splits, and of their variants in which partial sums save sent bytes."""
+    """Yield the conversions of all promising splits, and of variants that send fewer bytes because of partial sums."""
     candidates = []
     for shardings in promising(network, devices):
         other = _with_fan_in(network, shardings, devices)

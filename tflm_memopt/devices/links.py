@@ -21,7 +21,7 @@ class LinkSpeed:
 
 
 class Exchange(NamedTuple):
-    """One step of a device, which computes and then sends a message or waits for a message."""
+    """One step of a device: the device computes, then sends a message or waits for a message."""
 
     milliseconds: float
     ends: tuple[int, int]

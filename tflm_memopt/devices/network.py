@@ -306,7 +306,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Split operators [0, switch) as `front` states, and [switch, end) by channels. Further operators stay whole."""
+    """Split operators [0, switch) as `front` states, and [switch, end) by channels, but none from `end` on."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE
@@ -341,7 +341,7 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
 
 
 def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
-    """Return the cost before the first exchanged row, between two exchanged rows, and after the last. cost: by key."""
+    """Return costs: before the first exchanged row, between two rows, and after the last. cost: cost of each key."""
     found = [0.0]
     for group in planned.groups.values():
         executed = group.trace.executed.tolist()

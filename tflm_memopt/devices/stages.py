@@ -95,7 +95,7 @@ def planned_cuts(network: Network, devices: int) -> Iterator[tuple[int, Optimize
 def arranged(
     network: Network, devices: int, found: Sequence[tuple[int, OptimizedDevices]], best: SplitCost
 ) -> Iterator[OptimizedDevices]:
-    """Yield converted arrangements of stages while the estimated cost of an untried one is below the best cost so far.
+    """Yield converted arrangements of stages while an untried arrangement is estimated to cost less than the best one.
 
     The arena of a planned stage replaces the estimated arena. Until a split needs less RAM than a single device, every
     second arrangement is the one with the smallest arena, without layers split by channels. best: least cost so far.

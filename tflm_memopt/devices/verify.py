@@ -26,7 +26,7 @@ class DevicesVerification:
 
     bit_exact: bool
     runs: int
-    """Number of test inputs: random, extreme and given ones, and some in which each byte takes every value."""
+    """Number of test inputs: random, extreme, the user's, and inputs in which each byte takes every value."""
     seed: int
     devices: tuple[DeviceRun, ...]
     difference: Difference | None = None

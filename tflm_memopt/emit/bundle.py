@@ -38,7 +38,7 @@ class Extras:
     original: bytes | None = None
     """The original model, which has the metadata and the scale of an external input."""
     labels: tuple[str, ...] = ()
-    """Labels of output 0, instead of those in the original's metadata."""
+    """Labels of output 0, which replace the labels in the original's metadata."""
     library: str = ""
     """Stem of the existing *_library.c that the model uses, or "" if the model gets one of its own."""
 

@@ -27,8 +27,8 @@ MOST = 1024
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
     """Return the graph with constants instead of operators whose results are the same in every inference.
 
-    left_alone: indices of operators that keep their operands. Each computed constant gets a new tensor, so that it
-    differs from the constants of the file.
+    left_alone: indices of operators that keep their operands. A new tensor holds each computed constant, so that code
+    can tell it from the constants of the file.
     """
     values, makers = evaluated(graph)
     if not makers:
@@ -42,7 +42,7 @@ def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def evaluated(graph: Graph) -> tuple[Mapping[TensorId, Values], Collection[int]]:
-    """Return the outputs of operators that depend only on constants and shapes, and the indices of the operators."""
+    """Return the outputs that operators compute from constants and shapes alone, and the indices of the operators."""
     values: dict[TensorId, Values] = {}
     makers: set[int] = set()
     for op in graph.ops:

@@ -21,11 +21,11 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """Types that TFLM's SLICE, PAD and CONCATENATION all support."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""Operators with constants for each output channel. An operand's number maps to the constant's axis of channels."""
+"""For constants per output channel: by operator type and operand number, the axis of the constant's channels."""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""Operators whose output channel depends on one input channel. An operand's number maps to its axis of channels."""
+"""Operators that compute an output channel from one input channel: by type and operand number, the channels' axis."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ class Toolchain:
 
 
 def find(place: Path) -> Sources:
-    """Return the only C module in `place`, a folder or NAME.c. Raises UsageError unless there is one."""
+    """Return the only C module in `place`, a folder or NAME.c. Raises UsageError unless there is exactly one."""
     wanted = [place] if place.is_file() else sorted(place.glob("*.c"))
     found = [module for path in wanted if (module := _module(path))]
     if not found:
@@ -235,9 +235,9 @@ def harness(
     streamed input is in the file with all its rows. An external input is a frame: its number of bytes, pitch, x, y and
     format as uint32, and then its data. The output file holds the bytes of each output for each run.
 
-    ports, source: the module must have these inputs and outputs. stateful: whether the module has a state. If the
-    module has a state, each run's data begin with three uint32: whether to reset the module, whether only the last
-    inference has a full window, and the number of inferences. slow: whether the module needs slow memory.
+    ports, source: the module's inputs and outputs. stateful: whether the module has a state. If the module has a state,
+    each run's data begin with three uint32: whether to reset the module, whether only the last inference has a full
+    window, and the number of inferences. slow: whether the module needs slow memory.
     """
     return rendered(
         "harness.c.jinja",

@@ -122,8 +122,8 @@ def cases_of(
 def further_cases(
     before: Graph, after: Graph, changes: Changes, *, done: int, count: int, seed: int
 ) -> tuple[list[Case], int]:
-    """Return `count` more inferences, and the number of those from every_value(). Whole sets of 256 inferences from
-    every_value() come first. The rest are random. done: number of earlier random inferences.
+    """Return `count` more inferences, and a number n. The function every_value() made the first n inferences, in whole
+    sets of 256. The rest are random. done: number of earlier random inferences.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
     if count >= EVERY:

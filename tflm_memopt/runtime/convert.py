@@ -52,7 +52,7 @@ def requantize(values: Array, source: Format, target: Format) -> Array:
 def preimage(change: Change) -> Callable[[Int8], Array]:
     """Return the conversion of the rewritten model's int8 input to the original model's input.
 
-    TFLM's QUANTIZE of the converted input must give the int8 values back. All 256 values are checked with TFLM's
+    TFLM's QUANTIZE must turn the converted input into the original int8 values. All 256 values are checked with TFLM's
     arithmetic, and InterfaceError names the first value for which the check fails.
     """
     before, after = change.before, change.after

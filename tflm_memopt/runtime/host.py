@@ -136,7 +136,7 @@ def check(
     workspace: int | None = None,
     slow: int | None = None,
 ) -> Status:
-    """Return the result of tmo_check(). workspace, slow: bytes of each, by default as the program declares."""
+    """Return the result of tmo_check(). workspace, slow: bytes, by default as the program declares."""
     image = aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
     declared = slow_bytes(program) if slow is None else slow
@@ -273,7 +273,7 @@ def _with_slow(arena: DeviceArena, slow: int) -> tuple[DeviceArena, int]:
 def _filled(
     arena: DeviceArena, inputs: Sequence[Array], mode: int, state: NDArray[np.uint8], seed: int
 ) -> NDArray[np.uint8]:
-    """Return an arena with the inputs and the state. All other bytes of the arena are random."""
+    """Return an arena with the inputs and the state. The remaining bytes are random."""
     noise = np.random.default_rng(seed).integers(0, 256, arena.nbytes, dtype=np.uint8)
     memory = aligned(noise.tobytes())
     for k, (offset, values) in enumerate(zip(arena.inputs, inputs, strict=True)):

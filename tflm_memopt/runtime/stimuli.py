@@ -65,7 +65,7 @@ def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int)
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A sequence of inferences, with a reset after each `reset_every` of them, or without resets if it is 0."""
+    """A sequence of inferences, with a reset after every `reset_every` inferences. The number 0 means no resets."""
 
     count: int = 0
     reset_every: int = 0
@@ -149,8 +149,8 @@ def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | N
 
 
 def _last_index(graph: Graph, tensor: Tensor) -> int:
-    """Return the largest index that is valid in all tables that the tensor indexes, directly or after further
-    operators. TFLM does not check the indices of all operators.
+    """Return the largest index into the smallest table that the tensor indexes, directly or after further operators.
+    TFLM does not check the indices of all operators.
     """
     found, waiting, seen = list[int](), [tensor.id], {tensor.id}
     for t in waiting:
@@ -219,9 +219,9 @@ def _how_to_save(tensor: Tensor) -> str:
 def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
     """Return inferences in which each byte of each integer input takes every value.
 
-    Integers of 32 and 64 bits take 256 values of their range. A float input that QUANTIZE reads takes each value that
-    an int8 can stand for. Any further float input takes 256 values of its range. For float inputs, 256 more inferences
-    test values at or next to the border between two values. graph: the original, whose operators limit the values.
+    Integers of 32 and 64 bits take 256 values of their range. A float input takes each value that int8 can stand for if
+    QUANTIZE reads the input, otherwise 256 values of its range. For float inputs, 256 more inferences test values at or
+    next to the border between two values. graph: the original, whose operators limit the values.
     """
     values = [_levels(graph, tensor, seed, k) for k, tensor in enumerate(inputs)]
     runs = [Run(f"every value {r}", tuple(value(r, 0) for value in values)) for r in range(EVERY)]
@@ -231,9 +231,9 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
 
 def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
-    """Return a function that makes a tensor from a run's number and 0 or 1. With 0, each element gets one of 256
-    values. With 1, each element gets a value at or next to the border between two quantized values. Each element has
-    its own random start and random odd step, and so reaches all 256 values.
+    """Return a function that makes a tensor from a run's number and `border`. If `border` is 0, each element gets one
+    of 256 values, otherwise a value at or next to the border between two quantized values. Each element has its own
+    random start and random odd step, and so reaches all 256 values.
     """
     random = np.random.default_rng([seed, number])
     low, high = limits(graph, tensor)

@@ -166,8 +166,8 @@ class Pair:
         return Outcomes(len(cases), expected, tuple(got), found, nbytes)
 
     def go_on(self, first: Outcomes, drawn: int, seed: int) -> tuple[Outcomes, int, int]:
-        """Run as many more cases as time allows, and return their outcomes, their number, and how many of them
-        every_value() made. If no time is left, return `first`. drawn: number of random cases so far.
+        """Run as many more cases as time allows, and return the outcomes, the number of cases, and the number of cases
+        from every_value(). If no time is left, return `first`. drawn: number of random cases so far.
         """
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         return self.run(cases, first.count) if cases else first, len(cases), every

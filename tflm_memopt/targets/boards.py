@@ -103,7 +103,7 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class BoardFit:
-    """Whether a model fits on a board, and the free bytes. A negative number means that bytes are missing."""
+    """Whether a model fits on a board, and the number of free bytes, which is negative if bytes are missing."""
 
     board: str
     name: str

@@ -27,8 +27,8 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""Function that takes a node and the number of an input. It returns the step of the kernel at which each input element
-is last read, and the step at which each output element is first written.
+"""Function of a node and the number of an input. The function returns the step at which the kernel last reads each
+input element, and the step at which the kernel first writes each output element.
 """
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
 ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))
@@ -181,8 +181,8 @@ COPIES = VIEWS | SLICES.keys() | {"CONCATENATION"}
 
 
 def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:
-    """Return the tensors of a copying operator that can be stored inside another tensor: outputs of views, slices of
-    adjacent bytes, and inputs of a CONCATENATION along its outermost axis. The kernel's copy then changes nothing.
+    """Return the tensors of a copying operator that can be stored inside another tensor, so that the copy changes
+    nothing: outputs of views, slices of adjacent bytes, and inputs of a CONCATENATION along its outermost axis.
     """
     node = node_of(graph, op)
     if not op.outputs or any(t is not None and t.variable for t in (*node.inputs, *node.outputs)):

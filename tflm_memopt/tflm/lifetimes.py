@@ -42,7 +42,7 @@ class Wanted:
     """Owner of each request: subgraph and tensor, or the scratch request."""
     scopes: tuple[tuple[int, int], ...]
     """Subgraph and position of the operator that opens each allocation scope. Scope 0 precedes all operators, and is
-    listed under the first operator. The scope that a call opens is listed under the calling operator.
+    listed under the first operator. The scope that the call of a subgraph opens is listed under the calling operator.
     """
 
 

@@ -1,7 +1,7 @@
 """Exchanges rows and columns of networks such as BC-ResNet, which reduce each column and add the results to the map.
 
-A reduction of columns needs all rows of a map before its result can be used, so whole maps must be kept. With rows and
-columns exchanged, one row at a time is enough. Integer sums do not depend on their order, so the bytes stay equal.
+A reduction of columns needs all rows of a map before its result can be used, so whole maps must be kept. With exchanged
+rows and columns, one row at a time is enough. Integer sums do not depend on their order, so the bytes stay equal.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ Maps = Callable[[Graph, Op], list[TensorId]]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a reduction along columns, and all operators that can be exchanged with it."""
+    """Match a reduction along columns, and all operators whose rows and columns must be exchanged together."""
     if op.type not in REDUCTIONS or not has(op, 1) or graph.producer(op.outputs[0]) is not op:
         return None
     context = OperatorContext(graph, op)

@@ -109,7 +109,7 @@ def _rewritten(graph: Graph, op: Op) -> NewOps | None:
 
 
 def form_of(graph: Graph, op: Op, long: LongWindow) -> _Form | None:
-    """Return the form with the fewest outputs per row whose windows have at most the maximum height, or None."""
+    """Return the form that has the fewest outputs per row and a window height that kernels support, or None."""
     if op.type in POOLS or graph.tensors[op.inputs[0]].dtype == "FLOAT32":
         most, least = gcd(long.kernel, long.stride), -(-long.kernel // MAX_KERNEL_H)
         samples = next((n for n in range(least, most + 1) if most % n == 0), None)
