@@ -211,7 +211,7 @@ TMO_OWN_FRAME static void write_wide(wide_pixels *v, uint32_t channels) {
 
 /* Computes outputs of several channels, at most as many as have sums in v->sums. w: weights of the first channel. The v->zeros bytes before w are
  * multiplied by 0. */
-static TMO_ALWAYS_INLINE void convolve_channels(wide_pixels *v, const int8_t *w, uint32_t channels) {
+static TMO_ALWAYS_INLINE void convolve_wide(wide_pixels *v, const int8_t *w, uint32_t channels) {
   const uint32_t most = v->pixels > 1 ? VALUES : PIXELS * VALUES;
   const bool wide = v->job.filter > NARROW;
   if (wide) memset(v->sums.wide.whole, 0, sizeof v->sums.wide.whole);
@@ -265,7 +265,7 @@ TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *wi
     return;
   }
   const uint32_t some = 4 * (v.job.filter > NARROW ? WIDE_QUADS : QUADS) / pixels;
-  for (uint32_t c = 0; c < channels; c += some, w += some * v.job.filter) convolve_channels(&v, w, channels - c < some ? channels - c : some);
+  for (uint32_t c = 0; c < channels; c += some, w += some * v.job.filter) convolve_wide(&v, w, channels - c < some ? channels - c : some);
 }
 
 /* Whether this file's kernels compute the operator. The kernels read up to 3 bytes before the weights of a filter. The bytes before
