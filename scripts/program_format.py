@@ -279,7 +279,7 @@ def layout_header() -> str:
     """custom_ops/src/tmo/layout.h"""
     lines = [
         LICENSE_LINE,
-        "/* The layout of a program's structs, as the converter packs them. Written by scripts/program_format.py. */",
+        "/* These checks prove the layout of a program's structs. Written by scripts/program_format.py. */",
         "#include <stddef.h>",
         "",
         '#include "tmo/program.h"',

@@ -22,7 +22,7 @@ class RowLayout(enum.IntEnum):
     """
 
     HWC = 0
-    """Row y is stored as row y."""
+    """Rows are stored from first to last."""
     ROWS_REVERSED = 1
     """Row y is stored as row height - 1 - y."""
     PIXELS_REVERSED = 2
@@ -41,7 +41,7 @@ class Flags(enum.IntFlag):
     SUMS = 4
     """Channel groups are summed in int32 accumulators, and an additional pass writes the output."""
     SWAPPED = 8
-    """In the operator's formula, the second of two operands is the left one."""
+    """The operator's formula takes operand 1 first and operand 0 second."""
     NIBBLES = 16
     """Weights of CONV and DEPTHWISE have four bits each. The lower half of a byte has the first of two weights."""
     COPIES = 32
@@ -171,8 +171,9 @@ class Sharding(enum.IntEnum):
 
 
 class Part(enum.IntEnum):
-    """These are the optional parts of the library, numbered by their bits in `parts`. lower/parts.py determines the
-    parts that a program needs. Parts named DSP_* are packed kernels for the DSP extension.
+    """These are the optional parts of the library. A part's number is the number of a bit in tmo_header.parts.
+    lower/parts.py determines the parts that a program needs. Parts named DSP_* are packed kernels for the DSP
+    extension.
     """
 
     TILES = 0
@@ -198,14 +199,16 @@ class Part(enum.IntEnum):
     """This part of the library computes single pixels faster than the general code."""
     CONV_SUMS = 11
     """On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor
-    gathered. Other builds always contain this part.
+    gathered. Builds without the DSP extension always contain this part.
     """
     CONV_STEPS = 12
-    """On the DSP extension, this part of the library runs CONV with windows of scattered bytes, if the window is
-    neither read in place nor gathered.
+    """On the DSP extension, this part of the library runs CONV with one input channel if a window's bytes are not
+    adjacent.
     """
     DEPTHWISE_SUMS = 13
-    """On the DSP extension, this part runs DEPTHWISE in several passes. Other builds always contain this part."""
+    """On the DSP extension, this part runs DEPTHWISE in several passes. Builds without the extension always contain
+    this part.
+    """
     DEPTHWISE_REPEATED = 14
     """This part of the library runs DEPTHWISE with several output channels for each input channel."""
     DSP_PAIRS_1 = 15

@@ -44,7 +44,7 @@ LOOP_DEPTH = 4
 PACKED_PIXELS = 4
 """A packed convolution computes at most this many output pixels at once."""
 FIVE_PIXELS = 5
-"""A convolution with TMO_PACKING_DSP_CONV may compute this many last output pixels of a row at once."""
+"""A convolution with TMO_PACKING_DSP_CONV may compute the last five output pixels of a row at once."""
 FIVE_VALUES = 96
 """TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. The cache
 can hold the weights of two channels for a window up to this size.
@@ -64,7 +64,7 @@ PACKED_SCALES = 8
 PACKED_SHIFT = 22
 """A packed operator shifts right by at most this many bits."""
 SHORT_ROW = 16
-"""TMO_PACKING_DSP_CONV gathers a padded row of a window if the row takes at most this many bytes in full words."""
+"""TMO_PACKING_DSP_CONV gathers a window's row as padded words only if the words have at most this many bytes."""
 BLOCK_PIXELS = 6
 """TMO_PACKING_DSP_DEPTHWISE computes this many adjacent output pixels at once from windows of 3x3 pixels."""
 GATHERED_BYTES = 200

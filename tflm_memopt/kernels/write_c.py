@@ -58,7 +58,7 @@ def operands_struct(kernel: KernelProgram) -> str:
     sizes = [f"  uint32_t {', '.join(kernel.extents)};"] if kernel.extents else []
     numbers = [f"  int32_t {', '.join(kernel.parameters)};"] if kernel.parameters else []
     body = "\n".join([*lines, *sizes, *numbers])
-    about = f"The arguments of a kernel that computes {kernel.about}."
+    about = f"This record has the arguments of a kernel that computes {kernel.about}."
     return f"/* {about} */\ntypedef struct {{\n{body}\n}} tmo_{kernel.name}_operands;\n"
 
 

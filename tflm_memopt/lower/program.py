@@ -75,7 +75,7 @@ class Header:
     state: U32 = 0
     """The state, which outlives a run, has this many bytes. The number is 0 for a program without a state."""
     rolling_buffers: U32 = 0
-    """The field is the offset of a tmo_rolling_buffer[] whose last buffer has depth 0, or 0 without a state."""
+    """The field is the offset of a tmo_rolling_buffer[], or 0 without a state. The last record has depth 0."""
     parts: U32 = 0
     """A bit is set for each TMO_PART_* that the program needs."""
 
@@ -112,13 +112,13 @@ class NestRecord:
     end: I16
     """In a tiled group, the first stripe ends before this row, unless the tensor ends earlier."""
     rows: U16
-    """Number of rows of a stripe in a tiled group. If `rows` > `advance`, stripes recompute rows."""
+    """In a tiled group, a stripe has this number of rows. Stripes recompute rows if `rows` exceeds `advance`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramTensor:
-    """This record describes the place of a tensor. Row y begins at base + offset + (y % depth) * width * channels,
-    unless the tensor is in column windows.
+    """This record describes the place of a tensor. Without column windows, row y begins y % depth rows after base +
+    offset. A row has `width` pixels.
     """
 
     offset: U32
@@ -128,10 +128,10 @@ class ProgramTensor:
     width: U16
     channels: U32
     """A pixel has this many bytes, including all channel groups."""
-    depth: Annotated[int, Number("<u2"), Also({"phase": "With column windows, the field is (-end) mod advance."})]
+    depth: Annotated[int, Number("<u2"), Also({"phase": "With column windows, the field is -end modulo advance."})]
     """The rolling buffer has this number of rows. For a whole tensor, `depth` equals `height`."""
     base: U8 = 0
-    """The base is 0 for the workspace and 1 to n_inputs for inputs. Higher numbers are outputs, then the
+    """The base is 0 for the workspace and 1 to n_inputs for inputs. Bases above n_inputs are for the outputs, then the
     state, then slow memory. The base may also be TMO_PROGRAM_BASE or TMO_LINK_BASE.
     """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
@@ -158,15 +158,15 @@ class ProgramTensor:
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
     """For a COPY, this record moves runs of adjacent bytes: `count` is the number of runs, and `bytes` is the size of a
-    run. Run i goes to byte target + i * target_step of output row y. Run i comes from byte source + phase + i *
-    source_step of an input row, where phase = (y + shift) % period * phase_step. In an iterative operator, y is the
-    input row, and the output has one row. For an iterative operator, the phase moves the target of a run instead of the
-    source.
+    run. Run i goes to byte target + i times target_step of output row y. Run i comes from byte source + i times
+    source_step + phase of an input row. The phase is (y + shift) % period, times phase_step. In an iterative operator,
+    y is the input row, and the output has one row. For an iterative operator, the phase is added to the byte in the
+    output row instead of the byte in the input row.
     """
 
     row: U16
-    """The move reads the row with this number. The numbers count all rows that the iteration reads. The rows of
-    operand 0 come first. If the row does not exist, the move copies nothing.
+    """The move reads the row with this number. All rows that an iteration reads are numbered, beginning with operand 0.
+    If the row does not exist, the move copies nothing.
     """
     count: U16
     bytes: U32
@@ -194,28 +194,28 @@ class CopyRecord:
 
 PARAMETERS: Mapping[str, str] = {
     "left_shift": "ADD, SUB and SQUARED_DIFFERENCE shift both operands left by this many bits.",
-    "wanted": "COMPARE is true if operand 0 is less (bit 0), equal (bit 1) or greater (bit 2) than operand 1.",
+    "wanted": "Bits 0, 1 and 2 make COMPARE true where operand 0 is less than, equal to, or greater than operand 1.",
     "smallest": "MAX_POOL and ARG_MAX use the smallest value if this is 1, and otherwise the greatest.",
     "least_difference": "SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0 if x - max is less than this number.",
     "sum_bytes": "A sum of SUMS has this many bytes.",
-    "operand_bytes": "For ADD_SUMS, bits 4k to 4k + 3 are a sum's bytes in operand k, or in the output if k is 4.",
+    "operand_bytes": "For ADD_SUMS, bits 4k to 4k + 3 are the size of a sum in operand k, or in the output if k is 4.",
     "range_s16": "For int16 kinds, the upper half is the maximum of the output, and the lower half is the minimum.",
     "cell_range": "LSTM has the range of its cells, encoded like range_s16.",
     "table_rows": "The table of GATHER has this number of rows.",
-    "half_pixel_centers": "RESIZE_BILINEAR has 1 if it uses half-pixel centers, and otherwise 0.",
-    "resize_form": "RESIZE_BILINEAR_F32 has a TMO_RESIZE_*.",
+    "half_pixel_centers": "The field is 1 if RESIZE_BILINEAR uses half-pixel centers, and otherwise 0.",
+    "resize_form": "RESIZE_BILINEAR_F32 has one of the TMO_RESIZE_* constants.",
     "select_form": "In SELECT, bits 4n to 4n + 3 are TMO_SELECT_* of operand n; bits 12 to 15 are an element's size.",
     "transposed": "Operand 1 of BATCH_MATMUL is [out][depth] if this is 1, and [depth][out] if this is 0.",
     "tangent": "CURVE_S16 is a hyperbolic tangent if this is 1, and a sigmoid if this is 0.",
-    "float_form": "A float32 kind has TMO_RANGE_* plus 16 times TMO_FUNCTION_*. An unused part is 0.",
+    "float_form": "A float32 kind has a TMO_RANGE_* constant or 0, plus 16 times a TMO_FUNCTION_* constant or 0.",
     "beta_bits": "SOFTMAX_F32 has the bits of the float32 beta.",
     "scale_bits": "QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale.",
     "identity": "OWN has the identity of the application's kernel.",
-    "at_once": "TMO_PACKING_DSP_* computes this number of pixels or rows at once. If it is 1, the scratch is larger.",
+    "at_once": "A DSP kernel computes this number of pixels or rows at once. With the number 1, the scratch is larger.",
 }
 """Names and meanings of the field `param` in some kinds of operators."""
-TABLE = {"table": "LOOKUP has the offset of an int8_t[TMO_TABLE_BYTES], and GATHER of an int8_t[table_rows][channels]."}
-CURVE = {"curve": "LSTM has the offset of a uint16_t[256], which the biases follow as int32_t[channels][8]."}
+TABLE = {"table": "The field is the offset of LOOKUP's int8_t[TMO_TABLE_BYTES] or GATHER's int8_t[table_rows][channels]."}
+CURVE = {"curve": "LSTM has the offset of a uint16_t[256]. The biases follow the array as int32_t[channels][8]."}
 SCRATCH = {"scratch": "The scratch of a packed operator has this offset in the workspace, a multiple of 4."}
 
 
@@ -260,7 +260,9 @@ class ProgramOp:
     swapped: Annotated[bool, Flag("flags", 3)] = False
     nibbles: Annotated[bool, Flag("flags", 4)] = False
     tile: U16 = 0
-    """An iteration in a tiled group computes this number of columns. The number is 0 if it computes a whole row."""
+    """An iteration in a tiled group computes this number of columns. The number is 0 if an iteration computes a whole
+    row.
+    """
     packing: Annotated[Packing, Number("<u2")] = Packing.NONE
     """TMO_PACKING_*"""
     param: Annotated[int, Number("<i4"), Cases(PARAMETERS)] = 0
@@ -278,7 +280,8 @@ class ProgramOp:
     For int16, biases are int64_t[channels / 2]. For float32, biases are float[channels / 4].
     """
     scales: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Over("bias")] = field(default=None, compare=False)
-    """Packed operators have the offset of biases and scales in the packing's layout, unless the weights include them.
+    """This is the offset of a packed operator's biases and scales, if the biases and scales are not part of the
+    weights.
     """
     multipliers: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4")] = field(default=None, compare=False)
     """The field is the offset of the multipliers, an int32_t[]. ADD and similar kinds have the inputs' multipliers in
@@ -287,8 +290,9 @@ class ProgramOp:
     shifts: Annotated[NDArray[np.int8] | None, ArrayOffset("i1")] = field(default=None, compare=False)
     """The field is the offset of the shifts, an int8_t[]. A positive shift goes to the left."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH)] = 0
-    """An operator that sums its input row by row has an int32_t[width * channels] at this workspace offset, a multiple
-    of 4. An operator that sums channel groups has one int32_t for each output element in the stripe with the most rows.
+    """An operator that sums its input row by row has an int32_t for each output element at this workspace offset, a
+    multiple of 4. An operator that sums channel groups has one int32_t for each output element in the stripe with the
+    most rows.
     """
     channel_groups: U16 = 0
     """The operator has this number of channel groups in a tiled group. 0 and 1 mean that the channels are not divided.
@@ -429,9 +433,9 @@ class ProgramSharding:
 @dataclass(frozen=True, slots=True)
 class ProgramCores:
     """This record says how two cores share a run. Both cores step through all iterations with their own counters, and
-    each core computes its part of every iteration. The two cores wait for each other at barriers. Between two barriers,
-    neither core accesses bytes that the other core writes, which the converter's checker proves. The program must have
-    only row groups, no state, and input 0 in the arena.
+    each core computes its part of every iteration. The two cores wait for each other at barriers. The converter's
+    checker proves that between two barriers, neither core accesses bytes that the other core writes. The program must
+    have only row groups, no state, and input 0 in the arena.
     """
 
     shardings: Annotated[tuple[ProgramSharding, ...], TableOffset(ProgramSharding)]
@@ -439,8 +443,8 @@ class ProgramCores:
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run."""
     serial: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """The field is the offset of bits, one for each iteration, or 0 if no bit is set. Core 0 runs iterations whose bit
-    is set.
+    """The field is the offset of an array of bits, or 0 if no bit is set. Core 0 runs the iterations whose bits are
+    set.
     """
     counters: U32
     """The counters of core 1 begin this many bytes after the counters of core 0."""

@@ -58,7 +58,7 @@ class Family(enum.IntEnum):
     RVV = 3
     """This family has the RISC-V cores with vectors, Zve32x or more."""
     ESP = 4
-    """This family has Espressif's chips, of which ESP32-S3 and P4 run ESP-NN's vector kernels."""
+    """This family has Espressif's chips. Only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels."""
 
     @property
     def runs(self) -> tuple[Family, ...]:

@@ -92,8 +92,8 @@ NO_ROW = 0xFFFF
 @dataclass(frozen=True, slots=True)
 class Access:
     """This record gives the rows that an operator without a window reads from one operand. Iteration y reads `extent`
-    rows from row floor((y * mul + add) / div) on, or from row table[y] if there is a table. Rows outside the operand
-    are left out.
+    rows. The first row is table[y], if there is a table. Without a table, the first row is `mul` times y, plus `add`,
+    divided by `div` and rounded down. Rows outside the operand are left out.
     """
 
     add: I32 = 0

@@ -33,7 +33,7 @@
 #define TMO_LINK_BASE 254 /* A tmo_tensor.base with this value means that the tensor's rows are sent to another device or received from one. */
 #define TMO_LOOP_DEPTH 4 /* Loops are nested at most this deep. */
 #define TMO_PACKED_PIXELS 4 /* A packed convolution computes at most this many output pixels at once. */
-#define TMO_FIVE_PIXELS 5 /* A convolution with TMO_PACKING_DSP_CONV may compute this many last output pixels of a row at once. */
+#define TMO_FIVE_PIXELS 5 /* A convolution with TMO_PACKING_DSP_CONV may compute the last five output pixels of a row at once. */
 /* TMO_PACKING_DSP_CONV computes the last pixels of a row at once if each window has at most this many values. The cache can hold the weights of two
  * channels for a window up to this size. */
 #define TMO_FIVE_VALUES 96
@@ -44,7 +44,7 @@
 #define TMO_PACKED_TAPS 51 /* A packed depthwise convolution has at most this many taps. */
 #define TMO_PACKED_SCALES 8 /* A packed convolution has this many int32 values for each pair of channels. */
 #define TMO_PACKED_SHIFT 22 /* A packed operator shifts right by at most this many bits. */
-#define TMO_SHORT_ROW 16 /* TMO_PACKING_DSP_CONV gathers a padded row of a window if the row takes at most this many bytes in full words. */
+#define TMO_SHORT_ROW 16 /* TMO_PACKING_DSP_CONV gathers a window's row as padded words only if the words have at most this many bytes. */
 #define TMO_BLOCK_PIXELS 6 /* TMO_PACKING_DSP_DEPTHWISE computes this many adjacent output pixels at once from windows of 3x3 pixels. */
 #define TMO_GATHERED_BYTES 200 /* On cores with the DSP extension, CONV gathers windows of at most this many bytes. */
 #define TMO_GATHERED_ROWS_BYTES 144 /* On cores with the DSP extension, CONV gathers windows of whole rows with at most this many bytes. */
@@ -59,7 +59,7 @@ enum {
   TMO_TARGET_DSP = 1, /* This family has the cores with Armv7E-M, and those with Armv8-M and the DSP extension. */
   TMO_TARGET_MVE = 2, /* This family has the cores with Helium, which also run programs that are packed for DSP. */
   TMO_TARGET_RVV = 3, /* This family has the RISC-V cores with vectors, Zve32x or more. */
-  TMO_TARGET_ESP = 4, /* This family has Espressif's chips, of which ESP32-S3 and P4 run ESP-NN's vector kernels. */
+  TMO_TARGET_ESP = 4, /* This family has Espressif's chips. Only ESP32-S3 and ESP32-P4 run ESP-NN's vector kernels. */
 };
 
 /* A packing is a layout of an operator's constants. In C, the name of a packing has the prefix TMO_PACKING. */
@@ -79,7 +79,7 @@ enum {
 
 /* These codes give the order of a tensor's rows in memory. A reversed group computes and counts rows from the last to the first. */
 enum {
-  TMO_LAYOUT_HWC = 0, /* Row y is stored as row y. */
+  TMO_LAYOUT_HWC = 0, /* Rows are stored from first to last. */
   TMO_LAYOUT_ROWS_REVERSED = 1, /* Row y is stored as row height - 1 - y. */
   TMO_LAYOUT_PIXELS_REVERSED = 2, /* Row y is stored as row height - 1 - y, and pixel x as pixel width - 1 - x, in tiled groups only. */
   TMO_LAYOUT_STATE = 16, /* With the layout TMO_LAYOUT_STATE + i, rows are stored in rolling buffer i of the state. */
@@ -98,7 +98,7 @@ enum {
   TMO_FLAG_ITERATIVE = 1, /* Each iteration adds one input row or tile to int32 accumulators, and the last iteration writes the output row. */
   TMO_FLAG_PER_CHANNEL = 2, /* Each output channel has its own multiplier and shift. */
   TMO_FLAG_SUMS = 4, /* Channel groups are summed in int32 accumulators, and an additional pass writes the output. */
-  TMO_FLAG_SWAPPED = 8, /* In the operator's formula, the second of two operands is the left one. */
+  TMO_FLAG_SWAPPED = 8, /* The operator's formula takes operand 1 first and operand 0 second. */
   TMO_FLAG_NIBBLES = 16, /* Weights of CONV and DEPTHWISE have four bits each. The lower half of a byte has the first of two weights. */
   TMO_FLAG_COPIES = 32, /* Weights of CONV are copied into the workspace when the group begins. */
 };
@@ -195,8 +195,8 @@ enum {
   TMO_SELECT_ONE_CHANNEL = 8, /* The operand has one channel, which is repeated. */
 };
 
-/* These are the optional parts of the library, numbered by their bits in parts. lower/parts.py determines the parts that a program needs. Parts named
- * DSP_* are packed kernels for the DSP extension. */
+/* These are the optional parts of the library. A part's number is the number of a bit in tmo_header.parts. lower/parts.py determines the parts that a
+ * program needs. Parts named DSP_* are packed kernels for the DSP extension. */
 enum {
   TMO_PART_TILES = 0, /* This part of the library runs tiled groups. */
   TMO_PART_CHANNEL_GROUPS = 1,
@@ -209,12 +209,13 @@ enum {
   TMO_PART_LINK = 8, /* TMO_INPUT_LINK. */
   TMO_PART_NIBBLES = 9, /* TMO_FLAG_NIBBLES. */
   TMO_PART_PIXELS = 10, /* This part of the library computes single pixels faster than the general code. */
-  /* On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor gathered. Other builds always contain
-   * this part. */
+  /* On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor gathered. Builds without the DSP
+   * extension always contain this part. */
   TMO_PART_CONV_SUMS = 11,
-  /* On the DSP extension, this part of the library runs CONV with windows of scattered bytes, if the window is neither read in place nor gathered. */
+  /* On the DSP extension, this part of the library runs CONV with one input channel if a window's bytes are not adjacent. */
   TMO_PART_CONV_STEPS = 12,
-  TMO_PART_DEPTHWISE_SUMS = 13, /* On the DSP extension, this part runs DEPTHWISE in several passes. Other builds always contain this part. */
+  /* On the DSP extension, this part runs DEPTHWISE in several passes. Builds without the extension always contain this part. */
+  TMO_PART_DEPTHWISE_SUMS = 13,
   TMO_PART_DEPTHWISE_REPEATED = 14, /* This part of the library runs DEPTHWISE with several output channels for each input channel. */
   TMO_PART_DSP_PAIRS_1 = 15, /* This part of the library runs convolutions that compute one pixel at a time. */
   TMO_PART_DSP_PAIRS_2 = 16,
@@ -256,7 +257,7 @@ typedef struct {
   uint32_t groups; /* tmo_group[n_groups] */
   uint32_t cores; /* The field is the offset of a tmo_cores, or 0 if the program is for one core. */
   uint32_t state; /* The state, which outlives a run, has this many bytes. The number is 0 for a program without a state. */
-  uint32_t rolling_buffers; /* The field is the offset of a tmo_rolling_buffer[] whose last buffer has depth 0, or 0 without a state. */
+  uint32_t rolling_buffers; /* The field is the offset of a tmo_rolling_buffer[], or 0 without a state. The last record has depth 0. */
   uint32_t parts; /* A bit is set for each TMO_PART_* that the program needs. */
 } tmo_header;
 
@@ -288,8 +289,7 @@ typedef struct {
   uint16_t key;
 } tmo_rolling_buffer;
 
-/* This record describes the place of a tensor. Row y begins at base + offset + (y % depth) * width * channels, unless the tensor is in column
- * windows. */
+/* This record describes the place of a tensor. Without column windows, row y begins y % depth rows after base + offset. A row has width pixels. */
 typedef struct {
   union {
     uint32_t offset; /* The tensor begins this many bytes after its base. A tensor in column windows does not use this field. */
@@ -300,10 +300,10 @@ typedef struct {
   uint16_t height; /* The whole tensor has this number of rows. */
   union {
     uint16_t depth; /* The rolling buffer has this number of rows. For a whole tensor, depth equals height. */
-    uint16_t phase; /* With column windows, the field is (-end) mod advance. */
+    uint16_t phase; /* With column windows, the field is -end modulo advance. */
   };
-  /* The base is 0 for the workspace and 1 to n_inputs for inputs. Higher numbers are outputs, then the state, then slow memory. The base may also be
-   * TMO_PROGRAM_BASE or TMO_LINK_BASE. */
+  /* The base is 0 for the workspace and 1 to n_inputs for inputs. Bases above n_inputs are for the outputs, then the state, then slow memory. The
+   * base may also be TMO_PROGRAM_BASE or TMO_LINK_BASE. */
   uint8_t base;
   /* A TMO_LAYOUT_* constant says how a row is stored. A tensor in column windows, or in a rolling buffer of the workspace, has TMO_LAYOUT_HWC. */
   uint8_t layout;
@@ -314,7 +314,7 @@ typedef struct {
   uint16_t advance; /* In a tiled group, each stripe begins this number of rows after the stripe before it. */
   int16_t end; /* In a tiled group, the first stripe ends before this row, unless the tensor ends earlier. */
   union {
-    uint16_t rows; /* Number of rows of a stripe in a tiled group. If rows > advance, stripes recompute rows. */
+    uint16_t rows; /* In a tiled group, a stripe has this number of rows. Stripes recompute rows if rows exceeds advance. */
     uint16_t pushed; /* A push of a streamed input has this number of rows. Older rows are in the workspace, at the tensor's offset. */
     uint16_t older; /* For a tensor in a rolling buffer of the state, this number of rows precedes row 0. */
   };
@@ -328,8 +328,9 @@ typedef struct {
   uint8_t reserved_10[2];
 } tmo_column_window;
 
-/* This record gives the rows that an operator without a window reads from one operand. Iteration y reads extent rows from row floor((y * mul + add) /
- * div) on, or from row table[y] if there is a table. Rows outside the operand are left out. */
+/* This record gives the rows that an operator without a window reads from one operand. Iteration y reads extent rows. The first row is table[y], if
+ * there is a table. Without a table, the first row is mul times y, plus add, divided by div and rounded down. Rows outside the operand are left out.
+ * */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
@@ -352,13 +353,13 @@ typedef struct {
   int8_t fill;
 } tmo_copy;
 
-/* For a COPY, this record moves runs of adjacent bytes: count is the number of runs, and bytes is the size of a run. Run i goes to byte target + i *
- * target_step of output row y. Run i comes from byte source + phase + i * source_step of an input row, where phase = (y + shift) % period *
- * phase_step. In an iterative operator, y is the input row, and the output has one row. For an iterative operator, the phase moves the target of a
- * run instead of the source. */
+/* For a COPY, this record moves runs of adjacent bytes: count is the number of runs, and bytes is the size of a run. Run i goes to byte target + i
+ * times target_step of output row y. Run i comes from byte source + i times source_step + phase of an input row. The phase is (y + shift) % period,
+ * times phase_step. In an iterative operator, y is the input row, and the output has one row. For an iterative operator, the phase is added to the
+ * byte in the output row instead of the byte in the input row. */
 typedef struct {
-  /* The move reads the row with this number. The numbers count all rows that the iteration reads. The rows of operand 0 come first. If the row does
-   * not exist, the move copies nothing. */
+  /* The move reads the row with this number. All rows that an iteration reads are numbered, beginning with operand 0. If the row does not exist, the
+   * move copies nothing. */
   uint16_t row;
   uint16_t count;
   uint32_t bytes, source;
@@ -384,7 +385,7 @@ typedef struct {
   uint8_t n_inputs;
   uint16_t input[4]; /* The field has the indices of the operands' tensors. */
   uint16_t output; /* The field is the index of the output's tensor. */
-  uint16_t tile; /* An iteration in a tiled group computes this number of columns. The number is 0 if it computes a whole row. */
+  uint16_t tile; /* An iteration in a tiled group computes this number of columns. The number is 0 if an iteration computes a whole row. */
   uint16_t kernel_h, kernel_w;
   union {
     uint16_t stride_h;
@@ -401,28 +402,28 @@ typedef struct {
   uint16_t packing; /* TMO_PACKING_* */
   union {
     int32_t left_shift; /* ADD, SUB and SQUARED_DIFFERENCE shift both operands left by this many bits. */
-    int32_t wanted; /* COMPARE is true if operand 0 is less (bit 0), equal (bit 1) or greater (bit 2) than operand 1. */
+    int32_t wanted; /* Bits 0, 1 and 2 make COMPARE true where operand 0 is less than, equal to, or greater than operand 1. */
     int32_t smallest; /* MAX_POOL and ARG_MAX use the smallest value if this is 1, and otherwise the greatest. */
     int32_t least_difference; /* SOFTMAX and LOG_SOFTMAX replace e^(x - max) by 0 if x - max is less than this number. */
     int32_t sum_bytes; /* A sum of SUMS has this many bytes. */
-    int32_t operand_bytes; /* For ADD_SUMS, bits 4k to 4k + 3 are a sum's bytes in operand k, or in the output if k is 4. */
+    int32_t operand_bytes; /* For ADD_SUMS, bits 4k to 4k + 3 are the size of a sum in operand k, or in the output if k is 4. */
     int32_t range_s16; /* For int16 kinds, the upper half is the maximum of the output, and the lower half is the minimum. */
     int32_t cell_range; /* LSTM has the range of its cells, encoded like range_s16. */
     int32_t table_rows; /* The table of GATHER has this number of rows. */
-    int32_t half_pixel_centers; /* RESIZE_BILINEAR has 1 if it uses half-pixel centers, and otherwise 0. */
-    int32_t resize_form; /* RESIZE_BILINEAR_F32 has a TMO_RESIZE_*. */
+    int32_t half_pixel_centers; /* The field is 1 if RESIZE_BILINEAR uses half-pixel centers, and otherwise 0. */
+    int32_t resize_form; /* RESIZE_BILINEAR_F32 has one of the TMO_RESIZE_* constants. */
     int32_t select_form; /* In SELECT, bits 4n to 4n + 3 are TMO_SELECT_* of operand n; bits 12 to 15 are an element's size. */
     int32_t transposed; /* Operand 1 of BATCH_MATMUL is [out][depth] if this is 1, and [depth][out] if this is 0. */
     int32_t tangent; /* CURVE_S16 is a hyperbolic tangent if this is 1, and a sigmoid if this is 0. */
-    int32_t float_form; /* A float32 kind has TMO_RANGE_* plus 16 times TMO_FUNCTION_*. An unused part is 0. */
+    int32_t float_form; /* A float32 kind has a TMO_RANGE_* constant or 0, plus 16 times a TMO_FUNCTION_* constant or 0. */
     int32_t beta_bits; /* SOFTMAX_F32 has the bits of the float32 beta. */
     int32_t scale_bits; /* QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale. */
     int32_t identity; /* OWN has the identity of the application's kernel. */
-    int32_t at_once; /* TMO_PACKING_DSP_* computes this number of pixels or rows at once. If it is 1, the scratch is larger. */
+    int32_t at_once; /* A DSP kernel computes this number of pixels or rows at once. With the number 1, the scratch is larger. */
   };
   union {
     uint32_t weights; /* The weights begin at this offset. Weights are int8_t[], or float[] for float32 kinds. */
-    uint32_t table; /* LOOKUP has the offset of an int8_t[TMO_TABLE_BYTES], and GATHER of an int8_t[table_rows][channels]. */
+    uint32_t table; /* The field is the offset of LOOKUP's int8_t[TMO_TABLE_BYTES] or GATHER's int8_t[table_rows][channels]. */
     uint32_t message; /* SEND and RECEIVE have the offset of a tmo_message. */
     uint32_t copy; /* COPY has the offset of a tmo_copy. */
     uint32_t copied; /* Operators with TMO_FLAG_COPIES have the offset of a tmo_copied. */
@@ -431,16 +432,16 @@ typedef struct {
     /* The field is the offset of the biases, or 0 without biases. Biases are int32_t[channels]. For int16, biases are int64_t[channels / 2]. For
      * float32, biases are float[channels / 4]. */
     uint32_t bias;
-    uint32_t curve; /* LSTM has the offset of a uint16_t[256], which the biases follow as int32_t[channels][8]. */
-    uint32_t scales; /* Packed operators have the offset of biases and scales in the packing's layout, unless the weights include them. */
+    uint32_t curve; /* LSTM has the offset of a uint16_t[256]. The biases follow the array as int32_t[channels][8]. */
+    uint32_t scales; /* This is the offset of a packed operator's biases and scales, if the biases and scales are not part of the weights. */
   };
   /* The field is the offset of the multipliers, an int32_t[]. ADD and similar kinds have the inputs' multipliers in order, and then the output's
    * multiplier. */
   uint32_t multipliers;
   uint32_t shifts; /* The field is the offset of the shifts, an int8_t[]. A positive shift goes to the left. */
   union {
-    /* An operator that sums its input row by row has an int32_t[width * channels] at this workspace offset, a multiple of 4. An operator that sums
-     * channel groups has one int32_t for each output element in the stripe with the most rows. */
+    /* An operator that sums its input row by row has an int32_t for each output element at this workspace offset, a multiple of 4. An operator that
+     * sums channel groups has one int32_t for each output element in the stripe with the most rows. */
     uint32_t accumulator;
     uint32_t scratch; /* The scratch of a packed operator has this offset in the workspace, a multiple of 4. */
   };
@@ -476,13 +477,13 @@ typedef struct {
 } tmo_sharding;
 
 /* This record says how two cores share a run. Both cores step through all iterations with their own counters, and each core computes its part of
- * every iteration. The two cores wait for each other at barriers. Between two barriers, neither core accesses bytes that the other core writes, which
- * the converter's checker proves. The program must have only row groups, no state, and input 0 in the arena. */
+ * every iteration. The two cores wait for each other at barriers. The converter's checker proves that between two barriers, neither core accesses
+ * bytes that the other core writes. The program must have only row groups, no state, and input 0 in the arena. */
 typedef struct {
   uint32_t shardings; /* tmo_sharding[n_ops] */
   uint32_t barriers; /* Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run. */
   uint32_t n_barriers; /* The run has this number of barriers. */
-  uint32_t serial; /* The field is the offset of bits, one for each iteration, or 0 if no bit is set. Core 0 runs iterations whose bit is set. */
+  uint32_t serial; /* The field is the offset of an array of bits, or 0 if no bit is set. Core 0 runs the iterations whose bits are set. */
   uint32_t counters; /* The counters of core 1 begin this many bytes after the counters of core 0. */
 } tmo_cores;
 

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* The arguments of a kernel that computes y[k] = requantise(bias[k] + sum over the window of (x - zero point) * w[k]). */
+/* This record has the arguments of a kernel that computes y[k] = requantise(bias[k] + sum over the window of (x - zero point) * w[k]). */
 typedef struct {
   const int8_t *const *x;
   int8_t *y;
@@ -23,7 +23,7 @@ typedef struct {
   int32_t zero_in, zero_out, low, high, scale_step, bias_step, next_row, next_column, apart, offset, row_weights, tap_weights, filter_weights;
 } tmo_conv_pixel_operands;
 
-/* The arguments of a kernel that computes y[k] = requantise(bias[k] + sum over the window of (x[k] - zero point) * w[k]). */
+/* This record has the arguments of a kernel that computes y[k] = requantise(bias[k] + sum over the window of (x[k] - zero point) * w[k]). */
 typedef struct {
   const int8_t *const *x;
   int8_t *y;
@@ -35,7 +35,7 @@ typedef struct {
   int32_t zero_in, zero_out, low, high, scale_step, bias_step, next_row, next_column, apart, offset, row_weights, tap_weights;
 } tmo_depthwise_pixel_operands;
 
-/* The arguments of a kernel that computes y = requantise(requantise(a - zero_a) + requantise(b - zero_b)). */
+/* This record has the arguments of a kernel that computes y = requantise(requantise(a - zero_a) + requantise(b - zero_b)). */
 typedef struct {
   const int8_t *x;
   const int8_t *other;
@@ -44,7 +44,7 @@ typedef struct {
   int32_t zero_a, zero_b, zero_out, low, high, scale_a, scale_b, scale_out, right_a, right_b, right_out;
 } tmo_add_operands;
 
-/* The arguments of a kernel that computes y[p, k] = saturate(bias[k] + sum over i of x[p, i] * w[i, k]). */
+/* This record has the arguments of a kernel that computes y[p, k] = saturate(bias[k] + sum over i of x[p, i] * w[i, k]). */
 typedef struct {
   const int8_t *x;
   int8_t *y;
@@ -56,7 +56,7 @@ typedef struct {
   int32_t apart, step, zero_out, low, high;
 } tmo_packed_conv_operands;
 
-/* The arguments of a kernel that computes y[p, k] = saturate(bias[k] + sum over taps t of x[t, p, k] * w[t, k]). */
+/* This record has the arguments of a kernel that computes y[p, k] = saturate(bias[k] + sum over taps t of x[t, p, k] * w[t, k]). */
 typedef struct {
   const int8_t *const *x;
   int8_t *y;
@@ -68,7 +68,7 @@ typedef struct {
   int32_t apart, zero_out, low, high;
 } tmo_packed_depthwise_operands;
 
-/* The arguments of a kernel that computes y[p, r, i] = x[r, p, i]. */
+/* This record has the arguments of a kernel that computes y[p, r, i] = x[r, p, i]. */
 typedef struct {
   const int8_t *const *x;
   int8_t *y;

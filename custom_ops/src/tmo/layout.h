@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layout of a program's structs, as the converter packs them. Written by scripts/program_format.py. */
+/* These checks prove the layout of a program's structs. Written by scripts/program_format.py. */
 #include <stddef.h>
 
 #include "tmo/program.h"
