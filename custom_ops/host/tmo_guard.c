@@ -10,7 +10,7 @@
 #define MARGIN 64u /* number of canary bytes before and after the arena, a multiple of the arena's alignment */
 #define CANARY 0xA5
 
-/* The arena between two margins of canary bytes, and a copy of arena and margins from before the iteration. */
+/* `image` is the arena with canary bytes on both sides, and `before` is a copy of the image from before the iteration. */
 typedef struct {
   uint8_t *image;
   uint8_t *before;
@@ -69,7 +69,7 @@ static void allow_copies(guard *g, const void *program, const tmo_arena *a, cons
   }
 }
 
-/* Accepts the changes of a step that runs no iteration. The step enters the first group and copies rows of the streamed input to a rolling buffer. */
+/* Accepts the changes of a tmo_step() without an iteration. If rows are missing, tmo_step() enters the first group and copies rows of the input. */
 static void allow_waiting(guard *g, const void *program, const tmo_arena *a, const tmo_tensor *t) {
   allow_counters(g, a, tmo_groups(program));
   allow_copies(g, program, a, tmo_groups(program));
@@ -97,7 +97,7 @@ static void allow_conversion(guard *g, const void *program, const tmo_arena *a, 
 
 /* Accepts the rows of the state that an iteration updates in place. */
 static void allow_updates(guard *g, const void *program, const tmo_arena *a, const tmo_op *op) {
-  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* the kernel changes the last operands in place, this many */
+  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* number of last operands that are changed in place */
   for (uint8_t behind = 0; behind < last; ++behind) {
     const tmo_tensor *in = &tmo_tensors(program)[op->input[op->n_inputs - 1 - behind]];
     allow(g, (uint64_t)a->io_offsets[in->base - 1] + in->offset, tmo_row_bytes(in));

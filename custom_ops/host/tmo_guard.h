@@ -22,7 +22,7 @@ typedef struct {
   const uint32_t *io_bytes;
   uint32_t workspace_offset; /* 16-byte aligned */
   uint32_t workspace_bytes;
-  const void *source; /* NULL, the tmo_source of an external input, or all rows of a streamed input (one push has io_bytes[0] bytes) */
+  const void *source; /* tmo_source of an external input, all rows of a streamed input (io_bytes[0] bytes for each push), or NULL */
 } tmo_arena;
 
 /* After a violation, `byte` is the arena offset of the first wrongly written byte. If `byte` is negative, the wrong byte is before the arena. */

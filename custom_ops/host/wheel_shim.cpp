@@ -94,7 +94,7 @@ extern "C" void TmoSetCores(int cores, uint32_t seed) {
   tmo::jitter = seed;
 }
 
-/* The links of this process, which acts as one of several devices. */
+/* This record has the links of the process, which acts as one of several devices. */
 static struct {
   tmo_sockets sockets;
   tmo_transport transport;
@@ -164,7 +164,7 @@ struct Resolver {
 static_assert(sizeof(Registration) == 56, "a record of the wheel's resolver is 56 bytes");
 static_assert(offsetof(Resolver, count) == 0x2bc8, "the wheel's resolver keeps its count there");
 
-/* Whether the table of the wheel's operators is where this file expects it, and has room for one more operator. */
+/* Whether the wheel's table of operators begins where this file expects the table, and has room for the new names. */
 bool LayoutAsExpected(const Resolver &resolver) {
   if (resolver.count < kBuiltins || resolver.count > kCapacity - tmo::kNameCount) return false;
   if (resolver.records[0].builtin_code != kFirstBuiltin) return false;
@@ -177,7 +177,7 @@ bool LayoutAsExpected(const Resolver &resolver) {
 
 }  // namespace
 
-/* The registration function that tflm_memopt.runtime passes to the wheel's Interpreter by name. */
+/* tflm_memopt.runtime passes the name of this registration function to the wheel's Interpreter. */
 extern "C" bool TmoRegisterOps(tflite::PythonOpsResolver *opaque) {
   Resolver &resolver = *reinterpret_cast<Resolver *>(opaque);
   if (!LayoutAsExpected(resolver)) {

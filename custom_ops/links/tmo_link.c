@@ -212,7 +212,7 @@ void tmo_link_begin(tmo_link *link) {
 tmo_status tmo_link_wait(tmo_link *link) {
   const tmo_transport *const transport = link->transport;
   if (link->waited >= link->patience) {
-    link->joined = false; /* the next inference may have any number */
+    link->joined = false; /* the number of the next inference is not known */
     return TMO_ERROR_LINK;
   }
   link->waited += transport->poll(transport->context, link->other, link->sends, link->patience - link->waited);

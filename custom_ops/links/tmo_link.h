@@ -20,7 +20,7 @@ extern "C" {
 
 /* Carries the bytes of a link to each peer, in order. Only poll() may wait; send() and receive() return at once. */
 typedef struct {
-  /* Sends as many of the bytes as there is space for. Returns the number of bytes sent, or a negative number if the link is broken. */
+  /* Sends bytes until all bytes are sent or no space is left. Returns the number of bytes sent, or a negative number if the link is broken. */
   int32_t (*send)(void *context, uint8_t peer, const uint8_t *bytes, uint32_t count);
   /* Copies the bytes that have been received. Returns the number of bytes copied, 0 if there are none now, or a negative number if the link is
    * broken. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This link connects devices by datagrams, as ESP-NOW and other radios do. A frame of such a radio holds few bytes, arrives whole or not at all, and
- * is acknowledged.
+/* This link connects devices by datagrams, as ESP-NOW and other radios do. A radio's frame holds few bytes, arrives whole or not at all, and is
+ * acknowledged.
  *
  * A link sends one frame at a time and repeats the frame until it is acknowledged. Each frame begins with two bytes, session and number, so that
  * repeated frames are recognised and ignored. The receiver therefore gets all bytes once and in order. The link's timeout detects a lost peer. An
@@ -20,7 +20,7 @@ extern "C" {
 /* The datagram link to one peer. Set `received` and `room`; all other fields must be zero at the start. */
 typedef struct {
   uint8_t *received;       /* buffer for received bytes that were not read yet */
-  uint32_t room;           /* size of `received` in bytes, a power of two of at least the report's `room_for_all`; frames that do not fit are lost */
+  uint32_t room;           /* bytes of `received`: a power of two, at least `room_for_all` of the report; frames that do not fit are lost */
   uint32_t written, read;  /* total bytes that the radio's task has written, and total bytes that the run has read */
   uint8_t frame[TMO_DATAGRAM_BYTES];
   uint8_t bytes;           /* number of bytes of the frame, including its head */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file uses the DSP extension for ADD that the converter has not packed. If the scales have the form that packing requires, the code computes
- * the scales that a packed ADD would store. */
+/* This file uses the DSP extension for an ADD operator that the converter has not packed. If the scales could be packed, the code computes the scales
+ * that a packed ADD would store. */
 #include "tmo/packed.h"
 #include "tmo/vectors.h"
 
 #if TMO_CORE_DSP
 
-enum { HALF = 1 << 30, MOST_RIGHT = 22 }; /* the converter's ops/packings.py has the same limit */
+enum { HALF = 1 << 30, MOST_RIGHT = 22 }; /* ops/packings.py of the converter repeats the limit MOST_RIGHT */
 
 static bool is_half(const tmo_kernel *k, uint32_t i) { return k->multipliers[i] == HALF && k->shifts[i] == 0; }
 

@@ -110,8 +110,8 @@ static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t i
   return NULL;
 }
 
-/* Checks an operand of an operator. If the operand is in column windows or channel groups, an earlier operator of the group determines its layout.
- * For any other operand, the tensor's record determines the layout. */
+/* Checks an operand of an operator. If the operand is in column windows or channel groups, an earlier operator of the group determines the operand's
+ * layout. For an operand that is in neither of them, the tensor's record determines the layout. */
 static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t k) {
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= tmo_header_of(c->program)->n_tensors) return false;
@@ -138,7 +138,7 @@ static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
   return true;
 }
 
-/* Checks that no channel group is empty and that the groups have all channels of the input, of the output, or of both. */
+/* Checks that no channel group is empty. The channel groups must cover the channels of the input, of the output, or of both. */
 static bool check_channel_groups(const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_channel_groups(op) == 1) return !tmo_sums_channel_groups(op);
@@ -252,7 +252,7 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
     if (io_bytes[c.last_base++] < h->state) return TMO_ERROR_IO;
   }
   if (h->pools > 0) {
-    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* a link has no slow memory, since its tmo_messenger is at the same place in io */
+    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* with a link, slow memory's place in io has the tmo_messenger */
     if (io_bytes[c.last_base++] < tmo_slow_bytes(program)) return TMO_ERROR_IO;
   }
   for (uint32_t i = 0; i < h->n_tensors; ++i) {

@@ -14,8 +14,8 @@ TMO_OWN_FRAME static bool has_table(const tmo_header *h, uint32_t offset, uint32
 
 static bool lacks(uint16_t part, bool needed) { return !tmo_has_part(part) && needed; }
 
-/* Whether the program's records need a part that this build lacks. A damaged header may lack the bits of needed parts, so the function looks at
- * the records. The function looks for parts without which the executor would misinterpret the records. Without one of the other parts, a kernel
+/* Whether the program's records need a part that this build lacks. A damaged header may lack the bits of needed parts, so the function looks at the
+ * records. The function looks for the parts that the executor needs to interpret the records. If a part that only kernels need is missing, a kernel
  * computes less, but accesses no wrong bytes. */
 static bool lacks_parts(const void *program) {
   const tmo_header *h = tmo_header_of(program);

@@ -18,8 +18,8 @@
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* Whether the window of each output element begins before the input ends and reads at least one element. The last `there` elements before the input
- * are in the state and replace padding. All values are uint16_t, so no sum of them wraps. */
+/* Whether the window of each output element begins before the input ends and reads at least one element. The state holds `there` elements that
+ * precede the input and are read instead of padding. All values are uint16_t, so no sum of them wraps. */
 static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t there, uint32_t in, uint32_t out) {
   if (kernel == 0 || stride == 0 || dilation == 0) return false;
   const uint32_t extent = (kernel - 1) * dilation + 1;
@@ -188,7 +188,8 @@ static bool check_arg_max(const tmo_checker *c, const tmo_operation *o) {
   return pointwise(o->op) && same_pixels && o->out->channels == TMO_INDEX_BYTES;
 }
 
-/* Checks that every pixel of indices selects a row of the table. An input outside the arena cannot have indices, since its pixels are int8. */
+/* Checks that every pixel of indices selects a row of the table. The tensor of indices must be in the arena, since an input outside the arena has
+ * int8 pixels. */
 static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!tmo_same_size(o->in, o->out) || o->in->channels != TMO_INDEX_BYTES) return false;
@@ -196,7 +197,7 @@ static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   return tmo_has_constant(c, op->table, tmo_times((uint32_t)op->table_rows, o->out->channels), 1);
 }
 
-/* Whether an iteration of a tiled group exchanges a whole row, whose bytes are consecutive. */
+/* Whether an iteration of a tiled group sends or receives one whole row with consecutive bytes. */
 static bool is_in_whole_rows(const tmo_checker *c, const tmo_operation *o) {
   const tmo_tensor *t = o->op->kind == TMO_OP_SEND ? o->in : o->out;
   if (!tmo_is_tiled(o->group)) return true;
@@ -288,8 +289,8 @@ static bool reads_its_row(const tmo_checker *c, const tmo_op *op, uint32_t k) {
   return a->extent == 1 && has_rows(c, &c->tensors[op->input[k]], a, 1);
 }
 
-/* Checks that each pixel of indices selects a pixel of the other operand, which is one whole row. An input outside the arena cannot have indices,
- * since its pixels are int8. */
+/* Checks that each pixel of indices selects a pixel of the other operand. The other operand must be one whole row. The tensor of indices must be in
+ * the arena, since an input outside the arena has int8 pixels. */
 static bool check_gather_nd(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t first = op->flags & TMO_FLAG_SWAPPED ? 1 : 0;

@@ -91,7 +91,7 @@ static bool check_esp(tmo_checker *c, const tmo_operation *o) {
   uint32_t values = taps, padded = channels;
   if (depthwise) {
     if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != channels || taps > TMO_PACKED_TAPS || op->dilation_w != 1) return false;
-    /* the weights of larger filters do not fit into a program, or the size of their scratch overflows */
+    /* for a larger filter, the weights do not fit into a program, or the size of the scratch overflows */
     if (tmo_times(taps * 4, tmo_times(channels + 15, op->stride_w)) >= TMO_MAX_EXTENT / 16) return false;
     padded = tmo_esp_channels(op, channels);
   } else {

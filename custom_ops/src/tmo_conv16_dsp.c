@@ -13,7 +13,7 @@ enum {
   PIXELS = 2,
   VALUES = TMO_WIDE_VALUES, /* number of values that are multiplied at once for each of two pixels; for a single pixel, twice as many */
   QUADS = 6,                /* number of quads of sums that are added up at once */
-  WIDE_QUADS = 2,           /* number of quads if their sums have 64 bits */
+  WIDE_QUADS = 2,           /* number of quads that are added up at once if sums have 64 bits */
   NARROW = 511              /* the sum of this many products fits 32 bits */
 };
 
@@ -23,7 +23,7 @@ _Static_assert(TMO_TWINS || (offsetof(tmo_wide_job, multipliers) == 4 && offseto
                offsetof(tmo_wide_job, rest) == 52 && offsetof(tmo_wide_job, next) == 56 && offsetof(tmo_wide_job, first) == 60 &&
                offsetof(tmo_wide_job, last) == 61 && offsetof(tmo_wide_job, biased) == 62 && offsetof(tmo_wide_job, scaled) == 63), "tmo_dsp_wide.S");
 
-/* The windows of adjacent pixels and the sums of their outputs. */
+/* This record has the windows and the sums of adjacent output pixels. */
 typedef struct {
   tmo_wide_job job;
   const tmo_kernel *k;
@@ -106,7 +106,8 @@ TMO_OWN_FRAME static uint32_t copy_run(const wide_pixels *v, int32_t offset, uin
   return n;
 }
 
-/* Copies all values of a pixel's window from a list of taps. Taps outside the input give 0. offset: like that of copy_run() */
+/* Copies all values of a pixel's window from a list of taps. Taps outside the input give 0. offset: bytes from a listed address to the window's
+ * values. */
 TMO_OWN_FRAME static void copy_taps(const wide_pixels *v, int32_t offset, int8_t *to) {
   const tmo_window *window = v->window;
   const int8_t *const *pixel = window->pixels, *const *const end = pixel + window->count;
@@ -209,8 +210,8 @@ TMO_OWN_FRAME static void write_wide(wide_pixels *v, uint32_t channels) {
   }
 }
 
-/* Computes outputs of several channels, at most as many as have sums in v->sums. w: weights of the first channel. The v->zeros bytes before w are
- * multiplied by 0. */
+/* Computes outputs of several channels. v->sums must have room for the sums of all these channels. w: weights of the first channel. The v->zeros
+ * bytes before w are multiplied by 0. */
 static TMO_ALWAYS_INLINE void convolve_wide(wide_pixels *v, const int8_t *w, uint32_t channels) {
   const uint32_t most = v->pixels > 1 ? VALUES : PIXELS * VALUES;
   const bool wide = v->job.filter > NARROW;
@@ -277,8 +278,8 @@ static bool is_summed(const tmo_kernel *k) {
 
 bool tmo_conv_makes_two_s16(const tmo_kernel *k) { return is_summed(k) && (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step <= VALUES; }
 
-/* Whether two adjacent pixels can be computed at once: either all values are read before the first output is written, or the outputs overlap no
- * values of the pixels. apart: bytes from the first pixel to the second */
+/* Whether two adjacent pixels can be computed at once. The outputs may overlap the pixels' values only if all values are read before the first output
+ * is written. apart: bytes from the first pixel to the second */
 TMO_OWN_FRAME static bool makes_two(const tmo_kernel *k, const tmo_window *column, uint32_t apart, const int8_t *out) {
   if (tmo_conv_makes_two_s16(k)) return true;
   const uintptr_t read = apart + ((column->columns - 1u) * k->op->dilation_w + 1) * k->in_channels, written = 2 * k->out_channels;

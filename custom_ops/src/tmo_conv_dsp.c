@@ -8,7 +8,7 @@
 
 #if TMO_RUNS_DSP
 
-/* The place of a pixel's values in the tile. `step` is the number of int16 from one word of two values to the next word. */
+/* This record has the place of a pixel's values in the tile. A word holds two values, and `step` is the distance of words in int16. */
 typedef struct {
   int16_t *at;
   uint32_t step;

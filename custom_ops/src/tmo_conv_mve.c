@@ -185,7 +185,8 @@ void tmo_mve_take(int8_t *to, const tmo_mve_window *window) {
 
 void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n) { memset(to, value, n); }
 
-/* The last sixteen channels of a pixel may overlap the sixteen channels computed before. Fewer than sixteen channels are computed in fours. */
+/* The last sixteen channels of a pixel may overlap the sixteen channels computed before. If a pixel has fewer than sixteen channels, four channels
+ * are computed at once. */
 static void depthwise_in_c(uint32_t n_taps, const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t channels,
                            uint32_t step, const int8_t *range) {
   const uint32_t n = channels < VECTOR ? channels : VECTOR, whole = channels / n, last = channels - n, words = 3 * VECTOR + (n_taps + 1) / 2 * 8;

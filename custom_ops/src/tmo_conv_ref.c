@@ -50,9 +50,9 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
   return distance;
 }
 
-/* Lists the bytes under a window as few runs. A row of the window is one run if its bytes are adjacent, or if its pixels have one byte at equal
- * distances. If a row has several runs, a row group has a part for each column of the window. A tiled group has one part for all pixels of a complete
- * window, and a part for each row of a clipped window. */
+/* Lists the bytes under a window as few runs. A row of the window is one run of adjacent bytes if possible. If pixels have one byte, a run may also
+ * have bytes at equal distances. If a row has several runs, each column of the window becomes a part in a row group. A tiled group has one part for
+ * all pixels of a complete window, and a part for each row of a clipped window. */
 static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   const bool by_row = tmo_reads_rows(k);
@@ -123,8 +123,8 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
-/* Whether conv_small() computes a pixel. The window must have several runs of bytes that fit on the stack, and the copy must save more time than
- * it takes. On the DSP extension, a window of whole rows may have fewer bytes than other windows, since its bytes form few runs. */
+/* Whether conv_small() computes a pixel. The window must have several runs of bytes, which must fit on the stack. Copying the bytes must take less
+ * time than the copy saves. On the DSP extension, the limit of bytes is lower for windows of whole rows, which have few runs. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -172,8 +172,8 @@ void tmo_collect_taps(const tmo_kernel *k, const tmo_window *v, int8_t *to) {
   collect_taps(k, v, v->columns == 0 ? 0 : tmo_reads_rows(k) ? v->count : tmo_quotient(v->count, v->columns), to);
 }
 
-/* Computes one output pixel from gathered bytes. On the DSP extension, up to three bytes at the zero point precede the gathered bytes, so that
- * their number is a multiple of four. The added bytes do not change the sums, whatever bytes precede the operator's weights. */
+/* Computes one output pixel from gathered bytes. On the DSP extension, the code adds up to three bytes before the gathered bytes, so that the total
+ * is a multiple of four. The added bytes have the zero point's value, and therefore do not change the sums. */
 TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;

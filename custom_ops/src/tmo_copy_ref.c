@@ -44,8 +44,8 @@ TMO_OWN_FRAME static void move_bytes(const tmo_move *m, const int8_t *from, int8
 static TMO_ALWAYS_INLINE int32_t phase_of(const tmo_move *m, uint32_t row) { return m->period > 1 ? ((int32_t)row + m->shift) % m->period : 0; }
 
 /* Copies bytes, as TFLM does in kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. */
-/* An iterative operator moves one input row to its places in the only output row. For an iterative operator, phase_step is added to the target's
- * address instead of the source's. */
+/* Each iteration of an iterative operator moves one input row to places in the only output row. For an iterative operator, phase_step changes the
+ * address in the output row instead of the address in the input row. */
 void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_copy *copy = (const tmo_copy *)(const void *)k->weights;
   const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);
@@ -63,7 +63,7 @@ void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   }
 }
 
-/* The rows of an operand that an output row needs. The rows of all operands are numbered together. */
+/* The rows of an operand that an output row needs. One sequence of numbers counts the rows of all operands. */
 typedef struct {
   tmo_view in;
   tmo_rows rows;

@@ -2,8 +2,8 @@
 /* This file runs a program on two cores, each of which computes its part of every iteration.
  *
  * Both cores run the same loops, so each core knows the next iteration. This file includes the executor's source files under other names. An
- * application with programs for two cores contains the code of this file, and does not contain tmo_run(). Other applications contain no code of this
- * file. */
+ * application with programs for two cores contains the code of this file, and does not contain tmo_run(). An application without programs for two
+ * cores contains no code of this file. */
 #include "tmo/cores.h"
 
 #define tmo_iterate_any tmo_cores_iterate_any
@@ -47,8 +47,8 @@ static stretch stretch_of(const tmo_sharding *sharding, uint16_t core, uint32_t 
   return s;
 }
 
-/* Restricts input rows to the columns that are read for output columns [first, end). The kernel then sees a narrower image, whose padding is set
- * in `own`, a copy of the operator. */
+/* Restricts input rows to the columns that are read for output columns [first, end). For the kernel, the image becomes narrower. `own` is a copy of
+ * the operator, in which the function sets the padding. */
 static void narrow_columns(execution *f, tmo_op *own, const int8_t **rows, uint32_t n, stretch columns) {
   tmo_kernel *k = &f->kernel;
   k->out_width = (uint16_t)(columns.end - columns.first);
@@ -115,7 +115,7 @@ TMO_OWN_FRAME static void depthwise_channels(const execution *f, const tmo_windo
   call_pixel_kernel(k, &window, out);
 }
 
-/* Computes some channels of a row of a convolution, neither packed nor depthwise. Each pixel is computed like a row with one column. */
+/* Computes some channels of a row, for a convolution that is neither packed nor depthwise. Each pixel is computed like a row with one column. */
 static void conv_channels(execution *f, tmo_op *own, const tmo_window *rows, int8_t *out) {
   const uint16_t pad_left = own->pad_left, in_width = f->kernel.in_width;
   const int8_t *moved[TMO_MAX_KERNEL_H];

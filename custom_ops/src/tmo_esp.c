@@ -63,7 +63,7 @@ static TMO_ALWAYS_INLINE void copy_word(int8_t *to, const int8_t *from) {
 #endif
 
 /* Copies n bytes, four at a time if both addresses are aligned. copy_values() is called for every tap, and a library's memmove() may copy byte by
- * byte. In a damaged program, the bytes may overlap. */
+ * byte. In a damaged program, source and target may overlap. */
 static TMO_ALWAYS_INLINE void copy_values(int8_t *to, const int8_t *from, uint32_t n) {
 #if defined(__GNUC__)
   if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0) {
@@ -167,8 +167,8 @@ typedef struct {
   int8_t *own, *image, *made; /* scratch for ESP-NN itself, for the input under the windows, and for the output */
 } esp_call;
 
-/* Prepares a call of ESP-NN's depthwise convolution. ESP-NN reads and writes whole vectors, and may read stride_w - 1 more columns. Returns false if
- * this version of ESP-NN needs more scratch than the program reserves. */
+/* Prepares a call of ESP-NN's depthwise convolution. ESP-NN reads and writes whole vectors, and may read stride_w - 1 columns beyond the last window.
+ * Returns false if this version of ESP-NN needs more scratch than the program reserves. */
 static bool prepare_call(const tmo_kernel *k, uint32_t n, esp_call *call) {
   const tmo_op *op = k->op;
   const uint32_t wide = tmo_esp_columns(op, n), padded = esp_scales(k), room = tmo_esp_depthwise_own(op, padded, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file uses ESP-NN for ADD, MUL and pools that the converter has not packed. ESP-NN's vector code gives TFLM's bytes for whole aligned vectors.
- * The C kernels of this library compute rows that do not consist of whole aligned vectors. For a size that is no multiple of a vector,
- * esp_nn_mul_elementwise_s8 may round differently and esp_nn_max_pool_s8 may ignore the activation (ESP-NN 1.2.3 on ESP32-S3). */
+/* This file uses ESP-NN for ADD, MUL and pooling operators that the converter has not packed. ESP-NN's vector code gives TFLM's bytes for whole
+ * aligned vectors. The C kernels of this library compute rows that do not consist of whole aligned vectors. For a size that is no multiple of a
+ * vector, esp_nn_mul_elementwise_s8 may round differently and esp_nn_max_pool_s8 may ignore the activation (ESP-NN 1.2.3 on ESP32-S3). */
 #include "tmo/access.h"
 #include "tmo/vectors.h"
 

@@ -50,7 +50,7 @@ void tmo_pool_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out
 
 void tmo_pool_pixel_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_of_f32(k->op)(k, window, 0, out); }
 
-/* The two neighbours of an output coordinate in the input, along one axis, and the coordinate's distance from the first neighbour. */
+/* This record has, for one axis, the two input coordinates next to an output coordinate, and the distance from the first input coordinate. */
 typedef struct {
   uint32_t low, high;
   float part;
@@ -94,7 +94,7 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
   }
 }
 
-enum { COPIED = 12 }; /* number of elements that are copied at once, so that the stack is not larger than that of other kernels */
+enum { COPIED = 12 }; /* number of elements that are copied at once; with more elements, the stack would be larger than for other kernels */
 
 /* The elements of an operand in a row of pixels. */
 typedef struct {
@@ -111,7 +111,7 @@ static TMO_ALWAYS_INLINE side side_of(const tmo_kernel *k, const tmo_window *win
   return o;
 }
 
-/* Returns elements [i, i + n) of an operand's pixel, aligned and adjacent. The first call for a pixel copies an element that is repeated. */
+/* Returns elements [i, i + n) of an operand's pixel, aligned and adjacent. A repeated element is copied only by the first call for a pixel. */
 static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *room) {
   const int8_t *from = o->at + i * o->element;
   if (!o->copied) return from;
@@ -132,7 +132,7 @@ TMO_OWN_FRAME static void make_copied(const tmo_op *op, side *x, side *other, in
   }
 }
 
-/* Computes a row of two operands with a kernel of adjacent, aligned elements. bytes: size of an output element. */
+/* Computes an output row from two operands, with a kernel that needs adjacent, aligned elements. bytes: size of an output element. */
 static void make_elements(const tmo_kernel *k, const tmo_window *window, int8_t *out, uint32_t bytes, tmo_make_elements *make) {
   uint32_t pixels = k->out_width, n = k->out_channels / bytes;
   const bool copies_out = bytes == sizeof(int32_t) && !is_aligned(out);
@@ -151,7 +151,7 @@ static void make_elements(const tmo_kernel *k, const tmo_window *window, int8_t 
   for (; pixels > 0; --pixels, x.at += x.pixel, other.at += other.pixel, out += n * bytes) make(k->op, x.at, other.at, out, n);
 }
 
-/* Computes a row of one operand with a kernel of adjacent, aligned elements. */
+/* Computes an output row from one operand, with a kernel that needs adjacent, aligned elements. */
 static void map_elements(const tmo_kernel *k, const tmo_window *window, int8_t *out, tmo_make_elements *make) {
   const int8_t *const from = window->pixels[0];
   const uint32_t n = k->out_width * k->out_channels / 4;
@@ -189,7 +189,7 @@ static void multiply_finite(const tmo_op *op, const void *a, const void *b, void
   make_finite((float *)out, n);
 }
 
-/* The kernels of each kind, in the order of TMO_FUNCTION_*. tmo_check() has ensured that a kind has its operator's function. */
+/* Each array has the kernels of one kind, ordered by TMO_FUNCTION_* constants. tmo_check() has ensured that a kind has its operator's function. */
 static tmo_make_elements *const arithmetic[] = {tmo_add_f32,     tmo_subtract_f32,          tmo_multiply_f32, tmo_maximum_f32,
                                                 tmo_minimum_f32, tmo_square_difference_f32, tmo_prelu_f32,    tmo_leaky_relu_f32};
 static tmo_make_elements *const finite_arithmetic[] = {add_finite, subtract_finite, multiply_finite};

@@ -44,7 +44,7 @@ static void point_at_constants(execution *f, uint32_t first_in, uint32_t first_o
   if (first_in + first_out > 0) skip_channels(k, first_in, first_out);
 }
 
-/* Points the kernel at the sums of the output row or, if channel groups are summed, of all rows of a stripe. */
+/* Points the kernel at its int32 sums. If channel groups are summed, each row of a stripe has sums; otherwise, only the output row has sums. */
 static void point_at_sums(execution *f) {
   const tmo_op *op = f->kernel.op;
   const tmo_iteration *at = &f->run->current;

@@ -8,7 +8,7 @@
 
 #include "tmo/pixel.h"
 
-/* The iterations of an operator that one call computes at once. */
+/* This record has the iterations of an operator that one call computes at once. */
 typedef struct {
   const tmo_iteration *iterations;
   uint32_t n;
@@ -17,7 +17,7 @@ typedef struct {
 
 enum { ZERO_BYTES = 64 }; /* pixels that are gathered tap by tap have at most this many channels */
 
-/* Widens the bytes of a tap of one pixel into a tile of n pixels. */
+/* Widens the bytes of one pixel's tap, and writes them to a tile of n pixels. */
 static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t bytes) {
   for (; bytes >= 4; bytes -= 4, from += 4, to += 4 * n) {
     to[0] = from[0];
@@ -102,7 +102,7 @@ TMO_OWN_FRAME static void convolve_channels_at_once(tmo_run_state *run, const tm
   for (uint32_t p = 0; p < a->n; ++p) tmo_packed_clamp(k->op, a->outs[p], k->out_channels);
 }
 
-/* The pixels under the windows of adjacent output columns, row by row. A pixel under several windows is listed once. */
+/* This list has the pixels under the windows of adjacent output columns, row by row. A pixel under several windows is listed once. */
 typedef struct {
   const int8_t *pixels[TMO_MAX_TAPS];
   uint32_t width; /* number of listed columns */
@@ -135,7 +135,7 @@ TMO_OWN_FRAME static bool list_grid(const tmo_run_state *run, const tmo_kernel *
 /* Widens the bytes of one tap for n pixels. Each pixel has at least four bytes in a tap. */
 static TMO_ALWAYS_INLINE void widen_each(const int8_t *const *from, int16_t *tile, uint32_t n, uint32_t bytes) {
   const ptrdiff_t apart = from[1] - from[0];
-  const bool fits = apart == (int32_t)apart; /* on a host, pixels on the stack may be too far from other pixels */
+  const bool fits = apart == (int32_t)apart; /* on a host, the distance from a pixel on the stack may not fit int32_t */
   if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == 4 && bytes % 4 == 0) {
     tmo_dsp_widen_each(from, tile, bytes);
   } else if (tmo_has_part(TMO_PART_DSP_PAIRS_3) && n == 3 && fits && from[2] - from[1] == apart) {
@@ -175,7 +175,7 @@ TMO_OWN_FRAME static void gather_rows(const tmo_run_state *run, tmo_kernel *k, c
   const int8_t *pixels[TMO_MAX_TAPS];
   const tmo_taps rows = tmo_clip((int32_t)(run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
   const tmo_window window = {pixels, (uint16_t)rows.count, 1, (uint16_t)rows.first, 0, 0, rows.count};
-  const uint32_t start = x * op->stride_w - op->pad_left; /* beyond the row if the first window begins in the padding */
+  const uint32_t start = x * op->stride_w - op->pad_left; /* wraps to a large number if the first window begins in the padding */
   tmo_list_row_pixels(in, tmo_base_of(run, in), rows.start, op->dilation_h, rows.count, 1, 0, pixels);
   if (rows.count == op->kernel_h && op->dilation_w == 1 && start < in->width && start + (n - 1) * op->stride_w + op->kernel_w <= in->width) {
     tmo_conv_dsp_gather_inside(k, &window, start * k->in_channels, n);

@@ -23,8 +23,8 @@ static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is
   return (value + 512) >> 10;
 }
 
-/* The scales of an LSTM that are read next. Each output channel has two scales for each gate, then one for the kept part of the cell, one for the
- * added part, and one for the output. */
+/* This record points to the next scales of an LSTM. Each output channel has two scales for each gate, then one for the kept part of the cell, one for
+ * the added part, and one for the output. */
 typedef struct {
   const int32_t *multipliers;
   const int8_t *shifts;
@@ -38,13 +38,13 @@ TMO_OWN_FRAME static
 #endif
 int32_t saturated_scale(gate_scales *next, int32_t x) { return tmo_saturated_half(tmo_rescale(x, *next->multipliers++, *next->shifts++)); }
 
-/* Returns a * b, scaled and saturated. With a damaged table, the product wraps modulo 2^32. */
+/* Returns the product of a and b, scaled and saturated. With a damaged table, the product wraps modulo 2^32. */
 static TMO_ALWAYS_INLINE int32_t product(gate_scales *next, int32_t a, int32_t b) { return saturated_scale(next, (int32_t)((uint32_t)a * (uint32_t)b)); }
 
 enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* a gate has two sums: the products with the input, and the products with the previous output */
 
-/* Adds the products of all gates of an output channel to the two sums of each gate. For each gate, `w` has the weights of the input, then the
- * weights of the previous output. */
+/* Adds the products of inputs and weights to the two sums of each gate, for one output channel. For each gate, `w` has the weights of the input, then
+ * the weights of the previous output. */
 static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_t *bytes, const int8_t *w, uint32_t sums[PARTS][GATES]) {
 #if TMO_CORE_DSP
   for (uint32_t p = 0; p < PARTS; w += bytes[p++]) {
@@ -61,8 +61,8 @@ static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_
 #endif
 }
 
-/* The operands of an LSTM have one row each: the input, the previous output, and the cells of two bytes. The LSTM's kernel overwrites its last two
- * rows. */
+/* The operands of an LSTM have one row each: the input, the previous output, and the cells of two bytes. The kernel overwrites the previous output
+ * and the cells. */
 void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint16_t *table = (const uint16_t *)k->bias;
   const int32_t low = (int16_t)(k->op->cell_range & 0xFFFF), high = k->op->cell_range >> 16;
@@ -89,7 +89,7 @@ void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)
     cell = cell > high ? high : cell < low ? low : cell;
     kept = (int16_t)cell;
     memcpy(cells, &kept, sizeof kept);
-    const uint32_t right = next.shifts[1] & 15; /* shift that converts cells to the curve's unit */
+    const uint32_t right = next.shifts[1] & 15; /* right shift from the unit of cells to the unit of the curve's argument */
     const int32_t units = (int32_t)((uint32_t)cell * (uint32_t)next.multipliers[1] + ((uint32_t)1 << right >> 1)) >> right;
     out[i] = tmo_output(k, product(&next, curve(table, units, true), gates[LET_OUT]));
   }

@@ -38,7 +38,7 @@ static int32_t sum_of_left(const int8_t *x, uint32_t values, int32_t zero) {
   return sum;
 }
 
-/* Adds the products of four rows of the transpose to their sums. */
+/* Multiplies `x` by each of four rows of the transpose, and adds the products to one sum for each row. */
 TMO_OWN_FRAME static void rows_s8(const int8_t *x, const int8_t *const *rows, uint32_t values, int32_t zero, int32_t sums[4]) {
   const int8_t *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
   int32_t s0 = *sums, s1 = s0, s2 = s0, s3 = s0;
@@ -120,13 +120,13 @@ void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8
   }
 }
 
-/* Returns round(sum * factor / 2^32), halves up, saturated to int16. */
+/* Returns sum times factor divided by 2^32, rounded with halves up and saturated to int16. */
 static TMO_ALWAYS_INLINE int32_t output_s16(int64_t sum, uint32_t factor) {
   const uint64_t low = (uint64_t)(uint32_t)sum * factor + ((uint32_t)1 << 31);
   return tmo_saturated_half((int32_t)((uint32_t)(low >> 32) + (uint32_t)((uint64_t)sum >> 32) * factor));
 }
 
-/* Computes at least two columns, two columns and four values at once. If the number of columns is odd, the last pair repeats a column. */
+/* Computes at least two columns. Each turn multiplies four values of two columns. If the number of columns is odd, the last pair repeats a column. */
 static TMO_ALWAYS_INLINE void multiply_s16(const tmo_kernel *k, const tmo_window *window, uint32_t factor, int8_t *out, bool transposed) {
   const uint32_t columns = k->out_channels, bytes = k->in_channels;
   for (uint32_t n = 0;; n = n + 8 <= columns ? n + 4 : columns - 4) {

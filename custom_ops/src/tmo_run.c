@@ -193,7 +193,7 @@ static TMO_ALWAYS_INLINE bool take_iteration(tmo_run_state *run, const stage *s,
   return row < s->nest.stripes;
 }
 
-/* Moves the operator's counter past the current iteration, and past the stripes that were skipped before it. */
+/* Moves the operator's counter past the skipped stripes and past the current iteration. */
 static TMO_ALWAYS_INLINE void count_iteration(const tmo_run_state *run, const stage *s, uint16_t skipped) {
   if (tmo_is_tiled(run->group)) {
     tmo_iteration *const next = (tmo_iteration *)(void *)s->next;
@@ -226,7 +226,7 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 
 #ifndef TMO_WITHIN_CORES /* two cores run no tiled groups, and always run row groups iteration by iteration */
 /* Runs up to `most` iterations of a loop that contains only one operator of a tiled group. The tiles are adjacent. Returns the number of completed
- * iterations, or 0 for a loop of another kind. Returns UINT32_MAX after TMO_ERROR_INDEX. */
+ * iterations, or 0 if the loop is not suitable. Returns UINT32_MAX after TMO_ERROR_INDEX. */
 TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t most) {
   const uint16_t innermost = (uint16_t)(run->depth - 1);
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + *run->at];
@@ -316,8 +316,8 @@ static TMO_ALWAYS_INLINE bool iterate_two_rows(tmo_run_state *run, const tmo_nes
 }
 #endif
 
-/* Runs at least one and at most `most` iterations of a group. After the first iteration, the function stops at an operator whose code is not below
- * TMO_LOOP_NEAR. The program must exchange no messages and get no rows during a run. */
+/* Runs at least one and at most `most` iterations of a group. After the first iteration, the function stops at an operator whose loop code is
+ * TMO_LOOP_NEAR or greater. The program must exchange no messages and get no rows during a run. */
 TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most) {
   const tmo_group *const group = run->group;
   const uint8_t *const program = run->program;

@@ -13,8 +13,8 @@ static int8_t output(const tmo_kernel *k, uint32_t sum) {
   return tmo_output(k, tmo_divide_rounded((int32_t)sum, (int32_t)area) - op->output_zero_point);
 }
 
-/* Operand 0 has the new rows. Operand 1 has equally many rows, which leave the window. One more operand may precede the last operand; its rows are
- * added in the current run and then forgotten. The last operand has the sums, which are updated. */
+/* Operand 0 has the new rows. Operand 1 has the rows that leave the window, which are as many as the new rows. An optional operand before the last
+ * operand has rows that are added in the current run only. The last operand has the sums, which are updated. */
 void tmo_sliding_sum_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint32_t n = k->op->new_rows, outputs = k->out_width * k->out_channels, rows = window->count - 1u;
   const uint32_t bytes = k->in_width * k->in_channels;

@@ -5,8 +5,8 @@
 
 #include "tmo/kernels.h"
 
-/* Returns the input bytes whose products are summed for output column x. Each part has the bytes of one tap: one run per row. bytes: size of an
- * element. *w: set to a channel's weights of the first part. */
+/* Returns the input bytes whose products are summed for output column x. Each part has one column of taps, with a run of bytes for each input row.
+ * bytes: size of an element. *w: receives the address of the first part's weights. */
 static tmo_runs runs_under(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t bytes, const int8_t **w) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels / bytes, row = op->kernel_w * channels, padded = x + op->pad_left;

@@ -105,7 +105,7 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
 
 enum { NARROW = 16 }; /* from this many channels on, vectors of channels are faster than vectors of pixels */
 
-/* Returns the multipliers of a packed convolution, which follow its biases. */
+/* Returns the multipliers of a packed convolution, which are stored after the biases. */
 static const int32_t *multipliers_of(const tmo_kernel *k) { return k->bias + k->out_channels; }
 static const int16_t *rights_of(const tmo_kernel *k) { return (const int16_t *)(k->bias + 2 * k->out_channels); }
 

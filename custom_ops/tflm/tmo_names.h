@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A converted model requests the operator under these names. TMO_REGION is the default name, for an operator that runs several groups. With `--op-per
- * group`, each group has its own operator, with one of the three other names. One registration serves all names. */
+ * group`, each group becomes a separate operator with one of the other three names. One registration is enough for all four names. */
 #ifndef TMO_NAMES_H_
 #define TMO_NAMES_H_
 

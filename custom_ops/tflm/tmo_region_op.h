@@ -8,11 +8,11 @@
  * returns a tmo_memory or NULL. Prepare and Invoke run the code of the given tmo_library. team: the team of two cores, or NULL.
  *
  * The inputs of a node begin with the region's inputs. If the program pauses, the next input is a constant int32 list of iterations. If the program
- * pauses, streams or has a state, the next input is a variable: uint8 with a state, and otherwise two int32. The last input is the program, a
- * constant uint8 tensor. The outputs of a node are the region's outputs, then a uint8 workspace tensor if the program needs one. The operator keeps
- * no state of its own in RAM: Invoke only needs the program in flash and the node's tensors. An external input is not a tensor of TFLM, since the
- * program's input 0 is then a tmo_source. Tensors in slow memory are also not tensors of TFLM. The code reads only those fields of TFLM's structs
- * whose position does not depend on TF_LITE_STATIC_MEMORY. */
+ * pauses, streams or has a state, the next input is a variable tensor. The variable is uint8 if the program has a state, and otherwise two int32. The
+ * last input is the program, a constant uint8 tensor. The outputs of a node are the region's outputs, then a uint8 workspace tensor if the program
+ * needs one. The operator keeps no state of its own in RAM: Invoke only needs the program in flash and the node's tensors. An external input is not a
+ * tensor of TFLM, since the program's input 0 is then a tmo_source. Tensors in slow memory are also not tensors of TFLM. The code reads only those
+ * fields of TFLM's structs whose position does not depend on TF_LITE_STATIC_MEMORY. */
 #ifndef TMO_REGION_OP_H_
 #define TMO_REGION_OP_H_
 
@@ -76,7 +76,7 @@ const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode 
   return GetEvalInput(context, node, node->inputs->size - 2);
 }
 
-/* Returns the constant after the inputs that lists the iterations at which a program pauses. */
+/* Returns the constant tensor with the iterations at which a program pauses. */
 const TfLiteEvalTensor *Pauses(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 3);
 }
@@ -97,7 +97,7 @@ bool IsList(const TfLiteEvalTensor *tensor) {
   return list && tensor->type == kTfLiteInt32 && tensor->data.data != nullptr;
 }
 
-/* Computes the bytes of a tensor's elements. Returns false if the bytes are unknown. */
+/* Computes the size of a tensor's elements in bytes. Returns false if the size is unknown. */
 bool SizeOf(const TfLiteEvalTensor *tensor, uint32_t element_bytes, uint32_t *bytes) {
   if (tensor == nullptr || tensor->dims == nullptr) return false;
   uint64_t size = element_bytes;
@@ -116,7 +116,7 @@ bool ByteTensorSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   return SizeOf(tensor, 1, bytes);
 }
 
-/* Computes the bytes of an input or output, which may also hold int16, float32, indices or masks. Returns false if the bytes are unknown. */
+/* Computes the size of an input or output in bytes. Tensors may also hold int16, float32, indices or masks. Returns false if the size is unknown. */
 bool IoSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   if (tensor != nullptr && tensor->type == kTfLiteBool) return SizeOf(tensor, 1, bytes);
   if (tensor != nullptr && tensor->type == kTfLiteFloat32) return SizeOf(tensor, 4, bytes);

@@ -26,12 +26,12 @@ typedef struct {
 } tmo_camera;
 
 /* The input image of a model. Each pixel of the image is one pixel of the frame, without interpolation. Column x of an image with W columns is column
- * (2 x + 1) * width / (2 W) of the frame's part, rounded down. Rows of the frame are chosen like columns. The grey value of a colour pixel is (77 r +
- * 150 g + 29 b + 128) / 256; a grey pixel gives three equal channels. */
+ * (2 x + 1) * width / (2 W) of the frame's part, rounded down. Row y of an image with H rows is row (2 y + 1) * height / (2 H) of the frame's part,
+ * rounded down. The grey value of a colour pixel is (77 r + 150 g + 29 b + 128) / 256; a grey pixel gives three equal channels. */
 typedef struct {
   uint16_t width, height;
   uint8_t channels;     /* 1 channel for grey, or 3 channels for red, green and blue */
-  const int8_t *levels; /* int8_t[256] with the model's value for each brightness, or NULL for brightness - 128 (scale 1/255, zero point -128) */
+  const int8_t *levels; /* int8_t[256] with the model's value for each brightness; NULL means brightness - 128 (scale 1/255, zero point -128) */
 } tmo_image;
 
 /* Returns whether frame and image are valid, and a frame of `frame_bytes` bytes contains all pixels of the image. Call tmo_camera_fits() once. */

@@ -18,9 +18,9 @@ extern "C" {
  * so the callbacks must also order memory.
  *
  * The function wake(context, core) is called by the other core. A call of wake() orders memory as a release: when the wait() of `core` returns,
- * `core` sees all that the caller of wake() has written before. A release needs a DMB before the signal on Arm and a MEMW on Xtensa; semaphores, task
- * notifications and C11's release stores contain it. A wake() before `core` waits must not be lost. A core never has more than two wakes for which
- * wait() has not returned yet.
+ * `core` sees all that the caller of wake() has written before. A release needs a DMB before the signal on Arm and a MEMW on Xtensa. Semaphores, task
+ * notifications and C11's release stores contain the DMB or MEMW. A wake() before `core` waits must not be lost. A core never has more than two wakes
+ * for which wait() has not returned yet.
  *
  * The function wait(context, core) is called by `core`. The call returns as soon as the number of wakes of `core` exceeds the number of waits that
  * have returned. A wait() is an acquire (on Arm, a DMB after the signal), so that later reads see all that was written before the wake(). A wait()

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* A table of functions of tmo.h and cores.h. A comment names the function of each entry. An entry is NULL if no model needs the function. */
+/* This table has functions of tmo.h and cores.h. A comment names the function of each entry. An entry is NULL if no model needs the function. */
 typedef struct {
   /* `check` calls tmo_check(). If the table has run_shared, `check` also calls tmo_check_cores(). */
   tmo_status (*check)(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);

@@ -51,7 +51,7 @@ TMO_LINKAGE tmo_status tmo_check_build(const void *program, size_t program_bytes
 
 enum {
   TMO_FORMAT_INT8 = 0, /* elements in the type of the model's input: int8, uint8, int16 or float32 */
-  TMO_FORMAT_UINT8 = 1 /* bytes for an int8 input that are 128 higher than the model's values, such as a camera's brightness if the zero point is -128 */
+  TMO_FORMAT_UINT8 = 1 /* bytes that are the model's int8 values plus 128, such as a camera's brightness if the zero point is -128 */
 };
 
 /* A picture outside the arena, which is io[0] of a program with TMO_INPUT_EXTERNAL. The picture contains the model's input. The picture consists of
@@ -64,8 +64,8 @@ typedef struct {
   uint8_t format;   /* TMO_FORMAT_* */
 } tmo_source;
 
-/* Slow memory, for example PSRAM, for a program that has whole tensors in it. An element of io[] is a pointer to `data`. The contents of slow memory
- * matter only during a run. */
+/* Slow memory, such as PSRAM, holds whole tensors of a program. An element of io[] is a pointer to `data`. The contents of slow memory matter only
+ * during a run. */
 typedef struct {
   void *data;         /* 16-byte aligned */
   uint32_t bytes;     /* size of slow memory, which must be at least what the program needs (tmo_pool) */
@@ -78,13 +78,13 @@ TMO_LINKAGE tmo_status tmo_take_rows(const tmo_source *source, uint32_t pixel_by
 
 /* Runs one inference of a program whose input is not streamed. The array io has the inputs, then the outputs, then the state and slow memory (16-byte
  * aligned), if the program has them. The workspace has header.workspace bytes, is 16-byte aligned and needs no initialisation. The program must have
- * passed tmo_check() or tmo_check_build(). Inputs and outputs may overlap the workspace as the converter has planned. */
+ * passed tmo_check() or tmo_check_build(). Inputs and outputs may overlap the workspace only at the offsets that the converter has chosen. */
 TMO_LINKAGE tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 
-/* The state of a run between two pushes or pauses. Set all its bytes to zero before a run. The workspace and io[0] contain the rest of the run's
- * data. */
+/* The state of a run between two pushes or pauses. Set all bytes of a tmo_stream to zero before a run. All other data of the run are in the workspace
+ * and in io[0]. */
 typedef struct {
-  uint32_t rows;    /* number of rows pushed so far; in a run without pushes, 1 after the beginning */
+  uint32_t rows;    /* number of rows pushed so far; a run without pushes sets the number to 1 when it begins */
   uint32_t iterations; /* iterations left */
 } tmo_stream;
 

@@ -20,8 +20,8 @@ extern "C" {
 
 enum { TMO_OUT_OF_TURN = -15 }; /* an emitted C function returns this status if it is not the model's turn and nothing was run */
 
-/* The other models for which model A must wait, as one bit per model. A bit of `running` means that A waits while that model runs. A bit of
- * `paused` means that A also waits while that model is paused. */
+/* Both fields have one bit for each model. A model waits while a model whose bit is set in `running` runs. The model also waits while a model whose
+ * bit is set in `paused` is paused. */
 typedef struct {
   uint32_t running, paused;
 } tmo_excluded;

@@ -89,7 +89,7 @@ static inline uint32_t tmo_accumulators(const tmo_op *op, uint32_t bytes) { retu
 /* Whether the operator sends rows to other devices or receives them. */
 static inline bool tmo_is_message(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }
 
-/* Whether the operator's input elements are larger than a byte. An external input with larger elements is not converted. */
+/* Whether the operator's input elements are larger than a byte. An external input whose elements are larger than a byte is not converted. */
 static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
 
 /* Whether an output channel is a sum over all input channels, so that partial sums can be added up. */
@@ -105,7 +105,7 @@ static inline bool tmo_sums_channel_groups(const tmo_op *op) { return tmo_has_pa
 /* Returns the number of passes over a stripe: one for each channel group, and one more to write the sums. */
 static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_channel_groups(op) + (tmo_sums_channel_groups(op) ? 1 : 0)); }
 
-/* Whether a pass over a stripe only writes the sums of channel groups, without reading inputs. */
+/* Whether one of an operator's passes over a stripe reads no input and only writes the sums of all channel groups. */
 static inline bool tmo_writes_sums(const tmo_op *op, uint16_t pass) { return tmo_sums_channel_groups(op) && pass == tmo_channel_groups(op); }
 
 /* Whether a pixel of the output, or of the operands, holds only the channels of one channel group. */

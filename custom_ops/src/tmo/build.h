@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This internal header says which parts of the library are compiled. A file that embeds the library (tmo/embed.h) compiles only what its programs
- * need. In other files, all kernels and the whole executor are compiled.
+ * need. A file that does not embed the library compiles all kernels and the whole executor.
  *
  * TMO_KINDS lists the kinds of operators that are not packed, as KIND(CONV) KIND(ADD) for the parameter KIND. TMO_PACKINGS has a bit for each
  * TMO_PACKING_* of packed operators. TMO_PARTS has a bit for each TMO_PART_* that is compiled. TMO_OWN is 1 to include TMO_OP_OWN. The kernels of
- * TMO_OP_OWN are in the application's array TMO_OWN_KERNELS, or the application passes them to tmo_own_use(), which needs the library's only
- * variable.
+ * TMO_OP_OWN are in the application's array TMO_OWN_KERNELS, or the application passes the kernels to tmo_own_use(), the only function that sets a
+ * variable of the library.
  *
  * The function tmo_check_build() rejects programs that need parts that are not compiled. */
 #ifndef TMO_BUILD_H_
@@ -66,8 +66,8 @@
 #define TMO_RUNS_ESP 0
 #endif
 #define TMO_RUNS_PACKED (TMO_RUNS_DSP || TMO_RUNS_RVV || TMO_RUNS_ESP)
-/* TMO_FAST_PIXELS is 1 to compile faster code for iterations of a single pixel that are not packed. The faster code takes flash, so builds for small
- * cores leave it out. */
+/* TMO_FAST_PIXELS is 1 to compile faster code for unpacked operators that compute one pixel in an iteration. The faster code takes flash, so builds
+ * for small cores leave it out. */
 #define TMO_FAST_PIXELS (TMO_RUNS_DSP || TMO_RUNS_ESP)
 
 /* Returns those kinds of a set that this build can run if they are not packed. */

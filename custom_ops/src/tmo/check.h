@@ -40,7 +40,7 @@ typedef struct {
   const tmo_tensor *out;
 } tmo_operation;
 
-/* Returns a * b, or TMO_TOO_MANY if the product does not fit. TMO_TOO_MANY times a number other than 0 is TMO_TOO_MANY. */
+/* Returns the product of a and b, or TMO_TOO_MANY if the product does not fit. TMO_TOO_MANY times a number other than 0 is TMO_TOO_MANY. */
 TMO_LINKAGE uint32_t tmo_times(uint32_t a, uint32_t b);
 
 /* Whether `bytes` bytes at `offset` are inside `size` bytes. alignment: a power of two. */
@@ -51,7 +51,7 @@ TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_
 /* Whether `offset` is not 0, and `bytes` bytes at `offset` are inside the program. */
 TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-/* Whether the program contains the weights of an operator, which may be copied. alignment: at most TMO_ALIGNMENT. */
+/* Whether the program contains an operator's weights, in place or as copied weights. alignment: at most TMO_ALIGNMENT. */
 TMO_LINKAGE bool tmo_has_weights(const tmo_checker *c, const tmo_op *op, uint32_t bytes, uint32_t alignment);
 
 /* Whether n words at `offset` are inside the program. */

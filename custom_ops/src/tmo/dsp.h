@@ -76,7 +76,7 @@ static TMO_ALWAYS_INLINE int32_t tmo_high_halves(int32_t first, int32_t second) 
     __asm__(instruction " %0, %1, %2, %3" : "=r"(sum) : "r"(a), "r"(b), "r"(sum));         \
     return sum;                                                                            \
   }
-/* The first four functions add the product of one half of `a` and one half of `b` to `sum`. The names say which half of `a` and which half of `b`. */
+/* These functions add a product to `sum`. For example, tmo_add_high_low() multiplies the upper half of `a` by the lower half of `b`. */
 TMO_ADD_PRODUCT(tmo_add_low_low, "smlabb")
 TMO_ADD_PRODUCT(tmo_add_high_low, "smlatb")
 TMO_ADD_PRODUCT(tmo_add_low_high, "smlabt")

@@ -45,7 +45,7 @@ TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
 #endif
 }
 
-/* Returns round(a * b / 2^31), halves up, saturated: the "doubling high multiplication" of Arm's VQRDMULH. */
+/* Returns a times b divided by 2^31, rounded with halves up and saturated: the "doubling high multiplication" of Arm's VQRDMULH. */
 TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
   if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
 #if TMO_WIDE_MULTIPLY
@@ -84,7 +84,7 @@ TMO_LINKAGE inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
   return tmo_wrapping_add(tmo_wrapping_add(x, x >> 31) >> (exponent - 1), 1) >> 1;
 }
 
-/* Returns x * multiplier * 2^(shift - 31); multiplier >= 0, shift in [-31, 30]. TFLM: MultiplyByQuantizedMultiplier,
+/* Returns x times multiplier times 2^(shift - 31); multiplier >= 0, shift in [-31, 30]. TFLM: MultiplyByQuantizedMultiplier,
  * kernels/internal/common.cc. */
 TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
 #if TMO_WIDE_MULTIPLY
@@ -109,7 +109,7 @@ static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t sh
   return (int32_t)((int64_t)(product + ((uint64_t)1 << (right - 1))) >> right);
 }
 
-/* Returns x * 2^left, saturated; left in [0, 30]. The source is SaturatingRoundingMultiplyByPOT of gemmlowp. */
+/* Returns x times 2^left, saturated; left in [0, 30]. The source is SaturatingRoundingMultiplyByPOT of gemmlowp. */
 static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {
   const int32_t limit = INT32_MAX >> left;
   return x > limit ? INT32_MAX : x < -limit ? INT32_MIN : (int32_t)((uint32_t)x << left);

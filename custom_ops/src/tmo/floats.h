@@ -31,7 +31,7 @@ _Static_assert(TMO_MATH || !(0 TMO_KINDS(TMO_OR_USES_LIBM)), "TMO_MATH=0 leaves 
 
 #if TMO_MATH
 #include <math.h>
-#else /* without libm, kernels compile with replacements of its functions, but no program may use a kernel that calls libm */
+#else /* without libm, these macros let all kernels compile, but a program may use no kernel that needs libm */
 #define expf(x) (x)
 #define expm1f(x) (x)
 #define tanhf(x) (x)

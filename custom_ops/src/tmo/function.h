@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The beginning of a function in assembly for Thumb. */
+/* This header has the macro that begins a function in assembly for Thumb. */
 #ifndef TMO_FUNCTION_H_
 #define TMO_FUNCTION_H_
 
     .syntax unified
     .thumb
 
-/* Begins a function. Without `of`, the function gets its own section, which the linker can leave out. The argument `of` names a
- * function whose section the new function shares. */
+/* Without `of`, the function gets its own section, which the linker can leave out. The argument `of` names a function whose section the new function
+ * shares. */
 .macro FUNCTION name, of
   .ifb \of
     .section .text.\name, "ax", %progbits

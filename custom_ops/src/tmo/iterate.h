@@ -10,12 +10,12 @@
 extern "C" {
 #endif
 
-/* Computes the part run->current of the operator's output. All input rows that the part needs must exist. Returns TMO_OK or TMO_ERROR_INDEX. */
+/* Computes the part run->current of the operator's output. All input rows that run->current needs must exist. Returns TMO_OK or TMO_ERROR_INDEX. */
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
 /* tmo_iterate_along_row() computes several tiles of one row at once, from run->current to output column `end`. tmo_iterates_along_row() returns
- * whether tmo_iterate_along_row() supports an operator. The input of a tile is never read later than by separate iterations. The output of a tile is
- * never written earlier than by separate iterations. */
+ * whether tmo_iterate_along_row() supports an operator. Compared with one iteration per tile, the function reads no input later and writes no output
+ * earlier. */
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
@@ -38,7 +38,7 @@ TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const 
  * tile. */
 TMO_LINKAGE bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op);
 
-/* Computes the row of run->current and the row before it, for which tmo_makes_two_rows() must hold. Changes run->current. */
+/* Computes the row of run->current and the row before it. tmo_makes_two_rows() must hold for the operator. Changes run->current. */
 TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 #endif
 

@@ -3,11 +3,11 @@
  * only.
  *
  * A call of a kernel computes one output row or pixel, or adds pixels to the sums of one row or pixel. Kernels keep no state, allocate nothing and
- * check nothing, since tmo_check() has verified every length. The output must not overlap the input, with two exceptions. First, some kernels process
- * elements from front to back and read each element before they write it. The output of a kernel that works from front to back may begin at or before
- * the start of an operand that is not broadcast. The kernels that work from front to back are LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32,
- * CURVE_F32, kernels with two operands, and kernels whose output elements are not larger than the input's. Second, CONV writes the last byte of a
- * call after it has read all inputs.
+ * check nothing, since tmo_check() has verified every length. The output of most kernels must not overlap the input. Kernels that work from front to
+ * back read each element before they write the output element at the same place. A kernel that works from front to back allows an output that begins
+ * at the start of an operand, or earlier, unless the operand is broadcast. The kernels that work from front to back are LOOKUP, LEAKY_RELU_S16,
+ * CURVE_S16, CLAMP_F32, CURVE_F32, kernels with two operands, and kernels whose output elements are not larger than the input's. CONV writes the last
+ * byte of a call after it has read all inputs, so this byte may overlap an input.
  *
  * Kernels in files *_ref.c run on any core. Kernels in other files run on certain cores, and give the same bits. */
 #ifndef TMO_KERNELS_H_
@@ -24,7 +24,7 @@
 #include "tmo/own.h"
 #include "tmo/program.h"
 
-/* On Armv6-M and Armv8-M Baseline, half of the registers can only hold values. */
+/* On Armv6-M and Armv8-M Baseline, most instructions can use only the lower eight registers. */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__)
 #define TMO_EIGHT_REGISTERS 1
 #else
@@ -151,7 +151,7 @@ static inline uint32_t tmo_select_form(const tmo_op *op, uint32_t n) { return (u
 /* Returns the index of the left operand of a formula with two operands. */
 static inline uint32_t tmo_first_operand(const tmo_kernel *k) { return k->op->flags & TMO_FLAG_SWAPPED ? 1 : 0; }
 
-/* A run of kernel taps that lie inside the input, along one axis. */
+/* This record has the consecutive kernel taps along one axis that are inside the input. */
 typedef struct {
   uint32_t first; /* first tap of the run */
   uint32_t count;
@@ -168,7 +168,7 @@ static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilatio
 /* Returns the taps that are inside the input at output column x. */
 TMO_LINKAGE tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
 
-/* Returns the window of output column x, from the window of a whole output row. */
+/* Returns the window of output column x. rows: the window of the whole output row. */
 TMO_LINKAGE tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
 
 /* Computes one output pixel, whose channels are outputs i, i + 1, ... */
@@ -199,12 +199,12 @@ TMO_LINKAGE void tmo_collect_taps(const tmo_kernel *k, const tmo_window *w, int8
 typedef struct {
   const int8_t *const *at; /* pointer to the first byte of the first run */
   uint16_t stride;         /* number of pointers from a run's pointer to the next run's pointer */
-  uint16_t count;          /* number of runs in a part */
+  uint16_t count;          /* number of runs of bytes in each part of the window */
   uint16_t parts;          /* number of parts, which differ only in their pointers, offset and weights */
   uint16_t next_at;        /* number of pointers from the start of a part to the start of the next part */
   uint32_t next_offset;    /* from one part to the next, `offset` grows by this many bytes */
   uint32_t next_row;       /* bytes from the weights of a part to the weights of the next part */
-  uint32_t offset;         /* in the first part, bytes from each pointer to the first byte of its run */
+  uint32_t offset;         /* bytes from each pointer of the first part to the first byte of the pointer's run */
   uint32_t bytes;          /* number of bytes of a run */
   uint32_t step;           /* distance between the bytes of a run, modulo 2^32 */
   uint32_t row;            /* bytes from the weights of a run to the weights of the next run */
@@ -230,7 +230,7 @@ TMO_LINKAGE tmo_add_runs_of_bytes tmo_conv_sums;
 #if TMO_CORE_DSP
 tmo_add_runs_of_bytes tmo_dsp_sums; /* this function needs runs of adjacent bytes, for which r->step is 1 */
 
-/* A job that computes output channels in groups of four, each channel as a sum over one run of bytes. */
+/* This job computes output channels in groups of four. Each channel is a sum over one run of bytes. */
 typedef struct {
   const int8_t *x;
   uint32_t bytes;
@@ -247,12 +247,12 @@ typedef struct {
 /* Computes all outputs of a job, saturated to int8. The last output is written after all inputs are read. The function changes fields of the job. */
 void tmo_dsp_outputs(tmo_dsp_job *job);
 
-/* A job that computes output channels of a depthwise convolution in groups of four. */
+/* This job computes the output channels of a depthwise convolution in groups of four. */
 typedef struct {
   tmo_dsp_job job;           /* `weights` are the first tap's weights, and `filter` is the number of bytes of a tap's weights; x and bytes are not used */
   const int8_t *const *taps; /* pointers to all taps row by row, or to the first tap of each row if `apart` is not 0 */
   uint32_t rows, columns;
-  uint32_t skipped;          /* after each row, bytes of weights to skip because their taps are outside the input */
+  uint32_t skipped;          /* bytes of weights to skip after each row, for taps outside the input */
   uint32_t offset;           /* bytes from each pointer to the first channel of its tap */
   uint32_t apart;            /* bytes from one tap to the next in a row of taps */
 } tmo_dsp_window_job;
@@ -281,7 +281,7 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set_scales(const tmo_kernel *k, const int3
   *shifts = scales->shifts;
 }
 
-/* Sets all fields of a job except x and bytes, for an operator's outputs with weights from `w` on. */
+/* Sets all fields of a job except x and bytes. w: weights of the first output channel. */
 static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t filter, int8_t *out, tmo_dsp_scales *scales) {
   const tmo_op *op = k->op;
   job->weights = w;
@@ -329,13 +329,13 @@ static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, ui
 typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
 TMO_LINKAGE tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 
-/* tmo_output() returns the int8 output for a scaled value, and tmo_channel_output() returns it for a sum of a channel. Both tmo_output() and
- * tmo_channel_output() are for code whose speed does not matter. */
+/* tmo_output() converts a scaled value to an int8 output, and tmo_channel_output() converts the sum of a channel to an int8 output. Both tmo_output()
+ * and tmo_channel_output() are for code whose speed does not matter. */
 TMO_LINKAGE int8_t tmo_output(const tmo_kernel *k, int32_t value);
 TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 
 #if TMO_EIGHT_REGISTERS
-/* Adds n > 0 products (x[i * step] - zero_point) * w[c][i] to each of sums[c]. */
+/* Adds n > 0 products to each of sums[c]. The factors of product i are w[c][i] and x[i times step] - zero_point. */
 void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32_t zero_point, int32_t step, uint32_t sums[4]);
 #endif
 

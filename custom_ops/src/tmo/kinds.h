@@ -12,7 +12,8 @@
 #define TMO_ANY_NUMBER 0    /* the kind has any number of operands from 1 to TMO_MAX_INPUTS */
 #define TMO_PER_CHANNEL 255 /* the kind has one scale for each channel */
 
-/* These are the families of kinds. Families up to `pool` have a window, and families from `copy` on have an access table. */
+/* Each kind of operator is in one of these families. The families filter, sums and pool have a window, and the families from copy to add_sums have an
+ * access table. */
 #define TMO_EACH_FAMILY(FAMILY)                                                                                                       \
   FAMILY(filter) FAMILY(sums) FAMILY(pool)                                                                                            \
   FAMILY(binary) FAMILY(softmax) FAMILY(lookup) FAMILY(mapped) FAMILY(arg_max) FAMILY(convert) FAMILY(gather) FAMILY(own) FAMILY(link) \
@@ -76,7 +77,7 @@ typedef struct {
 #define TMO_PER_CHANNEL_KINDS TMO_KINDS_IF(TMO_IS_PER_CHANNEL)
 #define TMO_FILTERED_KINDS TMO_KINDS_IF(TMO_IS_FILTERED)
 #define TMO_SUMMED_KINDS TMO_KINDS_IF(TMO_IS_SUMMED)                 /* kinds whose outputs are sums over all input channels, which can be computed in parts */
-#define TMO_GROUPABLE_KINDS TMO_KINDS_IF(TMO_IS_GROUPABLE)           /* kinds that can compute some of their channels */
+#define TMO_GROUPABLE_KINDS TMO_KINDS_IF(TMO_IS_GROUPABLE)           /* kinds that can compute one part of the channels at a time */
 #define TMO_TWO_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_TWO_OPERANDS)
 #define TMO_THREE_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_THREE_OPERANDS)
 #define TMO_ANY_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_ANY_OPERANDS)     /* kinds with 1 to TMO_MAX_INPUTS operands */

@@ -26,14 +26,14 @@ static inline void tmo_open_loop(tmo_run_state *run, const uint8_t *body, uint16
   run->at = body;
 }
 
-/* A sequence of loop codes, with the number of its iterations and the position of its TMO_LOOP_END. */
+/* This record describes a sequence of loop codes by the number of iterations and the position of TMO_LOOP_END. */
 typedef struct {
   uint32_t iterations; /* number of iterations, which is 0 if the codes are damaged */
   const uint8_t *end;
 } tmo_loop_body;
 
-/* Reads the sequence of loop codes that begins at `at`. A sequence is damaged if it reaches `limit`, nests too deeply, or names an operator that
- * is not below n_ops. A sequence with an empty loop, or with more iterations than fit a uint32_t, is damaged as well. */
+/* Reads the sequence of loop codes that begins at `at`. A sequence is damaged if it reaches `limit`, nests too deeply, or names an operator whose
+ * number is n_ops or greater. A sequence with an empty loop, or with more iterations than fit a uint32_t, is damaged as well. */
 TMO_LINKAGE tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops);
 
 /* Moves a new run to the position after `done` iterations, which must be fewer than all iterations. */

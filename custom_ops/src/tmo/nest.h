@@ -40,7 +40,7 @@ static inline bool tmo_recomputes(const tmo_tensor *t) { return t->rows > t->adv
 TMO_LINKAGE int32_t tmo_stripe_first(const tmo_tensor *t, uint16_t stripe);
 TMO_LINKAGE int32_t tmo_stripe_end(const tmo_tensor *t, uint16_t stripe);
 
-/* tmo_first_column() and tmo_end_column() return the columns [first, end) of an iteration: op->tile columns in a tiled group, all in a row group. */
+/* tmo_first_column() and tmo_end_column() return the columns [first, end) of an iteration. In a row group, these are all columns. */
 static inline uint32_t tmo_first_column(const tmo_op *op, const tmo_iteration *at) { return (uint32_t)at->tile * op->tile; }
 static inline uint32_t tmo_end_column(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
   const uint32_t end = tmo_first_column(op, at) + op->tile;
@@ -67,8 +67,8 @@ static inline void tmo_next_iteration(const tmo_nest *nest, tmo_iteration *at) {
   tmo_enter_stripe(nest->tensor, nest->stripes, at);
 }
 
-/* Whether an iteration is inside the tensor, and its sums are inside their buffer. If the function returns true, the iteration accesses no bytes
- * outside the buffers. */
+/* Whether an iteration is inside the tensor, and the iteration's sums are inside the buffer of sums. If the function returns true, the iteration
+ * accesses no bytes outside the buffers. */
 static inline bool tmo_iteration_fits(const tmo_nest *nest, const tmo_iteration *at) {
   const tmo_tensor *t = nest->tensor;
   if (at->stripe >= nest->stripes || at->row >= t->height || tmo_first_column(nest->op, at) >= t->width) return false;
@@ -77,8 +77,8 @@ static inline bool tmo_iteration_fits(const tmo_nest *nest, const tmo_iteration 
   return !tmo_sums_channel_groups(nest->op) || (at->row >= tmo_stripe_first(t, at->stripe) && at->row < tmo_stripe_end(t, at->stripe));
 }
 
-/* tmo_starts_sums() and tmo_ends_sums() return whether an iteration of an iterative operator is the first or the last one. The first one sets the
- * sums to their initial values, and the last iteration writes the output. */
+/* tmo_starts_sums() and tmo_ends_sums() return whether an iteration of an iterative operator is the first or the last one. The first iteration
+ * initializes the sums, and the last iteration writes the output. */
 static inline bool tmo_starts_sums(const tmo_iteration *at) { return at->row == 0 && at->tile == 0; }
 static inline bool tmo_ends_sums(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
   return at->row + 1 == t->height && tmo_end_column(op, t, at) == t->width;
@@ -112,15 +112,15 @@ static inline uint32_t tmo_channel_group_sum(const tmo_op *op, const tmo_tensor 
   return (row * t->width + tmo_first_column(op, at)) * t->channels;
 }
 
-/* The addresses of the pixels in one row. Pixel x has the place p = (first + x * step) % depth in the rolling buffer, and its address is the tensor's
- * base + offset + p * pixel. */
+/* This record has the addresses of the pixels in one row. In the rolling buffer, pixel x has the place first + x times step, modulo depth. The
+ * rolling buffer begins at the tensor's base + offset. */
 typedef struct {
   uint32_t offset;
   uint32_t first, step, depth; /* positions of pixels in the rolling buffer */
   uint32_t pixel;              /* number of bytes of a pixel */
 } tmo_row_pixels;
 
-/* The position of a row in a tensor with column windows: the row's number in its column window, and the number of periods before it. */
+/* This record has a row's number in the row's column window, and the number of periods before the row. */
 typedef struct {
   const tmo_column_window *column_window;
   uint32_t row, period;
@@ -151,9 +151,9 @@ static inline tmo_row_pixels tmo_row_pixels_of(const void *program, const tmo_te
   return p;
 }
 
-/* The place of a row in a tensor, from which the places of the next rows can be found. In its column window, pixel x of the row has the number
- * ((column + x) * column_window->rows + row) % column_window->depth. For a tensor without column windows, the field `whole` describes all rows as a
- * single column window. */
+/* This record has the place of a row in a tensor, and is enough to find the next rows. In the column window, pixel x of the row has the number
+ * (column + x) times column_window->rows, plus row, modulo column_window->depth. For a tensor without column windows, the field `whole` describes all
+ * rows as a single column window. */
 typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;

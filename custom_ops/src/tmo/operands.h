@@ -11,7 +11,7 @@
 #define HAS_BINARY (!tmo_is_empty(TMO_BUILT(TMO_BINARY_KINDS)) || tmo_has_packing(TMO_PACKING_DSP_ADD) || TMO_OWN)
 #define HAS_ACCESS (!tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)))
 
-/* The state of an iteration that all its kernel calls share. */
+/* All kernel calls of an iteration share this state. */
 typedef struct {
   const tmo_run_state *run; /* state of the run, whose field `current` says which part of the output to compute */
   tmo_view in;              /* operand 0 */
@@ -33,7 +33,7 @@ typedef struct {
 } place;
 
 /* Finds row y of a tensor whose buffer has only some of its rows. Rows of an external input are in the caller's memory. Rows of a streamed input are
- * among the newest rows or in the rolling buffer. Rows of other tensors are in a rolling buffer of the state or in their buffer. */
+ * among the newest rows or in the rolling buffer. Rows of other tensors are in a rolling buffer of the state or in the tensor's own buffer. */
 TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   const tmo_tensor *const t = v->tensor;
   place p = {v->base, {0, 0, 1, t->width, t->channels}};
@@ -181,11 +181,11 @@ TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixe
   return taps_window(pixels, rows.count, rows.first, whole);
 }
 
-/* The pixels under the windows of adjacent output columns. A pixel under several windows is listed once. */
+/* This list has the pixels under the windows of adjacent output columns. A pixel under several windows is listed once. */
 typedef struct {
   const int8_t **pixels;       /* pixels row by row, beginning with the pixels of the first window */
   uint32_t room;               /* number of pointers in `pixels` */
-  uint16_t rows, first_row;    /* number of input rows under the windows, and index of the kernel's row over the first input row */
+  uint16_t rows, first_row;    /* number of input rows under the windows, and the kernel's row that is over the first input row */
   tmo_taps columns;            /* number of columns of the first window */
   uint32_t width;              /* number of columns that are listed */
 } tile_pixels;
@@ -228,7 +228,7 @@ TMO_OWN_FRAME static tmo_window window_in(const execution *f, tile_pixels *t, ui
   return taps_window(pixels, t->rows, t->first_row, columns);
 }
 
-/* Returns a window for an operator that has none. The fields are set one by one, because an initializer would call memset(). */
+/* Returns a tmo_window with n pixels for an operator without a window. The fields are set one by one, because an initializer would call memset(). */
 static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
   tmo_window window;
   window.pixels = pixels;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header declares the kernels of operators that the converter packed (TMO_PACKING_*), and the inner loops of these kernels, which are called
- * cores. Internal.
+/* This internal header declares the kernels of operators that the converter packed (TMO_PACKING_*), and the inner loops of these kernels.
  *
- * Each core is written in assembly for an instruction set, and again in portable C as its twin, which computes the same bits. Hosts use the twins to
+ * Each inner loop (TMO_CORE) is written in assembly for an instruction set. A twin in portable C computes the same bits. Hosts use the twins in C to
  * run programs that are packed for other processors. Microcontrollers refuse programs that are packed for another processor. */
 #ifndef TMO_PACKED_H_
 #define TMO_PACKED_H_
@@ -44,8 +43,8 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the maximum number of input values that a packed convolution reads at once for two pixels together. Three or more pixels may have three
- * eighths of this maximum. */
+/* Returns the maximum number of input values that a packed convolution reads at once for two pixels together. For three or more pixels, the maximum
+ * is three eighths of the returned number. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Whether an operator computes two consecutive rows at once. Convolutions compute two rows at once if a row has five pixels. Depthwise convolutions
@@ -60,8 +59,8 @@ static inline bool tmo_has_wide_tile(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (op->at_once == 1 || tmo_makes_two_rows(op));
 }
 
-/* Whether one pass over the weights computes the last five pixels of a row of `columns` pixels. A wide tile has room for five pixels, and caches hold
- * the weights of a pair of channels between the first three pixels and the other two. */
+/* Whether one pass over the weights computes the last five pixels of a row of `columns` pixels. A wide tile has room for five pixels. The kernel
+ * computes three pixels and then two, while the cache keeps the weights of two channels. */
 static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t columns) {
   return tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
 }
@@ -217,7 +216,7 @@ static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales
 }
 
 /* These functions compute a CONV with TMO_PACKING_MVE_CONV, like the functions for TMO_PACKING_DSP_CONV. If pixels are read in place, the values of
- * pixel p are at bytes + p * bytes_step. If `bytes` is NULL, the function reads the gathered values. */
+ * pixel p begin p times bytes_step bytes after `bytes`. If `bytes` is NULL, the function reads the gathered values. */
 TMO_LINKAGE void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_mve_row;
@@ -278,8 +277,8 @@ static inline bool tmo_has_nine_taps(const tmo_op *op) {
   return tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
 }
 
-/* These functions widen the bytes of two to four pixels into a tile of as many pixels. Pixel p is at from + p * step and has at least 4 bytes. The
- * functions return the tile's next column. The padding in the last quad of bytes is arbitrary. */
+/* These functions widen the bytes of two, three or four pixels to int16, and write a tile. Pixel p begins p times step bytes after `from` and has at
+ * least 4 bytes. The functions return the tile's next column. The padding in the last quad of bytes is arbitrary. */
 typedef int16_t *tmo_dsp_widen(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
 TMO_CORE tmo_dsp_widen tmo_dsp_widen_2, tmo_dsp_widen_3, tmo_dsp_widen_4;
 
@@ -311,23 +310,23 @@ TMO_LINKAGE void tmo_conv_two_s16(const tmo_kernel *k, const tmo_window *window,
 
 enum { TMO_WIDE_VALUES = 32 }; /* number of values from the start of the first pixel to the start of the second pixel */
 
-/* A job that multiplies int16 values of one or two pixels by int8 weights. Sums of 32 bits may wrap. A quad has the sums of four channels of one pixel.
+/* This job multiplies int16 values of one or two pixels by int8 weights. Sums of 32 bits may wrap. A quad has the sums of four channels of one pixel.
  * A quad of two pixels has two channels of the first pixel and then the same channels of the second pixel. */
 typedef struct tmo_wide_job {
-  const int32_t *bias, *multipliers; /* four values in use if the bias or the scale is the same for all channels */
+  const int32_t *bias, *multipliers; /* arrays of four values if all channels have one bias or one scale */
   const int8_t *shifts;
   int8_t *out;
-  int32_t low, high;         /* least and greatest output in both halves */
-  const int32_t *x, *end;    /* each four values take two words: the first and the third value, then the second and the fourth value */
+  int32_t low, high;         /* each word has one limit of the output in both halves */
+  const int32_t *x, *end;    /* four values take two words: the first and the third value, then the second and the fourth value */
   const int8_t *weights;
-  uint32_t filter;           /* bytes from the weights of a channel to those of the next channel */
+  uint32_t filter;           /* bytes from the weights of a channel to the weights of the next channel */
   int32_t *sums;             /* place of a quad of sums */
   int32_t channels;
-  int32_t apart;             /* bytes from the output of the first pixel to that of the second */
+  int32_t apart;             /* bytes from the output of the first pixel to the output of the second pixel */
   void (*rest)(struct tmo_wide_job *job, uint32_t pixels); /* writes the outputs of a quad whose sums do not fit 32 bits */
   uint32_t next;             /* number of sums from a quad to the next quad, or 0 if all quads use the same place */
-  uint8_t first;             /* 1 to begin with sums of 0, not with the sums of the previous values */
-  uint8_t last;              /* 1 to write outputs after the products of these values */
+  uint8_t first;             /* if 1, the sums begin with 0; if 0, the sums of the previous values continue */
+  uint8_t last;              /* if 1, outputs are written after the products are added */
   uint8_t biased, scaled;    /* 1 if each channel has a bias or a scale */
 } tmo_wide_job;
 
@@ -352,7 +351,7 @@ TMO_CORE void tmo_dsp_four(const int8_t *const *grid, int8_t *const *outs, const
 
 enum { TMO_DSP_RUNS = 4 }; /* maximum number of runs in one call of tmo_dsp_nine() */
 
-/* A run of adjacent output pixels, and the taps of its first pixel. */
+/* This record has a run of adjacent output pixels and the taps of the first pixel. */
 typedef struct {
   int8_t *out;
   uint32_t pixels;
@@ -362,8 +361,8 @@ typedef struct {
 /* Computes all channels of several runs of adjacent output pixels. Each window has nine taps. */
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
-/* A run of adjacent blocks, each of which has up to six adjacent output pixels with 3x3 taps and stride 1. `columns` has pointers to the columns of
- * the first block, in the order of tmo_dsp_column(). From each block to the next, the columns move on by `outputs` pixels. */
+/* This record has a run of adjacent blocks. A block has up to six adjacent output pixels with 3x3 taps and stride 1. `columns` has pointers to the
+ * columns of the first block, in the order of tmo_dsp_column(). From each block to the next, the columns move on by `outputs` pixels. */
 typedef struct {
   uint32_t blocks, outputs;
   int8_t *out; /* output of the first pixel; all outputs of a run are adjacent */
@@ -402,7 +401,7 @@ static inline tmo_mve_conv *tmo_mve_one_for(const tmo_mve_job *job) {
 }
 #endif
 
-/* The parts of input rows under adjacent windows that tmo_mve_copy() copies. */
+/* This record has the parts of input rows that tmo_mve_copy() copies for adjacent windows. */
 typedef struct {
   const int8_t *const *first;
   uint32_t n;     /* number of rows */
@@ -414,17 +413,17 @@ typedef struct {
 /* Copies the rows of several windows, one after the other. The rows of the first window begin at first[r] + offset. */
 TMO_CORE void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_t windows);
 
-/* The pixels under a window in a tensor with column windows. */
+/* This record has the pixels under an operator's window, in a tensor with column windows. */
 typedef struct {
   const tmo_column_window *column_window; /* column window of the first row */
-  uint32_t column;      /* first pixel, counted over all periods of the column window */
-  uint32_t row;         /* row of the column window at the window's first row */
+  uint32_t column;      /* number of the first pixel; all periods of the column window count */
+  uint32_t row;         /* number of the window's first row inside the column window */
   uint32_t rows;        /* number of rows of the window, at least one */
   uint32_t pixel;       /* bytes of a pixel */
   const int8_t *base;
   uint32_t columns;     /* number of columns of the window, at least one */
   uint32_t dilation_w;
-  const tmo_column_window *first, *end; /* the list of all column windows, which later rows use again from its beginning */
+  const tmo_column_window *first, *end; /* list of all column windows; after the last one, the first one follows again */
   uint32_t dilation_h;
   uint32_t gap;         /* bytes from one copied row to the next */
   uint32_t width;
@@ -452,7 +451,7 @@ typedef struct {
   uint32_t width;        /* width of the row in pixels */
   uint32_t stride;
   uint32_t inside;       /* windows that begin before this input column have all taps; the field is 0 if a row of the window does not exist */
-  uint32_t apart;        /* modulo 2^32, bytes from the end of a tap's last vector to the same tap of the next window */
+  uint32_t apart;        /* bytes from the end of a tap's last vector to the same tap of the next window, modulo 2^32 */
   const int8_t *constants;
   uint32_t first;        /* number of channels in complete vectors of sixteen, or all channels if no vector is complete */
   const int8_t *end;     /* end of all constants of the operator */

@@ -36,7 +36,7 @@ static TMO_ALWAYS_INLINE pixel_window window_under(const tmo_run_state *run, con
   return w;
 }
 
-/* Lists the taps of a window that exist. */
+/* Lists the taps of a window that are inside the input. */
 static TMO_ALWAYS_INLINE void list_window(const tmo_run_state *run, const pixel_window *w, uint32_t gap, const int8_t **taps) {
   const tmo_view in = {w->in, tmo_base_of(run, w->in), w->in->channels};
   if (w->rows.count > 0 && w->columns.count > 0) tmo_list_pixels(run, w->op, &in, &w->rows, &w->columns, gap, taps);

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Whether the source contains `rows` rows of `row_bytes` bytes, counted from its x and y. */
+/* Whether the source contains `rows` rows of `row_bytes` bytes from pixel (source->x, source->y) on. */
 TMO_LINKAGE bool tmo_source_holds(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows);
 
 /* Returns the address of row y, from pixel source->x on. Row 0 is the source's row source->y. */

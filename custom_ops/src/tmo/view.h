@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* A tensor with all its channels, or with the channels of the channel group that an iteration reads or writes. */
+/* This view of a tensor has all channels, or the channels of the channel group that an iteration reads or writes. */
 typedef struct {
   const tmo_tensor *tensor;
   const int8_t *base; /* address to which a pixel's offset is added, including the offset of the current channel group */
@@ -23,7 +23,7 @@ static inline const int8_t *tmo_base_of(const tmo_run_state *run, const tmo_tens
   return (const int8_t *)(t->base == TMO_PROGRAM_BASE ? run->program : run->io[t->base - 1]); /* tmo_check() has ensured that nothing writes to the program */
 }
 
-/* Returns the weights that were copied to the workspace. Without inlining, operators without copied weights save fewer registers. */
+/* Returns the weights that were copied to the workspace. Inlining would make operators whose weights are not copied save more registers. */
 TMO_LINKAGE const int8_t *tmo_copied_weights(const tmo_run_state *run, const tmo_op *op);
 
 /* Returns the weights of an operator, which are in the program or were copied to the workspace. */
@@ -37,8 +37,8 @@ static TMO_ALWAYS_INLINE tmo_view tmo_view_of(const tmo_run_state *run, uint16_t
   return v;
 }
 
-/* Lists `wide` pixels of each of `rows` rows, at least one, from a place on. The listed rows are `down` rows apart, and the listed pixels of a row are
- * `across` columns apart. Between rows, `gap` places of the list stay empty. pixel: bytes of a pixel. */
+/* Lists `wide` pixels in each of `rows` rows, beginning at `place`. Both numbers are at least one. The listed rows are `down` rows apart, and the
+ * listed pixels of a row are `across` columns apart. Between rows, `gap` places of the list stay empty. pixel: bytes of a pixel. */
 static TMO_ALWAYS_INLINE void tmo_list_rows(tmo_row_place place, const int8_t *base, uint32_t pixel, uint32_t rows, uint32_t wide, uint32_t down,
                                             uint32_t across, uint32_t gap, const int8_t **pixels) {
   for (;;) {
