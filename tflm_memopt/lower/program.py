@@ -214,7 +214,7 @@ PARAMETERS: Mapping[str, str] = {
     "at_once": "A DSP kernel computes this number of pixels or rows at once. With the number 1, the scratch is larger.",
 }
 """Names and meanings of the field `param` in some kinds of operators."""
-TABLE = {"table": "The field is the offset of LOOKUP's int8_t[TMO_TABLE_BYTES] or GATHER's int8_t[table_rows][channels]."}
+TABLE = {"table": "LOOKUP's int8_t[TMO_TABLE_BYTES] or GATHER's int8_t[table_rows][channels] begins at this offset."}
 CURVE = {"curve": "LSTM has the offset of a uint16_t[256]. The biases follow the array as int32_t[channels][8]."}
 SCRATCH = {"scratch": "The scratch of a packed operator has this offset in the workspace, a multiple of 4."}
 

@@ -423,7 +423,7 @@ typedef struct {
   };
   union {
     uint32_t weights; /* The weights begin at this offset. Weights are int8_t[], or float[] for float32 kinds. */
-    uint32_t table; /* The field is the offset of LOOKUP's int8_t[TMO_TABLE_BYTES] or GATHER's int8_t[table_rows][channels]. */
+    uint32_t table; /* LOOKUP's int8_t[TMO_TABLE_BYTES] or GATHER's int8_t[table_rows][channels] begins at this offset. */
     uint32_t message; /* SEND and RECEIVE have the offset of a tmo_message. */
     uint32_t copy; /* COPY has the offset of a tmo_copy. */
     uint32_t copied; /* Operators with TMO_FLAG_COPIES have the offset of a tmo_copied. */
