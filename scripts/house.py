@@ -4,6 +4,7 @@ The exit status is 1 if the package contains such a construct.
 """
 
 import ast
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -61,6 +62,15 @@ def class_names(source: Source) -> Iterator[str]:
     yield from (f"{name}: {', '.join(places)}" for name, places in sorted(owners.items()) if len(places) > 1)
 
 
+def c_names(_: Source) -> Iterator[str]:
+    """Yield static functions of the library that two files have. NAME_library.c includes all files of the library."""
+    owners: dict[str, set[str]] = defaultdict(set)
+    for file in sorted((ROOT / "custom_ops/src").glob("*.c")):
+        for name in re.findall(r"^(?:\w+ )*static [\w *]*?(\w+)\(", file.read_text(encoding="utf-8"), re.MULTILINE):
+            owners[name].add(file.name)
+    yield from (f"{name}(): {', '.join(sorted(files))}" for name, files in sorted(owners.items()) if len(files) > 1)
+
+
 def kinds(source: Source) -> Iterator[str]:
     for at, node in nodes({path: tree for path, tree in source.items() if path.parts[1] not in KNOW_KINDS}):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Kind":
@@ -87,6 +97,7 @@ REFUSED: Mapping[str, Callable[[Source], Iterator[str]]] = {
     f"function of more than {LINES} lines": long_functions,
     f"function of more than {PARAMETERS} parameters": wide_functions,
     "class name with two owners": class_names,
+    "static function with two owners": c_names,
     "test of Kind outside of ops and lower": kinds,
     "module in a circle of imports": circles,
 }

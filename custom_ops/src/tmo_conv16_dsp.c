@@ -147,7 +147,7 @@ TMO_OWN_FRAME static void take_adjacent(wide_pixels *v, const int8_t *from, uint
 }
 
 /* Puts values [at, at + n) of each pixel into v->x, where v->zeros zeros come before the window's first value. */
-TMO_OWN_FRAME static void take_values(wide_pixels *v, uint32_t at, uint32_t n) {
+TMO_OWN_FRAME static void take_window_values(wide_pixels *v, uint32_t at, uint32_t n) {
   const tmo_window *window = v->window;
   const uint32_t zeros = at == 0 ? v->zeros : 0, start = at + zeros - v->zeros, end = at + n - v->zeros;
   const bool whole = (tmo_reads_rows(v->k) && v->k->op->dilation_w == 1) || (window->columns == 1 && window->count == 1);
@@ -219,7 +219,7 @@ static TMO_ALWAYS_INLINE void convolve_wide(wide_pixels *v, const int8_t *w, uin
   v->job.next = 4;
   for (uint32_t at = 0, products = 0, n; at < v->values; at += n) {
     n = v->values - at < most ? v->values - at : most;
-    take_values(v, at, n);
+    take_window_values(v, at, n);
     v->job.first = products == 0;
     v->job.last = !wide && at + n == v->values;
     multiply(v, w + at, n, channels, v->sums.narrow);
@@ -259,7 +259,7 @@ TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *wi
   v.job.rest = write_rest;
   const int8_t *w = k->weights + window->first_row * v.row - v.zeros;
   if (v.values <= (pixels > 1 ? VALUES : PIXELS * VALUES)) {
-    take_values(&v, 0, v.values);
+    take_window_values(&v, 0, v.values);
     v.job.first = v.job.last = 1;
     v.job.next = 0;
     multiply(&v, w, v.values, channels, v.sums.narrow);
