@@ -127,8 +127,8 @@ def optimize_devices(
 
     name, progress, options: as for optimize(), for each device. memory: RAM and flash of each device for arena and
     model, such as "20kB,128kB", or RAM alone. With `memory` and a link, the result is the fastest split that fits. With
-    `memory` alone, the result is the fitting split that sends the fewest bytes. Without `memory`, the result needs the
-    least memory on its largest device. board: the board of every device, with the clock and the core for the estimates.
+    `memory` alone, the result is the fitting split that sends the fewest bytes. Without `memory`, the largest device
+    needs as little memory as possible. board: the board of every device, with the clock and the core for the estimates.
 
     Raises the errors of optimize(), UsageError for a network or options that several devices do not support, and
     DoesNotFit if `memory` is too small or a device's model does not fit on the board.

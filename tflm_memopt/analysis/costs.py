@@ -73,9 +73,9 @@ class Work:
     state_writes: float = 0
     """Number of iterations whose row is stored for the next inference."""
     copied: float = 0
-    """Bytes of weights that are copied to the arena before the first iteration, which cost no instructions."""
+    """Bytes of weights that are copied to the arena before the first iteration, without counting instructions."""
     spared: float = 0
-    """Bytes of weights that are read from the arena instead of from flash, which cost no instructions."""
+    """Bytes of weights that are read from the arena instead of from flash, with equally many instructions."""
 
 
 AMOUNTS = tuple(f.name for f in fields(Work))[1:-2]

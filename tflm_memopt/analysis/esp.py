@@ -3,8 +3,8 @@
 The estimates were not compared with measurements on a chip. esp.json has the published figures with their sources, and
 for each kernel a range of costs that contains the figures. The cost of a kernel in plain C is the number of its
 instructions on RV32 times the chip's range of cycles per instruction. The instructions for Xtensa are also counted on
-RV32, because no compiler for Xtensa was available. The upper bounds include reads from flash of weights for which the
-cache is too small.
+RV32, because no compiler for Xtensa was available. The upper bounds include reads of weights from flash if the cache is
+too small for the weights.
 """
 
 import math

@@ -275,7 +275,7 @@ class TimeLimit:
     milliseconds: float
     clock: Clock
     builtin: float = 0
-    """Cycles of builtin operators. The cycles of the plan do not include them."""
+    """Cycles of builtin operators, in addition to the cycles of the plan."""
 
     @property
     def cycles(self) -> float:

@@ -25,7 +25,7 @@ class PointReport:
     instructions: int
     """Estimated instructions on the exploration's core (analysis/costs.py), without builtin operators."""
     rematerialisations: int
-    """Number of tensors that are computed a second time, instead of being kept until a reduction over them ends."""
+    """Number of tensors that are computed a second time for readers after a reduction, instead of being kept."""
     proven: bool
     """Whether a lower head is proved to be impossible for the plan's groups of operators."""
     plan: Plan

@@ -31,7 +31,7 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """Ratio of the board's RAM or flash to the model's need: the lower of both ratios, or its inverse below 1."""
+        """Lower ratio of the board's RAM or flash to the model's need, or the inverse of a ratio below 1."""
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
         room = min((need + left) / max(1, need) for need, left in needs)

@@ -60,7 +60,7 @@ class Inspection:
     channels: int
     dead_channels: int
     waiting: int
-    """Number of tensors that are kept, or computed twice, because a reduction over them must end first."""
+    """Number of tensors that are kept or computed twice, because they are read again after a reduction over them."""
     memory: MemoryMap = field(repr=False)
     """Memory map of the plan that TFLM's own planner makes."""
     firmware: Firmware = field(repr=False)

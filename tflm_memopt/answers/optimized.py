@@ -68,7 +68,7 @@ class Optimized:
         labels: Sequence[str] = (),
         inputs: Sequence[NDArray[Any]] = (),
     ) -> list[Path]:
-        """Write all files into a folder and return their paths. Write no file if one cannot be written.
+        """Write all files into a folder and return their paths. If a file cannot be written, write none.
 
         The original model is never overwritten.
         """

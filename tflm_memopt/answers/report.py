@@ -62,7 +62,7 @@ class StageReport:
     packed: bool
     """Whether a packed kernel of the target runs the operator instead of a generic kernel."""
     rematerialised: bool = False
-    """Whether the operator computes a tensor a second time, instead of keeping it until a reduction over it ends."""
+    """Whether the operator computes a tensor again for readers after a reduction, instead of keeping the tensor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +270,7 @@ class Report:
     cut_short: tuple[str, ...] = ()
     """Parts of the search that stopped at the effort limit. With more effort, the search may find a better plan."""
     balance: Balance | None = None
-    """RAM saved and flash added by the rewrite, even if the model stays unchanged, or None without a rewrite."""
+    """RAM that a rewrite saves and flash that it adds, also if it was rejected, or None if no rewrite is possible."""
     board: BoardFit | None = None
     """Whether the model fits on the requested board, with the bytes that are left."""
     in_arena: int | None = None

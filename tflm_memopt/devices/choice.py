@@ -298,7 +298,7 @@ def promising(network: Network, devices: int) -> list[Shardings]:
 
 
 def _told(network: Network, shardings: Shardings, devices: int) -> tuple[float, ...]:
-    """Return the figures of the graphs by which splits are compared before they are converted."""
+    """Return three figures of the devices' graphs, by which splits are compared before they are converted."""
     graphs = network.sharded(shardings, devices).graphs
     held, busy, sent = [], [], 0
     for graph in graphs:

@@ -121,7 +121,7 @@ class Network:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph without dead operators, and with constants for shapes, which devices would have to send."""
+        """The graph without dead operators. Computed shapes are constants, so that devices need not send shapes."""
         return without_dead(with_known(self.source.graph))
 
     @cached_property

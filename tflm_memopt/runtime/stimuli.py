@@ -90,7 +90,7 @@ def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) ->
 
 
 def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
-    """Return the inferences in the user's arrays. Each input must have the same number of arrays.
+    """Return the inferences in the user's arrays. All inputs must have equally many arrays.
 
     An array has its input's type and shape. An array for several runs has the number of runs as an additional first
     dimension, or instead of a first dimension of 1.

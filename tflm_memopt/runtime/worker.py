@@ -53,7 +53,7 @@ def load(path: Path) -> list[Array]:
 
 
 def arenas(model_bytes: int) -> Iterator[int]:
-    """Yield arena sizes to try in bytes, which begin with the model's size, double, and are bounded.
+    """Yield arena sizes to try, in bytes: at least the model's size, each twice the previous size, up to a limit.
 
     >>> [size >> 20 for size in arenas(200 << 20)]
     [256, 512, 1024]

@@ -109,7 +109,7 @@ def reads(names: str) -> Prepare:
 
 
 def _copies_dims(names: str, node: Node, abi: Abi) -> Iterator[Step]:
-    """Access these tensors, and copy the output's shape to RAM (CreateWritableTensorDimsWithCopy)."""
+    """Access the tensors `names`, and copy the output's shape to RAM (CreateWritableTensorDimsWithCopy)."""
     yield from temps(node, names)
     yield int_array(node.rank("o0"))
 

@@ -57,7 +57,7 @@ def _order(requests: Sequence[Need]) -> list[int]:
 
 
 def _first_gap(request: Need, placed: NDArray[np.int64]) -> int:
-    """Return the lowest offset at which `request` fits between or after the placed buffers that are live with it."""
+    """Return the lowest offset at which `request` fits, considering only buffers that are live at the same time."""
     starts, ends, first, last = placed
     together = (first <= request.last) & (request.first <= last)
     candidates = np.maximum.accumulate(np.append(0, ends[together]))
