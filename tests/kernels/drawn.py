@@ -119,7 +119,7 @@ def alone(
 def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
     """Draw a depthwise convolution with a window for which kernels have a separate inner loop."""
     rng = random.Random(seed)
-    shape = (1, rng.randint(2, 7), rng.randint(3, 12), rng.choice((4, 8, 12, 16, 17, 31, 32, 48, 60)))
+    shape = (1, rng.randint(2, 7), rng.randint(3, 12), rng.choice((4, 8, 12, 16, 17, 31, 32, 44, 48)))
     stride = rng.randint(1, 3)
     layer = Layer("depthwise", channels=3, stride=(stride, stride), activation="RELU", zero_point=-128)
     return alone(layer, shape, family, seed=seed)
