@@ -55,14 +55,14 @@ class Table:
     """Function that returns the table's text. If the table needs a folder, the function gets the path."""
     folder: str = ""
     timed: bool = False
-    """Whether the table contains seconds of this machine, so that --check cannot compare the table."""
+    """Whether the table contains seconds of this machine. If so, --check does not compare the table."""
 
 
 BENCHMARKS, CYCLES, FRONTIER, REGISTERS = (
     f"docs/{page}.md" for page in ("benchmarks", "cycles", "frontier", "registers")
 )
 IN_PAGES = ("m4", "m55", "rv32")
-"""Cores whose counted instructions are in a page. For other cores, the command prints a table that no page contains."""
+"""A page has the instruction counts of these cores. For other cores, the command only prints a table."""
 TABLES = (
     Table("README.md", "board", on_board.table, "models"),
     Table(BENCHMARKS, "ram", ram.table, "models"),

@@ -1,7 +1,7 @@
-"""Measure the RAM of models with `--ops builtin`: with order and offsets only, with state, and in parts.
+"""Measure the RAM of models with `--ops builtin`: models in another order, with a state, and split into parts.
 
-All sizes are bytes for 32-bit pointers, with the input in the arena. The table `builtin-parts` also has a network with
-random weights: the two convolutions on 32 x 32 pixels with which fused tiling's CIFAR-10 classifier begins.
+All sizes are bytes for 32-bit pointers, with the input in the arena. The table `builtin-parts` also has the first two
+convolutions of fused tiling's CIFAR-10 classifier, with random weights.
 """
 
 from collections.abc import Mapping

@@ -62,11 +62,11 @@ CARE = 0.75
 """Exponent of the counts by which the fit divides errors: 0 minimizes absolute errors, and 1 minimizes relative errors.
 """
 MORE = 4
-"""Ratio of drawn networks to additional networks with rare kernels in the fit (fit_networks.py)."""
+"""The fit has this many drawn networks for each additional network with rare kernels (fit_networks.py)."""
 EFFORT = 0.01
 """Effort of the search for the plans that are counted. The quality of the plans does not change the costs."""
 SEEDS_AT_ONCE = 5
-"""Number of networks that a worker process plans and counts before it starts with others."""
+"""A worker process plans and counts this many networks at once."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")
 """Kinds of plans to draw: whole rows, any settings, single pixels, tiles as wide as the map, and groups of channels."""
 
@@ -285,7 +285,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_undrawn(found: costs.Costs, old: costs.Costs) -> costs.Costs:
-    """Keep the old cost of each kernel that no drawn plan contains, beside the new costs."""
+    """Return the new costs, and the old costs of kernels that no drawn plan contains."""
     drawn = {kernel.split()[0] for kernel in found}
     return dict(sorted(({**found} | {k: each for k, each in old.items() if k.split()[0] not in drawn}).items()))
 

@@ -4,7 +4,7 @@
 
 Plans of the models in the folder and of random networks (fit_networks.py) run under QEMU, operator by operator. One run
 models the flashes of all known boards. For a Cortex-M0, the cycles of M0+ are the lower bound, and the cycles of M0 are
-the upper bound. The cycles of TFLM with CMSIS-NN are those modelled for the programs in cycles_published.json.
+the upper bound. The file cycles_published.json has the modelled cycles of TFLM with CMSIS-NN.
 """
 
 import argparse

@@ -65,7 +65,7 @@ typedef struct {
 } cache;
 
 typedef struct {
-  uint64_t wait, line, prefetch; /* `wait` in cycles, `line` in bytes, `prefetch` is 0 or 1 */
+  uint64_t wait, line, prefetch; /* the unit of `wait` is cycles, `line` is in bytes, and `prefetch` is 0 or 1 */
   cache code, data;
   bool unified;                 /* whether constants and code share one cache */
   uint64_t now, free;           /* the current cycle, and the next cycle in which the memory is free */
@@ -127,7 +127,7 @@ static void assign(uint32_t operator_plus_one) {
   memset(&current, 0, sizeof current);
 }
 
-/* Returns the first line of the set in which a line is cached. */
+/* Returns the index of the first entry of the cache set that may hold the memory line. */
 static uint64_t set_of(const cache *c, uint64_t line) { return line % (c->lines / c->ways) * c->ways; }
 
 /* Returns whether the line is cached, and caches it in place of the least recently used line of its set. */

@@ -54,7 +54,7 @@ class Instruction:
 
     @property
     def loads(self) -> bool:
-        """Whether the instruction loads one or several values."""
+        """Whether the instruction reads one or more values from memory."""
         return self.is_load or self.name.startswith(("ldm", "ldrd", "pop", "vldm", "vpop"))
 
     @property

@@ -45,7 +45,7 @@ class Cycles:
 
     instructions: int = 0
     pipeline: int = 0
-    """Cycles of the core without waits for memory, including those for unaligned loads."""
+    """Cycles of the core without waits for memory, but with the additional cycles of unaligned loads."""
     stalls: tuple[Stalls, ...] = ()
     """Wait cycles for each flash."""
     constants: int = 0

@@ -1,4 +1,4 @@
-"""Compare drivers with generated accessors and plain ones: by accesses, code, instructions, memory map and effort.
+"""Compare plain drivers and drivers with generated accessors: accesses, code, instructions, memory map, and effort.
 
 Accesses are counted on the simulated bus of tests/registers, and instructions are counted on RV32 in QEMU.
 """
@@ -46,7 +46,7 @@ def cost_table() -> str:
 
 
 def costs() -> tuple[list[str], list[list[str]]]:
-    """Return titles and rows: bytes of code at -Os and instructions of each driver, on RV32 in QEMU."""
+    """Return the table's titles and rows: for each driver, bytes of code at -Os and instructions on RV32 in QEMU."""
     titles = ["driver", "code, plain, B", "fixed", "placed", "instructions, plain", "fixed", "placed"]
     rows = []
     for name in DRIVERS:

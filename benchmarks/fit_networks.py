@@ -1,7 +1,7 @@
-"""Draw networks from seeds, to which the instruction estimates are fitted (costs.py).
+"""Draw networks from seeds. The instruction estimates are fitted to these networks (costs.py).
 
 A seed draws a network of one family: image classifiers, networks over time, dense layers, the tests' random networks,
-or rare operators. Seeds from KNOWN_FROM on give the networks of tests/known.py. The networks have sizes that
+or rare operators. Seeds of at least KNOWN_FROM give the networks of tests/known.py. The networks have sizes that
 microcontrollers run. Some numbers of channels fill vector registers, and others do not.
 """
 
@@ -199,7 +199,7 @@ def dense(seed: int) -> bytes:
 
 
 def small(seed: int, *, wide: bool = False) -> bytes:
-    """Draw a network of any operators, like the random tests. With `wide`, activations are int16."""
+    """Draw a network that may have any operator, as in the random tests. With `wide`, activations are int16."""
     rng = random.Random(seed)
     channels, width = rng.choice((1, 3, 4, 8, 16, 32)), rng.randint(3, 16)
     shape = (1, rng.randint(3, max(3, min(24, 4096 // channels // width))), width, channels)
@@ -448,7 +448,7 @@ FAMILIES: Sequence[Callable[[int], bytes]] = (
 
 MORE: Sequence[Callable[[int], bytes]] = (pooled, over_frames, enlarged, few, dense, over_time, multiplied)
 MORE_FROM = 10_000
-"""Smallest seed that draws a network with rare operators, from the families in the table MORE."""
+"""Seeds from this number to KNOWN_FROM draw networks with rare operators, by the functions in MORE."""
 KNOWN_FROM = 20_000
 """Smallest seed that stands for a network in tests/known.py."""
 

@@ -1,4 +1,4 @@
-"""Measures the flash of the C library's parts on each core, and of TFLM's, for tflm_memopt/analysis/flash.json.
+"""Measures the flash of TFLM's parts, and of the C library's parts on each core, for tflm_memopt/analysis/flash.json.
 
     python benchmarks/flash.py --write tflm_memopt/analysis/flash.json [--cores m4 rv32]
     python benchmarks/flash.py --write tflm_memopt/analysis/flash.json --tflm LIBRARY.a --include DIR ... --source TEXT
@@ -9,8 +9,8 @@ to a program with all packed kernels. A model's sum is an upper estimate: code t
 
 For TFLM, `--tflm` is an archive of a build of TFLM at -Os for Cortex-M4, with sections for functions and data. The
 results are the size of a program with an interpreter and one custom operator (`interpreter`), the size that each TFLM
-kernel adds to it, and the size of the library's adapter (`adapter`). The field `shared` is the mean
-number of bytes that a kernel shares with other kernels in a program with all kernels.
+kernel adds to it, and the size of the library's adapter (`adapter`). In a program with all kernels, a kernel shares
+`shared` bytes on average with other kernels.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Draw models of single operators from seeds. The costs of TFLM's kernels are fitted to counts of these models
-(builtin_costs.py). Each model has a few operators of one kind. Each operator has its own input, so that its counted
-instructions are those of its kernel.
+(builtin_costs.py). Each model has a few operators of one kind. Operators have separate inputs, so that the count of an
+operator has only the instructions of one kernel.
 """
 
 import random
@@ -318,7 +318,7 @@ FAMILIES: Mapping[str, tuple[Builder, str]] = {
     **{name: (build, "INT8") for name, build in INT8.items()},
     **{f"{name}_int16": (INT8[name], "INT16") for name in INT16},
 }
-"""Function that builds the models of each family, and the type of their activations."""
+"""For each family, the table has a function that builds a model, and the type of the model's activations."""
 
 
 def model(family: str, number: int) -> bytes:

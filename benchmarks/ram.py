@@ -26,8 +26,8 @@ TITLES = (
 def measure(path: Path) -> Iterator[Row]:
     """Yield a row for an input in the arena and a row for a streamed input.
 
-    If --int8-io changes the model's interface, yield both rows again with int8 inputs and outputs. A model whose
-    plan computes a tensor a second time has one more row.
+    If --int8-io changes the model's interface, also yield both rows for int8 inputs and outputs. If a plan computes a
+    tensor a second time, also yield a row for the plan.
     """
     data = path.read_bytes()
     narrow = bool(int8_io(read(data).graph).replaced)

@@ -53,7 +53,7 @@ def table(folder: Path) -> str:
 
 
 def measure(path: Path, core: Core) -> list[str]:
-    """Return a model's cells in the table, with the instructions of one core and the part of each of two cores."""
+    """Return a model's cells: instructions on one core, and which fraction of them each of two cores executes."""
     one = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=core.target)
     two = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=core.target, cores=2)
     if two.plan is None:

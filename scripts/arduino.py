@@ -1,8 +1,8 @@
 """Build the Arduino library from arduino/, custom_ops/ and examples/shapes.
 
 The folder FOLDER/tflm-memopt can be copied into a sketchbook's `libraries` folder. The file
-FOLDER/tflm-memopt-VERSION.zip has the same content for "Add .ZIP Library". Arduino compiles everything below src/ and
-follows no symbolic links, so the build copies the C library there. The build also converts the models of the sketches.
+FOLDER/tflm-memopt-VERSION.zip contains this folder for "Add .ZIP Library". Arduino compiles everything below src/ and
+follows no symbolic links, so the build copies the C library there. The build also converts the sketches' models.
 
 Usage: python scripts/arduino.py [-o FOLDER]     (default: build/arduino)
 """
@@ -105,7 +105,7 @@ def write_zip(path: Path, contents: Mapping[str, bytes]) -> Path:
         for name in sorted(contents):
             entry = zipfile.ZipInfo(name, date)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.create_system = 3  # In a zip file, the system 3 is Unix.
+            entry.create_system = 3  # In a zip file, 3 stands for Unix.
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, contents[name])
     return path

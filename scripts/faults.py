@@ -64,11 +64,11 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether tests have found a planted fault, and which test was first."""
+    """This record states whether tests found a planted fault, and which test found the fault first."""
 
     fault: str
     caught: str
-    """Which tests found the fault: "named", "quick" or "slow". The value "survived" means that no test found it."""
+    """Which tests found the fault: "named", "quick" or "slow". The value "survived" means that no test failed."""
     test: str
     seconds: float
     """Seconds until a test failed."""
@@ -206,7 +206,7 @@ def outcomes(faults: Sequence[Fault], jobs: int, named: bool) -> Iterator[Outcom
 
 
 def table(found: Sequence[Outcome]) -> Iterator[str]:
-    """Yield the lines of a Markdown table with the counts by area."""
+    """Yield the lines of a Markdown table that counts the faults of each area."""
     rows: dict[str, list[Outcome]] = {}
     for one in found:
         rows.setdefault(one.fault.split("/")[0], []).append(one)

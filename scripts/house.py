@@ -1,6 +1,6 @@
 """List asserts, long functions, circles of imports and other constructs that the package must not contain.
 
-The exit status is 1 if the package contains such a construct.
+The exit status is 1 if the package contains a forbidden construct.
 """
 
 import ast
@@ -15,7 +15,7 @@ import networkx as nx
 ROOT = Path(__file__).parents[1]
 LINES, PARAMETERS = 50, 8
 KNOW_KINDS = ("ops", "lower")
-"""Folders whose code may compare the kind of an operator. Code in all other folders must use the traits of a kind."""
+"""Folders whose code may compare the kind of an operator. Code in other folders must read a kind's Traits."""
 
 Source = Mapping[Path, ast.Module]
 """Syntax tree of each module of the package, by its path from the repository's root."""

@@ -205,7 +205,7 @@ SIGNED = (
 
 
 def _signed(greatest: str, smallest: str, one: str, minus_one: str) -> Expressions:
-    """Return two functions that call a kernel with a parameter `sign`. Each function passes its own sign."""
+    """Return two functions that call a kernel with a parameter `sign`. One passes 1, and the other passes -1."""
     signs = {greatest: one, smallest: minus_one}
     return {PIXEL.format(name): f"k, window, i, out, {sign}" for name, sign in signs.items()}
 

@@ -49,7 +49,7 @@ AREAS: Mapping[str, tuple[str, str]] = {
         ),
     ),
 }
-"""Files of each area, and the area's tests in the order of the runs."""
+"""Each area has files, and tests in the order in which they run."""
 SWAPS = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "+=": "-=", "-=": "+=",
     "*": "+", "/": "*", "//": "*", "%": "*", "&&": "||", "||": "&&", "and": "or", "or": "and", "not": "", "!": "",

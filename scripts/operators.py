@@ -14,7 +14,7 @@ ALL = (
     "count_of_operands", "complete_options", "static_shapes", "int8_activations", "quantized", "runtime_values",
     "stateless",
 )  # fmt: skip
-"""Constraints of almost every operator, which the page lists only once."""
+"""The page lists these constraints only once, because almost every operator has them."""
 
 INT16, MOVED = ("int8_or_int16", "moved_types"), ("moved_types", "byte_or_float")
 
@@ -27,8 +27,8 @@ These operators run row by row, with the same output bytes as in TFLM:
 """
 NOTES = """
 
-Every other operator stays builtin, which means that TFLM's own kernel runs it. A listed operator that exceeds one of
-its limits also stays builtin. `tflm-memopt inspect` names each builtin operator, the limit that it exceeds and what to
+Every other operator stays builtin, which means that TFLM's own kernel runs it. A listed operator stays builtin if it
+exceeds one of its limits. `tflm-memopt inspect` names each builtin operator, the limit that it exceeds and what to
 change.
 
 The program stores an int4 weight in four bits, unless the weights of the operator are packed. QUANTIZE gives TFLM's

@@ -123,7 +123,7 @@ ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.RECEIVE: ("link",),
     Kind.OWN: ("own", "tmo_own_s8"),
 }
-"""Each kind has a family in the validator and a kernel for whole rows. Some kinds also have a kernel for a pixel."""
+"""Each kind has a family of checks in the validator, and perhaps a kernel for a row and a kernel for a pixel."""
 WRITTEN = "Written by scripts/program_format.py."
 HEADER = f"""\
 This header describes programs, which the converter writes and tmo_run() executes in place. {WRITTEN}
@@ -217,8 +217,8 @@ def enumeration(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> I
 def c_fields(record: type) -> Iterator[tuple[str, str]]:
     """Yield the fields with their comments.
 
-    Fields that share bytes are in a union. Fields without comments share a line. Gaps for alignment are fields, too,
-    since some compilers align nothing.
+    Fields that share bytes are in a union. Fields without comments share a line. Each gap for alignment is a field of
+    the struct, since some compilers align nothing.
     """
     layout, end = layout_of(record), 0
     cases = [[*group] for _, group in groupby(layout.fields, lambda field: field.offset)]

@@ -22,29 +22,29 @@ def _cell(text: str) -> str:
 
 BOARDS = """\
 This table has what `fit` and `--board` know about each board, in bytes. The columns *RAM* and *flash* have all bytes
-that a program may use. *Largest block* is the maximum size of an array. *External* is the size of PSRAM or SDRAM.
+that a program may use. *Largest block* is the maximum size of a single array. *External* is the size of PSRAM or SDRAM.
 *Core* has the RAM and the flash of an empty firmware: start-up code, serial port, heap and, if there is one, the
 Arduino core. *Radio* has the additional RAM and flash of the radio stack.
 
 **RAM for an arena** is the board's RAM minus the core's RAM and the stack of one `Invoke()` ({stack}). An arena cannot
 exceed the *largest block* of RAM. Your own variables, the objects of interpreter and resolver, and a deeper stack are
-not counted. The radio stack is counted unless the answer says *without radio*. A model that only fits in the external
-RAM counts as a model that does not fit.
+not counted. The radio stack is counted unless `fit` prints *without radio*. A model that only fits in the external RAM
+counts as a model that does not fit.
 
-**MHz** is the clock that the board's definition sets, or the chip's highest clock. *Waits* are the flash's wait states
-at this clock, followed by the bytes of a flash line, if both are known. The [modelled cycles](cycles.md) depend on
-these figures.
+**MHz** is the clock that the board's definition sets, or the chip's highest clock. *Waits* has the flash's wait states
+at this clock and the bytes of a flash line, if both numbers are known. The [modelled cycles](cycles.md) depend on these
+figures.
 
-**Flash** for inference is the board's flash minus the core's flash. This flash holds these parts:
+**Flash** for inference is the board's flash minus the core's flash. This flash holds the model, the library and TFLM:
 
 - The model file is counted exactly.
-- A rewritten model needs the C library. Its size is the sum of the parts that the model needs, measured on Cortex-M0,
-  M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). Code that two parts share is counted twice. The sizes of
-  Cortex-M4 are used for M7 and M33, and the sizes of RV32 for Xtensa.
-- TFLM takes {interpreter:,} B for the interpreter, and the bytes of the kernels that the model needs
-  ({four:,} B for CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and SOFTMAX). These sizes were measured on one core:
-  {source}. Kernels that were not measured count as much as the median kernel. Other versions of TFLM, CMSIS-NN and
-  larger resolvers have other sizes.
+- A rewritten model needs the C library. The library's size is the sum of the parts that the model needs, measured on
+  Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). Code that two parts share is counted twice. The
+  sizes of Cortex-M4 are used for M7 and M33, and the sizes of RV32 for Xtensa.
+- TFLM takes {interpreter:,} B for the interpreter, and the bytes of the kernels that the model needs ({four:,} B for
+  CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and SOFTMAX). These sizes were measured on one core: {source}. A kernel
+  that was not measured counts as the median size of all kernels. Other versions of TFLM, CMSIS-NN and larger resolvers
+  have other sizes.
 """
 
 

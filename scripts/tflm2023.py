@@ -1,8 +1,8 @@
 """Install two versions of TensorFlow Lite Micro of 2023 in build/tflm2023, to test the adapter with them.
 
-Headers and shared libraries come from two wheels of xmos-ai-tools (65 MB and 61 MB). SPRING is TFLM of March to May,
-like the libraries in Arduino's library manager. SPRING uses TfLiteRegistration and declares kTfLiteAbort in
-kernels/circular_buffer.h. AUTUMN is TFLM of October, with TFLMRegistration, and kTfLiteAbort in micro_context.h.
+Headers and shared libraries come from two wheels of xmos-ai-tools (65 MB and 61 MB). "SPRING" is TFLM of March to May,
+like the libraries in Arduino's library manager. TFLM of spring uses TfLiteRegistration and declares kTfLiteAbort in
+kernels/circular_buffer.h. TFLM of October ("AUTUMN") uses TFLMRegistration, and kTfLiteAbort of micro_context.h.
 
 Only the tests use these wheels. The wheels have a proprietary licence, and no package contains any part of them. TFLM's
 headers include headers of gemmlowp, which the wheels lack: on Debian, run `apt-get install libgemmlowp-dev`.
@@ -46,7 +46,7 @@ class Tflm:
 
     @property
     def flags(self) -> list[str]:
-        """Return the compiler flags to include its headers."""
+        """Return the compiler flags to include TFLM's headers."""
         return [*self.defines, "-isystem", str(self.include), "-isystem", str(GEMMLOWP)]
 
     @property

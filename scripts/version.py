@@ -19,7 +19,7 @@ PLACES = {
     "custom_ops/idf_component.yml": rf'^version: "({SEMANTIC})"$',
     "arduino/library.properties": rf"^version=({SEMANTIC})$",
 }
-"""The line of each file that states the version. pyproject.toml reads the first of these files."""
+"""In each file, one line states the version. pyproject.toml reads the version from __init__.py."""
 BY_HAND = {"CHANGELOG.md": rf"^## ({SEMANTIC})\b"}
 """Files whose version is edited by hand."""
 

@@ -38,8 +38,8 @@ PUBLIC = ("mlperf_tiny_kws_dscnn_int8", "mcunet_vww_80_float_io")
 OUTSIDE_MISSING = "not in this clone, and not beside it:"
 """The reason for skipping a test begins with this text if a file is missing."""
 QUICK = "TMO_QUICK"
-"""This environment variable is set when slow tests are left out. A global variable would not do, because pytest and the
-test modules import two copies of conftest.py.
+"""This environment variable is set when slow tests are left out. A global variable does not work, because pytest and
+the test modules import two copies of conftest.py.
 """
 QUICKLY = 0.05
 """Tests use this search effort if any plan will do."""
@@ -163,8 +163,8 @@ def example() -> bytes:
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Turn a skipped test into a failure with the same reason. Expected failures stay unchanged. Tests that are skipped
-    because of a hidden file also stay unchanged.
+    """Turn a skipped test into a failure with the same reason. Tests that are expected to fail stay unchanged. Tests
+    that need a hidden file stay skipped.
     """
     if NO_SKIP and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)

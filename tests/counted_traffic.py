@@ -23,7 +23,7 @@ from tflm_memopt.runtime.regions import regions
 
 
 def counted(model: Model) -> BytesMoved:
-    """Return the traffic of one inference of all programs in a model, each on inputs of zeros."""
+    """Return the traffic of all programs of a model in one inference. All input values are zero."""
     total = BytesMoved()
     for region in regions(model):
         sizes = [model.graph.tensors[t].nbytes for t in region.inputs]

@@ -33,7 +33,7 @@ ON_DEVICES = {
     "kws": "mlperf_tiny_kws_dscnn_int8", "vww": "mlperf_tiny_vww_96_int8", "ic": "mlperf_tiny_ic_resnet8_int8",
 }  # fmt: skip
 MOST_WIDE = 16_400
-"""Maximum arena of the wide network in bytes, with builtin operators and tiles."""
+"""The rewritten wide network needs at most this many bytes of arena."""
 Folders = dict[str, Path]
 """Folders by name: `models` has the public models, and `nets` has the layer lists of msf-CNN's networks."""
 
@@ -279,7 +279,7 @@ def application(number: int) -> Callable[[Folders], str]:
 
 
 def on_two_cores(folders: Folders) -> str:
-    """Compare the highest rates of two partitions on one core and on two."""
+    """Compare the highest frame rate of two partitions on one core with the highest frame rate on two cores."""
     camera = tflm_memopt.AppModel(folders["models"] / f"{ON_DEVICES['vww']}.tflite", fps=0.5, pipeline=[6])
     rates = []
     for count in (1, 2):

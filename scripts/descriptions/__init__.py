@@ -1,1 +1,1 @@
-"""These modules describe kernels of the C library for scripts/kernels.py. The package does not import them."""
+"""These modules describe kernels of the C library for scripts/kernels.py. No package imports these modules."""

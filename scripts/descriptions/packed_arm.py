@@ -71,8 +71,8 @@ def dsp_pairs(b: Builder) -> None:
 
 @kernel("y[pair] = saturate(sum over values of x * w[pair])")
 def dsp_direct(b: Builder) -> None:
-    """Describe a convolution of one pixel, which reads int8 values in place. The weights of `ways` pairs of channels
-    alternate.
+    """Describe a convolution of one pixel, which reads int8 values in place. The weights of `ways` channel pairs are
+    interleaved.
     """
     groups, ways, fours = b.extents("groups", "ways", "fours")
     x, y = b.ram("x", INT8, fours, 2, 2), b.output("y", INT8, groups, ways, 2)
@@ -86,8 +86,8 @@ def dsp_direct(b: Builder) -> None:
 
 @kernel("y[c] = saturate(sum over taps of x[tap, c] * w[tap, c])")
 def dsp_depthwise(b: Builder) -> None:
-    """Describe a depthwise convolution. The constants of four channels are biases, weights, and then m2, c and e. Of
-    each three taps, the weights of two taps alternate, and the third tap's weights follow.
+    """Describe a depthwise convolution. The constants of four channels are biases, weights, and then m2, c and e. Taps
+    are in groups of three: the weights of two taps are interleaved, and the third tap's weights follow.
     """
     taps, reach, fours, turns = b.extents("taps", "reach", "fours", "turns")
     (first, words) = b.parameters("first", "words")

@@ -51,11 +51,11 @@ class Outcome:
     wrong: int
     """`wrong` is the number of output bytes that differ."""
     canaries: bool
-    """`canaries` states whether nothing was written before or after the arena."""
+    """`canaries` is true if the bytes before and after the arena are unchanged."""
     operators: tuple[int, ...] = ()
     """The list has the instructions of each operator, if `by_operator` was set."""
     steps: tuple[int, ...] = ()
-    """Each operator has this many clock readings. Consecutive iterations of an operator share one reading."""
+    """Each operator has this many clock readings. The clock is read once for consecutive iterations of an operator."""
 
     @property
     def right(self) -> bool:

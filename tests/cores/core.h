@@ -12,7 +12,7 @@ _Noreturn void core_exit(int code);
 void core_clock_start(void);
 uint64_t core_clock_stop(void);
 
-/* The stack grows down from core_stack_end. RAM from core_free on is free for arenas. */
+/* The stack grows down from core_stack_end. Arenas may use the RAM from core_free to core_ram_end. */
 extern uint32_t core_stack[], core_stack_end[];
 extern uint8_t core_free[], core_ram_end[];
 

@@ -152,7 +152,7 @@ _CORES = (
 )  # fmt: skip
 CORES = {core.name: core for core in _CORES}
 MEASURED = {core.short: core for core in _CORES if core.known_as}
-"""Benchmarks run whole models on these cores. If two machines have a core, benchmarks use the larger machine."""
+"""Benchmarks run whole models on these cores. If two machines have the same core, benchmarks use the larger machine."""
 
 
 def with_listed_parts(core: Core) -> Core:

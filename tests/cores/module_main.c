@@ -1,4 +1,4 @@
-/* Runs the self-test of a module of `optimize --emit c` (-DMODULE=its name, header `module.h`) and prints the RAM that it used. */
+/* Runs the self-test of a module of `optimize --emit c`, and prints the RAM that the test used. MODULE is the module's name. */
 #include "core.h"
 #include "module.h"
 

@@ -126,7 +126,7 @@ def packed(model: bytes, part: Part | None = None, **options: Any) -> list[Case]
 
 @cache
 def wide_tiles() -> list[Case]:
-    """A kernel computes four pixels at once, with many values per window, borders, strides and dilation."""
+    """A kernel computes four pixels at once. The convolutions have large windows, padding, strides and dilation."""
     net = Net(6)
     y = net.conv2d(net.input((1, 9, 14, 28)), 28, kernel=(3, 3), dilation=(1, 2))
     return packed(net.model(net.conv2d(y, 20, kernel=(3, 3), stride=(2, 2))), Part.DSP_PAIRS_4)
@@ -134,7 +134,7 @@ def wide_tiles() -> list[Case]:
 
 @cache
 def last_five_pixels() -> list[Case]:
-    """A kernel computes a row's last five pixels, at borders and inside, with odd numbers of channels and values."""
+    """A kernel computes the last five pixels of a row, at borders and inside. Some numbers of channels are odd."""
     net = Net(7)
     y = net.conv2d(net.conv2d(net.input((1, 12, 9, 8)), 15), 8, kernel=(2, 3))
     return packed(net.model(net.conv2d(y, 13, kernel=(3, 3), stride=(1, 2))), Part.DSP_PAIRS_5)
@@ -142,7 +142,7 @@ def last_five_pixels() -> list[Case]:
 
 @cache
 def two_rows() -> list[Case]:
-    """Kernels compute two rows at once, at borders and inside, with odd rows, channels and strides."""
+    """Kernels compute two rows at once, at borders and inside. Some numbers of rows and of channels are odd."""
     cases = []
     for rows, channels in ((6, 8), (7, 13), (2, 4)):
         net = Net(rows)
@@ -193,7 +193,7 @@ def depthwise_rows() -> list[Case]:
 
 @cache
 def few_pixels() -> list[Case]:
-    """Tiles have several widths, strides and odd numbers of channels, at borders and inside."""
+    """Kernels compute tiles of several widths, at borders and inside. Some strides and numbers of channels are odd."""
     cases, kernels = [], set()
     for tile, width in ((2, 22), (3, 13), (4, 22), (7, 13)):
         net = Net(tile + width)

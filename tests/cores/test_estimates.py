@@ -36,7 +36,7 @@ CLOCKS = {
 SLOW = ("segments", "large_windows", "narrow_shortcuts")
 """The conversion of these networks takes many seconds."""
 MARGIN = 0.02
-"""Estimates may exceed the stated error by this fraction, because plans have changed since the measurement."""
+"""An estimate's error may exceed the stated error by this fraction. Plans have changed since the measurement."""
 
 
 @functools.cache

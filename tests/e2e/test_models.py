@@ -1,4 +1,4 @@
-"""Rewrite trained models by the command line. The rewritten models are bit-exact under TFLM and keep arena limits."""
+"""Rewrite trained models by the command line. The results are bit-exact under TFLM and fit in the stated arenas."""
 
 import json
 from collections.abc import Callable, Sequence

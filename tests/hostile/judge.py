@@ -30,7 +30,7 @@ class Verdict:
 
 
 def judge(seeds: Sequence[int]) -> Iterator[Verdict]:
-    """Yield the verdicts on mutants.mutant(seed), in order."""
+    """Yield a verdict on the damaged file of each seed, in the order of the seeds."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])}
     command = [sys.executable, "-m", "hostile.server"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as server:

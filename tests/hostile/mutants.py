@@ -26,7 +26,7 @@ REALS = (
 
 
 def mutant(seed: int, models: Sequence[bytes] = ()) -> bytes:
-    """Damage one of the `models` (the corpus by default) as `seed` determines. Some damaged files are still valid."""
+    """Damage one of the `models`, or a file of the corpus by default. Some damaged files are still valid."""
     rng, models = random.Random(seed), models or corpus()
     data = models[rng.randrange(len(models))]
     if rng.random() < 0.6:

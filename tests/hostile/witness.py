@@ -21,7 +21,7 @@ from tflm_memopt.runtime.stand_in import runnable
 
 ARENA = 1 << 24
 SURROUNDINGS = ((1 << 6, -128), (1 << 17, 127))
-"""Each pair describes a repeated run: the number of bytes between tensors, and the value that fills tensors."""
+"""Each pair is for one more run: the number of bytes from tensor to tensor, and the value that fills all tensors."""
 BEHIND = 1 << 12
 FOUR_DIMENSIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"})
 """The kernels of these operators read four dimensions of their input, filter and output."""

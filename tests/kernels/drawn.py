@@ -39,7 +39,7 @@ DEPTHS = (1, 3, 4, 8, 16, 24, 32, 33, 48, 64, 96)
 
 @dataclass(frozen=True)
 class Drawn:
-    """A program has one output, and all of its buffers in one arena."""
+    """A program has one output, and one arena holds all buffers."""
 
     program: Program
     arena: DeviceArena
@@ -67,7 +67,7 @@ def _options(family: Family, **options: Any) -> ConversionOptions:
 
 
 def _converted(recipe: Recipe, options: ConversionOptions, rng: random.Random) -> Drawn | None:
-    """Convert a network. Return None unless the result is a single program with one output, which TFLM runs."""
+    """Convert a network. Return None unless TFLM runs the result, which must be one program with one output."""
     data = build(recipe)
     converted = oracle.convert(data, options)
     if converted is None:

@@ -57,7 +57,7 @@ def dense(units: int) -> Line:
 
 
 def bottleneck(*channels: int) -> list[Line]:
-    """Return convolutions of 1 x 1, except that those with the most channels are 3 x 3."""
+    """Return convolutions: 3 x 3 for the largest number of channels, and 1 x 1 for all smaller numbers."""
     return [conv(c, 3 if c == max(channels) else 1) for c in channels]
 
 
@@ -91,7 +91,7 @@ class Network:
     lines: Sequence[Line]
     side: int
     single: float
-    """Megabytes in Table 5.1: `single` on one device alone, and `full` on each of ten devices."""
+    """In Table 5.1, one device alone needs `single` megabytes, and each of ten devices needs `full` megabytes."""
     full: float
 
 

@@ -2,7 +2,7 @@
 
 The running example of chapter 4 of the thesis is a convolution 6x2 with stride 2, a depthwise convolution 3x3, a
 convolution 1x1 to 64 channels, average pooling and a dense layer. In float32 the running example needs 24,576 B, or
-16,384 B if it is tiled by depth. In int8 the running example needs a quarter of these bytes. The text model is like the
+16,384 B if it is tiled by depth. In int8 the running example needs a quarter as many bytes. The text model is like the
 network TXT of the thesis: it takes the mean of the embeddings of all words. No tiling of feature maps can shrink the
 text model.
 """
@@ -24,7 +24,7 @@ COLUMNS = (
     "same bytes",
 )  # fmt: skip
 THESIS = 24_576 // 4, 16_384 // 4
-"""Bytes of the running example in int8, before and after tiling as in the thesis."""
+"""Bytes that the thesis' running example needs in int8, before and after tiling."""
 
 
 def running_example() -> bytes:

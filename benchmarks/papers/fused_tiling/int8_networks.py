@@ -1,9 +1,9 @@
 """Plan the networks of Table 5.1 as int8 models on ten devices, or execute them at a lower resolution.
 
-The networks have the layers of devices.py and random weights. The first layers are split by rows, and all later layers
-by channels. The thesis' integer program chooses the first layer that is split by channels. Each figure is the arena
-plus the model file of a device, in MB. Unlike in the thesis, values are int8 instead of float32, and the weights of
-dense layers count.
+The networks have random weights, and devices.py lists the layers of the networks. The first layers are split by rows,
+and all later layers by channels. The thesis' integer program chooses the first layer that is split by channels. Each
+figure is the arena plus the model file of a device, in MB. The thesis has float32 values and omits the weights of dense
+layers, but the figures count all int8 weights.
 """
 
 from collections.abc import Sequence

@@ -1,12 +1,12 @@
 """Compare published splits of MobileNetV2 over microcontrollers with the same splits made by tflm-memopt.
 
 - ESP32-S3: arXiv 2507.16594 cuts MobileNetV2 after block_16_project_BN, and sends a tensor of 5.66 kB (abstract). The
-paper does not state the width; with width 0.35 and 224 x 224 pixels, this tensor has 7 x 7 x 112 bytes, which is the
+paper does not state the width. For width 0.35 and 224 x 224 pixels, the tensor has 7 x 7 x 112 bytes, which is the
 stated size.
 - Teensy 4.1: arXiv 2605.09357 splits the kernels of MobileNetV2 1.0 at 224 x 224 among microcontrollers. The paper's
-repository (shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) lists the bytes that each of three devices
-reads and computes in each of 53 layers. The largest sum of a layer's input and output in these lists is a
-device's RAM. In tflm-memopt's split, all layers are split by channels.
+repository (shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) states how many bytes each of three devices
+reads and writes in each of 53 layers. The largest sum of a layer's input and output in these lists is a device's RAM.
+In tflm-memopt's split, all layers are split by channels.
 
 Weights are random, because the bytes sent do not depend on them. Every device is a process that has only its own file
 and runs TFLM. The processes are linked over loopback, and all output bytes are compared.
@@ -32,7 +32,7 @@ ESP32_SENT = 5660
 TEENSY_READS = (4_259_662, 4_259_863, 4_259_487)
 """Bytes that each of three devices reads in all layers after the first layer."""
 TEENSY_MAPS = 602_113
-"""Bytes of the layer whose input and output are largest together."""
+"""The largest sum of the bytes of a layer's input and output."""
 
 
 def verified(model: bytes, shared: tflm_memopt.OptimizedDevices) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 The first layers are split by feature maps (FFMT), and all later layers by weights. LayerSplit lists the four ways to
 split weights.
 
-The caller gives all sizes either in elements, as in the thesis, or in bytes. In bytes, an int8 value counts as 1, and a
-partial sum as the bytes that its range needs (SplitLayer.sum_size). Device 0 has the input and gets the output. Every
-layer is assumed to divide evenly among the devices.
+The caller gives all sizes either in elements, as in the thesis, or in bytes. In bytes, an int8 value has the size 1,
+and a partial sum has the size that its range needs (SplitLayer.sum_size). Device 0 has the input and gets the output.
+Every layer is assumed to divide evenly among the devices.
 """
 
 import enum
@@ -69,6 +69,6 @@ def _stays(splits: Sequence[LayerSplit], i: int) -> bool:
 
 
 def plans(layers: Sequence[SplitLayer], devices: int) -> list[tuple[Fraction, tuple[LayerSplit, ...]]]:
-    """Return all plans in the order of the bytes that they send; the first plan is that of Eq. 5.17 to 5.23."""
+    """Return all plans, beginning with the plan that sends the fewest bytes (Eq. 5.17 to 5.23)."""
     found = [(sent(layers, p, devices), p) for p in product(LayerSplit, repeat=len(layers)) if possible(p)]
     return sorted(found, key=lambda f: f[0])

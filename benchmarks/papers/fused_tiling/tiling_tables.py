@@ -136,7 +136,7 @@ def _outputs(model: bytes, inputs: Sequence[Any]) -> list[bytes]:
 
 
 def row(name: str, data: bytes) -> list[str]:
-    """Return a row of Table 4.1: bytes of whole arenas, and how much smaller they are than TFLM's arena today."""
+    """Return a row of Table 4.1: the bytes of each arena, and the percentage saved compared with TFLM."""
     today, *totals = arenas(name, data)
     ways = (f"{total:,}, {100 * (1 - total / today):.1f} %" for total in totals)
     return [titled(name), *(f"{saved:.1f} %" for saved in PUBLISHED[name]), f"{today:,}", *ways]

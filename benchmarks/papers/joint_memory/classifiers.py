@@ -60,7 +60,7 @@ def dense_layer(growth: int = 32) -> Stage:
 
 
 def inception(*branches: Sequence[tuple[int, int, int]], pooled: int, stride: int = 1) -> Stage:
-    """Add branches of convolutions (channels, kernel, stride), and one of pooling, perhaps with a 1 x 1 convolution."""
+    """Add branches of convolutions (channels, kernel, stride), and a branch with a pool and perhaps a convolution."""
 
     def stage(net: Builder, x: int) -> int:
         made = []

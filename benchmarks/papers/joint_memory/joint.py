@@ -7,8 +7,8 @@ its input row by row. Kernels are assumed to be 3 x 3 in CNN 1, and 5 x 5 withou
 the layout solver of tflm-memopt.
 
 The applications of Table 6.6 are int8 models with random weights, each planned from an app.toml. As in the thesis,
-megabytes count weights and activations in float32. The output also has the bytes of int8 activations, because a
-microcontroller keeps weights in flash.
+megabytes count weights and activations in float32. A microcontroller keeps weights in flash, so the output also has the
+bytes of int8 activations alone.
 """
 
 import tempfile
@@ -39,10 +39,10 @@ Edges = Mapping[str, Edge]
 Schedules = Mapping[int, Sequence[str]]
 """Layers of each partition, in the order in which they run."""
 Chromosome = Sequence[int]
-"""For each layer, 1 if the layer processes its data by parts."""
+"""Each number is 1 if the layer processes data in parts, and otherwise 0."""
 
 LAYERS = ("l1", "l2", "l3", "l4", "l5", "m1", "m2", "m3", "m4")
-"""The layers of CNN 1, followed by those of CNN 2."""
+"""The layers of CNN 1 (l1 to l5) precede the layers of CNN 2 (m1 to m4)."""
 EDGES: Edges = {
     "e12_1": Edge(3072, "l1", "l2", 1), "e23_1": Edge(8192, "l2", "l3", 1), "e24_1": Edge(8192, "l2", "l4", 1),
     "e34_1": Edge(8192, "l3", "l4", 1), "e45_1": Edge(8192, "l4", "l5", 1), "e12_2": Edge(3072, "m1", "m2", 2),
@@ -150,7 +150,7 @@ def schedules_by_parts(chromosome: Chromosome) -> Schedules:
 
 def edges_by_parts(chromosome: Chromosome) -> Edges:
     """Return the edges. Between two layers that process their data by parts, the buffer is smaller: it holds only the
-    rows under a window of the second layer. The buffer from l2 to l4 holds a second row: l3 reads one row ahead.
+    rows under a window of the second layer. The buffer from layer l2 to l4 holds a second row, as layer l3 reads ahead.
     """
     gene = dict(zip(LAYERS, chromosome, strict=True))
     in_flight = {

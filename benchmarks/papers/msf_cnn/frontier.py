@@ -2,11 +2,11 @@
 
     python benchmarks/papers/msf_cnn/frontier.py DIR docs/frontier.svg    draw MobileNetV2-0.35
 
-DIR is the folder of layer lists. The formulas are Equations 5 to 15 of msf-CNN (Huang and Baccelli) and section 6.3.
-The RAM of a fusion group is input + output + sum(t * k * c_in), where t is the number of rows of a layer's tile that
-one output element of the group needs. The network's input and final output are not counted, and 1 kB is 1000 B.
-Equation 12 of the paper omits the padding at a layer's end when it counts tiles, so the paper's F is too low. The F of
-tflm-memopt is exact. The paper's formulas give the bytes of its table to 1.4 %, and F to the printed digits.
+DIR is the folder of layer lists. The formulas are in msf-CNN (Huang and Baccelli): Equations 5 to 15, and section 6.3.
+The RAM of a fusion group is input + output + sum(t * k * c_in). In this sum, t is how many rows of a layer's tile an
+output element of the group needs. The network's input and final output are not counted, and 1 kB is 1000 B. Equation 12
+of the paper omits the padding at a layer's end when it counts tiles, so the paper's F is too low. The figures of
+tflm-memopt are exact. The paper's formulas give its table's bytes to 1.4 %, and F to the printed digits.
 """
 
 import sys
@@ -155,7 +155,7 @@ def published(name: str) -> list[tuple[int, float]]:
 
 
 def table(nets: Path) -> str:
-    """Return the kilobytes at a few compute budgets, of msf-CNN's published points (if any) and of tflm-memopt."""
+    """Return kilobytes at a few compute budgets, for tflm-memopt and for msf-CNN's published points (if any)."""
     rows = []
     for name, layers in read(nets).items():
         for who, found in (("msf-CNN", published(name)), ("here", ours(name, layers))):

@@ -1,8 +1,8 @@
 """Trace the segments that a kernel reads, writes and frees, and compute how near to the input the output may begin.
 
-The distance solves problem (1) of vMCU (Zheng et al.). It is the least distance from the output's start to the input's
-start (b_In - b_Out) for which no write hits a segment that is still to be read. The loads and stores in the kernel's
-description are traced, so no operator needs a formula.
+The distance solves problem (1) of vMCU (Zheng et al.). With the least distance from the output's start to the input's
+start (b_In - b_Out), no write hits a segment that is still to be read. The loads and stores in the kernel's description
+are traced, so no operator needs a formula.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ def accesses(kernel: KernelProgram, values: Extents) -> Iterator[SegmentAccess]:
 
 
 def distance(trace: Sequence[SegmentAccess], source: str, to: str) -> int:
-    """Return the least distance in segments between the starts of `to` and `source`: vMCU's b_In - b_Out, or 0."""
+    """Return vMCU's b_In - b_Out: the least number of segments from the start of `to` to the start of `source`."""
     last = {a.segment: t for t, a in enumerate(trace) if a.what == "read" and a.tensor == source}
     unread = sorted(last, key=lambda segment: last[segment])
     lowest: list[int] = []  # lowest[i] is the minimum of unread[i:].

@@ -75,7 +75,7 @@ def equals_whole_tensors(m: Module) -> bool:
     """Run the generated C of a module in as many bytes as vMCU's formula gives. Return whether the output equals that
     of layers on whole tensors.
 
-    The output begins at the pool's start and grows into the input. The kernel's three workspaces lie behind the input.
+    The output begins at the pool's start and grows into the input. The kernel's three workspaces follow the input.
     """
     random, stride = np.random.default_rng(1), m.strides[1]
     out, pad = -(-m.size // stride), (m.kernel - 1) // 2

@@ -1,6 +1,6 @@
 """Repeat vMCU's evaluation with int8 models that the package rewrites.
 
-The bytes of tflm-memopt are those of the arena's head: input, output, rolling buffers, sums and loop counters of the
+The bytes of tflm-memopt are the size of the arena's head: input, output, rolling buffers, sums and loop counters of the
 whole model. The bytes of vMCU and TinyEngine follow from formulas of the paper (section 4), and 1 kB is 1000 B. For
 bottlenecks, the tables have two plans: the smallest plan without recomputed pixels, and the smallest plan that may
 recompute pixels. vMCU's kernel recomputes each pixel of the depthwise layer's window (section 5.2).
@@ -97,7 +97,7 @@ def formula(rows: int, k: int, n: int) -> int:
 
 
 def figure_1c() -> dict[str, int]:
-    """Return the segments of the paper's first example: a dense layer makes 2 rows of 2 segments from 2 rows of 3."""
+    """Return the segments of the paper's first example: a dense layer from 2 x 3 to 2 x 2 segments."""
     m, k, n = FIGURE_1C
     values = {"rows": m, "depth": k, "units": n, "zero_in": 0, "zero_out": 0, "low": -128, "high": 127, "scale_step": 0}
     ours = footprint(list(accesses(dense, values)), "x", "y", segments(dense, values))
@@ -116,11 +116,11 @@ class Bottleneck:
     paper: float | None
     """Kilobytes that the text of the paper states."""
     once: int
-    """Bytes of tflm-memopt without recompute."""
+    """Bytes of tflm-memopt if no pixel is computed twice."""
     again: int
-    """Bytes of tflm-memopt with recompute."""
+    """Bytes of tflm-memopt if pixels may be computed again."""
     overhead: float
-    """Compute factor F of the plan with recompute."""
+    """Compute factor F of the plan that may compute pixels again."""
 
 
 def tinyengine(m: Module) -> int:
@@ -179,15 +179,15 @@ PUBLISHED_GROWTH = {"size": (1.29, 2.58), "channels": (1.26, 3.17)}
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """Factors by which a module of MCUNet-5fps-VWW may grow within the RAM that TinyEngine needs."""
+    """With the RAM that TinyEngine needs, a module of MCUNet-5fps-VWW may grow by these factors."""
 
     name: str
     image: float
     """Factor by which height and width may grow if pixels are computed again, as in vMCU."""
     channels: float
-    """Factor by which input and output channels may grow, with recompute."""
+    """Factor by which input and output channels may grow if pixels are computed again."""
     image_once: float
-    """Factor by which height and width may grow, without recompute."""
+    """Factor by which height and width may grow if no pixel is computed again."""
     channels_once: float
     image_formula: float
     """Factor by which height and width may grow, by vMCU's formula."""
@@ -229,7 +229,7 @@ def _largest(start: int, fits: Callable[[int], bool]) -> int:
 
 
 TITLES = {"": "", ", F = 1": "_once", ", formula": "_formula"}
-"""Ending of each column title, and the matching ending of the field that has the column's values."""
+"""For each ending of a column title, the table has the ending of the field with the column's values."""
 
 
 def bottleneck_table() -> str:
