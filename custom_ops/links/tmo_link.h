@@ -48,7 +48,7 @@ typedef struct {
   tmo_peer *peers;    /* state of each peer, indexed by device number; the entry of this device is unused */
   uint8_t device;
   uint8_t n_devices;
-  bool joined;        /* whether the number of the inference is known; device 0 chooses the number, and other devices take it from their first message */
+  bool joined;        /* whether the number of the inference is known; device 0 chooses it, and other devices read it in the first message */
   bool knows_last;    /* whether messages with the previous inference's number may still arrive */
   uint16_t inference;
   uint32_t patience;  /* milliseconds without a row after which a peer is considered lost */

@@ -14,7 +14,7 @@
 
 /* The state of a run on one of the cores. */
 typedef struct {
-  tmo_run_state run; /* `run` is the first member, since iterations get only a pointer to it; between iterations, its `workspace` points to the core's counters */
+  tmo_run_state run; /* `run` is the first member, since iterations get only a pointer to `run`; between iterations, run.workspace points to the core's counters */
   const tmo_cores *cores;
   uint8_t *workspace;
   uint16_t core;

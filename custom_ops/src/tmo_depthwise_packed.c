@@ -33,7 +33,7 @@ TMO_OWN_FRAME static bool has_nine(const tmo_kernel *k) {
   return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op);
 }
 
-/* Returns the number of multiplications for a window, each of which takes turn_of() taps. The last multiplication may have surplus taps. */
+/* Returns the number of multiplications for a window. A multiplication takes turn_of() taps. The last multiplication may have surplus taps. */
 static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
 /* Lists the taps of the window that begins at input column `start`, in the rows that exist. */

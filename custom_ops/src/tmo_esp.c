@@ -226,7 +226,7 @@ static bool esp_depthwise_row(const tmo_kernel *k, const tmo_window *rows, int8_
 }
 #endif
 
-/* Computes n adjacent pixels with the C twin of ESP-NN. The taps of pixel p are at taps[i] + p * step. */
+/* Computes n adjacent pixels with the C twin of ESP-NN. The taps of pixel p begin p times step bytes after taps[i]. */
 static void esp_depthwise_in_c(const tmo_kernel *k, const int8_t *const *taps, uint32_t step, uint32_t n, int8_t *out) {
   const uint32_t all = (uint32_t)k->op->kernel_h * k->op->kernel_w, channels = k->out_channels, padded = esp_scales(k);
   for (uint32_t offset = 0; n > 0; --n, offset += step, out += channels) {

@@ -245,7 +245,7 @@ static TMO_ALWAYS_INLINE bool convolve_depthwise(const tmo_run_state *run, const
   return four ? convolve_four(run, k, in, x, n, outs) : convolve_nine(run, k, in, x, n, outs);
 }
 
-/* Lists the pixels of n columns of a row, from x on, for which is_plain() must hold. */
+/* Lists the pixels of n columns of a row, from x on. is_plain() must hold for the tensor. */
 static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t x, uint32_t n, int8_t **pixels) {
   const tmo_row_pixels row = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, run->current.row);
   const uint32_t channels = t->channels, at = tmo_remainder(row.first + x * row.step, row.depth) * channels;

@@ -10,8 +10,8 @@ enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* the gates of an LSTM, in the pr
 
 #define LAST 0x1FDFF /* beyond this argument, an LSTM's curve is constant */
 
-/* Returns 2^15 / (1 + e^(-x / 2^13)) for x >= 0, interpolated from a table of 256 values that are 2^9 apart. For x < 0, the curve is 2^15 minus
- * its value for -x. tanh(x) is 2 * curve(2 * x) - 1. TFLM: Logistic and Tanh of int16, kernels/internal/reference/integer_ops. */
+/* Returns 2^15 / (1 + e^(-x / 2^13)) for x >= 0, interpolated from a table of 256 values that are 2^9 apart. For x < 0, the curve is 2^15 minus its
+ * value for -x. tanh(x) is twice curve(2 x), minus 1. TFLM: Logistic and Tanh of int16, kernels/internal/reference/integer_ops. */
 static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is_tanh) {
   uint32_t size = x < 0 ? 0u - (uint32_t)x : (uint32_t)x;
   if (is_tanh) size *= 2;

@@ -32,7 +32,7 @@ static bool at_once(const tmo_kernel *k) { return k->sums == NULL; }
 static TMO_ALWAYS_INLINE void conv_pixels(const tmo_kernel *k, const tmo_window *v, int8_t *out, uint32_t n, uint32_t step) {
   grid g = grid_of(k, v);
   uint32_t channels = k->in_channels;
-  if (tmo_by_row(k->op) && k->op->dilation_w == 1 && k->tap_step == channels) { /* all bytes under a row of the window are adjacent, and so are their weights */
+  if (tmo_by_row(k->op) && k->op->dilation_w == 1 && k->tap_step == channels) { /* each row of the window has adjacent bytes and adjacent weights */
     channels *= g.columns;
     g.columns = 1;
   }

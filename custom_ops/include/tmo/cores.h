@@ -22,7 +22,7 @@ extern "C" {
  * notifications and C11's release stores contain the DMB or MEMW. A wake() before `core` waits must not be lost. A core never has more than two wakes
  * for which wait() has not returned yet.
  *
- * The function wait(context, core) is called by `core`. The call returns as soon as the number of wakes of `core` exceeds the number of waits that
+ * The function wait(context, core) is called by `core`. A call of wait() returns as soon as `core` has been woken more often than its calls of wait()
  * have returned. A wait() is an acquire (on Arm, a DMB after the signal), so that later reads see all that was written before the wake(). A wait()
  * that returns too early is a race, which no check finds.
  *

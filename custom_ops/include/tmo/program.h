@@ -188,7 +188,7 @@ enum {
   TMO_RESIZE_CORNERS = 2, /* align_corners */
 };
 
-/* Four bits of select_form describe an operand of SELECT. The lower two bits are the number of the operand's row. The upper two bits are
+/* Four bits of select_form describe an operand of SELECT. The lower two of these bits are the number of the operand's row. The upper two are
  * TMO_SELECT_ONE_COLUMN and TMO_SELECT_ONE_CHANNEL. */
 enum {
   TMO_SELECT_ONE_COLUMN = 4, /* The operand has one column, which is repeated. */

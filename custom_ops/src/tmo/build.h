@@ -115,7 +115,7 @@ static inline bool tmo_has_kernel(const tmo_op *op) {
  * their code. */
 static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
-/* These macros write a case of a switch. Builds that lack the kernel leave out its call. */
+/* These macros write a case of a switch. Builds that lack the kernel leave out the call of the kernel. */
 #define TMO_CASE_KIND(kind, call)  \
   case kind:                       \
     if (tmo_has_kind(kind)) call;  \

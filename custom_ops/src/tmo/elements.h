@@ -39,7 +39,7 @@ static inline float tmo_float32_at(const int8_t *from) {
 
 static inline void tmo_put_float32(int8_t *to, float value) { memcpy(to, &value, sizeof value); }
 
-/* The macros below define functions of the type tmo_make_elements, whose loops compute adjacent elements of type `to` from elements of type `from`.
+/* The macros below define functions of the type tmo_make_elements. A function computes adjacent elements of type `to` from elements of type `from`.
  * The parameter `begin` has declarations before the loops. The statements in __VA_ARGS__ compute one element y from x, or from x and other. */
 #define TMO_MAP_EACH(name, from, to, begin, ...) TMO_ELEMENTS(name, from, to, begin, TMO_EACH(to, const from x = all_x[i];, __VA_ARGS__))
 #define TMO_COMBINE_EACH(name, from, to, begin, ...) \

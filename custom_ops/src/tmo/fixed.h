@@ -35,7 +35,7 @@ extern "C" {
 /* Returns a + b modulo 2^32. */
 TMO_LINKAGE inline int32_t tmo_wrapping_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
 
-/* Returns total + round(a * b / 2^32), halves up. */
+/* Returns total plus a times b / 2^32, rounded with halves up. */
 TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
 #if TMO_CORE_DSP && defined(__thumb2__)
   __asm__("smmlar %0, %1, %2, %0" : "+r"(total) : "r"(a), "r"(b));
@@ -62,7 +62,7 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 #endif
 }
 
-/* Returns round(x * multiplier / 2^31), halves up; multiplier >= 0. This product never saturates, since multiplier cannot be INT32_MIN. */
+/* Returns x times multiplier / 2^31, rounded with halves up; multiplier >= 0. This product never saturates, since multiplier cannot be INT32_MIN. */
 TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #if TMO_CORE_DSP
   const int32_t twice = (int32_t)((uint32_t)multiplier << 1); /* if the doubled multiplier exceeds an int32, `twice` has wrapped to a negative number */
@@ -144,8 +144,9 @@ static inline float tmo_as_float(int32_t bits) {
   return x;
 }
 
-/* Rounds like std::round, but without a mathematics library. The compiler emulates float32 operations that a core lacks. Values beyond the range of
- * an int16 plus a zero point are limited, since their results saturate anyway. A NaN is rounded to 0. Subtracting the whole part from x is exact. */
+/* Rounds like std::round, but without a mathematics library. The compiler emulates float32 operations that a core lacks. Values are limited to the
+ * range of int16 plus a zero point, since results of greater values saturate anyway. A NaN is rounded to 0. Subtracting the whole part from x is
+ * exact. */
 static inline int32_t tmo_nearest(float x) {
   const int32_t far = 65536;
   if (x >= (float)far) return far;

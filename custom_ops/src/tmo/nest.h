@@ -40,7 +40,7 @@ static inline bool tmo_recomputes(const tmo_tensor *t) { return t->rows > t->adv
 TMO_LINKAGE int32_t tmo_stripe_first(const tmo_tensor *t, uint16_t stripe);
 TMO_LINKAGE int32_t tmo_stripe_end(const tmo_tensor *t, uint16_t stripe);
 
-/* tmo_first_column() and tmo_end_column() return the columns [first, end) of an iteration. In a row group, these are all columns. */
+/* tmo_first_column() and tmo_end_column() return the columns [first, end) of an iteration. An iteration of a row group has all columns. */
 static inline uint32_t tmo_first_column(const tmo_op *op, const tmo_iteration *at) { return (uint32_t)at->tile * op->tile; }
 static inline uint32_t tmo_end_column(const tmo_op *op, const tmo_tensor *t, const tmo_iteration *at) {
   const uint32_t end = tmo_first_column(op, at) + op->tile;
@@ -120,7 +120,7 @@ typedef struct {
   uint32_t pixel;              /* number of bytes of a pixel */
 } tmo_row_pixels;
 
-/* This record has a row's number in the row's column window, and the number of periods before the row. */
+/* This record has the number of a row inside a column window, and the number of periods before the row. */
 typedef struct {
   const tmo_column_window *column_window;
   uint32_t row, period;

@@ -147,7 +147,7 @@ static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in,
   return (tmo_packs_bytes(op) ? 1 : 2) * values * (tmo_makes_five(op, values, columns) ? TMO_FIVE_PIXELS : tmo_packed_pixels(op, values, columns));
 }
 
-/* tmo_packed_clamps() returns whether the activation limits the outputs. tmo_packed_clamp() limits outputs of inner loops that do not know the
+/* tmo_packed_clamps() returns whether the activation limits the outputs. tmo_packed_clamp() limits outputs if an inner loop does not apply the
  * activation. */
 static inline bool tmo_packed_clamps(const tmo_op *op) { return op->act_min != INT8_MIN || op->act_max != INT8_MAX; }
 TMO_LINKAGE void tmo_clamp_bytes(const tmo_op *op, int8_t *out, uint32_t n);
@@ -183,7 +183,8 @@ typedef struct {
 typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns);
 
 /* These functions compute a CONV with TMO_PACKING_DSP_CONV. tmo_conv_dsp_gather() collects the values under the window of one of `pixels` pixels.
- * tmo_conv_dsp_multiply() or tmo_conv_dsp_scatter() then computes all of these pixels at once. Output pixel p is at out + p * step, or at outs[p]. */
+ * tmo_conv_dsp_multiply() or tmo_conv_dsp_scatter() then computes all of these pixels at once. Output pixel p begins p times step bytes after `out`,
+ * or at outs[p]. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
 /* Gathers the windows of adjacent pixels that are inside the input. offset: bytes from the start of a row to the first window. */
 TMO_LINKAGE void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t pixels);
@@ -198,7 +199,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
 /* A tmo_mve_job has all arguments of a tmo_mve_conv except pixels and weights. */
 typedef struct {
   const int32_t *scales;
-  int8_t *out;   /* address of the outputs of pixel 0; the outputs of pixel p are at out + p * step */
+  int8_t *out;   /* address of the outputs of pixel 0; the outputs of pixel p begin p times step bytes later */
   uint32_t step;
   uint32_t turns; /* number of 16-byte vectors of a pixel */
   uint32_t channels;
@@ -228,7 +229,7 @@ TMO_LINKAGE void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes,
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_rvv_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_rvv_columns;
 
-/* Computes adjacent output pixels of a DEPTHWISE with TMO_PACKING_RVV_DEPTHWISE. The taps of pixel p are at taps[i] + p * step. */
+/* Computes adjacent output pixels of a DEPTHWISE with TMO_PACKING_RVV_DEPTHWISE. The taps of pixel p begin p times step bytes after taps[i]. */
 TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 
 /* These functions compute a CONV with TMO_PACKING_ESP_CONV, one pixel at a time. */
@@ -340,8 +341,8 @@ TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const i
 /* Computes three pairs of output channels at once for one pixel. The weights of the three pairs are interleaved. */
 TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
 
-/* Computes all channels of adjacent output pixels of a depthwise convolution. turns: number of groups of three taps. The taps of pixel p are at
- * taps[i] + p * step. */
+/* Computes all channels of adjacent output pixels of a depthwise convolution. turns: number of groups of three taps. The taps of pixel p begin p
+ * times step bytes after taps[i]. */
 TMO_CORE void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step);
 
@@ -377,13 +378,13 @@ static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return ro
 TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, uint32_t channels);
 
 /* tmo_mve_conv_1() computes one pixel, whose number of output channels must be a multiple of 8. The function tmo_mve_conv_2() computes pairs of
- * pixels, whose number of output channels must be a multiple of 4. Pixel p has job->turns vectors of 16 bytes from bytes + p * step on. The outputs
- * of two pixels must be less than 65,531 bytes apart. */
+ * pixels, whose number of output channels must be a multiple of 4. Pixel p has job->turns vectors of 16 bytes, which begin p times step bytes after
+ * `bytes`. The outputs of two pixels must be less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
-/* tmo_mve_relu_1() and tmo_mve_relu_2() compute outputs like tmo_mve_conv_1() and tmo_mve_conv_2() for a ReLU, whose zero point is -128 and whose
- * range is that of int8. Hosts compute every range with the same C functions. */
+/* tmo_mve_relu_1() and tmo_mve_relu_2() compute outputs like tmo_mve_conv_1() and tmo_mve_conv_2() for a ReLU with the zero point -128 and all values
+ * of int8. Hosts compute every range with the same C functions. */
 #if TMO_TWINS
 #define tmo_mve_relu_1 tmo_mve_conv_1
 #define tmo_mve_relu_2 tmo_mve_conv_2
@@ -416,7 +417,7 @@ TMO_CORE void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset
 /* This record has the pixels under an operator's window, in a tensor with column windows. */
 typedef struct {
   const tmo_column_window *column_window; /* column window of the first row */
-  uint32_t column;      /* number of the first pixel; all periods of the column window count */
+  uint32_t column;      /* number of the first pixel, counted from the first period of the column window on */
   uint32_t row;         /* number of the window's first row inside the column window */
   uint32_t rows;        /* number of rows of the window, at least one */
   uint32_t pixel;       /* bytes of a pixel */

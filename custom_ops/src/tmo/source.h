@@ -15,7 +15,7 @@ extern "C" {
 /* Whether the source contains `rows` rows of `row_bytes` bytes from pixel (source->x, source->y) on. */
 TMO_LINKAGE bool tmo_source_holds(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows);
 
-/* Returns the address of row y, from pixel source->x on. Row 0 is the source's row source->y. */
+/* Returns the address of row y, from pixel source->x on. Row 0 is row source->y of the source. */
 static inline const int8_t *tmo_source_row(const tmo_source *source, uint32_t pixel_bytes, uint32_t y) {
   return (const int8_t *)source->data + ((size_t)source->y + y) * source->pitch + (size_t)source->x * pixel_bytes;
 }
