@@ -52,11 +52,7 @@ ONE_SIGNATURE = "convert one function only, or remove the subgraph from the file
 
 
 def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = False) -> AnnotatedGraph:
-    """Return the model's canonical form. No byte of an operator that stays builtin changes.
-
-    whole: the reason why all operators stay builtin (left_whole()), or None. sliding: whether the input is a sliding
-    window.
-    """
+    """Return the model's canonical form. The bytes of builtin operators do not change."""
     if whole:
         kept = Unsupported("left_whole", whole.why, "", whole.hint)
         return AnnotatedGraph(activations_only(graph), {op.index: kept for op in graph.ops})

@@ -2,7 +2,7 @@
 
 A program does not name the original operators that it replaces. Each operator of a program must have the weights,
 biases and scales of an operator of the original. Two operators match only if their inputs come from matching operators.
-Each operator of the original must be found. Constants of builtin operators must have the original's bytes. Programs
+Each operator of the original must have a match. Constants of builtin operators must have the original's bytes. Programs
 store constants in several forms: without dead channels, in parts on several devices, or with rows in reverse order.
 """
 
@@ -63,7 +63,7 @@ def nearest_form(programs: Sequence[Program], original: Model, changes: Changes)
 
 
 def _unlike(programs: Sequence[Program], originals: Originals) -> int:
-    """Return how many operators have no equal operator on the other side, or other inputs than the equal operator."""
+    """Return how many operators of the original or of programs have no match, or a match with other inputs."""
     seen, unlike = set[int](), 0
     for program in programs:
         compared = [n for n, op in enumerate(program.ops) if op.kind not in numbers.NOT_COMPARED]
@@ -78,7 +78,7 @@ def _missing(ops: Sequence[RowOp], seen: Collection[int]) -> list[RowOp]:
 
 
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
-    """Yield the original's operators, with and without dead channels. Programs may have either form of an operator."""
+    """Yield the original's operators, with and without dead channels. Programs may lack such channels."""
     graph = int8_io(model.graph).graph if changes.inputs or changes.outputs else model.graph
     mode = input_mode(changes.input or "arena")
     annotated = annotation.annotate(graph, annotation.left_whole(model), sliding=mode.where == SLIDING)
@@ -90,7 +90,7 @@ def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
 
 
 def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[AnnotatedGraph]:
-    """Yield the graphs in which all, or only the first, operators of a sliding window keep rows, then the model's."""
+    """Yield graphs in which all or the first operators of a sliding window keep rows, and then the model's graph."""
     for layers in (None, *reversed(range(len(annotated.graph.ops)))) if mode.where == SLIDING else ():
         with contextlib.suppress(UsageError):  # the rewritten model may belong to another original
             yield pipeline.slide(annotated, replace(mode, layers=layers))[0]
@@ -123,7 +123,7 @@ class Originals:
         return self.known[key].get(numbers.digest(numbers.of_program(op, program)), set())
 
     def equal_parts(self, op: ProgramOp, program: Program, channels: int) -> set[int]:
-        """Return the original's operators with a part of `channels` channels that equals a program's operator."""
+        """Return the original operators that equal a program's operator after a cut to `channels` channels."""
         form, found = numbers.form_of(op, program), numbers.digest(numbers.of_program(op, program))
         for begins in (self.ends, None):
             parts = self._numbers(form, program.target, channels, begins)

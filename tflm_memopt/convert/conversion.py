@@ -39,7 +39,7 @@ from tflm_memopt.tflm.structs import Abi
 
 NOTHING = "no operator of the model can run row by row"
 LEAST_TRIES = 5
-"""Number of sizes of fast memory to try, so that an error can name one that is enough."""
+"""Number of sizes of fast memory to try, so that an error message can name a size that is enough."""
 SPILL_TRIES = 4
 """Number of plans with tensors in slow memory to try. The tail of the arena is known only after a program was made."""
 LARGEST = 4
@@ -118,7 +118,7 @@ class Conversion:
 
     @cached_property
     def original(self) -> AnnotatedGraph:
-        """The original model with notes on each operator, and with its own inputs and outputs."""
+        """The original model, with its own inputs and outputs, and with notes on each operator."""
         if self.border.graph is self.source.graph and self.options.ops != BUILTIN:
             return self.whole
         return annotation.annotate(self.source.graph, annotation.left_whole(self.source))
@@ -161,7 +161,7 @@ class Conversion:
         return replace(self, options=replace(self.options, two_rows=True, reverse=False), known=None)
 
     def low(self) -> Conversion:
-        """Return this conversion, but prefer plans with few live bytes at every moment, not only at the peak."""
+        """Return the conversion that prefers plans with few live bytes at every moment, not only at the peak."""
         return replace(self, options=replace(self.options, low=True), known=None)
 
     def of(self, plan: Plan) -> Converted:
@@ -212,7 +212,7 @@ class Conversion:
 
     @property
     def folded(self) -> float:
-        """Compute factor F without recompute, which is below 1 if dead channels are removed."""
+        """The compute factor F of a plan without recompute. F is below 1 if dead channels are removed."""
         left = self.rows.macs if self.rows else 0
         return self.overhead(left) if left else 1.0
 
@@ -226,7 +226,7 @@ class Conversion:
         room = limits.ram if limits.ram is not None else UNLIMITED
         if limits.admit(first.arena):  # the plan without recompute fits, so no search is needed
             return first, first
-        if self.plans.inputs + first.arena.tail > room:  # inputs and tail alone exceed the limit
+        if self.plans.inputs + first.arena.tail > room:  # the inputs and the tail alone exceed the limit
             return None, first
         most = None if limits.overhead is None else self.macs(limits.overhead)
         budgets = [self._first(limits)]
@@ -250,7 +250,7 @@ class Conversion:
         return None
 
     def least_spilled(self, limits: Limits) -> Converted | None:
-        """Return a plan with tensors in slow memory that needs little fast memory but exceeds the limit, or None."""
+        """Return a plan with slow memory whose fast memory exceeds the RAM limit by little, or None."""
         best, low, high = None, limits.ram or 0, self.once.arena.total
         for _ in range(LEAST_TRIES):
             found = self.spilled(replace(limits, board=None, total=(low + high) // 2))
@@ -269,7 +269,7 @@ class Conversion:
         return max(self.plans.least_macs, min(self.plans.macs, most))
 
     def _cheapest(self, limits: Limits, budgets: list[int], most: int | None) -> int | None:
-        """Return the least budget above budgets[0] whose plan fits, and add all tried budgets to `budgets`."""
+        """Return the smallest budget above budgets[0] whose plan fits, or None. Add all tried budgets to `budgets`."""
         once, found = budgets[0], None
         head = (limits.ram or 0) - self.at(once).arena.tail
         for choice in self.plans.choices:
@@ -287,7 +287,7 @@ class Conversion:
         return replace(self, border=border, whole=whole, options=options, spent=Spent(), known=None).placed()
 
     def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
-        """Return the conversion with another place of the input or an int8 interface, or None if that is impossible."""
+        """Return the conversion with this place of the input and this interface, or None if they are impossible."""
         border = to_int8_io(self.source.graph) if int8_io else self.border
         options = replace(self.options, input=input)
         same = not int8_io and (input.where == SLIDING) == (self.options.input.where == SLIDING)
@@ -298,7 +298,7 @@ class Conversion:
             return None
 
     def state_variants(self) -> list[Conversion]:
-        """Return this conversion and variants in which fewer layers of a sliding window keep rows, cheapest first."""
+        """Return conversions in which all or fewer layers of a sliding window keep rows, cheapest first."""
         here, found = self.options.input, {self.plans.macs: self}
         for layers in reversed(range(len(self.whole.graph.ops)) if here.where == SLIDING else ()):
             other = self.elsewhere(replace(here, layers=layers), int8_io=False)
@@ -347,7 +347,7 @@ class Conversion:
         return _largest(self.rows) if self.rows else 0
 
     def _matches(self, plan: Plan, others: int) -> None:
-        """Raise PlanError if sizes or regions of a plan do not fit this model. The checker compares neither of them."""
+        """Raise PlanError if sizes or regions of a plan, which the checker ignores, do not fit this model."""
         if plan.target != self.options.target:
             raise PlanError(f"the plan is for target {plan.target}, not for {self.options.target}")
         largest = _largest(self._planned_from(plan)) + TFLM_ALIGN * len(plan.buffers) + others

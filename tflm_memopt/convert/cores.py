@@ -14,8 +14,8 @@ from tflm_memopt.rowgraph.inputs import ARENA
 
 NEST, SET_UP, BARRIER = 220, 250, 20
 """Additional instructions on two cores, counted on Cortex-M33. A core takes NEST instructions to advance to an
-iteration and SET_UP instructions to begin its part of an iteration. BARRIER is the number for a barrier, counted by
-benchmarks/two_cores.py with the counters of tmo/spin.h.
+iteration and SET_UP instructions to begin its part of an iteration. A core takes BARRIER instructions at a barrier, as
+counted by benchmarks/two_cores.py with the counters of tmo/spin.h.
 """
 STACKS = 1856, 1760
 """Bytes of stack of each core inside Invoke(): the maximum on Cortex-M33 in docs/two-cores.md."""
@@ -26,7 +26,7 @@ LEAST_SHARE = 0.2
 def speeds(
     cores: int, share: str | Collection[float] | None, target: str, where: str, ops: Ops
 ) -> tuple[float, float] | None:
-    """Return each core's part of time for the model, or None for one core. Raises UsageError if options conflict."""
+    """Return the model's part of each core's time, or None for one core. Raises UsageError if options conflict."""
     if cores == 1:
         if share is not None:
             raise UsageError("--share needs two cores", hint="--cores 2")

@@ -124,7 +124,7 @@ def _recompute(conversion: Conversion, there: Converted) -> str:
 
 
 def _said(flags: str, there: Converted, limits: Limits, more: str = "") -> str:
-    """Describe flags with which the model fits, or with which only flash is missing."""
+    """Describe flags with which the model fits, or exceeds only the limit of flash."""
     missing = limits.flash_missing(there.firmware)
     if not missing:
         return f"{flags} (fits in {there.arena.total:,} B{more})"

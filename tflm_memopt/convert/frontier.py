@@ -41,7 +41,7 @@ VAIN = 2
 
 
 def settings(without: Collection[str] = (), max_overhead: float | None = None) -> Settings | None:
-    """Return limits of tiled groups that exclude the techniques `without`. Raises UsageError for unknown techniques."""
+    """Return limits of tiled groups without the techniques in `without`. Raises UsageError for unknown techniques."""
     unknown = sorted(set(without) - set(SWITCHES))
     if unknown:
         what = f"'{unknown[0]}' is not a technique that can be switched off"
@@ -96,7 +96,7 @@ class Plans:
 
     @cached_property
     def least_macs(self) -> int:
-        """Fewest multiply-accumulates of a plan, which are below `macs` if some values are never read."""
+        """Fewest multiply-accumulates of any plan. The number is below `macs` if some values are never read."""
         return min(planner.points()[-1].macs for planner in self._once)
 
     @cached_property
@@ -155,7 +155,7 @@ class Plans:
         return self._better(macs, best) if self._better else best
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan:
-        """Return the plan with the tiled groups that cost least without enlarging the head above `head`."""
+        """Return the plan with the cheapest tiled groups for which `head` bytes of the arena's head are enough."""
         same = (c for c in self.choices if c.rematerialisations == plan.rematerialisations)
         repeating = (planner for choice in same for planner in self._with(choice))
         found = (planner.roomier(plan, head, price) for planner in (*self._once, *repeating))
@@ -175,7 +175,7 @@ class Plans:
 
     @cached_property
     def budgets(self) -> list[int]:
-        """Budgets of multiply-accumulates at which the least head is expected to change, in ascending order."""
+        """Budgets of multiply-accumulates at which the smallest arena head probably changes, in ascending order."""
         points, vain = _points(self._once), 0
         for choice in self.choices:
             least = min(nbytes for _, nbytes in points)
@@ -203,7 +203,7 @@ def _rising(points: Collection[tuple[int, int]]) -> list[int]:
 
 
 IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
-"""Compute factors F to try as limits for plans whose builtin operators run in parts."""
+"""Values of the compute factor F to try as limits for plans whose builtin operators run in parts."""
 
 
 def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:

@@ -37,7 +37,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
 
 
 def holds(limit: TimeLimit | None, taken: Span | None) -> bool:
-    """Return whether a model with this number of cycles is known to keep the time limit."""
+    """Return whether the time that a model takes is known to be within the limit."""
     if limit is None:
         return True
     return taken is not None and taken[1] <= limit.clock.within(limit.milliseconds)

@@ -31,7 +31,7 @@ TILED_COST = 1.5
 STEP = 1 / 32
 """Each plan that computes more pixels at once may enlarge the head by this fraction of the first plan's head."""
 LEAP = 1 / 4
-"""A plan may grow by this fraction of its head to reach the middle between the smallest and the largest arena."""
+"""Maximum growth towards the middle of the smallest and the largest arena, as a fraction of a plan's head."""
 LESS = 0.9
 """Fast memory of each plan with tensors in slow memory, as a fraction of the previous plan's fast memory."""
 Planning = Callable[[int, int], None]
@@ -82,7 +82,7 @@ def forms(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
-    """Return conversions with tiles of at least two pixels that are narrower than a packed kernel for DSPs."""
+    """Return conversions whose tiles have at least two pixels, but fewer than a packed DSP kernel computes at once."""
     tiles, is_dsp = conversion.options.tiles, TARGETS[conversion.options.target] is Family.DSP
     if tiles is None or tiles.tile > 1 or not is_dsp:
         return ()
@@ -108,13 +108,13 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 
 
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return plans with several tile widths. Between two neighbouring plans, further plans compute more pixels at once.
+    """Return plans with several tile widths. Add plans between two neighbours that compute more pixels at once.
 
-    Narrow tiles are tried between two plans whose prices differ much.
+    If the prices of two neighbouring plans differ much, narrower tiles are tried, too.
     """
 
     def neighbours() -> list[tuple[Costed, Costed]]:
-        """Return pairs of neighbouring undominated plans. The second plan of a pair is slower, but takes less RAM."""
+        """Return pairs of neighbouring undominated plans. The second plan is slower than the first, but smaller."""
         return list(itertools.pairwise(undominated(found, lambda c: (price(c), c.total))))
 
     each, more = forms(conversion), narrow(conversion)
@@ -135,7 +135,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 def _roomier(
     each: Sequence[Conversion], start: Costed, rooms: Sequence[int], table: Table, price: Price
 ) -> Iterator[Costed]:
-    """Yield plans that compute more pixels at once, and take at most as many bytes more than `start` as each room."""
+    """Yield plans that compute more pixels at once. rooms: numbers of bytes by which a plan may exceed `start`."""
     plan = start.converted.planned.plan
 
     def cost(done: Sequence[Work]) -> float:
@@ -152,8 +152,8 @@ def _of_forms(
 ) -> list[Costed]:
     """Return the plans in `known` and, for each budget of each conversion, the conversion's plan in the budget.
 
-    The budgets of a conversion are tried until a plan with recompute is slower and larger than another plan. More
-    recompute would take even longer. If `known` is empty, all budgets of the first conversion are tried.
+    The search raises the budget until a plan with recompute is both slower and larger than another plan. A plan with
+    more recompute would be even slower. If no plans are known, the search tries all budgets of the first conversion.
     """
     budgets = [form.plans.budgets for form in each]
     done, of, found = 0, sum(map(len, budgets)), [*known]
@@ -176,7 +176,7 @@ def _of_forms(
 
 
 def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | None, planning: Planning) -> list[Costed]:
-    """Return the plans with the least arena for their price, lowest price first. All layers may keep rows."""
+    """Return the plans that are smaller than all cheaper plans, cheapest first. All layers may keep rows."""
     how = price(cost, clock)
     found = []
     if cost != "macs" and not (cost == "time" and clock and clock.esp):
@@ -201,7 +201,7 @@ def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> It
 
 
 def known_cost(conversion: Conversion, cost: Cost, table: Table, timer: Clock | None) -> Cost:
-    """Return the requested cost or, if some operators have no such cost, a simpler cost. timer: clock for the plans."""
+    """Return the requested cost or, if the cost of some operators is unknown, a simpler cost."""
     if cost == "time" and timer is not None and timer.esp:
         return cost
     if cost != "macs" and _not_counted(conversion, table):
@@ -226,7 +226,7 @@ def _counted(conversion: Conversion, table: Table) -> None:
 
 
 def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return the plan of the least arena at every price within the budget of multiply-accumulates."""
+    """Return the plans within the budget of multiply-accumulates that are smaller than all cheaper plans."""
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
     found = candidates(conversion, table, price, planning)
     return undominated((c for c in found if c.macs <= most), lambda c: (price(c), c.total))
@@ -277,7 +277,7 @@ def _most_cycles(plan: Converted, clock: Clock | None) -> float:
 
 
 def _forms_for(conversion: Conversion, slow: SlowMemory) -> tuple[Conversion, ...]:
-    """Return a conversion for each tile width to try with slow memory. With unknown times, only one width is tried."""
+    """Return a conversion for each tile width to try with slow memory. If no time is known, only one width is tried."""
     return forms(conversion) if slow.clock else (conversion,)
 
 

@@ -175,7 +175,7 @@ class _Timed:
 def _on_board(
     asked: Request, conversion: Conversion, least: Converted, original: int, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
-    """Return the plan without recompute that has the smallest product of arena and time, and a faster plan or None.
+    """Return the plan without recompute that has the least product of arena and time, and a faster plan if known.
 
     The chosen plan must not be slower than the original, and must save at least half as much RAM as the plan `least`.
     The search first tries the plan `least` and the plan of whole rows, and then all plans of explore(). If all plans
@@ -293,9 +293,9 @@ def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan
 def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: str) -> Balance:
     """Return the RAM that a rewrite saves and the flash that it adds.
 
-    A rewrite is worthwhile if it saves as many bytes of RAM as model, library and new kernels add to flash. Unneeded
-    kernels of TFLM count as saved only if the rewrite saves at least the fraction LITTLE of the arena. The firmware may
-    keep unneeded kernels for other models.
+    A rewrite is worthwhile if the saved bytes of RAM are at least the added bytes of flash (model, library and
+    kernels). Unneeded kernels of TFLM count as saved only if the rewrite saves at least the fraction LITTLE of the
+    arena. The firmware may keep unneeded kernels for other models.
 
     arenas: bytes of the arena before and after. core: core for which the library's code is counted.
     """

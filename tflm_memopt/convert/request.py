@@ -33,9 +33,9 @@ from tflm_memopt.tflm.refused import refuse
 from tflm_memopt.tflm.structs import Abi
 
 TFLM_CORE = "cortex-m4"
-"""Core for the estimates with `--ops builtin` if the user names neither a board nor a core."""
+"""Estimates with `--ops builtin` are for this core if the user names neither a board nor a core."""
 EXPLORING = 10
-"""Factors by which explore() multiplies the effort for finding groups and for planning each point."""
+"""Factor by which explore() multiplies the effort for finding groups and for planning each point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def _limits(
 
 
 def _slow(limits: Limits, nbytes: int, ops: Ops, clock: Clock | None, *, exploring: bool) -> SlowMemory:
-    """Return the slow memory of --memory. Raises UsageError for options that exclude --memory."""
+    """Return the slow memory of the option --memory. Raises UsageError for options that exclude --memory."""
     if limits.ram is None and not exploring:
         hint = f"--memory fast=SIZE,slow={nbytes}, or --board"
         raise UsageError("the size of fast memory is unknown", hint=hint)

@@ -20,7 +20,7 @@ from tflm_memopt.plan.plan import Group
 from tflm_memopt.targets.boards import Board
 
 PACKED_CORE = "cortex-m4"
-"""A core with packed kernels. Reports on generic programs state the speed of the plan on this core."""
+"""A core with packed kernels. For a generic program, reports give the speed on this core."""
 
 
 def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -> Clock | None:
@@ -141,7 +141,7 @@ def _time(
 
 
 def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
-    """Estimate the instructions of a generic plan if it ran in packed kernels, or return None without an estimate."""
+    """Estimate the instructions of a generic plan as if packed kernels ran it, or return None if this is impossible."""
     planned = chosen.planned
     there = pipeline.pack_for(planned.graph, PACKED_CORE)
     if not any(op.packing for op in there.ops.values()):
@@ -160,7 +160,7 @@ def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) ->
 
 
 def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock | None:
-    """Return the clock for the points of a frontier, or None if operators stay builtin or the cores differ."""
+    """Return the clock for a frontier, or None if operators stay builtin or the table is for another core."""
     same = clock is not None and (clock.core == on.core or clock.esp is not None)
     return clock if same and not _builtin_ops(conversion) else None
 

@@ -1,9 +1,9 @@
 """Chooses the chains of builtin operators that run in parts for the least arena.
 
 The search is greedy: it adds one chain after the other as long as the arena shrinks. The search considers all chains
-that contain the operator with the most live bytes. The search splits each chain into several numbers of stripes or
-channel groups, and ranks the splits by the bytes of live tensors. The best chains are planned, and the chain with the
-least arena is taken. The arena includes the tail bytes of new operators.
+that contain the operator with the most live bytes. The search tries several numbers of stripes or channel groups for
+each chain, and ranks them by the bytes of live tensors. The best chains are planned, and the chain with the least arena
+is taken. The arena includes the tail bytes of new operators.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Tilings:
         return replace(plan(self._parts(tilings), options), tilings=tilings)
 
     def _ranked(self, macs: int, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> list[tuple[Tiling, ...]]:
-        """Add one more chain to the tilings `before` in every possible way, and return the sets, best ranks first."""
+        """Return all extensions of the tilings `before` by one more chain, best ranks first."""
         known = {op.type for op in self.whole.graph.ops}.union(self.options.allow_ops)
         found: list[tuple[int, int, tuple[Tiling, ...]]] = []
         for tiling in self._candidates(before, kinds) if JOIN in known else ():

@@ -31,10 +31,8 @@ class Layer:
 
 
 def with_copies(conversion: Conversion, chosen: Converted, most: int, waits: FlashWaits | None) -> Converted:
-    """Return a plan with copies of weights.
-
-    waits: waits of the flash, which show the copies that save time. None copies all weights that are read repeatedly.
-    most: limit of the arena in bytes.
+    """waits: wait times of the flash, which decide the copies that save time. With None, all weights that are read
+    repeatedly are copied.
     """
     if conversion.options.ops == BUILTIN:
         return chosen
@@ -51,7 +49,7 @@ def _always(layer: Layer, _: int) -> bool:
 
 
 def copying(planned: Planned, head: int, pays: Pays = _always) -> Plan | None:
-    """Return the plan with copies of weights below `head` and without sharing, or None if there are no copies."""
+    """Return the plan for one core with copies of weights below `head`, or None if there is nothing to copy."""
     copies = [copy for group in planned.groups.values() for copy in _copies(group, head, pays)]
     if not copies:
         return None

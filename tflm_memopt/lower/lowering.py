@@ -55,7 +55,7 @@ class CustomOp:
 
 
 def workspace(custom: CustomOp) -> range:
-    """Return the part of the arena for the operator's own buffers. The plan may place other buffers there, too."""
+    """Return the part of the arena for the operator's own buffers. Other buffers may lie in this part, too."""
     plan = custom.plan
     own = {op.output for op in custom.ops if not op.leaves} - {*custom.inputs, *custom.outputs}
     placed = [found for t in own if (found := plan.find(Role.TENSOR, t))]
@@ -87,7 +87,7 @@ class _Lowering:
         self.layout: int = RowLayout.HWC
         """Order of the rows of whole tensors in this plan step."""
         kept = {rolling_buffer.tensor for op in custom.ops for rolling_buffer in op.rolling_buffers}
-        # the counter of a sliding input follows its last rolling buffer
+        # the counter of a sliding input is stored after the last rolling buffer
         before = (None, *(s.tensor for s in self.plan.states))
         own = [
             state
@@ -95,7 +95,7 @@ class _Lowering:
             if state.tensor in kept or (state.tensor == WINDOW and rolling_buffer in kept)
         ]
         self.states = {state.tensor: (i, state) for i, state in enumerate(own)}
-        """For each tensor in the state, the number of its rolling buffer, and the buffer."""
+        """For each tensor in the state, its rolling buffer with the buffer's number."""
 
     def program(self) -> Program:
         table: list[ProgramOp] = []
@@ -313,7 +313,7 @@ def _tiles(op: RowOp, stage: Stage, nests: Mapping[TensorId, LoopNest]) -> Mappi
 
 
 def _reads_flat(op: RowOp, stage: Stage) -> bool:
-    """Return whether a dense layer reads its input, which is complete before the group runs, as one pixel."""
+    """Return whether a dense layer reads its complete input as a single pixel."""
     return op.is_convolution and op.reducible and not stage.iterative and op.reads[0].h * op.reads[0].w > 1
 
 

@@ -23,7 +23,7 @@ from tflm_memopt.ops.select import without_rows
 
 Array = NDArray[Any]
 Numbers = Mapping[str, Array]
-"""The numbers of an operator: one array for each name. A name is missing if it has no numbers, or only zeros."""
+"""The arrays of an operator's numbers, by name. An array is left out if it is empty or has only zeros."""
 CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
 """Names of the numbers that a program stores for a single operator."""
 SUMMED = Kind.SUMS

@@ -76,7 +76,7 @@ def _access(op: RowOp, order: Sequence[int]) -> tuple[Access, ...]:
 
 
 def _copy(copied: Moves, access: Sequence[Access], order: Sequence[int]) -> CopyRecord:
-    """Return the record of a COPY. Its operand k is the operator's operand `order[k]`, with rows access[k]."""
+    """Return the record of a COPY. The COPY's operand k is the operator's operand order[k], with the rows access[k]."""
     first = dict(zip(order, itertools.accumulate((a.extent for a in access), initial=0), strict=False))
     moves = tuple(
         MoveRecord(

@@ -11,7 +11,7 @@ from tflm_memopt.ops.packings import filters, folded_bias
 from tflm_memopt.ops.rowop import RowOp
 
 MVE_ORDER = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
-"""Order of sixteen channels in a vector: even channels before odd ones, and each half again even before odd."""
+"""Order of sixteen channels in a vector, by the remainder of their number modulo 4: first 0, then 2, 1 and 3."""
 TURN = 3
 """The number of taps of a packed depthwise convolution is padded to a multiple of this number."""
 
@@ -93,7 +93,7 @@ def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Return dsp_weights() with the words of three pairs of channels interleaved (at the end, of two or four)."""
+    """Return dsp_weights() with the words of three pairs of channels interleaved. The rest may be two or four pairs."""
     pairs = dsp_weights(filters).view("<u4").reshape(len(filters) // 2, -1)
     done = (len(pairs) // 3 - (len(pairs) % 3 == 1)) * 3
     threes = pairs[:done].reshape(-1, 3, pairs.shape[1]).transpose(0, 2, 1)
@@ -149,7 +149,7 @@ def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def mve_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return biases, multipliers and shifts by four channels. Unused channels get multiplier 0 and shift -1."""
+    """Return biases, multipliers and shifts per four channels. Unused channels get multiplier 0 and shift -1."""
     scales = _mve_scales(op)
     padded = np.zeros((-(-len(scales) // QUAD) * QUAD, 3), np.int64)
     padded[:, 2] = -1
@@ -160,8 +160,8 @@ def mve_scales(op: RowOp) -> NDArray[np.int32]:
 def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
     """Convert weights [channel][kernel_h][kernel_w][1] and _mve_scales() to bytes.
 
-    Each group of sixteen channels has its biases, its taps, its multipliers and its shifts. The last group may contain
-    channels of the group before. If there are fewer than sixteen channels, they are repeated to fill one group.
+    Each group of sixteen channels has its biases, its taps, its multipliers and its shifts. The last group may repeat
+    channels of the group before it. If there are fewer than sixteen channels, they are repeated to fill one group.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
     filters, scales = filters[again], scales[again]
@@ -181,7 +181,7 @@ def rvv_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def rvv_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return biases, multipliers, and right shifts. Each int32 has two right shifts."""
+    """Return biases, multipliers, and right shifts. Each int32 holds the right shifts of two channels."""
     bias, multipliers, shifts = _mve_scales(op).T
     rights = np.zeros(len(shifts) + len(shifts) % 2, "<i2")
     rights[: len(shifts)] = -shifts

@@ -1,7 +1,7 @@
 """Determines which optional parts of the C library a program needs.
 
 The header of a program lists the parts of the library that the program needs. A library that lacks one of a program's
-parts rejects the program. Emitted builds of the library contain only the parts that their programs list.
+parts rejects the program. The C code that the converter emits contains only the parts that its programs list.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,14 +15,14 @@ from tflm_memopt.ops.packing import QUAD, Packing, is_direct, packed_pixels, pac
 
 PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4, Part.DSP_PAIRS_5)
 KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
-"""Parts that only operators of some sizes need. Sizes change when two cores share an operator."""
+"""Parts that an operator needs only for some of its sizes. Sizes change when two cores share an operator."""
 
 
 def parts(program: Program) -> int:
     """Return a bit for each part of the library that the program needs."""
     found = {*_of_tables(program), *(KERNELS if program.cores else ())}
     for op in program.ops:
-        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # true for all operators of a valid program
+        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # holds in every valid program
             found.update(_of_operator(op, program.tensors))
     return sum(1 << part for part in found)
 

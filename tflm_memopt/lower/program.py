@@ -103,8 +103,8 @@ class ColumnWindowRecord:
 
 @dataclass(frozen=True, slots=True)
 class NestRecord:
-    """This record says when a tiled group computes rows. After stripe m, all rows below m * advance + end exist,
-    clamped to the tensor.
+    """This record says when a tiled group computes rows. After stripe m, all rows before row m times advance plus end
+    exist, clamped to the tensor.
     """
 
     advance: U16
@@ -139,11 +139,11 @@ class ProgramTensor:
     window has the first rows of a stripe.
     """
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
-    """A tensor has stripes if a tiled group writes it or adds up its rows. For any other tensor, the field is None."""
+    """A tensor has stripes if a tiled group writes it or adds up its rows. The field of other tensors is None."""
     pushed: Annotated[int, Number("<u2"), Over("rows")] = 0
     """A push of a streamed input has this number of rows. Older rows are in the workspace, at the tensor's offset."""
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """For a tensor in a rolling buffer of the state, this number of rows precedes row 0."""
+    """A tensor in a rolling buffer of the state has this number of rows before row 0."""
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
     """A tensor with TMO_PROGRAM_BASE begins at this offset in the program."""
     layout: U8 = RowLayout.HWC
@@ -476,7 +476,7 @@ class Program:
     state: int = 0
     """The state, which outlives a run, has this many bytes."""
     rolling_buffers: tuple[ProgramRollingBuffer, ...] = ()
-    """The state has these rolling buffers."""
+    """Rolling buffers that the state contains."""
     cores: ProgramCores | None = None
     """How two cores share a run, or None if the program is for one core."""
     slow: int = 0

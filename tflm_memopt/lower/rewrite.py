@@ -120,7 +120,7 @@ def _place_input(tree: Any, graph: RowGraph) -> None:
 
 
 def add_tensor(tree: Any, tensor: Tensor) -> None:
-    """Add a tensor that the original model lacks, since TFLM may allocate it between groups."""
+    """Add a tensor that the original model lacks. TFLM may allocate the tensor between groups."""
     q = tensor.quantization or Quantization((), ())
     buffer = 0 if tensor.data is None else writer.add_buffer(tree, tensor.data.tobytes())
     index = writer.add_tensor(
@@ -137,7 +137,7 @@ def _bytes_tensor(tree: Any, name: str, nbytes: int, buffer: int) -> int:
 
 
 def _narrow(tensors: Sequence[Any], ops: Mapping[int, RowOp]) -> None:
-    """Set the shapes of tensors that lost channels and that TFLM still allocates."""
+    """Correct the shape of each tensor that lost channels if TFLM allocates the tensor."""
     for op in ops.values():
         entry, item = tensors[op.output], ITEM_BYTES[TENSOR_TYPES[tensors[op.output].type]]
         if item * math.prod(map(int, entry.shape)) != op.writes.nbytes:

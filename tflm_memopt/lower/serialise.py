@@ -54,7 +54,7 @@ def pack(program: Program) -> bytes:
     known = ConstantPool(start, alignment=alignment)
     identity = crc32(b"".join((*_tables(program, known), bytes(known.data))))
     constants = ConstantPool(start, known.stored, alignment=alignment)
-    # the table that says which part of each operator a core computes
+    # this table says which part of each operator a core computes
     cores = RecordWriter(constants, "shardings", program.iterations).table((program.cores,)) if program.cores else 0
     rolling_buffers = _rolling_buffers(program, identity, constants)
     data = b"".join(_tables(program, constants))

@@ -55,7 +55,7 @@ def traffic(planned: Planned) -> BytesMoved:
 def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
     """Return the bytes of constants that these iterations read. copied: bytes of weights that are copied first."""
     op, nest = member.op, member.nest
-    if op.traits.constants is Constants.ROWS:  # an iteration reads one row of the table
+    if op.traits.constants is Constants.ROWS:  # an iteration reads one row of the constants
         return len(iterations) * op.writes.row_bytes
     arrays, groups = constants_of(op, packed=member.stage.runs_packed(op)), nest.channel_groups - nest.sums
     nbytes = sum(array.nbytes for array in arrays if array is not None) - copied
@@ -69,7 +69,7 @@ def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:
     """Return the bytes of constants that iterations of these channel groups read.
 
     nbytes: bytes of all constants. split: number of all channels. each: number of channels of a group. The last group
-    may have fewer channels. The pass after the last group reads no constants.
+    may have fewer channels. An iteration that only finishes sums, after the last group, reads no constants.
     """
     channels = np.clip(split - channel_groups * each, 0, each)
     return int((nbytes * channels // split).sum())

@@ -84,13 +84,13 @@ def living_through(graph: RowGraph, lives: TensorLives) -> list[tuple[TensorId, 
 def chains_of(
     graph: RowGraph, sizes: Mapping[TensorId, int], whole: Sequence[tuple[TensorId, ...]], lives: TensorLives
 ) -> dict[int, Chain]:
-    """Return each region as the planner needs it, by the number of its node. whole: as from living_through()."""
+    """Return the planner's form of each region, by node number. whole: the result of living_through()."""
     regions = (number for number, node in enumerate(graph.nodes) if isinstance(node, Region))
     return {number: chain_of(graph, number, sum(sizes[t] for t in whole[number]), lives) for number in regions}
 
 
 def chain_of(graph: RowGraph, number: int, across: int, lives: TensorLives) -> Chain:
-    """Return a region as the planner needs it. across: bytes that are live during the region without being used."""
+    """Return the planner's form of a region."""
     node = graph.nodes[number]
     keys = node.ops if isinstance(node, Region) else ()
     ops, source = tuple(graph.ops[i] for i in keys), graph.source
@@ -102,7 +102,7 @@ def chain_of(graph: RowGraph, number: int, across: int, lives: TensorLives) -> C
 
 
 def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[TensorId]:
-    """Return tensors that another device sends with all rows, although no operator requests the last rows."""
+    """Return tensors that another device sends as a whole, although no operator needs their last rows."""
     if not any(op.receives for op in ops):
         return set()
     # A view may have rows of another size, so rows are counted in bytes.

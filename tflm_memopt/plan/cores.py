@@ -31,11 +31,11 @@ EVEN = (1.0, 1.0)
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
 """The cores split an operator's channels at multiples of this number, which depends on its packing."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""Number of pixels that a kernel with packed weights computes at once. A call with fewer pixels takes equally long."""
+"""Number of pixels that a kernel with packed weights computes at once. A call for fewer pixels takes the same time."""
 LEAST_PACKED = 4
 """Minimum number of channels for a kernel with packed weights."""
 AWKWARD = 4
-"""No core gets exactly this number of columns of a wider row, since the scratch would be too small."""
+"""No core computes exactly this number of columns of a wider row, since the scratch would be too small."""
 MOST_SERIAL = 0.2
 """Maximum fraction of an operator's iterations that core 0 makes alone to avoid conflicts with core 1."""
 LABELS = 1000
@@ -48,7 +48,7 @@ BYTE_WORK, PACKED_BYTE_WORK = 6, 28
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A part of `pixels` pixels: the bytes [first, end) of each pixel. The pixels start `pitch` bytes apart."""
+    """The bytes [first, end) of each of `pixels` pixels. The pixels start `pitch` bytes apart."""
 
     start: int
     pixels: int
@@ -57,7 +57,7 @@ class Patch:
     end: int
 
     def of(self, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the elements of `marks` for the bytes [first, end) of each pixel. Each byte has one element."""
+        """Return the elements of `marks` for the bytes [first, end) of each pixel. Each byte has one mark."""
         whole = marks[self.start : self.start + self.pixels * self.pitch]
         view: NDArray[np.bool_] = whole.reshape(self.pixels, self.pitch)[:, self.first : self.end]
         return view
@@ -102,7 +102,7 @@ class _Group:
         plan = group.plan
         self.own = {(b.role, b.key): (b, offset) for b, offset in plan.placed()}
         self.slow = {slow.tensor: plan.head + slow.offset for slow in plan.slow}
-        """Addresses of tensors in slow memory, which follow those of the arena."""
+        """Addresses of tensors in slow memory. The first one is the end of the arena's head."""
 
     def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
         """Return a core's scratch or counters, which start `behind` bytes later for core 1 than for core 0."""
@@ -189,7 +189,7 @@ class _Possible:
     serial: tuple[int, ...]
     """Iterations of the group that core 0 must make alone."""
     times: tuple[float, float]
-    """Time that each core spends. The unit is the work of a core that spends all its time on the model."""
+    """Working time of each core. The unit is the work of a core that spends all its time on the model."""
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:

@@ -26,7 +26,7 @@ def load() -> ModuleType:
     """Return CP-SAT's module `cp_model` without the methods that take or return objects of pandas.
 
     The import of pandas takes as long as planning a small model. The package therefore loads its own copy of the
-    module, in which two empty classes replace pandas. All other importers of CP-SAT get the complete module.
+    module, in which two empty classes replace pandas. All other code that imports CP-SAT gets the complete module.
     """
     pandas = SimpleNamespace(Index=type("Index", (), {}), Series=type("Series", (), {}))
 

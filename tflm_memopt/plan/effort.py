@@ -1,8 +1,8 @@
 """Limits how long planning takes, in counted work instead of time, so that every machine makes the same plan.
 
 The unit of work is the second on a core of about 2.6 GHz. Work is counted in compared buffers, in simulated iterations,
-and in CP-SAT's deterministic time. The constants that convert counts to seconds need only have the right magnitude. A
-search without budget left returns the best result so far.
+and in CP-SAT's deterministic time. Rough constants suffice to convert counts to seconds. A search without budget left
+returns the best result so far.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
 ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
 """Fractions of the search budget for ordering operators, finding groups, and placing single groups."""
 FIRST = 0.75
-"""Fraction of the budget for the first operator order, which the other orders must beat."""
+"""Fraction of the budget for the first operator order. Other orders are used only if they beat the first one."""
 GENEROUS = 4
 """If several users share a budget, each may spend up to this multiple of an equal part."""
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
 """Factors of the budget by name."""
 LAYOUTS = 2.4
-"""Seconds of work after the search, per second of exact layouts."""
+"""Ratio of all work after the search to the time of exact layouts, both in seconds."""
 EXACT = 0.5
 """Time limit of one exact layout of a whole model at normal effort, in CP-SAT's deterministic seconds."""
 
@@ -84,7 +84,7 @@ class SearchPart(str, enum.Enum):
 class Spent:
     seconds: float = 0.0
     cut_short: dict[SearchPart, None] = field(default_factory=dict)
-    """Searches that ran out of budget, in this order."""
+    """Searches that ran out of budget, earliest first."""
     groups_found: Callable[[], None] = lambda: None
     """Function that is called when a search has found its groups."""
 
@@ -104,11 +104,11 @@ class Budget:
         return Budget(min(seconds, self.left), self.spent, self)
 
     def fair(self, waiting: int) -> Budget:
-        """Return the budget for the next of `waiting` users. It exceeds an equal part, since most users need less."""
+        """Return the next user's budget: more than an equal part, since most of the `waiting` users need less."""
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
     def next(self, waiting: int) -> Budget:
-        """Return the budget for the next of `waiting` users: the fraction FIRST of the rest, or all for the last."""
+        """Return the next user's budget: the fraction FIRST of the rest or, for the last user, the whole rest."""
         return self.share(self.left * (FIRST if waiting > 1 else 1.0))
 
     def spend(self, seconds: float) -> None:

@@ -19,11 +19,11 @@ from tflm_memopt.plan.nest import Ints
 MAX_TIMES = 0xFFFF
 """Maximum number of repetitions of one loop."""
 LONGEST_PERIOD = 1024
-"""Maximum number of iterations and loops in the body of a loop that is searched for."""
+"""The search finds only loops whose body has at most this number of iterations and inner loops."""
 REPEAT_BYTES = 4
 """Bytes of a loop in the program, without its body."""
 SKIP_BYTES = 5
-"""Bytes of the loop code of an iteration that skips stripes. The code of any other iteration has one byte."""
+"""Bytes of the loop code of an iteration that skips stripes. Without skips, the code has one byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Iteration:
     stage: int
     """Position of the operator in the group."""
     skips: int = 0
-    """Number of stripes without rows that the operator skips before the iteration."""
+    """Before the iteration, the operator skips this number of stripes that have no rows."""
 
 
 @dataclass(frozen=True, slots=True)

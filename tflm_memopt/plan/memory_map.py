@@ -54,7 +54,7 @@ class MappedBuffer:
     first: int
     last: int
     kept: str
-    """Which part of the tensor the buffer holds, in words."""
+    """Text that names the part of the tensor in the buffer."""
     stretches: tuple[Stretch, ...]
 
 

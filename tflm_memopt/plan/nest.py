@@ -17,9 +17,9 @@ Ints = NDArray[np.int64]
 class LoopNest:
     """Divides the rows of an operator into stripes of adjacent rows.
 
-    Stripe m ends before row hi_m = m * advance + end, or at the end of the tensor. If `rows` equals `advance`, a stripe
-    begins where the stripe before it ends, and every row is made once ("cache"). If `rows` is larger, stripe m begins
-    at row hi_m - rows, and rows that two stripes share are made twice ("recompute").
+    Stripe m ends before row hi_m, which is m times advance plus end, or at the end of the tensor. If `rows` equals
+    `advance`, a stripe begins where the stripe before it ends, and every row is made once ("cache"). If `rows` exceeds
+    `advance`, stripe m begins at row hi_m - rows, and rows that two stripes share are made twice ("recompute").
     """
 
     advance: int = 1
@@ -47,7 +47,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """First row of stripe 0 if every row is made once: 0 or a negative number."""
+        """First row of stripe 0 if every row is made once. The number is 0 or negative."""
         return -(-self.end % self.advance)
 
 
@@ -75,7 +75,7 @@ class NestIterations:
         return len(self.row)
 
     def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
-        """Return the stripe in which each row is computed for a reader in the given stripe."""
+        """Return the stripe in which the operator makes each row that a reader needs in its stripe `stripe`."""
         return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 
     def index(self, stripe: Ints, channel_group: Ints | int, row: Ints, column: Ints) -> Ints:

@@ -57,7 +57,7 @@ class Buffer:
     last: int = 0
     align: int = 1
     depth: int = 0
-    """Number of rows, for a rolling buffer of a group that runs row by row."""
+    """Number of rows of a rolling buffer in a group that runs row by row."""
     column_windows: tuple[ColumnWindow, ...] = ()
     """Parts of a rolling buffer of pixels, in the order of their addresses."""
 
@@ -71,7 +71,7 @@ INDEX_BYTES = 2
 
 
 WINDOW: TensorId = -1
-"""PlacedState.tensor has this value for the counter of inferences that a sliding input needs to be complete."""
+"""This value of PlacedState.tensor marks the counter of the inferences until a sliding input is complete."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,12 +42,11 @@ ORDER_SECONDS = 1e-3
 PLANNING = 1 - ORDERING - SEARCH
 """Fraction of the planner's time budget that remains for layouts after the operators are divided into groups."""
 SPILL_TRIES = 4
-"""Number of layouts to try with tensors in slow memory. Each further try gives groups fewer bytes."""
+"""Number of layouts to try with tensors in slow memory. Each further try limits groups to fewer bytes."""
 REVERSED_GAIN = 1 / 256
-"""Reversed groups are placed if they may save this fraction of the arena's head, or at least TFLM's alignment."""
+"""Layouts with reversed groups are tried if they may save this fraction of the head, or at least TFLM's alignment."""
 KEPT_DRAFTS = 256
-"""Maximum number of plan steps that are cached, with kernels that compute several pixels at once.
-"""
+"""Size of the cache of plan steps whose kernels compute several pixels at once."""
 TAIL_BYTES = 64
 """Approximate bytes that TFLM allocates for one more custom operator and its tensors (32-bit pointers)."""
 
@@ -75,11 +74,11 @@ class Options:
     effort: float = 1.0
     """Factor of the planner's time budget (plan/effort.py). All operator orders together share the budget."""
     tiles: Settings | None = NO_RECOMPUTE
-    """Techniques that groups may use to compute a few pixels at a time. With None, groups compute whole rows only."""
+    """Techniques that groups may use to compute a few pixels at a time. None allows only whole rows."""
     two_rows: bool = False
     """Whether kernels with packed weights compute two rows at once where they can."""
     low: bool = False
-    """Whether few bytes in every group are better than few groups. Models that pause need few bytes in each group."""
+    """Whether to prefer few bytes in every group to few groups. Models that pause need few bytes in each group."""
 
 
 class Planner:
@@ -143,7 +142,7 @@ class Planner:
         return self._searching.fair(len(numbers) - numbers.index(number))
 
     def _binding(self, least: int) -> list[tuple[Cuts, int]]:
-        """Return the regions that determine the peak RAM, each with its largest group's bytes, from `least` on."""
+        """Return the regions whose largest group determines the RAM, with its bytes, if these are at least `least`."""
         needs = [(cut, cut.front()[0].nbytes) for cut in self._cuts.values()]
         most = max((nbytes for _, nbytes in needs), default=0)
         return [(cut, nbytes) for cut, nbytes in needs if nbytes >= max(most, least)]
@@ -172,7 +171,7 @@ class Planner:
         return self._plans[cuts]
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan within `limit` fast bytes that uses slow memory least, without recomputation, or None."""
+        """Return the plan without recompute in `limit` bytes of fast memory that uses slow memory least, or None."""
         self._placing = Budget(PLANNING * self.allowance, self.spent)
         allowed = may_be_slow(self._graph)
         each = [
@@ -284,7 +283,7 @@ class Planner:
         return (draft, found) if found.head <= head else None
 
     def _forms(self, name: int, group: Candidate, step: Group, price: Pricing) -> GroupForms:
-        """Return the known forms of a group that computes a few pixels at a time. All forms have the same results."""
+        """Return the known forms of a group that computes a few pixels at a time. All forms compute the same output."""
         start = replace(group.geometry, stages=step.stages, stripes=step.stripes, in_turn=step.in_turn)
         wide = TARGETS[self._options.target] is Family.DSP
         key = name, start, step.is_reversed
@@ -527,8 +526,8 @@ Change = Callable[[Candidate], Candidate]
 
 
 def _more_at_once(chain: Chain, group: Candidate) -> Iterator[Change]:
-    """Yield changes of a group that let a kernel compute several pixels at once. The operator with the most work comes
-    first. For each operator, the largest number of pixels comes first.
+    """Yield changes after which a kernel of the group computes several pixels at once. The operator with the most work
+    comes first. For each operator, the largest number of pixels comes first.
     """
     each = [i for i in range(len(group.stages)) if joins(chain, group, i)]
     for i in sorted(each, key=lambda i: -chain.ops[group.first + i].macs):

@@ -1,13 +1,13 @@
 """Recomputes the rows near the edges of a sliding input, which depend on padding.
 
-When the input slides, all other rows of the previous inference stay valid. A layer with padding in time makes edge
-rows: its first and last rows depend on padding. Edge rows also depend on edge rows of the previous layer, so their
-number grows from layer to layer. The last rows of a layer are recomputed from the previous layer's last rows, its new
-rows, and its rolling buffer. The first rows are recomputed from padding and from the first rows of the input, which are
-kept for this purpose. If an operator reads all rows, its input joins the first rows, the kept rows, the new rows and
-the last rows. Two branches with different numbers of edge rows may meet, as in a residual connection. The branch with
-fewer edge rows then gets more edge rows. As a result, the new rows of both branches are at the same position. A rolling
-buffer keeps the additional edge rows after the inference that computed the rows.
+Rows that do not depend on padding stay valid when the input slides. A layer with padding in time makes edge rows: its
+first and last rows depend on padding. Edge rows also depend on edge rows of the previous layer, so their number grows
+from layer to layer. The last rows of a layer are recomputed from the previous layer's last rows, its new rows, and its
+rolling buffer. The first rows are recomputed from padding and from the first rows of the input, which are kept for this
+purpose. If an operator reads all rows, its input joins the first rows, the kept rows, the new rows and the last rows.
+Two branches with different numbers of edge rows may meet, as in a residual connection. The branch with fewer edge rows
+then gets as many as the other branch. The new rows of both branches are then at the same position. A rolling buffer
+keeps the additional edge rows after the inference that computed the rows.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class Slid(NamedTuple):
     """A tensor of which an inference computes only the last rows that do not depend on padding."""
 
     whole: Rows
-    """The tensor's rows in the original model."""
+    """Shape of the tensor's rows in the original model."""
     new: int
     """Number of rows that an inference computes."""
     top: int = 0
@@ -55,7 +55,7 @@ class Slid(NamedTuple):
 
 
 class Edges(GraphWork):
-    """A graph of tensors that slide, with operators that compute their first and last rows."""
+    """A graph for a sliding input, with operators that compute the first and last rows of tensors."""
 
     def __init__(self, annotated: AnnotatedGraph, tensor: TensorId) -> None:
         super().__init__(annotated)
@@ -68,9 +68,9 @@ class Edges(GraphWork):
         self._original = {op.output: op for op in self.row_ops.values()}
         """For each tensor, the operator that makes it in the original graph."""
         self._aligned = dict(self._original)
-        """Operators by output, in which all inputs have the same number of edge rows."""
+        """Operators whose inputs all have equally many edge rows, by output."""
         self._rows_of: dict[tuple[object, ...], TensorId] = {}
-        """Tensors that consist of joined rows. The key has the joined tensors and the range of rows that is kept."""
+        """Tensors that consist of joined rows. The key has the joined tensors and the range of rows in the result."""
         self._made_first: dict[TensorId, TensorId] = {}
         """For each tensor, the tensor that holds its first rows."""
         self._made_last: dict[TensorId, TensorId] = {}
@@ -91,7 +91,7 @@ class Edges(GraphWork):
     def rows_of(
         self, like: TensorId, parts: Sequence[tuple[TensorId, int]], before: int, taken: slice = slice(None)
     ) -> TensorId:
-        """Join tensors, and return a tensor of the rows `taken`. parts: tensors to join, with their numbers of rows."""
+        """Return a tensor of the rows `taken` of joined tensors."""
         asked = (*parts, taken.start, taken.stop)
         if asked not in self._rows_of:
             sources, inputs = self.row_ops[before].sources, tuple(t for t, _ in parts)
@@ -108,7 +108,7 @@ class Edges(GraphWork):
         self.add_op(op, self.order.index(before))
 
     def first(self, tensor: TensorId, count: int, before: int) -> TensorId:
-        """Return a tensor's first rows. As many first rows as needed are computed of each earlier tensor."""
+        """Return a tensor's first rows. The first rows of earlier tensors are computed as far as needed."""
         needs = {tensor: count}
         for op in reversed(self._original.values()):
             wanted, w = needs.get(op.output, 0), op.window
@@ -172,7 +172,7 @@ class Edges(GraphWork):
         return self._aligned[op.output]
 
     def _with_edges(self, tensor: TensorId, edges: tuple[int, int], before: int) -> TensorId:
-        """Return the tensor with more edge rows, so that its new rows are further up."""
+        """Return the tensor with more edge rows, so that its new rows are nearer to its top."""
         slid = self.slid[tensor]
         if slid.edges == edges:
             return tensor

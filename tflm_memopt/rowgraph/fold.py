@@ -1,9 +1,9 @@
 """Removes dead channels, which cannot influence any output, whatever the input is.
 
 A channel that always holds its zero point adds nothing to a convolution's sums, and neither does padding. A channel
-with another constant value adds the same number to every sum, unless windows meet padding. The bias can include the
-effect of a constant channel. A channel that no operator reads need not be computed. All other channels keep their
-values.
+with any other constant value adds one constant to all sums if no window meets padding. The bias can include the effect
+of a constant channel. A channel that no operator reads need not be computed. The values of the remaining channels do
+not change.
 
 Only tensors inside a region lose channels, since TFLM sees all other tensors. Operators that work channel by channel
 keep the same channels of input and output. A convolution may lose any of its input and output channels.
@@ -61,7 +61,7 @@ class _Link:
         """Return the output channels that must stay if these input channels stay."""
         if self.op.is_convolution:
             return np.zeros(self.op.writes.c, dtype=np.bool_)
-        # each input channel has equally many outputs, and a single input channel any number
+        # the outputs of an input channel stay with it, unless it is the only input channel
         if self.op.is_depthwise:
             return np.repeat(read & (len(read) > 1), self.op.writes.c // len(read))
         return read
@@ -120,7 +120,7 @@ def _cut(link: _Link, masks: ChannelMasks) -> RowOp:
 
 
 def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.int32] | None) -> RowOp:
-    """Return the operator on some channels of its inputs and output. bias: biases of all channels."""
+    """Return the operator for a selection of its input and output channels."""
     cut = replace(
         op,
         constant=_without(op.constant, written),

@@ -27,7 +27,7 @@ class Space(enum.Enum):
     LINK = "link"
     """Another device sends the rows in order."""
     SLOW = "slow"
-    """Slow memory besides the arena, for example PSRAM, holds all rows."""
+    """All rows are in slow memory outside the arena, for example PSRAM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +120,11 @@ class BuiltinNode:
     """Inputs and outputs at run time. Constants and variables are not included."""
     outputs: tuple[TensorId, ...]
     macs: int = 0
-    """Number of multiply-accumulates, which counts only if all operators are builtin."""
+    """Number of multiply-accumulates, which is used only if all operators are builtin."""
     scratch: int = 0
     """Scratch bytes that the kernel requests from TFLM's planner."""
     orders: Mapping[TensorId, Callable[[], AccessOrder]] = field(default_factory=dict, compare=False)
-    """Access order of the kernel for each input that the output may overwrite, if the kernel has only one output."""
+    """For each input that the output may overwrite, the access order of a kernel with a single output."""
     copies: bool = False
     """Whether the kernel only copies bytes, and does nothing if the bytes are already in place."""
 
@@ -148,7 +148,7 @@ class RowGraph:
     rematerialisations: tuple[Rematerialisation, ...] = ()
     """Operators that run twice in the graph (rowgraph/rematerialisation.py)."""
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
-    """Tensors whose bytes are part of another tensor, which nodes name instead."""
+    """Tensors whose bytes are part of another tensor. Nodes name the other tensor."""
     slow: frozenset[TensorId] = frozenset()
     """Tensors in slow memory (rowgraph/slow.py)."""
 

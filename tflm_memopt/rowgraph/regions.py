@@ -1,7 +1,7 @@
 """Selects the regions: the largest sets of supported operators that can each become one custom operator.
 
-No path may leave a region through a builtin operator and return to it. If a path returned, the region and the builtin
-operator would wait for each other. The level of an operator says how often a path from the inputs goes from other
+No path may leave a region through a builtin operator and return to it. A region and a builtin operator that both need
+each other's results could never run. The level of an operator says how often a path from the inputs goes from other
 operators to supported operators. Operators of one level never depend on each other through a builtin operator. A region
 therefore consists of connected operators of one level.
 """
@@ -22,7 +22,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 from tflm_memopt.rowgraph.supported import Support, View
 
 ANY: Variable = (b"*", b"*")
-"""This value stands for all variables that have no handle in the graph."""
+"""All variables without a handle in the graph share this value."""
 
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
@@ -67,8 +67,8 @@ def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int
 def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Support]) -> list[list[int]]:
     """Return groups of connected operators that have the same level, in order.
 
-    A group is omitted if all its operators only change shapes. Messages connect operators, since a custom operator
-    resumes where it waited for another device.
+    A group is omitted if all its operators only change shapes. Operators with messages count as connected, since a
+    custom operator resumes where it waited for another device.
     """
     links: dict[int, list[Hashable]] = {}
     for op in graph.ops:
@@ -85,11 +85,7 @@ def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Suppor
 
 
 def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
-    """Return the sets of operators that share a link, directly or through others, in the order of `links`.
-
-    >>> _connected({1: "a", 2: "b", 3: "ac", 4: "c"})
-    [[1, 3, 4], [2]]
-    """
+    """Return the sets of operators that links connect, directly or through other operators, in the order of `links`."""
     parent: dict[Hashable, Hashable] = {}
 
     def root(link: Hashable) -> Hashable:
@@ -108,7 +104,7 @@ def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
 
 
 def builtin_with_devices(where: str) -> UsageError:
-    """Return the error for a builtin operator on one of several devices, which TFLM would run again after each wait."""
+    """Return the error for a builtin operator with several devices. TFLM would rerun it after each wait."""
     return UsageError(
         "several devices cannot run operators that stay builtin",
         code="unsupported_operator",
@@ -120,7 +116,7 @@ def builtin_with_devices(where: str) -> UsageError:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """Return the views that stay operators. For each tensor that only views need, also return the view's output."""
+    """Return the views that stay operators. Also return the view's output for each tensor that only views read."""
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)
     names: dict[TensorId, list[tuple[int, TensorId]]] = {}
@@ -183,7 +179,7 @@ def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[i
 def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]:
     """Yield pairs of operators (Op.index) that must keep the given order, since both use the same variable.
 
-    An operator with one variable affects only this variable. Any other operator is taken to affect all variables.
+    An operator with one variable affects only this variable. Any other operator is assumed to affect all variables.
     """
     ops = {op.index: op for op in graph.ops}
     named = handles(graph)

@@ -5,9 +5,9 @@ kept until the vector is ready, or the tensor is computed again from a smaller o
 operators run twice: first for the reduction, and later for the multiplication. The planner, the checker and the
 lowering treat copies as ordinary operators. An operator and its copy read the same weights in flash.
 
-Copying more operators, or copying from an earlier tensor on, saves bytes and costs multiply-accumulates. Tensors that
-are complete when the multiplication starts give a lower bound of the bytes. For each lower bound of the bytes, the
-copies with the fewest multiply-accumulates are tried (convert/frontier.py).
+More copied operators, or a copy that starts at an earlier tensor, save bytes and cost multiply-accumulates. The bytes
+of tensors that are complete when the multiplication starts are a lower bound of the RAM. For each lower bound of the
+bytes, the copies with the fewest multiply-accumulates are tried (convert/frontier.py).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,17 +26,17 @@ MOST_OPS = 16
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A choice of the operators that run twice, for one late reader or for all."""
+    """A choice of the operators that run twice, for a single late reader or for all late readers."""
 
     rematerialisations: tuple[Rematerialisation, ...]
     macs: int
-    """Number of multiply-accumulates: those of repeated operators for one reader, and those of the model for all."""
+    """Multiply-accumulates of the repeated operators (choice for one reader) or of the whole model (for all)."""
     bound: int
     """Maximum number of bytes of whole tensors when a late reader starts."""
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return sets of operators that may run twice, sorted by compute, first the empty set. sizes: tensors' bytes."""
+    """Return sets of operators that may run twice, by ascending compute. The first set is empty."""
     seen = _Seen(graph, sizes)
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
     once = sum(op.macs for op in graph.ops.values())
@@ -110,9 +110,9 @@ class _Seen:
 
     @cached_property
     def late_readers(self) -> tuple[tuple[int, int], ...]:
-        """Operators that can read one input only when another input is complete, each with that input's number.
+        """Operators that cannot read input k before another input is complete, each with k.
 
-        Operators that keep rows in a state are left out, because they must read the tensor that other operators read.
+        Operators that keep rows in a state are left out, because they cannot read a copy of a tensor.
         """
         return tuple(
             (self.keys[op.output], k)
@@ -146,7 +146,7 @@ def _outputs(step: RowOp | BuiltinNode) -> tuple[TensorId, ...]:
 
 
 def _ways(seen: _Seen, key: int, k: int) -> Iterator[Choice]:
-    """Yield the option that repeats no operator, then options that repeat more operators and lower the bound."""
+    """Yield the option without repeated operators, then options that repeat more operators to lower the bound."""
     reader = seen.graph.ops[key]
     tensor = reader.inputs[k]
     best = seen.nbytes(seen.whole(reader))

@@ -1,10 +1,10 @@
-"""Turns states that are read and kept whole into rolling buffers of rows. A streaming model joins its kept rows and the
+"""Replaces states that are read and kept as a whole by rolling buffers. A streaming model joins its kept rows and the
 new rows, and keeps the last rows of the result. In a rolling buffer no row moves, since new rows replace the oldest
 rows. A reader of the joined rows then reads the new rows, and finds the kept rows in the state at negative row numbers.
 A reader of fewer rows or channels gets its own, smaller rolling buffer.
 
-The operator that writes a state must run after all readers of the state. The writer therefore gets the outputs of all
-readers as operands. If there are too many outputs, another operator first reads them and writes one byte.
+The operator that writes a state must run after all readers of the state. A state's writer therefore gets the outputs of
+all readers as operands. If there are too many outputs, another operator first reads them and writes one byte.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ SPLIT = "SPLIT"
 
 
 def broken(annotated: AnnotatedGraph, graph: RowGraph) -> frozenset[int]:
-    """Return operators on variables that cannot be states, since not all users of the variable are in one region."""
+    """Return operators on variables that cannot be states. The users of such a variable are not all in one region."""
     outside, found = wanted(annotated), set[int]()
     homes = {i: region.number for region in graph.regions for i in region.ops}
     for op in annotated.graph.ops:
@@ -62,7 +62,7 @@ def with_rolling_buffers(annotated: AnnotatedGraph) -> AnnotatedGraph:
 
 
 class _Joined(NamedTuple):
-    """The rows of a state, followed by new rows."""
+    """A tensor that has the rows of a state, followed by new rows."""
 
     key: int
     """Number of the operator that joins the rows."""
@@ -76,7 +76,7 @@ class _Joined(NamedTuple):
 
 
 class _Slice(NamedTuple):
-    """The last rows of a tensor, or some channels of these rows."""
+    """Some or all channels of a tensor's last rows."""
 
     rows: int
     first: int
@@ -110,7 +110,7 @@ class GraphWork:
         return tensor
 
     def add_op(self, op: RowOp, place: int, kind: str = "", **options: Any) -> None:
-        """Add an operator at a position in the order. kind: its type in the model, if that differs from its name."""
+        """kind: the type in the model, unless it equals the name."""
         key = max(self.stated) + 1
         self.support[key] = op
         self.stated[key] = Op(key, kind or op.name, op.inputs, (op.output,), options, op.sources)
@@ -151,7 +151,7 @@ class GraphWork:
         return [op for op in self.row_ops.values() if state in (op.older, *op.inputs)]
 
     def joined(self, writer: RowOp, kept: StateRollingBuffer) -> _Joined | None:
-        """Return how old and new rows are joined if the operator keeps the last joined rows, or None otherwise."""
+        """Describe the join of kept and new rows, or return None if the operator does not keep the last joined rows."""
         state, depth = kept.tensor, kept.rows.h
         piece = self.maker(writer.inputs[0])
         cut = self.slice(piece) if piece is not None else None
@@ -278,7 +278,7 @@ class GraphWork:
             self.order.insert(max(before, default=-1) + 1, key)
 
     def _all_of(self, made: Mapping[TensorId, Rows], writer: int) -> Mapping[TensorId, Rows]:
-        """Replace the first few tensors by a single byte. An operator makes the byte when the tensors are complete."""
+        """Replace the first few tensors by a single byte. An operator writes this byte when the tensors exist."""
         some = dict(list(made.items())[:MAX_INPUTS])
         token = self.add_tensor(self.row_ops[writer].output, shape=(1, 1, 1, 1))
         waits = movement.waiting(self.row_ops[writer].sources, some, token)
@@ -297,6 +297,6 @@ def _is_window(op: RowOp, joined: _Joined, seen: _Slice) -> bool:
 
 
 def _on_new_rows(op: RowOp, joined: _Joined, seen: _Slice, state: TensorId) -> RowOp:
-    """Return the operator on the new rows only, with the rows before them in a state."""
+    """Return the operator that computes only the new rows, and reads the rows before them from a state."""
     window = replace(op.window, pad_top=seen.rows - joined.rows.h)
     return replace(op, reads=(replace(joined.rows, c=seen.channels),), window=window, older=state)

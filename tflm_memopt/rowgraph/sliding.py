@@ -5,13 +5,14 @@ The rows of a tensor follow each other in time. A row that depends only on rows 
 valid when the input slides. Only new rows are therefore computed, and a rolling buffer keeps the rows that later
 inferences need (rolling_buffers.py). Rows that depend on padding are recomputed (edges.py) if recomputing needs fewer
 multiply-accumulates than computing all rows. If an operator needs all rows, it reads the kept and new rows together,
-and all later operators compute everything. When all rows of the input are known, the outputs equal those of the
+and all later operators compute all their rows. When all rows of the input are known, the outputs equal those of the
 original model byte for byte.
 
 A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H' rows. Padding influences the
-first a and last b input rows, and the first a' and last b' output rows. From n new input rows follow m = n / s new
-output rows, or fewer if some of them depend on padding. The new output rows start at input row (H' - b' - m) * s -
-p. The operator therefore also reads the last (H - b - n) - (H' - b' - m) * s + p rows before the new input rows.
+first a and last b input rows, and the first a' and last b' output rows. For n new input rows, the layer makes m = n / s
+new output rows, or fewer if some depend on padding. The first new output row needs the input from row (H' - b' - m)
+times s - p on. The operator thus also reads the last (H - b - n) - ((H' - b' - m) times s - p) rows before the new
+input rows.
 """
 
 from dataclasses import replace
@@ -33,9 +34,9 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
     """Return the graph with an input of n new rows, and the description of its sliding input.
 
-    layers: number of operators that may compute only new rows, or None for all. If the number is limited, the other
-    operators compute all rows, which often saves RAM. Raises UsageError for a model with a state, several inputs, or
-    strides that do not divide n.
+    layers: number of operators that may compute only new rows, or None for all. The operators beyond `layers` compute
+    all rows, which often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not
+    divide n.
     """
     graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:
@@ -88,12 +89,12 @@ def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[Annota
 
 
 class _Sliding(Edges):
-    """A graph whose operators are changed to compute only new rows, one after the other."""
+    """A graph whose operators are changed one by one, so that they compute only new rows."""
 
     def __init__(
         self, annotated: AnnotatedGraph, tensor: TensorId, n: int, layers: int | None = None, *, padded: bool = False
     ) -> None:
-        """layers: as for with_sliding(). padded: whether these layers may have padding in time."""
+        """layers: see with_sliding(). padded: whether layers that compute only new rows may have padding in time."""
         super().__init__(annotated, tensor)
         self.n, self.padded = n, padded
         self.may_slide = frozenset(self.order[:layers])
@@ -152,7 +153,7 @@ class _Sliding(Edges):
         return -(-(slid.top + w.pad_top) // w.stride_h), max(0, op.writes.h - 1 - last)
 
     def _on_new_rows(self, op: RowOp) -> RowOp | None:
-        """Return the operator on new rows, or None if it needs all rows of an input."""
+        """Return the operator that computes only new rows, or None if it needs all rows of an input."""
         inputs = [self.slid.get(t) for t in op.inputs]
         if op.state_write or op.older or any(s is None or s.whole != r for s, r in zip(inputs, op.reads, strict=True)):
             return None
@@ -172,7 +173,7 @@ class _Sliding(Edges):
         return replace(op, reads=tuple(replace(s.whole, h=new) for s in slid), writes=replace(op.writes, h=new))
 
     def _running_sum(self, op: RowOp, key: int) -> RowOp | None:
-        """Return the operator as a running sum, or None if that would save no additions."""
+        """Return a running sum that replaces the operator, or None if it would save no additions."""
         slid = self.slid.get(op.inputs[0])
         if slid is None or not is_mean(op, slid.whole) or slid.new >= slid.older:
             return None
@@ -191,7 +192,7 @@ class _Sliding(Edges):
         return sliding_sum(op, [*operands, (sums, rows, 1)], StateRollingBuffer(sums, rows, 0))
 
     def _edge_rows(self, tensor: TensorId, before: int) -> tuple[list[tuple[TensorId, int]], ...]:
-        """Return tensors of the first and of the last rows that depend on padding, each with its number of rows."""
+        """Return the tensors with the first and the last rows that depend on padding, and their numbers of rows."""
         slid = self.slid[tensor]
         above = [(self.first(tensor, slid.top, before), slid.top)] if slid.top else []
         return above, [(self.last(tensor, before), slid.bottom)] if slid.bottom else []

@@ -39,7 +39,7 @@ class AnnotatedGraph:
 
 
 def to_row_ops(graph: Graph) -> Mapping[int, Support]:
-    """For each Op.index, return the operator's row form or why it stays builtin. Any graph of read() is accepted."""
+    """For each Op.index, return the operator's row form or why it stays builtin. graph: any result of read()."""
     aliases = views(graph)
     written: dict[TensorId, Rows] = {}
     support: dict[int, Support] = {}

@@ -316,7 +316,7 @@ typedef struct {
   union {
     uint16_t rows; /* In a tiled group, a stripe has this number of rows. Stripes recompute rows if rows exceeds advance. */
     uint16_t pushed; /* A push of a streamed input has this number of rows. Older rows are in the workspace, at the tensor's offset. */
-    uint16_t older; /* For a tensor in a rolling buffer of the state, this number of rows precedes row 0. */
+    uint16_t older; /* A tensor in a rolling buffer of the state has this number of rows before row 0. */
   };
 } tmo_tensor;
 

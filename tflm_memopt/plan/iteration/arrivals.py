@@ -15,7 +15,7 @@ from tflm_memopt.plan.nest import Ints
 
 
 def converted_bytes(trace: Trace, member: Member, *, tiled: bool) -> int:
-    """Return the bytes of an external input that one row or, in tiles, one output pixel converts to int8 at once."""
+    """Return the bytes of an external input that are converted to int8 together, for a row or (in tiles) a pixel."""
     source, op, total = trace.source, member.op, 0
     if source is None or source.pushed or op.element_bytes > 1:
         return 0

@@ -1,8 +1,8 @@
 """Decides where the pixels of an inner tensor live in a group that runs in tiles, and for how long.
 
-Consecutive rows of a stripe that later stripes need for an equally long time form a column window. A
-column window is a rolling buffer that holds a stripe's pixels column by column, in the order in which they are made. A
-column window holds a few columns of rows that no later stripe needs, or whole lines of other rows (vMCU's and msf-CNN's
+Adjacent rows of a stripe that are needed for the same number of later stripes form a column window. A column window is
+a rolling buffer that holds a stripe's pixels column by column, in the order in which they are made. If no later stripe
+needs the rows, a column window holds a few columns of the rows. Otherwise, it holds whole lines (vMCU's and msf-CNN's
 line buffers, exact to the pixel). The sizes are exact, since the simulation gives the write and the last read of every
 pixel. Two live pixels never share a place.
 """
@@ -18,7 +18,7 @@ from tflm_memopt.plan.plan import ColumnWindow
 
 
 def lives(trace: Trace, producer: Member) -> Lives:
-    """Return when an operator's pixels are written and last read."""
+    """Return the times at which an operator's pixels are written and last read."""
     if producer.key not in trace.lives:
         trace.lives[producer.key] = _lives(trace, producer)
     return trace.lives[producer.key]
@@ -40,13 +40,13 @@ def _lives(trace: Trace, producer: Member) -> Lives:
             for dx in _column_steps(producer, c0, c1):
                 some = (r0 + dy < r1) & (c0 + dx < c1)
                 maker = producer.iteration_making(member, iteration[some], (r0 + dy)[some], (c0 + dx)[some])
-                read[maker] = np.maximum(read[maker], at[some])  # of equal makers, the last one is the latest
+                read[maker] = np.maximum(read[maker], at[some])  # NumPy keeps the last read of a repeated maker
                 stripe[maker] = np.maximum(stripe[maker], here[some])
     return Lives(executed, written, np.maximum(read[executed], written), (stripe - each.stripe)[executed])
 
 
 def _column_steps(producer: Member, c0: Ints, c1: Ints) -> range:
-    """Return column offsets in the reader's window, so that one falls into each tile of the producer there."""
+    """Return offsets of columns in the reader's window, at least one for each tile of the producer in the window."""
     width = int((c1 - c0).max(initial=0))
     return range(width if producer.nest.tile else min(width, 1))
 
@@ -71,7 +71,7 @@ def column_windows_of(trace: Trace, producer: Member) -> tuple[ColumnWindow, ...
 
 
 def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow]) -> Ints:
-    """Return the place of each iteration's first pixel. Places are counted in pixels through all column windows."""
+    """Return the place of each iteration's first pixel. A place is a number of pixels, over all column windows."""
     lap, residue, _ = _laps(producer, life)
     x0 = producer.iterations.x0[life.iteration]
     result, first, start = np.zeros(len(x0), dtype=np.int64), 0, 0

@@ -16,7 +16,7 @@ Range = tuple[int, int]
 
 
 def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[int, Range]:
-    """Return, for each buffer number, the bytes that must stay while others run. retained: outputs that must stay."""
+    """Return, for each buffer number, the bytes that must stay while other models run."""
     plan, parts = planned.plan, planned.graph.parts
     stored = {parts[t].storage if t in parts else t for t in retained}
     found = {i: (0, b.nbytes) for i, b in enumerate(plan.buffers) if b.role is Role.TENSOR and b.key in stored}
@@ -41,7 +41,7 @@ def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
 
 
 def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
-    """For each buffer number, return the live bytes before these iterations, without the rows that were pushed last."""
+    """Return the live bytes of each buffer number before these iterations, except for the newest pushed rows."""
     source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}
     for i in group.plan.alive[group.number]:

@@ -2,9 +2,9 @@
 
 The live bytes of a buffer are one range: an input shrinks from its bottom, an output grows at its top, and any other
 buffer is empty or live as a whole. The ranges of all buffers give the number of live bytes, which no layout can
-undercut, and the minimum distance of any two buffers. With one input and one output, the minimum distance is min(b_In -
-b_Out) of vMCU (section 4). An iteration's output bytes become live before its input bytes are freed, unless the
-operator works in place.
+undercut, and the minimum distance of any two buffers. For one input and one output, the minimum distance equals
+min(b_In - b_Out) of the paper on vMCU (section 4). An iteration's output bytes become live before its input bytes are
+freed, unless the operator works in place.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class LiveRange:
     bottom: Ints
     top: Ints
     before: Ints
-    """The end `top` of the live bytes at each iteration's last read, before the iteration's later writes."""
+    """The value of `top` at each iteration's last read, before the writes that follow this read."""
     replaces: frozenset[TensorId] = frozenset()
-    """Tensors that may be overwritten in place when the buffer is written."""
+    """Tensors whose bytes an operator may overwrite when it writes this buffer."""
     ends_on: frozenset[TensorId] = frozenset()
     """Tensors that an iteration reads, and that may overlap the last byte that the iteration writes."""
     before_write: Ints | None = None
@@ -48,7 +48,7 @@ class LiveRange:
         return replace(self, bottom=nbytes - self.top, top=nbytes - self.bottom, before=nbytes - self.bottom)
 
     def in_full(self) -> LiveRange:
-        """Return a tensor as live with all its bytes, so that nothing overlaps it, and other buffers unchanged."""
+        """Mark all bytes of a tensor as live, so that nothing overlaps the tensor. Other buffers stay unchanged."""
         if self.buffer.role is not Role.TENSOR:
             return self
         full = np.full_like(self.top, self.buffer.nbytes)
@@ -68,7 +68,7 @@ class GroupBorder:
 
 
 def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
-    """Return the rolling buffer of an output that only the group uses: of pixels in tiles, of rows otherwise."""
+    """Return the rolling buffer of an output inside the group. It holds pixels in a tiled group, otherwise rows."""
     tensor = member.op.output
     if not member.stripes:
         depth = rolling_buffer_depth(trace, member)
@@ -115,7 +115,7 @@ def live_ranges(
 
 
 def _scratch(trace: Trace, moments: Ints) -> Iterator[LiveRange]:
-    """Yield the scratch memory, which all operators share, since no two of them run at the same time."""
+    """Yield the scratch memory. All operators share it, since only one operator runs at a time."""
     zero = np.zeros(len(moments), dtype=np.int64)
     full = zero.copy()
     for m in trace.members:
@@ -172,7 +172,7 @@ def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
     if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)
-        in_use = (top > dead) | (top > before)  # written data count even if nothing reads them
+        in_use = (top > dead) | (top > before)  # written bytes count as live even if nothing reads them
         return in_use.astype(np.int64), (before > dead).astype(np.int64)
     life, length = lives(trace, writer), len(trace) + 2
     written = np.bincount(life.written, minlength=length)
@@ -181,7 +181,7 @@ def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
 
 
 def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments: Ints) -> Ints:
-    """Return the live bytes to add below each in-place output pixel, so that the pixel overlaps whole input pixels."""
+    """Return the bytes to keep live below each output pixel, so that an in-place output overlaps whole input pixels."""
     result = np.zeros(len(moments), dtype=np.int64)
     if writer.stripes and writer.op.in_place:
         life = lives(trace, writer)
@@ -191,7 +191,7 @@ def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments:
 
 
 def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
-    """Return how many bytes of a whole output exist after each iteration, and at each iteration's last read."""
+    """Return how many bytes of a whole output are written after each iteration, and at the iteration's last read."""
     before, top = written_bytes(trace, writer)
     if writer.op.in_place:
         return top, before
@@ -199,14 +199,14 @@ def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
 
 
 def ends_late(writer: Member) -> bool:
-    """Return whether an iteration writes the last byte of a whole output only after all reads."""
+    """Return whether an iteration finishes all reads before it writes the last byte of a whole output."""
     return writer.op.ends_late and not writer.iterative and writer.nest.channel_groups == 1
 
 
 def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
     """Return the tensors that an operator may overwrite in place. The rows of a streamed input move, so they cannot be
-    overwritten. If tiles have several columns, pixels may wrap around in a rolling buffer, so it may not be
-    overwritten.
+    overwritten. If tiles have several columns, pixels may wrap around in a rolling buffer, so no output may overwrite
+    the buffer.
     """
     if not writer.op.in_place:
         return frozenset()

@@ -68,7 +68,7 @@ def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) ->
 
 
 def mirrored(buffers: Sequence[Buffer], distances: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
-    """Return the minimum distances for mirrored addresses. Only the distances of pairs with a tensor change."""
+    """Return the minimum distances for mirrored addresses. Distances change only for pairs that contain a tensor."""
 
     def distance(u: int, v: int) -> int:
         if Role.TENSOR not in (buffers[u].role, buffers[v].role):

@@ -1,9 +1,9 @@
 """Simulates the order of a group's iterations, and finds when rows and pixels are written and last read.
 
 The last operators of a group request rows or pixels. Before an iteration runs, it requests the pixels of each of its
-inputs. This order gives exact sizes of rolling buffers for any graph (as in the CSDF view of Jung et al., joint memory
-of several CNNs). The order is built from the group's end, since adding an earlier operator never changes the order of
-the later ones. Longer groups therefore reuse the work for shorter ones.
+inputs. With this order of requests, the sizes of rolling buffers are exact for any graph (as in the CSDF view of Jung
+et al., joint memory of several CNNs). The order is built from the group's end, since adding an earlier operator never
+changes the order of the later ones. Longer groups therefore reuse the work for shorter ones.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ SCRATCH_ALIGN = 4
 OUTSIDE = -1
 """Operator number in Trace.entry for a request from outside the group."""
 EXECUTE = -1
-"""Number in Trace.entry that marks an iteration. A request has the number of an input or a tensor in its place."""
+"""Number in Trace.entry that marks an iteration. A request has the number of an input or a tensor instead."""
 _SLOTS = 32
-"""Number of bits of Trace.entry below the operator's number."""
+"""Number of low bits of Trace.entry, above which the operator's number is stored."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Member:
 
     @cached_property
     def works(self) -> dict[tuple[object, ...], Work]:
-        """Work of the operator, by the iterations and circumstances on which it depends."""
+        """Cache of the operator's work. The key has the iterations and all else on which the work depends."""
         return {}
 
     @cached_property
@@ -93,7 +93,7 @@ class Member:
         return start[iteration], end[iteration]
 
     def pixels(self, iteration: Ints) -> int:
-        """Return the number of pixels that these iterations compute. Passes that only write sums compute no pixels."""
+        """Return the number of pixels that these iterations compute. Iterations that write sums compute none."""
         each = self.iterations
         if self.nest.by_rows:
             return len(iteration) * (self.op.reads[0].w if self.iterative else self.op.writes.w)
@@ -131,7 +131,7 @@ class Member:
         each, found = self.iterations, []
         for k in range(len(self.op.inputs)):
             start, end = (each.row, each.row + 1) if self.iterative else self.op.rows(k, each.row)
-            if self.nest.sums and not self.iterative:  # the last channel group reads only sums
+            if self.nest.sums and not self.iterative:  # the last channel group reads sums, but no input rows
                 end = np.where(each.channel_group == self.nest.channel_groups - 1, start, end)
             found.append((start, end))
         return found
@@ -175,10 +175,10 @@ class Member:
     def bytes_written(self) -> Ints:
         """For each iteration, the end of the output bytes that it has written, or 0 if it only adds to sums."""
         each, out = self.iterations, self.op.writes
-        if self.iterative:  # only the last iteration writes, unless iterations scatter rows
+        if self.iterative:  # the last iteration writes everything, unless iterations scatter rows
             whole: Ints = ((np.arange(len(each)) == len(each) - 1) | self.op.scatters) * out.nbytes
             return whole
-        if self.nest.splits:  # the first channel group already writes up to the stripe's end
+        if self.nest.splits:  # even the first channel group writes in the stripe's last pixel
             stripe: Ints = each.hi[each.stripe] * out.row_bytes
             return stripe
         end: Ints = (each.row * out.w + each.x1) * out.c
@@ -195,7 +195,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """For each iteration, when its pixels are written, when they are last read, and how many stripes later."""
+    """For each iteration: the times when its pixels are written and last read, and the stripes between these times."""
 
     iteration: Ints
     written: Ints
@@ -232,7 +232,7 @@ class Trace:
 
     @cached_property
     def end(self) -> Ints:
-        """The position of each iteration among the entries. The last element is the number of entries."""
+        """The position of each iteration in Trace.entry. The last element is the number of entries."""
         (at,) = ((self.entry & ((1 << _SLOTS) - 1)) == 0).nonzero()
         end = np.empty(len(at) + 1, dtype=np.int64)
         end[:-1], end[-1] = at, len(self.entry)
@@ -333,7 +333,7 @@ def requested(members: Sequence[Member], sinks: Sequence[int]) -> list[tuple[Ten
 
 
 def prepend(trace: Trace, member: Member) -> Trace:
-    """Return the iterations with an operator added at the front, which runs just before the requests for its output."""
+    """Add an operator at the front of the iterations. It runs just before each request for its output."""
     demands, need = _demands(trace, member)
     several = member.stage.at_once > 1 and member.nest.by_rows and len(demands)  # readers may need no row at all
     first, end = _rows_at_once(member, demands, need) if several else member.batches
@@ -378,7 +378,7 @@ def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints
 
 
 def _together(trace: Trace, member: Member, at: Ints) -> Ints:
-    """Return the positions at which a producer's iterations are inserted. at: positions of requests for the rows.
+    """Return the positions in the trace at which to insert a producer's iterations. at: positions of the requests.
 
     Operators that add up the same rows run together, so that the rows need not be kept.
     """
@@ -426,7 +426,7 @@ def rolling_buffer_depth(trace: Trace, producer: Member) -> int:
 
 
 def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
-    """Return, at each iteration and at the end, how many bytes from the tensor's start are no longer read."""
+    """At each iteration and at the end, return how many bytes from the tensor's start are never read again."""
     key = tensor, nbytes
     if key not in trace.dead:
         number, first = trace.reads(tensor)
@@ -438,7 +438,7 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
 
 
 def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
-    """Return the end of the output's written bytes before and after each iteration, and at the end of the group."""
+    """Return where the written bytes of the output end: before and after each iteration, and when the group ends."""
     _, iteration = trace.iterations_of(member.key)
     written = np.zeros(len(iteration) + 1, dtype=np.int64)
     np.maximum.accumulate(member.bytes_written[iteration], out=written[1:])

@@ -88,7 +88,7 @@ def _name(m: Member, *words: str) -> str:
 
 
 def _there(op: RowOp, move: Move, row: Ints) -> int:
-    """Return the number of these iterations in which the input row of the move exists."""
+    """Return in how many of these iterations the tensor has the input row of the move."""
     height = op.operands[move.operand].h
     first = op.access[move.operand].first(row, height) + move.tap
     return int(((first >= 0) & (first < height)).sum())
@@ -101,7 +101,7 @@ def _in_words(op: RowOp, move: Move) -> bool:
 
 
 def _by_access(m: Member, executed: Ints) -> Work:
-    """Return the work of an operator that reads whole rows according to its access table."""
+    """Return the work of an operator whose access table names the rows that it reads."""
     op, row, n = m.op, m.iterations.row[executed], len(executed)
     read = looked_up = 0
     for k, rows in enumerate(op.reads):
@@ -123,7 +123,7 @@ def _by_access(m: Member, executed: Ints) -> Work:
             swept += (not aligned) * times * move.count * move.nbytes
         at_once, runs = 0, n * len(moved)
         moved_once = sum(times * move.nbytes for move, times in moved if len(moved) == move.count == 1)
-        singles = (op.writes.row_bytes * n - moved_once) * (op.moves.fill is not None)  # bytes that are filled
+        singles = (op.writes.row_bytes * n - moved_once) * (op.moves.fill is not None)  # bytes set to the fill value
     elif op.traits.runs_along:
         loops = n * op.rows_at_once * op.writes.row_bytes
     elif op.is_product:  # a matrix product computes four output columns at once
@@ -165,7 +165,7 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool,
     # a state holds the rows above the input
     high = _clipped(m.iterations.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)
     if m.nest.sums:
-        high = np.where(m.iterations.channel_group[executed] == channel_groups, 0, high)  # the last pass only writes
+        high = np.where(m.iterations.channel_group[executed] == channel_groups, 0, high)  # the last pass reads no rows
     # each channel group has only some of the channels
     read_groups = 1 if m.nest.splits and op.traits.channels is Channels.SUMMED else channel_groups
     written_groups = channel_groups if m.nest.splits else 1

@@ -32,7 +32,7 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
     """Add the work of tmo_conv_dsp.c, which computes pairs of channels for up to four pixels."""
     values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     batches = w.calls or _batches(w, Packing.DSP_CONV, values)[0]
-    if w.calls and w.rows:  # two rows of five pixels take three passes, and one row takes two
+    if w.calls and w.rows:  # five pixels take two passes in one row, three in two rows
         batches = (len(w.x0) + w.calls + 1) // 2
     pairs = -(-w.out_channels // 2)
     done = replace(
@@ -110,7 +110,7 @@ def _from_rows(w: Windows, done: Work, values: int) -> Work:
 
 
 def _gathered_row(w: Windows, x: int, runs: Sequence[int]) -> tuple[int, int]:
-    """Return how many quads and single values are gathered for a window row at column x, with its padding."""
+    """Return how many quads (four values) and single values a window row at column x has, padding included."""
     window = w.op.window
     row = window.kernel_w * w.in_channels
     if not runs or runs == [0]:
@@ -160,7 +160,7 @@ def _mve_conv(w: Windows, done: Work) -> Work:
 
 
 def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
-    """Return the number of passes over the weights, and for each column, whether a full pass needs no padding."""
+    """Return the number of passes over the weights and, for each column, whether a full unpadded pass makes it."""
     window, total = w.op.window, 0
     at_once = np.zeros(len(w.wide), dtype=np.int64)
     most = 2 if packed is Packing.MVE_CONV else PACKED_PIXELS
@@ -177,7 +177,7 @@ def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
 
 
 def _rvv_conv(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_vectors.c: vectors of output channels for two pixels at once, or four for few channels."""
+    """Add the work of tmo_vectors.c: vectors of output channels, for two pixels at once or, with few channels, four."""
     values, kernel = _values(w, Packing.RVV_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     few = w.out_channels <= VECTOR
     direct = kernel == (1, 1) and (w.rows or w.columns == 1)
@@ -201,18 +201,18 @@ def _rvv_conv(w: Windows, done: Work) -> Work:
 def _rvv_depthwise(w: Windows, done: Work) -> Work:
     """Add the work of tmo_depthwise_packed.c, which computes vectors of channels tap by tap."""
     taps, loops = w.op.window.kernel_h * w.op.window.kernel_w, w.pixels * stripes(w.out_channels)
-    # number of taps in windows that differ from the window before
+    # number of taps of all windows for which the kernel makes a new list
     listed = (w.pixels - w.unclipped + len(w.x0) * w.rows) * taps
     return replace(done, macs=loops * taps, loops=loops, pieces=listed)
 
 
 def _esp(w: Windows, done: Work) -> Work:
-    """Add nothing, since `done` already contains the multiply-accumulates of tmo_esp.c."""
+    """Return `done`, which already contains the multiply-accumulates of tmo_esp.c."""
     return done
 
 
 def _dsp_depthwise(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_dsp_depthwise.S, with four channels and three taps at once, and of _3x3, _four and _nine."""
+    """Add the work of tmo_dsp_depthwise.S or, for some kernel sizes, of its variants _3x3, _four and _nine."""
     window = w.op.window
     taps = window.kernel_h * window.kernel_w
     if w.calls and not w.rows:
@@ -229,14 +229,14 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
         return named(_dsp_nine(w, done), "four" if four else "nine")
     done = _packed_depthwise(w, done, 4, -(-taps // 3))
     lists = w.pixels - w.unclipped + len(w.x0) * w.rows
-    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # the kernel copies constants only for several pixels
+    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # for a single pixel, the kernel copies no constants
         copies = int((w.high == window.kernel_h).sum()) * -(-w.out_channels // 4)
         done = replace(done, quads=copies, batches=copies * (-(-taps // 3) + 2))
     return replace(done, runs=lists, swept=lists * taps)
 
 
 def _dsp_nine(w: Windows, done: Work) -> Work:
-    """Add the work of dsp_nine_row(), convolve_nine() and, in tiles, convolve_four(). Pixel runs share constants."""
+    """Add the work of dsp_nine_row(), convolve_nine() and, in tiles, convolve_four(). A run loads constants once."""
     fours = -(-w.out_channels // 4)
     inside = int((w.wide == w.op.window.kernel_w).sum()) if w.rows else 1
     whole = (w.high == w.op.window.kernel_h) & (inside > 0)
@@ -248,7 +248,7 @@ def _dsp_nine(w: Windows, done: Work) -> Work:
 
 
 def _dsp_3x3(w: Windows, done: Work) -> Work:
-    """Add the work of dsp_3x3_row(). A call computes BLOCK_RUNS runs of blocks of six outputs inside the input."""
+    """Add the work of dsp_3x3_row(). A call computes BLOCK_RUNS runs of blocks of six unpadded outputs."""
     fours, width, inside = -(-w.out_channels // 4), len(w.wide), w.op.reads[0].w
     blocks = -(-width // BLOCK_PIXELS)
     whole, x = 0, 0

@@ -40,7 +40,7 @@ def _conv(w: Windows, done: Work) -> Work:
 
 
 def in_fours(done: Work, channels: int) -> Work:
-    """Add the work of tmo_dsp_sums(): four channels at once, then single ones. `done` counts all channels."""
+    """Add the work of tmo_dsp_sums(): four channels at once, then single channels. `done` is for all channels."""
     runs, words = done.loops / channels, done.quads / channels
     alone = channels % 4
     return replace(
@@ -49,7 +49,7 @@ def in_fours(done: Work, channels: int) -> Work:
 
 
 def _runs(w: Windows, done: Work, *, gathered: bool = False) -> Work:
-    """Return the work of runs of contiguous bytes. gathered: whether a window's bytes are gathered into one run."""
+    """Return the work of a kernel that reads contiguous bytes in runs."""
     c, window = w.in_channels, w.op.window
     if gathered or (c > 1 and (not w.in_one_piece or window.dilation_w > 1)):
         runs, size = (w.pixels, window.kernel_h * window.kernel_w * c) if gathered else (w.taps, c)
@@ -67,7 +67,7 @@ def _runs(w: Windows, done: Work, *, gathered: bool = False) -> Work:
 
 
 def _sums(w: Windows, done: Work) -> Work:
-    """Add the work of a convolution whose sums take several bytes each."""
+    """Add the work of a convolution that writes each sum as `op.param` bytes."""
     channels = w.out_channels // w.op.param
     return in_fours(_runs(replace(w, out_channels=channels), done), channels)
 
@@ -121,7 +121,7 @@ def _pool(w: Windows, done: Work) -> Work:
 
 
 def _softmax(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_generated_softmax.c for random values. Far below the maximum, no exponential is computed."""
+    """Add the work of tmo_generated_softmax.c for random values. Very small values need no exponential."""
     return replace(done, pieces=(done.written - w.pixels) * min(1.0, -w.op.param / 256))
 
 

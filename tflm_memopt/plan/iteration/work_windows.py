@@ -43,7 +43,7 @@ class Windows:
     calls: int
     """Number of calls of a kernel that computes several iterations at once, or 0."""
     backwards: bool
-    """Whether the input is a whole tensor that is read from its last pixel on."""
+    """Whether the kernel reads a whole input tensor from its last pixel to its first."""
 
     @property
     def reads_rows(self) -> bool:
@@ -101,7 +101,7 @@ Kernel = Callable[[Windows, Work], Work]
 
 
 def named(done: Work, *words: str) -> Work:
-    """Return the work with these words added to the name of its kernel."""
+    """Return the work with these words added to the kernel's name."""
     *name, way = done.kernel.split()
     return replace(done, kernel=" ".join((*name, *words, way)))
 

@@ -36,7 +36,7 @@ class Cores:
 
     count: int = 1
     sets: Sequence[Collection[int]] = ()
-    """Each set has the numbers of models that run on the same core. Without sets, all models run on one core."""
+    """Each set has the numbers of models that run on the same core. If there are no sets, all models share one core."""
 
     def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
         """Return a core for each model so that the busiest core has the least load. busy: load of each model."""
@@ -58,8 +58,8 @@ class Cores:
         return tuple(time / ALL_THE_TIME for time in used)
 
     def placed(self, model: Any, busy: Sequence[Any], most: Any, whole: int) -> list[list[Any]]:
-        """Limit the time that each core is in use to `most`. Return a 0/1 variable for each model and core, which is 1
-        if and only if the model runs on the core.
+        """Limit the busy time of each core to `most`. Return a 0/1 variable for each model and core, which is 1 if and
+        only if the model runs on the core.
 
         busy: processor time of each model. whole: upper bound of the sum of these times.
         """

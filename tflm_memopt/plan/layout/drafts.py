@@ -26,9 +26,9 @@ class Draft:
     whole: tuple[TensorId, ...]
     """Tensors that are live with all their bytes during the step."""
     buffers: tuple[Buffer, ...] = ()
-    """All other buffers of the plan step, without offsets."""
+    """Buffers of the plan step apart from the tensors in `whole`, without offsets."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """Minimum distances between buffers of the plan step in bytes, in the form of LayoutProblem."""
+    """Minimum distances between buffers of the plan step in bytes, with the same keys as LayoutProblem.constraints."""
     most_alive: int = 0
     """Maximum number of bytes of these buffers that are live at one moment."""
 

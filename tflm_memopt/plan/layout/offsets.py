@@ -3,8 +3,8 @@
 One of two buffers that are live together must be the lower one. The offset of the upper buffer must exceed that of the
 lower one by a minimum distance. The minimum distance is normally the size of the lower buffer. The distance is smaller
 for a pair that shares memory row by row (plan/iteration/liveness.py). A heuristic places the largest buffers first and
-then improves the order by hill climbing. If the result exceeds a lower bound, a better lower bound is computed
-(bound.py). If the result exceeds both bounds, the CP-SAT solver decides which buffer of each pair is lower.
+then improves the order by hill climbing. If the arena exceeds a simple lower bound, a better lower bound is computed
+(bound.py). If the arena exceeds both bounds, the CP-SAT solver decides which buffer of each pair is lower.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ MODEL_SECONDS = 6e-5
 SOLVER_SECONDS = 2.2
 """Estimated seconds for each of CP-SAT's deterministic seconds."""
 PATIENCE, PATIENT = 0.05, 0.1
-"""CP-SAT stops after PATIENCE deterministic seconds or, if longer, PATIENT of its time limit without progress."""
+"""CP-SAT stops after a time without progress: PATIENCE deterministic seconds or PATIENT times its limit, if longer."""
 ARENA_ALIGN = 16
-"""Alignment of the arena's head. A layout is the best one if no other ends at a lower multiple."""
+"""Alignment of the arena's head. A layout is the best one if no other layout ends at a lower multiple of it."""
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
 """Cache of layouts: for each problem, the time budget needed, the time taken, and the layout. Layouts
@@ -164,12 +164,12 @@ def _patiently(problem: LayoutProblem, found: Layout, seconds: float, budget: Bu
 
 
 def _is_least(top: int, bound: int) -> bool:
-    """Return whether the arena's head cannot be smaller than with a layout of this top. bound: a lower bound."""
+    """Return whether no layout can have a smaller head than a layout that ends at `top`."""
     return -(-top // ARENA_ALIGN) <= -(-bound // ARENA_ALIGN)
 
 
 def _with(problem: LayoutProblem, backward: frozenset[int], budget: Budget, part: SearchPart) -> Layout:
-    """Return the hill climbing result if exactly the groups in `backward` are reversed."""
+    """Return the layout that hill climbing finds if exactly the groups in `backward` are reversed."""
     return replace(climb(problem.decided(backward), budget, part), backward=backward)
 
 
@@ -215,7 +215,7 @@ Neighbours = Sequence[Mapping[int, tuple[int, int]]]
 
 
 def _neighbours(problem: LayoutProblem) -> Neighbours:
-    """For each buffer u, return each buffer v that is live with u, with the distances from v up to u and u up to v."""
+    """For each buffer u, return the buffers v that are live with u, and both distances: v below u, and u below v."""
     result: list[dict[int, tuple[int, int]]] = [{} for _ in problem.nbytes]
     for (lower, upper), distance in problem.constraints.items():
         result[upper][lower] = distance, problem.constraints[upper, lower]

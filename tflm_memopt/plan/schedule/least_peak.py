@@ -3,8 +3,8 @@
 The live bytes depend only on the set of completed operators, not on their order (Ahn et al., Ordering Chaos:
 Memory-Aware Scheduling of Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). An order is therefore
 a path through sets of operators, and its peak is the maximum along the path. Sets are visited by ascending peak, and
-among equal peaks the largest set comes first. Likewise, Serenity raises its byte budget only as far as needed.
-Two rules limit the number of sets:
+among equal peaks the largest set comes first. The cited search (Serenity) also raises its byte budget only as far as
+needed. Two rules limit the number of sets:
 
 - If a task fits into the budget and does not increase the live bytes, it runs at once. An early run of this task
 never raises the peak: when more tasks are completed, each task frees at least as many bytes.
@@ -22,7 +22,7 @@ from tflm_memopt.plan.schedule.problem import OrderProblem, bits, lower_bound, p
 STEP_SECONDS = 2e-6
 """Estimated seconds to consider an operator as the next one (plan/effort.py)."""
 WIDTHS = (1, 16, 256)
-"""Beam widths of the three searches, in sets of completed operators of one size."""
+"""Beam widths of the three beam searches: how many sets with equally many completed operators are kept."""
 BEAM = 0.25
 """Fraction of the time limit that the beam searches may use."""
 
@@ -74,7 +74,7 @@ class _Space:
         """For each set of completed operators, the last operator on the best path to the set."""
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the possible next operators, with state and bytes after each, or a single one that is surely best."""
+        """Return the next operators to try, each with its resulting state and bytes, or only a surely best operator."""
         done, ready, alive = state
         found = []
         for i in bits(ready):

@@ -2,8 +2,8 @@
 
 A group consists of consecutive operators, so the order decides what can be computed together. The first order to try is
 the model's own, which has the fewest regions. The second order has the fewest live bytes of whole tensors
-(least_peak.py), and the third one finishes each branch before the next. In the second and third order, all operators
-between two builtin operators form a region.
+(least_peak.py), and the third one finishes each branch before the next. The second and the third order join all
+operators between two builtin operators in one region.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ SECONDS = 0.4
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
-    """Return all distinct orders of the graph, the model's own first. Streams and devices allow only the model's."""
+    """Return all distinct orders of the graph, the model's own first. Streams and devices exclude other orders."""
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)
     nodes: list[BuiltinNode | int] = []
@@ -50,7 +50,7 @@ def _with_states(graph: RowGraph) -> set[frozenset[int]]:
 
 
 def _folded(graph: RowGraph) -> set[TensorId]:
-    """Return tensors outside regions that lack dead channels, since TFLM would allocate them with all channels."""
+    """Return tensors whose dead channels were removed, but that TFLM would allocate with all channels."""
     whole = {t: tensor.nbytes for t, tensor in graph.model.tensors.items()}
     folded = {op.output for op in graph.ops.values() if op.writes.nbytes < whole.get(op.output, 0)}
     return folded.intersection(t for node in graph.nodes for t in node.inputs)

@@ -19,14 +19,14 @@ class Task:
 
 @dataclass(frozen=True)
 class OrderProblem:
-    """Operators in a possible order. A tensor that no operator makes is live from the start."""
+    """Operators to reorder, given in a valid order. A tensor that no operator makes is live from the start."""
 
     nbytes: Mapping[TensorId, int]
     tasks: tuple[Task, ...]
     outputs: frozenset[TensorId] = frozenset()
     """Tensors that must stay live to the end."""
     after: tuple[tuple[int, int], ...] = ()
-    """Pairs of operators without common tensors of which the first must run before the second."""
+    """Pairs of operators in which the first must run before the second, although they share no tensor."""
     across: int = 0
     """Number of bytes that are live all the time."""
 
@@ -98,7 +98,7 @@ def contiguous(problem: OrderProblem) -> tuple[int, ...]:
     """Return an order that finishes each branch before the next, which keeps operators together that can be fused.
 
     Branches whose peak memory exceeds the memory of their result most come first (Sethi and Ullman, 1970). A branch
-    comes before all others if its result is an input that later rows read again.
+    whose result later rows read again comes before all other branches.
     """
     most, rank = list[int](), list[int]()
     for task, needed in zip(problem.tasks, problem.direct, strict=True):

@@ -5,11 +5,11 @@ group's cost does not depend on other groups. A label is therefore dropped if an
 least as good in bytes and in multiply-accumulates. The search solves problems P1 and P2 of msf-CNN (section 5) on the
 graph of its Figure 4. Groups run row by row (groups.py) or compute a few pixels at a time (tiles_search.py).
 
-Long groups and other orders of operands are tried only in place of the largest group, which determines the RAM.
+Long groups and other operand orders are tried only to replace the largest group, since that group determines the RAM.
 
 The bytes of a group are at first its peak live bytes. A group may need more bytes than its peak when its buffers have
-fixed addresses. Layouts take time, so only the groups of the best division get one. The bytes of these groups are
-corrected, and the search is repeated until all groups of the best division have a layout.
+fixed addresses. Layouts take time, so only the groups of the best division get one. The layouts correct the bytes of
+their groups, and the search is repeated until all groups of the best division have a layout.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TURNS = 0.3
 FRONT_SECONDS = 1e-5
 """Estimated seconds to consider one group in the search (plan/effort.py)."""
 Place = Callable[[Candidate, int], int]
-"""Function that returns a group's bytes after a layout. Only results above the second argument are exact."""
+"""Function that returns a group's bytes after a layout. A result is exact only if it exceeds the second argument."""
 Reverse = Callable[[Candidate, int], Candidate | None]
 """Function that returns a group in reversed row order, or None if it needs at least a limit of bytes."""
 
@@ -54,7 +54,7 @@ class CutLabel:
     macs: int
     """Number of multiply-accumulates, weighted with Settings.tiled_cost for groups that run in tiles."""
     spread: tuple[int, ...] = ()
-    """Breaks ties: the bytes of all groups, added up or, if `low` is set, sorted."""
+    """The bytes of all groups, which decide between equal labels: their sum or, if `low` is set, a sorted list."""
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
 
@@ -67,8 +67,8 @@ class CutLabel:
 
 
 class RowGroups:
-    """The groups of one region that run row by row, by the position after their last operator. Short groups are found
-    first, at the operators that need the most bytes.
+    """The groups of one region that run row by row, by the position after their last operator. The search finds short
+    groups first, beginning at the operators that need the most bytes.
     """
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
@@ -93,10 +93,10 @@ class RowGroups:
         if _least_of(chain, joined) < _least_of(chain, found):
             self.by_end = joined
         self._limit = {last: 0 if last > SHORT or self._has_orders(last) else limit for last in ends}
-        """For each end position, the bytes up to which all groups are known, with every order of operands."""
+        """For each end position, all groups up to this number of bytes are known, with every order of operands."""
 
     def _longest(self, limit: int, budget: Budget) -> Iterator[tuple[int, tuple[Candidate, ...]]]:
-        """Yield the end positions of a division into the longest groups, with all groups that end there."""
+        """Divide the region into the longest groups. Yield each group's end, with all groups that have the same end."""
         last = len(self.chain.ops)
         while last and budget.allows(SearchPart.ROW_GROUPS):
             found = tuple(candidates(self.chain, last, limit, 1, budget=budget))
@@ -104,12 +104,12 @@ class RowGroups:
             last = min((group.first for group in found), default=0)
 
     def in_all_orders(self, last: int, limit: int, waiting: int = 1) -> tuple[Candidate, ...]:
-        """Return groups that end before `last`: at least all up to `limit` bytes. waiting: end positions left."""
+        """Return at least all groups of up to `limit` bytes that end before `last`. waiting: end positions left."""
         if limit > self._limit[last]:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
-            limit += limit // SLACK  # with a slightly higher limit, the search runs less often
+            limit += limit // SLACK  # a slightly higher limit avoids some later searches
             found = self._candidates(last, limit, orders, waiting)
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit
@@ -173,7 +173,7 @@ class Cuts:
         return tiled_candidates(self.chain, self._settings, self._placed_bytes(self._rough), self._budget)
 
     def _is_least(self) -> bool:
-        """Return whether the best division reaches the lower bound of all divisions, after layouts."""
+        """Return whether the best division, with the bytes of its layouts, reaches the lower bound of all divisions."""
         best, least = self.front()[0], self.chain.least
         return best.nbytes <= least and self._placed_bytes(best) <= least
 
@@ -181,7 +181,7 @@ class Cuts:
         return max(self._place(group, label.nbytes) for group in label.groups())
 
     def refine(self, limit: int) -> bool:
-        """Search for more groups where they may save bytes. Return whether there are more groups."""
+        """Search for more groups where they may save bytes. Return whether the search found any."""
         reached = {0}
         for last, groups in self._table.items():
             if any(c.nbytes < limit and c.first in reached and self._is_once(c) for c in groups):
@@ -216,7 +216,7 @@ class Cuts:
                 yield found
 
     def add_single(self) -> None:
-        """Add single operators that run pixel by pixel where running row by row may need too many bytes."""
+        """Add groups of one operator that runs pixel by pixel, where its form in rows may need too many bytes."""
         least = self.front()[0].nbytes
         for last, found in self._tiled.items():
             by_row = min((c.nbytes for c in self._table[last] if last - c.first == 1), default=UNLIMITED)
@@ -224,7 +224,7 @@ class Cuts:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_nests(self) -> None:
-        """Add a pixel by pixel form of the largest group, whose bytes are slow to count (tiles_any.py)."""
+        """Add the form of the largest group that runs pixel by pixel. Counting its bytes is slow (tiles_any.py)."""
         tried: set[Candidate] = set()
         while self._settings and self._budget.allows(SearchPart.TILED_GROUPS):
             worst = max(self.front()[0].groups(), key=lambda group: group.nbytes)
@@ -242,7 +242,7 @@ class Cuts:
         return self._front
 
     def settle(self, label: CutLabel, enough: int) -> bool:
-        """Correct the bytes of the groups by layouts, and return False if all bytes were already exact."""
+        """Replace estimated bytes of groups by the exact bytes of layouts. Return False if all were already exact."""
         new = [group for group in label.groups() if group not in self._placed]
         for group in new:
             known = replace(group, nbytes=self._place(group, enough))
@@ -262,7 +262,7 @@ def least_bytes(
     cuts: Sequence[Cuts], macs: int, budget: Budget = UNBOUNDED, bar: int = UNLIMITED
 ) -> tuple[CutLabel, ...]:
     """Return a division of each region within `macs` whose largest group needs the fewest bytes. bar: bytes of an
-    existing plan. The search gives up if it cannot find fewer bytes.
+    existing plan. The search gives up if no division needs fewer bytes than `bar`.
     """
     while True:
         budget.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))

@@ -95,7 +95,7 @@ class Chain:
         return (first >= self.streamed or (first == 0 and last >= self.streamed)) and self._in_order(first, last)
 
     def rules_out(self, first: int, last: int) -> bool:
-        """Return whether no group that ends before `last` can begin at `first` or earlier."""
+        """Return whether every group that ends before `last` must begin after `first`."""
         return last < self.streamed or not self._in_order(first, last)
 
     def _in_order(self, first: int, last: int) -> bool:
@@ -175,7 +175,7 @@ class Candidate:
     in_turn: bool = False
     """Whether the group makes parts of its outputs in turn, and not one whole output after the other."""
     is_reversed: bool = False
-    """Whether `nbytes` counts the bytes in reversed row order, which the layout may choose."""
+    """Whether `nbytes` is for reversed row order. The layout may choose this order."""
 
     @property
     def geometry(self) -> Candidate:
@@ -267,7 +267,7 @@ class Growing:
     alive: Ints
     """Live bytes of the group's buffers at each iteration and at the end."""
     gaps: Ints
-    """Live bytes just before each iteration. An iteration that is inserted there starts with so many live bytes."""
+    """Live bytes just before each iteration. An iteration that is inserted here starts with these bytes."""
     macs: int = 0
     in_turn: bool = False
     """Whether the group makes parts of its outputs in turn, and not one whole output after the other."""
@@ -294,7 +294,7 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
     writes = forms[0].op.writes
     for reader, k in group.trace.readers(forms[0].op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (writes.h, writes.row_bytes):
-            return  # this tensor must be whole, as its reader divides it into other rows
+            return  # the reader divides the tensor into other rows, so the tensor must be whole
     for member in forms:
         trace = prepend(group.trace, member)
         rolling_buffer = None if is_sink else rolling_buffer_of(trace, member)
@@ -313,7 +313,7 @@ def _grown(
 
 
 def _branches(chain: Chain, last: int) -> int:
-    """Return the number of tensors of several rows that are used after `last`, and from which no other is computed."""
+    """Count the tensors with several rows that are used after `last` and from which no other tensor is computed."""
     wanted, read, count = {op.output for op in chain.lasting[last]}, set[TensorId](), 0
     for op in reversed(chain.ops[:last]):
         count += op.output in wanted and op.output not in read and op.writes.h > 1
@@ -322,7 +322,7 @@ def _branches(chain: Chain, last: int) -> int:
 
 
 def _distinct(groups: Iterable[Growing]) -> list[Growing]:
-    """Return the groups whose iterations and open requests differ. All others would grow in the same way."""
+    """Return one group of each kind: groups with equal iterations and unanswered requests grow in the same way."""
     found: dict[tuple[bytes, bytes], Growing] = {}
     for group in groups:
         found.setdefault((group.trace.entry.tobytes(), group.trace.iteration.tobytes()), group)
@@ -355,7 +355,7 @@ def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer |
 
 
 def _iterative_pays(op: RowOp) -> bool:
-    """Return whether int32 sums should replace a whole input (msf-CNN, section 7): they save bytes or are necessary."""
+    """Return whether int32 sums are necessary, or save bytes compared with a whole input (msf-CNN, section 7)."""
     if not op.reducible or op.scatters:
         return op.scatters
     saved = (op.reads[0].h - 1) * op.reads[0].row_bytes
@@ -363,7 +363,7 @@ def _iterative_pays(op: RowOp) -> bool:
 
 
 def _settled(member: Member, made: Collection[TensorId], source: InputSource | None) -> Stage:
-    """Return an operator of a group, which adds up no rows if it reads a whole tensor. made: outputs of the group."""
+    """Return how an operator of a group runs. With a whole input, it adds up no rows."""
     op, piecemeal = member.op, {*made, source.tensor} if source else made
     if not member.iterative or op.inputs[0] in piecemeal:
         return member.stage
@@ -372,14 +372,14 @@ def _settled(member: Member, made: Collection[TensorId], source: InputSource | N
 
 
 def settle(trace: Trace) -> tuple[Stage, ...]:
-    """Return the operators of a group. An operator that reads whole outside tensors does not add up rows."""
+    """Return the operators of a group. An operator adds up no rows if it reads a whole tensor from outside."""
     made = {m.op.output for m in trace.members}
     return tuple(_settled(m, made, trace.source) for m in trace.members)
 
 
 def _reading_whole(chain: Chain, first: int, last: int, shorter: Sequence[Growing]) -> list[Growing]:
-    """Return the groups with an operator at `first` that would add up rows, but reads a whole tensor. shorter: the
-    groups without it.
+    """Return the groups whose operator at `first` could add up rows, but reads a whole tensor. shorter: the groups
+    without this operator.
     """
     member, *_ = chain.members[first]
     stage, is_sink = _settled(member, (), chain.source), chain.outlives(member.op.output, last)
@@ -444,7 +444,7 @@ def _tensors(chain: Chain, first: int, last: int, at_border: GroupBorder) -> int
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
-    """Return a group's peak bytes, without tensors that it does not use. Results above `enough` are approximate."""
+    """Return a group's peak bytes, without tensors unused by the group. Results above `enough` are approximate."""
     alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:
         if alive.max() >= enough:

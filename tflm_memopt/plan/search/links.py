@@ -28,7 +28,7 @@ class Links:
 
 
 def links(chain: Chain) -> Links:
-    """Return how operators of a region are connected. Skip connections let an operator also read an older tensor."""
+    """Return how operators of a region are connected. Skip connections read tensors of earlier operators."""
     main, linked = [], []
     repeated: dict[TensorId, int] = {}
     made = {op.output: op.writes for op in chain.ops}

@@ -1,8 +1,8 @@
 """Finds groups of operators that compute their rows from last to first, and decides which groups do so.
 
-An output that grows into the bytes that its input frees starts a little below the input. After many groups whose
-output starts below their input, tensors reach the lower end of the arena. Addresses of a reversed group are mirrored:
-its lower buffers become the upper ones.
+An output that grows into the bytes that its input frees starts a little below the input. If many groups in succession
+write below their inputs, the tensors reach the lower end of the arena. Addresses of a reversed group are mirrored: its
+lower buffers become the upper ones.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class Reversed:
     mirrored: dict[tuple[int, int], bool] = field(default_factory=dict)
     """Cache that tells whether operators [first, last) can be reversed together."""
     known: dict[tuple[int, Settings | None], tuple[int, Sequence[Candidate]]] = field(default_factory=dict)
-    """Cache of reversed groups and their limit of bytes. The key has the end position and the settings for tiles."""
+    """Cache of reversed groups up to a limit of bytes. The key has the end position and the settings for tiles."""
 
     def group(self, group: Candidate, settings: Settings | None, limit: int, budget: Budget) -> Candidate | None:
         """Return the best reversed group of the same operators with at most as many multiply-accumulates, or None."""

@@ -5,8 +5,8 @@ The cost of a solution is the time of its accesses to slow memory. A large group
 often beats two groups that write the tensor to slow memory and read it again. Rolling buffers, sums and scratch are
 always in fast memory.
 
-Groups that use slow memory get a layout to find their bytes. For groups without slow memory, a lower bound is used
-until they are in the best division. The search computes layouts until every group of the best division has a layout.
+Groups that use slow memory get a layout to find their bytes. A group without slow memory has a lower bound until it is
+in the best division. The search computes layouts until every group of the best division has a layout.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
 """Function that places the buffers of a group, with the given tensors in slow memory, and returns the fast bytes."""
 MOST_CHOSEN = 3
-"""Maximum number of outputs of a group that are tried one by one in slow memory. More outputs are moved all at once."""
+"""Maximum number of outputs of a group that are tried one by one in slow memory. More outputs are tried together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from tflm_memopt.rowgraph.graph import Space
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """After stripe m, an operator has made all rows before row m * advance + end. Stripe 0 is the first one
-    in which the group's output has rows.
+    """After stripe m, an operator has made all rows before row m times advance plus end. Stripe 0 is the first one in
+    which the group's output has rows.
     """
 
     advance: int
@@ -73,7 +73,7 @@ def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget 
 
 
 def _running(ops: tuple[RowOp, ...], group: Candidate) -> list[RowOp]:
-    """Return the operators that read windows. The result omits operators that add up their input pixel by pixel."""
+    """Return the operators that read windows. Operators that add up their input pixel by pixel are left out."""
     return [op for op, stage in zip(ops, group.stages, strict=True) if not stage.iterative]
 
 
@@ -83,7 +83,7 @@ def _stages(
     """Return the loop nests of all operators and the number of stripes, or None if two readers need different numbers
     of rows per stripe.
 
-    driver: position of the operator whose stripes have the given rows. Operators after the driver run when the driver's
+    driver: position of the operator whose stripes have the given rows. All later operators run after the driver's
     output is complete.
     """
     if any(stage.iterative for stage in stages[driver + 1 :]):

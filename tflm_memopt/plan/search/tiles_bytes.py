@@ -2,7 +2,7 @@
 
 A column window keeps the last pixels of consecutive rows, column by column (msf-CNN's H-cache). The rows of a column
 window are the rows that the producer makes in one stripe. In a column window with r rows, a reader of k x k pixels
-needs (k - 1) * r + k pixels. Rows that are needed again q stripes later take q * r more lines of the tensor's width
+needs (k - 1) * r + k pixels. Rows that are needed again q stripes later take q times r more lines of the tensor's width
 (the line caches of fused tiling). Rows are counted from the end of the stripe, whose last row has number -1. Plans use
 sizes from a simulation, which never exceed the results of the formulas.
 """
@@ -36,7 +36,7 @@ class Reader(NamedTuple):
 
 
 class PeriodRows(NamedTuple):
-    """Rows [first, first + rows) of each stripe. The last read is `later` stripes later (-1: no read)."""
+    """Rows [first, first + rows) of each stripe. These rows are last read `later` stripes later (-1: never)."""
 
     first: int
     rows: int
@@ -73,9 +73,8 @@ def lagging_columns(width: int, tile: int, lag: int) -> Columns:
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return the field Reader.windows for an operator that makes `made` rows from a stripe's last `rows` rows.
-
-    window: height and stride of the operator's window.
+    """Return the value of Reader.windows. In each stripe, an operator makes `made` rows from the last `rows` input
+    rows.
     """
     extent, stride = window
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
@@ -105,14 +104,14 @@ def column_window_pixels(column_window: PeriodRows, width: int, advance: int, re
 
 
 def _oldest(first: int, rows: int, advance: int, top: int) -> tuple[int, int]:
-    """Return how many stripes ago the oldest row up to `top` was made, or -1, and the row's place in the window."""
+    """Return the age in stripes of the oldest row up to `top`, or -1, and the row's position in the column window."""
     age = (first + rows - 1 - advance - top) // advance
     return age, max(0, top + advance * (age + 1) - first)
 
 
 @cache
 def cached_pixels(size: tuple[int, int], rows: int, advance: int, end: int, readers: tuple[Reader, ...]) -> int:
-    """Return the number of pixels to keep if each row is made once. rows: number of rows that each stripe needs."""
+    """Return how many pixels must be kept if each row is made once."""
     height, width = size
     total = 0
     for column_window in column_windows(rows, advance):
@@ -130,7 +129,7 @@ def _periods(column_window: PeriodRows, height: int, advance: int, start: int) -
 
 @cache
 def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: tuple[Reader, ...]) -> int:
-    """Return the number of pixels to keep if each stripe computes the rows in the range `present` again."""
+    """Return how many pixels must be kept if each stripe makes all rows of the range `present` itself."""
     column_window = PeriodRows(present[0], present[1] - present[0], 0)
     return min(
         column_window.rows * width, max(column_window_pixels(column_window, width, rows, reader) for reader in readers)
@@ -146,7 +145,7 @@ class RowCount:
     most: int
     """Maximum number of rows in one stripe."""
     present: tuple[int, int]
-    """The rows that each stripe makes: a half-open range, counted from the top of an unclipped stripe."""
+    """Half-open range of the rows that each stripe makes, counted from the top of a complete stripe."""
 
 
 @cache
@@ -166,7 +165,7 @@ def count_rows(height: int, rows: int, end: int, advance: int, stripes: tuple[in
 
 
 class Flow(NamedTuple):
-    """How a group consumes its input. Stripe m needs no row before row m * advance + top."""
+    """How a group consumes its input. Stripe m needs no row before row m times advance plus top."""
 
     height: int
     width: int

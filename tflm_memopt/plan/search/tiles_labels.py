@@ -7,15 +7,15 @@ from tflm_memopt.plan.search.tiles_bytes import Reader
 
 
 class Skip(NamedTuple):
-    """A skip connection to a later ADD. Stripe m makes the last `rows` rows before row m * advance + end."""
+    """A skip connection to a later ADD. Stripe m makes the last `rows` rows before row m times advance plus end."""
 
     tensor: TensorId
     rows: int
     end: int
     stop: int
-    """The ADD's last stripe has this number minus 1."""
+    """Number of the ADD's last stripe, plus 1."""
     lag: int
-    """Number of columns that the ADD runs behind the operator that the search has reached."""
+    """The ADD runs this number of columns behind the operator at which the search now is."""
 
 
 class State(NamedTuple):
@@ -75,7 +75,7 @@ class Demand(NamedTuple):
     nbytes: int
     macs: int
     rows: int
-    """Stripe m needs the last `rows` rows before row m * advance + end, also for skip connections that start there."""
+    """Stripe m needs the last `rows` rows before row m times advance plus end, also for skip connections from there."""
     end: int
     advance: int
     stripes: tuple[int, int]

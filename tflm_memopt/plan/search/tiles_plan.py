@@ -29,14 +29,14 @@ class Settings:
     pushed: int = 1
     """Number of rows of a streamed input that are pushed together."""
     count_output: bool = True
-    """Whether the model's output counts. (In msf-CNN it does not.)"""
+    """Whether the bytes of the model's output count. (The paper on msf-CNN leaves them out.)"""
     counter_bytes: int = 8
     """Bytes per operator for the counters of its loops, which papers omit."""
     stripe_rows: tuple[int, ...] = STRIPE_ROWS
     whole_map: int = WHOLE_MAP
     """Maximum height of a feature map for which a single stripe of all rows is tried as well."""
     tile: int = 1
-    """Number of columns per iteration. A number above the width means the full width."""
+    """Number of columns per iteration. A number above the tensor's width stands for the full width."""
     at_once: int = 1
     """Maximum number of pixels that a kernel computes at once."""
     cache: bool = True

@@ -1,11 +1,11 @@
 """Finds all groups in tiles that end at a given operator, by a search from their last operator to the first.
 
-A state consists of an operator's loop nest, its stripes, and the skip connections that end in the group and begin
-before the operator. A label is a partial group: its bytes, its multiply-accumulates, and the decisions so far. The
-search decides whether rows that two stripes need are kept or computed again, and how high stripes are. The search also
-decides whether channels pass in groups through expand, depthwise and project, or through dense layers. The cost of the
-operators that are added later depends only on the state. A label is therefore dropped if another label in the same
-state has at most as many bytes and multiply-accumulates, up to Settings.epsilon.
+A state consists of an operator's loop nest, its stripes, and skip connections. These skip connections begin before the
+operator and end in the group. A label is a partial group: its bytes, its multiply-accumulates, and the decisions so
+far. The search decides whether rows that two stripes need are kept or computed again, and how high stripes are. The
+search also decides whether channels pass in groups through expand, depthwise and project, or through dense layers. The
+cost of the operators that are added later depends only on the state. A label is therefore dropped if another label in
+the same state has at most as many bytes and multiply-accumulates, up to Settings.epsilon.
 """
 
 from collections import defaultdict
@@ -37,13 +37,13 @@ from tflm_memopt.plan.search.tiles_labels import Demand, Label, Skip, State, Vis
 from tflm_memopt.plan.search.tiles_plan import Input, Settings
 
 DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
-"""Estimated seconds for each state of an operator, and for each partial group in the state (plan/effort.py)."""
+"""Estimated seconds that the search takes per state of an operator and per partial group (plan/effort.py)."""
 
 MOST_OUTSIDE = 1024
-"""Maximum number of rows of a stripe that may lie outside the feature map, after many strides."""
+"""Maximum number of a stripe's rows outside the feature map, which several strides together can cause."""
 
 MOST_TILES = 1 << 18
-"""Maximum number of tiles of a feature map, each of which is an iteration. Larger maps are computed row by row."""
+"""Maximum number of tiles of a feature map. Each tile is an iteration. Larger maps are computed row by row."""
 
 
 def heights(rows: int, settings: Settings) -> tuple[int, ...]:
@@ -55,7 +55,7 @@ def heights(rows: int, settings: Settings) -> tuple[int, ...]:
 def heights_of_sums(op: RowOp, settings: Settings) -> tuple[int, ...]:
     """Return the stripe heights to try for an operator that adds up its input's pixels.
 
-    A stripe of several rows would add pixels column by column, and another order of additions may change the result.
+    A stripe of several rows would add pixels column by column. Another order of additions may change the result.
     """
     in_rows = op.needs_order and settings.tile < op.reads[0].w
     return (1,) if in_rows else heights(op.reads[0].h, settings)
@@ -162,7 +162,7 @@ class Search:
             for i, t in enumerate(op.inputs)
             if i != k and not op.repeats(i)
         )
-        tile = self.settings.tile  # an ADD runs a whole number of tiles behind
+        tile = self.settings.tile  # the lag of an ADD is a whole number of tiles
         lags = (-(-max(0, s.lag + w.columns.extent - 1 - w.pad_left) // tile) * tile for s in state.skips)
         skips = tuple(s._replace(lag=lag) for s, lag in zip(state.skips, lags, strict=True))
         demand = Demand(
@@ -190,7 +190,7 @@ class Search:
         return Reader(Columns(tile, 0, 0, tile), window_rows(rows, rows, (1, 1)))
 
     def _with_skips(self, demand: Demand) -> Demand:
-        """Return the demand with the rows of ADDs whose skip connection starts at the same tensor."""
+        """Return the demand with the rows that ADDs read from its tensor through skip connections."""
         position = demand.visit.position
         tensor = self.links.tensor(self.chain, position)
         mine = [s for s in demand.skips if s.tensor == tensor]
@@ -228,14 +228,14 @@ class Search:
             )
 
     def _is_triple(self, position: int) -> bool:
-        """Return whether three layers expand, depthwise and project end at this position, with no other reader."""
+        """Return whether an expand, a depthwise and a project layer end at this position, with no other reader."""
         if position < 2 or not self.links.linked[position] or not self._is_pair(position - 1):
             return False
         depthwise, project = self.chain.ops[position - 1 : position + 1]
         return _pointwise(project) and self.links.last_read[depthwise.output] == position
 
     def _is_pair(self, position: int) -> bool:
-        """Return whether expand and depthwise end at this position, with no other reader between them."""
+        """Return whether an expand and a depthwise layer end at this position, with no other reader between them."""
         if not self.settings.group_channels or position < 1 or not self.links.linked[position]:
             return False
         expand, depthwise = self.chain.ops[position - 1 : position + 1]
@@ -264,7 +264,7 @@ class Search:
         return None
 
     def _group(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield the demand of expand, depthwise and project with channel groups, whose results are added up."""
+        """Yield the demand of expand, depthwise and project layers that add up the results of channel groups."""
         project = self.chain.ops[position]
         demand = self._grouped(position - 1, state, 3)
         if demand.rows <= demand.advance and state.stop - state.first > 1:
@@ -298,7 +298,7 @@ class Search:
         yield self._with_skips(demand._replace(visit=demand.visit._replace(grouped_sums=False)))
 
     def _grouped(self, position: int, state: State, length: int) -> Demand:
-        """Return what several operators with channel groups need. position: where the second operator is."""
+        """Return the input that several operators with channel groups need. position: place of the second operator."""
         expand, reader = self.chain.ops[position - 1 : position + 1]
         w, stripes, channels = reader.window, (state.first, state.stop), self.settings.group_channels
         rows, end, advance = w.rows.reach(state.rows), w.rows.reach(state.end) - w.pad_top, state.advance * w.stride_h
@@ -319,7 +319,7 @@ class Search:
         )
 
     def _supplies(self, demand: Demand) -> Iterator[tuple[int, State]]:
-        """For each possible state of the producer of the group's main input, yield the bytes and the state."""
+        """Yield the possible states of the operator that makes the group's main input, each with its bytes."""
         position, visit = demand.visit.position, demand.visit
         if not self.links.linked[position]:
             return
@@ -371,7 +371,7 @@ class Search:
         return [label for label in self._front(costs) if label[0] <= self.limit]
 
     def _border(self, demand: Demand, source: Flow) -> int:
-        """Return the bytes of the group's whole input and output together."""
+        """Return the sum of the bytes of the group's whole input and whole output."""
         op = self.chain.ops[self.last - 1]
         out = self._out_bytes()
         if (
@@ -413,7 +413,7 @@ class Search:
         return flow._replace(height=rows, advance=0, top=0)
 
     def _counts(self, tensor: TensorId) -> bool:
-        """Return whether the tensor's bytes count as bytes of a group."""
+        """Return whether the bytes of a group include the tensor."""
         elsewhere = self.settings.input is not Input.RESIDENT
         if elsewhere and self.chain.source:
             elsewhere = tensor == self.chain.source.tensor
@@ -429,7 +429,7 @@ class Search:
 
 
 def _whole_rows(reader: Reader, width: int) -> Reader:
-    """Return a reader with whole rows as its columns, since messages between devices have whole rows."""
+    """Widen a reader to whole rows, since messages between devices have whole rows."""
     return reader._replace(columns=Columns(*[width] * 4))
 
 

@@ -34,7 +34,7 @@ class GroupForms:
         self._changed: set[Candidate] = set()
 
     def within(self, nbytes: int, place: Callable[[Candidate], Placed | None], budget: Budget) -> Placed | None:
-        """Return the layout of the form of least cost that fits in `nbytes` bytes, or None.
+        """Return the cheapest form that fits in `nbytes` bytes, with its layout, or None.
 
         The search changes the best form so far in all possible ways. place: function that returns a layout of the whole
         model of at most `nbytes`, or None.
