@@ -102,7 +102,7 @@ class TaggedArena:
         self._run(at, nbytes)[:] = self._base_of(content) + first - at
 
     def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object, of: str = "") -> None:
-        """Check that bytes of a tensor or buffer are still at this address. who, of: the reader, for messages."""
+        """Check that bytes of a tensor or buffer are still at this address. who, of: the reader's names."""
         self._expect(self._run(at, nbytes) == self._base_of(content) + first - at, content, who, of)
 
     def _run(self, at: int, nbytes: int) -> Ints:

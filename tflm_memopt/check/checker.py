@@ -1,8 +1,8 @@
 """Checks a plan independently of the planner: it replays every iteration on the bytes of the arena. TFLM does not check
 a memory plan, so an overlap of one byte would corrupt data silently. Every byte of the arena has a tag that names the
-tensor, and the byte of it, last written there. Each byte that an iteration reads must have the expected tag. The
-checker shares neither code nor ideas with the planner. The checker replays an iteration as the executor does
-(custom_ops/src/tmo_iterate.c): writes come before reads, unless the kernel works in place.
+tensor, and the byte of it, last written there. When an iteration reads a byte, the tag must name the byte that the
+iteration needs. The checker shares neither code nor ideas with the planner. The checker replays an iteration as the
+executor does (custom_ops/src/tmo_iterate.c): writes come before reads, unless the kernel works in place.
 
 The module replay.py replays a group in the order of nest.py. A group that runs row by row reads and writes rows
 (rows.py). A group in tiles reads and writes pixels (tiles.py). A group in tiles has up to hundreds of thousands of
@@ -48,7 +48,7 @@ class Others(NamedTuple):
     retained: Collection[TensorId] = ()
     """Outputs of this model that other models must not overwrite."""
     at_pauses: NDArray[np.bool_] | None = None
-    """Mask by address of the bytes that other models write while this model pauses."""
+    """For each address, whether other models write the byte while this model pauses."""
 
 
 class _Pauses:

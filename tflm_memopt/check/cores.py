@@ -136,7 +136,7 @@ class CoresReplay:
         return at + behind, 1, nbytes, nbytes
 
     def _touch(self, core: int, marks: Ints, where: Bytes, key: int, y: int) -> None:
-        """Mark bytes with the number of barriers so far, or raise PlanError if a core writes what the other uses."""
+        """Mark bytes with the number of barriers so far, or raise PlanError for a conflict between the two cores."""
         start, count, nbytes, step = where
         if count <= 0 or nbytes <= 0:
             return

@@ -1,8 +1,8 @@
 """Checks several models in one arena, in any order that the application allows.
 
-While one model does not run, other models may overwrite every byte that they use. Other models run between two
-inferences of a model, and while the model waits for rows of a streamed input. Models that run at the same time must
-have no byte in common.
+Whenever a model pauses or has ended, each other model may write every byte that its own plan uses. Other models run
+between two inferences of a model, and while the model waits for rows of a streamed input. Models that run at the same
+time must have no byte in common.
 """
 
 from collections.abc import Collection, Sequence
@@ -32,7 +32,7 @@ class Sharer(NamedTuple):
 def check_together(
     sharers: Sequence[Sharer], concurrent_pairs: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
 ) -> None:
-    """Raise PlanError if a model could lose a byte to one that runs at the same time, or in its pauses (`yields`)."""
+    """Raise PlanError if another model that runs at the same time, or in a pause (`yields`), could overwrite a byte."""
     head = max((sharer.plan.head for sharer in sharers), default=0)
     written = [_written(sharer.plan, head) for sharer in sharers]
     for i, j in concurrent_pairs:

@@ -44,7 +44,7 @@ class KernelReplay:
         return self._run_of(tensor)[1]
 
     def _run_of(self, tensor: TensorId) -> tuple[TensorId, int, int, int]:
-        """Return the tensor that holds this tensor's bytes, their address, their offset in it, and their number."""
+        """Return (storage, address, offset, nbytes): the bytes are at `offset` in tensor `storage`."""
         part = self.parts.get(tensor, StoredIn(tensor))
         nbytes = self.arena.sizes[tensor]
         buffer, start = self.arena.at(Role.TENSOR, part.storage, part.first + nbytes)

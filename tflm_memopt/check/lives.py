@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from tflm_memopt.check.arena import Ints, TaggedArena
 
 BEFORE = 0
-"""Time of writes before the group, and of events that never happen."""
+"""Time 0 stands for writes before the group, and for events that never happen."""
 MOST_PIECES = 1 << 24
-"""Maximum number of live ranges of a proof. If a group has more live ranges, its iterations are replayed."""
+"""Maximum number of live ranges of a proof. With more live ranges, a group's iterations are replayed."""
 
 
 class Unproved(Exception):
@@ -50,7 +50,7 @@ def joined(parts: Sequence[LiveRanges]) -> LiveRanges:
 
 
 def pieces(lives: LiveRanges) -> LiveRanges:
-    """Cut live ranges so that any two have the same bytes or no common byte, sorted by address and time."""
+    """Cut live ranges until any two have either the same bytes or no byte in common. Sort by address and time."""
     cuts = np.unique(np.concatenate((lives.at, lives.end)))
     first, counts = np.searchsorted(cuts, lives.at), np.searchsorted(cuts, lives.end)
     counts -= first
@@ -82,7 +82,7 @@ def overlap(one: LiveRanges, others: LiveRanges) -> bool:
 
 
 def leave(arena: TaggedArena, cut: LiveRanges, private: Sequence[LiveRanges]) -> None:
-    """Write the tag of each byte's last write into the arena.
+    """For each byte, write the tag of its last write into the arena.
 
     cut: live ranges of tensors, as from pieces(). private: live ranges of other buffers, each at one address.
     """

@@ -1,8 +1,8 @@
 """Computes from which input element TFLM's data movements copy each element of their output.
 
 Each function repeats the loops of a reference kernel of TFLM (kernels/internal/reference/) on coordinates, from the
-operator's own parameters. The checker compares these movements with the results of ops/movement.py, which shares no
-code with this module.
+operator's own parameters. The checker compares the movements of this module with the results of ops/movement.py. The
+two modules share no code.
 """
 
 from collections.abc import Callable, Mapping, Sequence

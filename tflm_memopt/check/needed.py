@@ -1,8 +1,8 @@
 """Computes the first and the last input pixel that TFLM's kernels read for each output pixel.
 
 Each function repeats the loops of one TFLM kernel, from the operator's own parameters. The pixels that an output pixel
-needs form a rectangle, which two corners describe. The checker compares these rectangles with the results of
-ops/parse.py, which shares no code with this module.
+needs form a rectangle, which two corners describe. The checker compares the rectangles of this module with the results
+of ops/parse.py. The two modules share no code.
 """
 
 import math
@@ -132,7 +132,7 @@ def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Compute source positions like ComputeInterpolationValues and its Integer form (reference/resize_bilinear.h)."""
+    """Compute positions like ComputeInterpolationValues, also with suffix Integer (reference/resize_bilinear.h)."""
     sizes, made, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], []
     half = bool(op.options["halfPixelCenters"])
     for size, out in zip(sizes, made, strict=True):
@@ -172,7 +172,7 @@ def _elementwise(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX and ARG_MIN read. Unreduced channels count as one."""
+    """Find what MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX and ARG_MIN read. Channels count as one if not reduced."""
     shape = _shape(graph, op)
     stated = op.options.get(AXES)
     axes = {

@@ -23,9 +23,9 @@ MOMENTS = 8
 SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
 """Names of the moments within one iteration, in order of time.
 
-Scratch is written at SCRATCH and read at SCRATCH_READ. Sums are written at SUMS and read at SUMS_READ. Normally, output
-is written at the moment EARLY, and input is read later, at LATE. An operator that works in place reads at EARLY and
-writes at LATE. If a kernel writes the last byte of its output after all reads, the moment of this write is LAST.
+Kernels write scratch at SCRATCH and read it at SCRATCH_READ. Sums are written at SUMS and read at SUMS_READ. Normally,
+output is written at the moment EARLY, and input is read later, at LATE. An operator that works in place reads at EARLY
+and writes at LATE. If a kernel writes the last byte of its output after all reads, the moment of this write is LAST.
 """
 
 
@@ -173,14 +173,14 @@ class StageNest:
         return [*zip(*inputs, strict=True)]
 
     def skip(self, stripes: int) -> None:
-        """Skip the rest of the stripe and `stripes` - 1 further ones. After the last stripe, no iteration is left."""
+        """Skip the rest of this stripe and the next `stripes` - 1. After the last stripe, no iteration is left."""
         wanted = int(self.stripe[self.done]) + stripes if self.done < len(self) else len(self.made)
         there = self.makes_again and wanted < len(self.made) and self.made[wanted]
         self.done = int(self._start[wanted]) if there else len(self)
 
 
 def steps_of(group: Group, ops: Mapping[int, RowOp]) -> dict[int, StageNest]:
-    """Return the operators of a group before its first iteration, by number."""
+    """Return each operator of a group by its number, in the state before its first iteration."""
     by_rows = {s.op for s in group.stages if s.nest.by_rows and not s.iterative}
     return {
         s.op: StageNest(s, ops[s.op], 0 if s.op in by_rows else group.stripes, is_reversed=group.is_reversed)

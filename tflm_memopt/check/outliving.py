@@ -19,7 +19,7 @@ LSTM_STATES = (18, 19)
 
 
 def check_outliving(graph: RowGraph) -> None:
-    """Raise PlanError if an operator reads or keeps rows of states or messages unlike its original."""
+    """Raise PlanError if an operator reads or keeps other rows of states or messages than the model's operator."""
     stated = {op.index: op for op in graph.model.ops}
     writers = {op.state_write.tensor: op for op in graph.ops.values() if op.state_write}
     for key, op in graph.ops.items():

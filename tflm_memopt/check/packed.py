@@ -9,11 +9,12 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     """Return the bytes of scratch of one iteration.
 
     A depthwise convolution needs scratch for one pixel. Other convolutions copy the values under the windows of up to 4
-    columns as int16. Helium copies bytes of 2 columns, and RISC-V vectors bytes of 4. At most 1,728 B are converted at
-    once, or 4,608 B for one or two columns. In a wide tile, any number of bytes is converted at once. With int16
-    values, one more column is split off if a single column would be left. A wide tile also holds the last five columns
-    of a row if each column has up to 96 values. Kernels of single pixels need no scratch, for any number of channels or
-    for multiples of 8 or 16.
+    columns as int16. Helium copies up to 2 columns as bytes, and RISC-V up to 4 columns as bytes. Two columns are
+    copied at once up to 4,608 B, and more columns up to 1,728 B. In a wide tile, any number of bytes is converted at
+    once. With int16 values, a call computes one column less if otherwise a single column would remain. A wide tile also
+    holds the last five columns of a row if each column has up to 96 values. A single pixel with a 1x1 window needs no
+    scratch for RISC-V. Helium needs no scratch if the channels are also a multiple of 16, and DSP if they are a
+    multiple of 8.
     """
     plain = op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE)
     if plain or stage.iterative or stage.nest.channel_groups > 1:

@@ -35,7 +35,7 @@ class Place:
     maker: StageNest | None
     """Operator of the group that makes the tensor, or None."""
     moves: bool
-    """Whether the tensor is an input that is not whole in the arena."""
+    """Whether the tensor is a model input that is not completely in the arena."""
     is_reversed: bool
     """Whether the group processes rows and columns of whole tensors from last to first."""
     _cells: dict[int, Cells] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class Place:
         return last - y * w - x if self.is_reversed else y * w + x
 
     def at(self, stripe: Ints | int, y: Ints, x: Ints) -> Ints:
-        """Return the addresses of pixels (-1: none). stripe: their stripe, if stripes recompute rows."""
+        """Return the addresses of pixels, or -1 for none. stripe: stripe of the pixels if stripes recompute rows."""
         maker, seen = self.maker, self.seen
         if maker is None or not self.inside:
             return self.arena.at(Role.TENSOR, self.tensor, seen.nbytes)[1] + self.pixels(y, x) * seen.c
@@ -102,7 +102,7 @@ class Place:
 
 
 class Places(NamedTuple):
-    """Where the tensors of a group are, by operator."""
+    """The places of a group's tensors, by operator number."""
 
     inputs: Mapping[int, tuple[Place, ...]]
     output: Mapping[int, Place]
@@ -155,8 +155,8 @@ def check_message(arena: TaggedArena, step: StageNest) -> None:
 def check_at_once(arena: TaggedArena, step: StageNest) -> None:
     """Raise PlanError unless the operator may compute several iterations at once.
 
-    A convolution reads all pixels of a call before it writes the first one. A depthwise convolution writes its first
-    pixels earlier, so its buffers must not overlap.
+    A convolution reads all pixels of a call before it writes the first one. A depthwise convolution writes pixels
+    before it has read all pixels of a call, so its input and output must not overlap.
     """
     op, stage = step.op, step.stage
     if stage.at_once == 1:

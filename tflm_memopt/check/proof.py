@@ -1,6 +1,6 @@
 """Proves that a group in tiles loses no byte, for all its iterations at once (lives.py).
 
-If the proof fails, the replay decides iteration by iteration and names the place of the fault (tiles.py).
+If the proof fails, tiles.py replays the iterations one by one, and names the place of the fault if there is one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -186,7 +186,7 @@ class _Pixels:
         self.place = place
         self._groups = maker.nest.channel_groups if maker and maker.splits else 1
         self._lo = maker.lo if maker and maker.makes_again else None
-        """First row of each stripe if each stripe has its own pixels, or None."""
+        """First row of each stripe if stripes recompute rows, otherwise None."""
         stripes, self._rows = (
             (1, seen.h) if maker is None or self._lo is None else (len(self._lo), int(maker.made.max(initial=0)))
         )

@@ -4,7 +4,7 @@ The replay of a plan shows that every row exists before an iteration reads the r
 proves that the rows it reads are the rows that TFLM's kernel needs. The model's operator defines which pixels an output
 needs (needed.py), or from which byte each output byte is copied (movements.py). The module outliving.py checks
 operators that keep rows, read kept rows, or exchange messages. The module sliding.py checks operators of a sliding
-input. Operators on parts of tensors are not checked, since no operator of the model defines them.
+input. An operator on a part of a tensor is not checked, since it has no counterpart in the model.
 """
 
 import math
@@ -48,7 +48,7 @@ def check_reads(graph: RowGraph) -> None:
 
 
 def _whole(graph: RowGraph) -> Graph:
-    """Return the model with all rows of its input."""
+    """Return the model with the shape of its whole input instead of the shape of a few rows."""
     source, model = graph.source, graph.model
     if source is None:
         return model
@@ -68,7 +68,7 @@ def _fixed(graph: Graph, op: Op) -> list[int]:
 
 
 def _is_defined(op: RowOp, of: Op, graph: Graph) -> bool:
-    """Return whether a program's operator has the operands of the model's operator, apart from dead channels."""
+    """Return whether a program's operator has the model operator's operands. Only removed channels may be missing."""
     given = _operands(graph, of)
     views = [*zip(op.reads, (of.inputs[k] for k in given), strict=False), (op.writes, of.outputs[0])]
     pixels = [(rows.h * rows.w, graph.tensors[t]) for rows, t in views]

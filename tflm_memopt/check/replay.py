@@ -41,14 +41,14 @@ class GroupReplay(ABC):
 
     @abstractmethod
     def _in_order(self, step: StageNest) -> None:
-        """Raise PlanError unless each byte is read before it is overwritten, from front to back."""
+        """Raise PlanError unless an operator that works from front to back reads each byte before it is overwritten."""
 
     @abstractmethod
     def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
         """Return how many bytes of input k an iteration converts to int8 at once if it reads these rows."""
 
     def run(self) -> None:
-        """Replay the group. Raises PlanError if a read finds a wrong byte, or if counts differ from the plan's."""
+        """Replay the group. Raises PlanError if a read finds a wrong byte, or if the plan's counts are wrong."""
         self.arena.write_private(Role.COUNTERS, self.number, self.counter_bytes * len(self.steps))
         copied = self.arena.copied(step.op.output for step in self.steps.values())
         for tensor in copied:

@@ -28,7 +28,7 @@ class RowReplay(GroupReplay):
         self.arena.write(step.op.output, 0, step.op.writes.row_bytes)
 
     def _read(self, step: StageNest) -> None:
-        """Replay the reads. A COPY may already have overwritten bytes that it does not move."""
+        """Replay the reads. Bytes that a COPY does not move may be overwritten before its reads."""
         op, moves = step.op, step.op.moves is not None and not step.op.scatters
         inside = [k for k, t in enumerate(op.inputs) if t not in self.states and not op.receives]
         for k in inside:
@@ -39,7 +39,7 @@ class RowReplay(GroupReplay):
                         self.arena.read_run(op.inputs[k], at, row * nbytes, nbytes, step)
             elif not moves:
                 self.arena.read_rows(op.inputs[k], rows.start, rows.stop, nbytes, step)
-        for k, row, part in moved(op, step.done) if moves else ():  # a constant operand is not inside
+        for k, row, part in moved(op, step.done) if moves else ():  # `inside` contains no constant operand
             if k in inside and not self.source.is_source(op.inputs[k]):
                 self.arena.read_part(op.inputs[k], row, op.reads[k].row_bytes, part, step)
 

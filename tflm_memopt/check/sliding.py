@@ -1,10 +1,10 @@
-"""Proves that windows over a sliding input equal those at the end of TFLM's whole input.
+"""Proves that operators on a sliding input read the same windows as TFLM's operators at the end of the whole input.
 
 With a sliding input, each inference computes new rows of each tensor. The module numbers the new rows as in TFLM's
-whole tensor. TFLM's operator defines which rows depend neither on later rows of the input nor on padding at the end. An
-operator must compute the last of the rows that do not depend on padding, from the rows that TFLM reads. An operator may
-read kept rows only if its input's new rows follow those of the last inference. Two kinds of operators are not checked:
-those that recompute rows near padding, and those that read joined rows.
+whole tensor. TFLM's operator defines which rows depend neither on later rows of the input nor on padding at the end.
+Each operator must compute the last rows that do not depend on padding, and read the same rows for them as TFLM. An
+operator may read kept rows only if its input's new rows follow those of the last inference. Two kinds of operators are
+not checked: those that recompute rows near padding, and those that read joined rows.
 """
 
 from collections.abc import Mapping

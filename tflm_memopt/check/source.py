@@ -47,7 +47,7 @@ class SourceReplay:
             self._push(self.streamed)
 
     def end_of_group(self) -> None:
-        """Push the rows that remain before the next group starts."""
+        """Before the next group starts, push the rows that remain."""
         while self.streamed and self.pushed < self.streamed.height:
             self.arena.wipe(self.foreign)
             self._push(self.streamed)

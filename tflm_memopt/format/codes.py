@@ -64,10 +64,10 @@ class FloatRange(enum.IntEnum):
 
 
 class FloatFunction(enum.IntEnum):
-    """Bits 4 and above of `float_form` name the function of a float32 operator. The functions of ARITHMETIC_F32 are ADD
-    to LEAKY_RELU. The functions of CURVE_F32 are LOGISTIC to TO_INTEGER. The functions of BINARY_32 are DIV to
-    MINIMUM_S32. The functions of COMPARE_32 are EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take int32
-    operands.
+    """Bits 4 and above of `float_form` name the function of a float32 operator. ARITHMETIC_F32 computes the functions
+    from ADD to LEAKY_RELU. CURVE_F32 computes the functions from LOGISTIC to TO_INTEGER. The functions of BINARY_32 are
+    DIV to MINIMUM_S32. The functions of COMPARE_32 are EQUAL to LESS_EQUAL_S32. Functions whose names end in _S32 take
+    int32 operands.
     """
 
     ADD = 0
@@ -164,9 +164,9 @@ class Sharding(enum.IntEnum):
     COLUMNS = 2
     """Core 0 computes columns [0, cut) of the output row, and core 1 computes all other columns."""
     CHANNELS = 3
-    """Core 0 computes channels [0, cut), and core 1 computes all other channels. Only int8 CONV, and DEPTHWISE with
-    equally many input and output channels, can be shared by channels. Packed operators are split at a multiple of 4
-    channels, and operators with TMO_PACKING_DSP_DENSE at a multiple of 6.
+    """Core 0 computes channels [0, cut), and core 1 computes all other channels. Only an int8 CONV, or a DEPTHWISE with
+    as many outputs as inputs, can be split by channels. Packed operators are split at a multiple of 4 channels, and
+    operators with TMO_PACKING_DSP_DENSE at a multiple of 6.
     """
 
 
@@ -206,9 +206,7 @@ class Part(enum.IntEnum):
     adjacent.
     """
     DEPTHWISE_SUMS = 13
-    """On the DSP extension, this part runs DEPTHWISE in several passes. Builds without the extension always contain
-    this part.
-    """
+    """On the DSP extension, this part runs DEPTHWISE in several passes. Builds without DSP always contain this part."""
     DEPTHWISE_REPEATED = 14
     """This part of the library runs DEPTHWISE with several output channels for each input channel."""
     DSP_PAIRS_1 = 15
@@ -236,6 +234,6 @@ class Part(enum.IntEnum):
     AT_ONCE = 27
     """This part of the library computes consecutive iterations of one pixel each in one call of a kernel."""
     TWO_ROWS = 28
-    """This part of the library computes two consecutive rows in one call of a kernel."""
+    """With this part of the library, one call of a kernel computes two consecutive rows."""
     FEW_PIXELS = 29
     """On the DSP extension, this part of the library computes tiles of several pixels faster than the general code."""

@@ -61,7 +61,7 @@ class Builder:
         return tuple(Index.name(name) for name in names)
 
     def ram(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an input. strides: strides of all axes, or of all but the last, whose elements are then adjacent."""
+        """Declare an input. strides: one per axis, but the last one may be left out if its elements are adjacent."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), aligned=False))
 
     def workspace(self, name: str, kind: Type, *shape: Index | int, aligned: bool = True) -> Array:
@@ -74,7 +74,7 @@ class Builder:
         return self._tensor(Array(name, Memory.RAM, kind, extents, strides, pointers=True, aligned=False))
 
     def output(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an output. Each output element must be stored exactly once. strides: as for ram()."""
+        """Declare an output. Each output element must be stored exactly once. `strides` means the same as in ram()."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), written=True, aligned=False))
 
     def flash(
@@ -161,8 +161,8 @@ class Builder:
         return self.clamp(self.compute("add", Type.INT32, x, zero_point), span)
 
     def scaled(self, value: Reg, multiplier: Reg) -> Reg:
-        """Return value * multiplier / 2^31, minus 1 if the value is negative. A following saturated() rounds the value
-        again, as TFLM rounds twice for right shifts.
+        """Return the product of `value` and `multiplier`, divided by 2^31, minus 1 if `value` is negative. A following
+        saturated() rounds the value again, as TFLM rounds twice for right shifts.
         """
         sign = self.compute("shift_right", Type.INT32, value, 31)
         x = self.compute("high_mul", Type.INT32, value, multiplier)

@@ -31,7 +31,7 @@ class VectorUnit:
 
     registers: int
     group: int
-    """Number of registers that hold a vector of the loop's widest elements. Narrower elements need fewer registers."""
+    """Registers that hold a vector of the loop's widest elements. Vectors of narrower elements need fewer registers."""
     widest: Type = Type.INT32
 
     def size(self, kind: Type) -> int:
@@ -281,7 +281,7 @@ def _temporaries(one: Compute, prefix: str, *names: str) -> Iterator[Reg]:
 
 
 def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Expand scale_right into a product, minus 1 if it is negative, and a shift that rounds halves up."""
+    """Expand scale_right: subtract 1 from the product if x is negative, and shift right with halves rounded up."""
     x, multiplier, zero, right = one.operands
     sign, product, moved, scaled = _temporaries(one, prefix, "sign", "product", "moved", "scaled")
     parts = [

@@ -163,7 +163,7 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "dot": lambda total, a, b: total + a * b,
     "dot_wide": lambda total, a, b: total + a * b,
 }
-"""Functions that compute the ops before a reduction to 32 bits. An op in OWN also gets the register's old value."""
+"""Function of each op, before a result is cut to 32 bits. Ops in OWN first get the register's old value."""
 OWN = ("dot", "dot_wide")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
 LONGEST_SHIFT = 31
@@ -172,8 +172,8 @@ LONGEST_SHIFT = 31
 def walk(kernel: KernelProgram, values: Extents, lanes: int = 1, held: RegisterValue | None = None) -> Iterator[Moment]:
     """Yield all statements except loops and conditions, in execution order.
 
-    lanes: lanes of the core. held: function that returns a register's value, so that conditions can be tested. Without
-    `held`, all conditions on registers are taken as true. The next statement changes the yielded dictionary of values.
+    lanes: lanes of the core. held: function that returns a register's value, so that conditions can be tested. If
+    `held` is None, conditions on registers are true. A yielded dictionary is valid until the next statement.
     """
     yield from _walk(kernel.body, dict(values), 1, lanes, held)
 

@@ -225,7 +225,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
 
 
 def _reversed(sources: Sources, loops: Sequence[For], kept: Sequence[For]) -> Sources:
-    """Replace the variable of each ended loop, in all indices, by a variable that stands for all iterations."""
+    """After a loop has ended, replace its variable in all indices by a variable that stands for all iterations."""
     left = [loop.var for loop in loops[len(_common(loops, kept)) :]]
     if not left:
         return sources
@@ -278,7 +278,7 @@ def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, In
 
 
 def _joined(kernel: str, tensor: Array, axis: int, ranges: Sequence[AxisRange]) -> AxisRange:
-    """Return the range that all `ranges` equal, or the whole axis if one of the ranges is the whole axis."""
+    """Return the whole axis if it is one of the ranges, otherwise the range that all `ranges` equal."""
     different, whole = set(ranges), _all(tensor, axis)
     if len(different) > 1 and whole not in different:
         raise _unclear(kernel, tensor, axis)

@@ -59,8 +59,8 @@ def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
 
     jam() is legal where vectorise() is legal, and where the inner loops are vectorised. turns: number of iterations,
     followed by numbers for the remaining iterations. apart: whether code between the inner loops runs one iteration
-    after the other, to need fewer registers. With `apart`, jam() is legal if the code between the inner loops does not
-    change a value that several iterations read.
+    after the other, to need fewer registers. The option `apart` is legal if the code between the inner loops changes no
+    value that several iterations read.
     """
 
     def jammed(loop: For) -> For:
@@ -89,7 +89,7 @@ def unroll(var: str, *turns: int) -> Rewrite:
     left.
 
     jam() may have made several loops over the variable, and unroll() changes all of these loops. unroll() is legal for
-    all but vector loops. turns: number of iterations, with further numbers for the remaining iterations.
+    all but vector loops. turns: number of iterations, then smaller numbers for the iterations that are left.
     """
 
     def unrolled(loop: For) -> For:
@@ -104,9 +104,9 @@ def unroll(var: str, *turns: int) -> Rewrite:
 
 
 def inward(var: str) -> Rewrite:
-    """Move a loop into its inner loops. Afterwards, a load that all iterations share happens once, and each sum is
-    updated in memory. The rewrite is legal where jam() is legal. The loop must load sums from a workspace, add to the
-    sums in one inner loop, and store the sums.
+    """Move a loop into its inner loops. After the rewrite, a load that all iterations share happens once, and each sum
+    is updated in memory. The rewrite is legal where jam() is legal. The loop must load sums from a workspace, add to
+    the sums in one inner loop, and store the sums.
     """
 
     def moved(loop: For) -> For:
@@ -168,7 +168,7 @@ def _listed(turns: Sequence[int]) -> str:
 
 
 def _at_once(loop: For, turns: Sequence[int], copies: Callable[[int], Sequence[Statement]]) -> For:
-    """Run turns[0] iterations at once, and the remaining ones in loops of turns[1], turns[2], ... iterations."""
+    """Run turns[0] iterations at once while enough iterations remain, then turns[1] iterations, and so on."""
     rest = loop.body
     for count in reversed(turns):
         loop = replace(loop, body=tuple(copies(count)), step=count, rest=rest)
@@ -221,7 +221,7 @@ def _varies(one: Plain, wide: set[str]) -> bool:
 
 
 def _turn(one: Statement, own: set[str], var: str, k: int) -> Statement:
-    """Return the statement for iteration k, where the registers `own` are replaced by registers of iteration k."""
+    """Return the statement for iteration k. The registers `own` become registers that only iteration k uses."""
 
     def put(index: Index) -> Index:
         return index.put(var, Index.name(var) + k)

@@ -120,7 +120,7 @@ def element_function(
 ) -> str:
     """Return the definition of a function by a macro of tmo/elements.h, which loops over adjacent elements.
 
-    kernel: one loop that computes an element of y from x, or from x and other, inside loops that run once.
+    kernel: a loop computes one element of y from x, or from x and other. All loops around this loop run once.
     """
     kernel, writer = for_target(kernel, table), Writer(table, depth=0)
     loop = [one for one in statements(kernel.body) if isinstance(one, For)][-1]
@@ -200,7 +200,7 @@ class Writer:
     moved_by: str = ""
     """Variable of a loop that moves pointers from iteration to iteration."""
     inner: frozenset[str] = frozenset()
-    """Variables of the loops that are nested in the loop over `moved_by`."""
+    """Variables of all loops inside the loop whose variable is `moved_by`."""
     parts: int = 1
     """Number of registers that hold one vector, inside a loop with independent iterations."""
     pointers: int = 0
@@ -304,8 +304,8 @@ class Writer:
         self.width = 0
 
     def each_loop(self, one: For, unit: LaneUnit) -> None:
-        """Write a loop with independent iterations: first `group` registers of lanes at once, then the rest with masked
-        lanes.
+        """Write a loop with independent iterations: a main loop over vectors of `group` registers, and a masked loop
+        for the rest.
         """
         if not self._may_move(one):
             raise KernelError(

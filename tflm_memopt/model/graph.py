@@ -20,9 +20,9 @@ WRITE_STATE = "WRITE_STATE"
 STATE = "state"
 """Option of a WRITE_STATE operator: the tensor that holds the kept value in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""Op.type of an SVDF's dense layer, and of its sums along time. Both operators have all SVDF operands."""
+"""Op.type of an SVDF's dense layer, and of its sums along time. Both types have all operands of the SVDF."""
 OPERANDS = "operands"
-"""Option of a VIEW operator: the operands from which a builtin operator would take the new shape."""
+"""Option of a VIEW operator: the operands that give the new shape if a builtin operator computes the view."""
 VIEW_OF = "view_of"
 """Option of a VIEW operator: the operator's type in the model."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", WRITE_STATE: "state", FEATURES: "SVDF", TIME: "SVDF"}
@@ -164,7 +164,7 @@ class Graph:
 
 
 def renamed(tensors: Iterable[TensorId], names: Mapping[TensorId, TensorId]) -> tuple[TensorId, ...]:
-    """Return the tensors, each replaced by the tensor that `names` has for it, if any."""
+    """Return the tensors, in which each key of `names` is replaced by its value."""
     return tuple(names.get(t, t) for t in tensors)
 
 

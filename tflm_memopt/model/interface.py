@@ -1,7 +1,7 @@
 """Describes and compares the inputs and outputs of models.
 
-A rewrite that changes inputs or outputs, such as `--int8-io`, records the changes in the rewritten model's metadata. A
-caller can then convert values, and `verify` can compare the models.
+A rewrite that changes inputs or outputs, such as `--int8-io`, records the changes in the rewritten model's metadata.
+From the recorded changes, a caller can convert values, and `verify` can compare the models.
 """
 
 import json
@@ -50,7 +50,7 @@ class Changes:
     input: str = ""
     """Place of the only input: "stream:ROWS", "sliding:ROWS" or "external" as in `--input`, or "" for the arena."""
     kernels: str = ""
-    """Kernels with which tensors of a model of builtin operators may share bytes: a value of `--kernels`, or ANY."""
+    """TFLM kernels for which a plan with builtin operators is valid: a value of `--kernels`, or ANY."""
 
     def __bool__(self) -> bool:
         return bool(self.inputs or self.outputs or self.input or self.kernels)
@@ -110,7 +110,7 @@ def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Gra
     old = original.tensors[original.inputs[0]]
     if not external:
         new = rewritten.tensors[rewritten.inputs[0]]
-        slides = changes.input.startswith("sliding")  # the pushed rows of a sliding window need not divide the window
+        slides = changes.input.startswith("sliding")  # a sliding window need not be a multiple of the pushed rows
         if not new.elements or (old.elements % new.elements and not slides):
             raise _differs(f"shape {list(old.shape)}", f"pushes of {list(new.shape)}", where)
         return replace(rewritten, tensors={**rewritten.tensors, new.id: replace(new, shape=old.shape)})

@@ -24,10 +24,10 @@ SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
 """Bits of the types that have several values per byte in the file. Only INT4 constants are unpacked to int8."""
 
 MAX_TENSOR_BYTES = 1 << 26
-"""Maximum size of a tensor in bytes. A larger tensor is damaged or not meant for a microcontroller."""
+"""Maximum size of a tensor in bytes. A tensor above this size is damaged or not meant for a microcontroller."""
 
 MOST_READ = 8
-"""Number of cached models. A conversion and its emitters read the same bytes several times."""
+"""Number of cached models. One conversion reads the same bytes several times."""
 
 _DAMAGE = (struct.error, ValueError, IndexError, TypeError, KeyError, AttributeError, OverflowError, MemoryError)
 """Exceptions that the object API raises for damaged operator options."""
@@ -62,7 +62,7 @@ class Model:
 
     @property
     def free_batch(self) -> bool:
-        """Whether the first dimension of an input is free. Converters write 1 into the shape of a free dimension."""
+        """Whether the first dimension of an input can have any size. Converters write 1 for such a dimension."""
         signatures = (_ints(self.tree.subgraphs[0].tensors[t].shapeSignature) for t in self.graph.inputs)
         return any(signature and signature[0] < 0 for signature in signatures)
 
@@ -235,7 +235,7 @@ def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefi
 def _options(table: Any, kind: str) -> dict[str, Any]:
     """Return all fields of an options table by schema name, with padding and fused activation as names.
 
-    The result is empty if the table belongs to another type of operator, since TFLM ignores the table as well.
+    The result is empty if the table belongs to another type of operator. TFLM ignores such a table.
     """
     owner = type(table).__name__.removesuffix("OptionsT").lower()
     foreign = owner != kind.replace("_", "").lower() and owner in _NAMES

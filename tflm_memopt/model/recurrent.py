@@ -18,7 +18,7 @@ HINTS: Mapping[str, str] = {
 
 
 def loops(graphs: Sequence[Graph]) -> tuple[str, ...]:
-    """Return the layer's name for each WHILE loop of the main graph whose body is a recurrent layer's step."""
+    """Return the name of each recurrent layer whose step is the body of a WHILE loop in the main graph."""
     bodies = [int(op.options.get("bodySubgraphIndex", 0)) for op in graphs[0].ops if op.type == "WHILE"]
     return tuple(layer for n in bodies if 0 < n < len(graphs) and (layer := _layer(graphs[n])))
 
@@ -35,7 +35,7 @@ def described(graphs: Sequence[Graph]) -> str:
 
 
 def _layer(body: Graph) -> str | None:
-    """Return the name of the recurrent layer whose step a subgraph computes. Cells in one loop count as one layer."""
+    """Return the name of the recurrent layer whose step a subgraph computes. Several cells in a loop are one layer."""
     kinds = Counter(op.type for op in body.ops)
     if not any(kinds[product] for product in _PRODUCTS):
         return None

@@ -52,7 +52,7 @@ def svdf_features(context: OperatorContext) -> RowOp:
 
 
 def svdf_time(context: OperatorContext) -> RowOp:
-    """Parse the filters along time of an SVDF, over the features of this step and those in the state."""
+    """Parse the time filters of an SVDF, which read the features of this step and the older features in the state."""
     size, (time, state) = svdf_sizes(context), (context.input(k) for k in (2, 4))
     weights = values(context.input(2)).reshape(size.units, size.rank, size.memory).transpose(2, 1, 0)
     scale = _scale(state) * _scale(time) / _scale(context.output)

@@ -122,7 +122,7 @@ class OperatorContext:
     graph: Graph
     op: Op
     aliases: Mapping[TensorId, TensorId] = field(default_factory=dict)
-    """For each view, the tensor whose bytes it shows."""
+    """For each tensor that is a view, the tensor whose bytes the view shares."""
     written: Mapping[TensorId, Rows] = field(default_factory=dict)
     """The rows of each tensor that an earlier operator has written."""
 
@@ -142,8 +142,8 @@ class OperatorContext:
     @property
     def read(self) -> tuple[int, ...]:
         """Numbers of the operands that the operator reads at run time, usually only 0. CONCATENATION, PACK, ADD and
-        similar operators read all operands that are not constant. GATHER reads its indices and its table unless one is
-        constant. A custom operator reads the operands of its description.
+        similar operators read all operands that are not constant. GATHER reads its table and its indices, apart from
+        constants. A custom operator reads the operands of its description.
         """
         kind, own = self.op.type, CUSTOM_OPERATORS.get(self.op.type)
         if kind in ("BATCH_MATMUL", "GATHER_ND"):
@@ -228,7 +228,7 @@ class OperatorContext:
         return math.prod(self.input().shape[:-3]) == 1
 
     def run(self) -> tuple[int, int, int] | None:
-        """Return the numbers of elements before, among and after the reduced axes, or None if those axes are apart."""
+        """Return the number of elements before, in and after the reduced axes, or None if these are not adjacent."""
         shape, reduced = self.input().shape, self.reduced()
         where = [a for a, gone in enumerate(reduced) if gone]
         first, end = (where[0], where[-1] + 1) if where else (0, 0)

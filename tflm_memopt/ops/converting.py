@@ -1,6 +1,6 @@
 """Parses QUANTIZE, DEQUANTIZE and CAST, which convert each element to another type.
 
-A table of 256 bytes converts between int8 and uint8. Each of the remaining conversions has its own kind of operator.
+A table of 256 bytes converts between int8 and uint8. Each other conversion has a kind of operator of its own.
 """
 
 from collections.abc import Mapping

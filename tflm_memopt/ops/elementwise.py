@@ -157,8 +157,8 @@ def float_leaky_relu(context: OperatorContext) -> RowOp:
 def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
     """Return how both operands and the output are divided into rows.
 
-    An operand with a value for each pixel keeps the rows of its producer. The other operand must have the same pixels,
-    one element, or one element per channel.
+    If an operand has a value for each pixel, its rows stay as the producer divided them. The other operand must have
+    the same pixels, one element, or one element per channel.
     """
     shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.input().dtype]
     out, made = context.output.shape, ITEM_BYTES[context.output.dtype]
@@ -173,7 +173,7 @@ def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
 
 
 def _beside(context: OperatorContext, k: int) -> Rows | None:
-    """Return rows of the other operand that fit if operand k keeps its producer's rows, or None."""
+    """Return the other operand's rows that match the producer's rows of operand k, or None if no rows match."""
     own, other, out = context.input(k).shape, context.input(1 - k), context.output.shape
     rows, item = context.producer_rows(k), ITEM_BYTES[other.dtype]
     if own == out and other.shape == out:

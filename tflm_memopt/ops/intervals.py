@@ -35,7 +35,7 @@ class Range:
 
 
 def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
-    """Return the range of each operator's output, in execution order. A tensor without an entry may have any value."""
+    """Return the range of each operator's output, in execution order. A tensor without a range may have any value."""
     known: dict[TensorId, Range] = {}
     for op in ops:
         transfer = _TRANSFER.get(op.kind)
@@ -191,4 +191,4 @@ _TRANSFER: Mapping[Kind, Callable[[RowOp, Sequence[Range]], Range]] = {
     Kind.LOOKUP: _lookup,
     Kind.GATHER: _gather,
 }
-"""Functions that return the output range of each kind of operator. All other kinds of operators can have any output."""
+"""Functions that return the output range of each kind of operator. The output of any other kind may have any value."""

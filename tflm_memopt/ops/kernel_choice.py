@@ -1,7 +1,7 @@
 """Determines from sizes which kernel the C library selects for an operator.
 
-Each function makes the same choice as a function in custom_ops/src. Programs list the parts of the library that they
-need (lower/parts.py), and time estimates in plan/iteration use the same choices.
+Each function makes the same choice as a function in custom_ops/src. The choices determine the parts of the library that
+a program needs (lower/parts.py), and the time estimates in plan/iteration.
 """
 
 from collections.abc import Iterator

@@ -89,8 +89,8 @@ class Kind(enum.IntEnum):
     ARG_MAX_F32 = 62
     """Does the same as ARG_MAX_ALONG, for float32."""
     GATHER_ND = 63
-    """Copies pixels of operand 0, each selected by the int32 indices in a pixel of operand 1. `bias` tells for each
-    index how many pixels an index step of 1 skips.
+    """Copies pixels of operand 0, each selected by the int32 indices in a pixel of operand 1. For each index, `bias`
+    has the distance in pixels between successive index values.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65
@@ -173,11 +173,11 @@ class Traits:
     pools: bool = False
     """Whether the kind pools each channel separately, so that its window can be processed row by row."""
     runs_along: bool = False
-    """Whether sums stay in a state, to which new rows are added and from which leaving rows are subtracted."""
+    """Whether sums stay in a state. Each run adds the new rows to the sums and subtracts the rows that leave."""
     accumulators: int = 1
     """Number of 32-bit sums for each output element, if the operator processes one input row at a time."""
     scales: int | None = 1
-    """Number of multipliers and of shifts. None stands for one multiplier, or one per output channel."""
+    """Number of multipliers and of shifts. None means that one multiplier, or one per output channel, is valid."""
     named: bool = False
     """Whether the application defines the kernel, which `param` identifies."""
     biased: bool = False
@@ -199,7 +199,7 @@ def _generated(
 
 
 def _traits_of(kernel: KernelProgram, scales: int | None, constants: Constants, *, biased: bool) -> Traits:
-    """Return the traits that follow from a kernel description, and those that the executor needs."""
+    """Return a kind's traits from its kernel description, and from properties that the description lacks."""
     found = needs(kernel)
     inputs, writes = [*found.inputs.values()], found.output.type.nbytes
     reads = inputs[0].tensor.type.nbytes
@@ -309,7 +309,7 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
 
 @cache
 def traits(kind: Kind) -> Traits:
-    """Return the properties of a kind. If a kind has a kernel description, they follow from the description."""
+    """Return the properties of a kind. A kernel description, if the kind has one, determines the properties."""
     row = _ROWS[kind]
     return row if isinstance(row, Traits) else row()
 

@@ -1,6 +1,6 @@
 """Turns operators that only move data into RowOps. Each function applies the operator's movement to an array of element
 numbers (moves.py), and relies on the operator's constraints in opset.OPSET. If an operator contradicts its operands,
-NumPy fails or the result has another size than the output, and the operator stays builtin.
+NumPy fails or the result has a wrong size. The operator then stays builtin.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -127,7 +127,7 @@ _WHOLE = frozenset({"DEQUANTIZE", "LOGISTIC", "QUANTIZE", "RELU", "RELU6", "TANH
 
 
 def state_copy(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
-    """Return a WRITE_STATE of all rows of a tensor, which replace equally many rows of a state."""
+    """Return a WRITE_STATE that replaces the oldest rows of a state by all rows of a tensor."""
     rows = context.producer_rows()
     kept = replace(rows, h=context.graph.tensors[state].nbytes // rows.row_bytes)
     buffer = StateRollingBuffer(state, kept, fill)
@@ -137,7 +137,7 @@ def state_copy(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
 def copy_to_state(
     sources: tuple[int, ...], tensor: TensorId, rows: Rows, rolling_buffer: StateRollingBuffer, token: TensorId
 ) -> RowOp:
-    """Return a WRITE_STATE that copies the last rows of a tensor into a state, as many as exist and fit."""
+    """Return a WRITE_STATE that copies a tensor into a state, or only the last rows if the state has fewer rows."""
     count = min(rows.h, rolling_buffer.rows.h)
     access, moves = Access(rows.h - count), Moves((Move(0, 0, 0, 0, rows.row_bytes),))
     made = _copy("ASSIGN_VARIABLE", sources, (tensor,), token, (rows,), Rows(count, rows.w, 0), (access,), moves)
@@ -342,7 +342,7 @@ def tile(context: OperatorContext, x: Sequence[Indices]) -> Indices:
 
 
 def reverse(context: OperatorContext, x: Sequence[Indices]) -> Indices:
-    """Reverse along adjacent axes, as TFLM supports no others (kernels/internal/reference/reverse.h)."""
+    """Reverse adjacent axes. TFLM supports no other combination of axes (kernels/internal/reference/reverse.h)."""
     axes = sorted(axis % x[0].ndim for axis in _ints(context, 1))
     if axes != list(range(axes[0], axes[0] + len(axes))):
         raise ValueError(f"it reverses axes {axes}")
@@ -384,7 +384,7 @@ STEP: Mapping[str, Transform] = {
     "STRIDED_SLICE": strided_slice,
     "GATHER": gather,
 }
-"""Movements of one tensor of any shape. Each movement except PAD may be one of several steps of an operator."""
+"""Movements of one tensor of any shape. One operator may combine several movements, except PAD."""
 
 
 def _data(tensor: Tensor | None) -> NDArray[np.int64]:

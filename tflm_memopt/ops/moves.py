@@ -1,8 +1,8 @@
 """Turns the source of each output byte into row accesses and runs of bytes, for PAD, CONCATENATION, SLICE and others.
 
 NumPy describes an operator that only moves data: all elements of the inputs are numbered, and the operator is applied
-to these numbers. The result determines the rows that each iteration reads and the runs of bytes that it moves. The
-exception Irregular tells why an operator has no regular pattern.
+to these numbers. The numbers in the output determine which rows each iteration reads, and which runs of bytes each
+iteration moves. The exception Irregular tells why an operator has no regular pattern.
 """
 
 from collections.abc import Iterator, Sequence
@@ -60,7 +60,7 @@ def in_bytes(index: Indices, item: int) -> Indices:
 def by_rows(
     index: Indices, reads: Sequence[Rows], writes: Rows, fill: int | None = None
 ) -> tuple[tuple[Access, ...], Moves]:
-    """Return the rows that are read of each input, and the moves. Raises Irregular.
+    """Return the rows of each input that iterations read, and the moves of bytes. Raises Irregular.
 
     index: the number of the input byte for each output byte, or FILL if the byte has the fill value.
     """
@@ -80,7 +80,7 @@ def by_rows(
 
 
 def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves: Moves) -> Indices:
-    """Return the number of the input byte for each byte of each output row, or FILL, as the inverse of by_rows()."""
+    """Return the inverse of by_rows(): for each byte of each output row, the number of its input byte, or FILL."""
     index: Indices = np.full((writes.h, writes.row_bytes), FILL, np.int32)
     starts = np.cumsum([0, *(rows.nbytes for rows in reads)])
     y = np.arange(writes.h)
@@ -99,7 +99,7 @@ def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves
 def scattered(index: Indices, reads: Rows) -> Moves:
     """Return the moves of each input row to its places in a single output row. Raises Irregular.
 
-    index: for each output byte, the number of its input byte. Each input byte occurs once.
+    index: for each output byte, the number of its input byte. The array `index` contains each input byte exactly once.
     """
     flat = index.ravel()
     if len(flat) != reads.nbytes or not np.array_equal(np.sort(flat), np.arange(len(flat))):
@@ -109,7 +109,7 @@ def scattered(index: Indices, reads: Rows) -> Moves:
 
 
 def _exchanged(move: Move) -> Move:
-    """Return the move in the opposite direction, with ascending targets as in all moves."""
+    """Return the move with source and target exchanged. As in all moves, the target positions ascend."""
     last = (move.count - 1) if move.source_step < 0 else 0
     sign = -1 if last else 1
     return replace(
@@ -122,14 +122,14 @@ def _exchanged(move: Move) -> Move:
 
 
 class _Slot(NamedTuple):
-    """One row that an iteration reads, with the target and source of each byte, and their change per phase."""
+    """The bytes that an iteration moves from one row: their targets, and their sources in the first phase."""
 
     operand: int
     tap: int
     targets: Ints
     sources: Ints
     step: int
-    """Number that is added to the sources in each further phase."""
+    """In iteration y, `step` times (y + shift) modulo `period` is added to the sources."""
     period: int
     shift: int
 
@@ -154,7 +154,7 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
 
 
 def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Access]:
-    """Yield accesses that may fit: the first row advances in each iteration, or by one after a few iterations."""
+    """Yield accesses that may fit. The first row grows with each iteration, or by 1 after several iterations."""
     (known,) = np.nonzero(some)
     a = known[0]
     if len(known) == 1:
@@ -196,7 +196,7 @@ def _slots(
                 raise Irregular(UNLIKE)
             first = sources[0] - sources[0, 0] + origin
             ends = first.min(), first.max(), first.min() + step * (period - 1), first.max() + step * (period - 1)
-            # some phase needs a byte outside the row
+            # the repeated pattern extends beyond the row
             if min(ends) < 0 or max(ends) >= rows.row_bytes:
                 raise Irregular(UNLIKE)
             yield _Slot(operand, tap, np.flatnonzero(targets), first, step, period, shift)
@@ -210,13 +210,13 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
     step = int(source[changes[0] + 1] - source[changes[0]])
     back = np.flatnonzero(np.diff(source) != step) + 1
     back = back[back != changes[0] + 1]
-    if not len(back):  # the pattern does not repeat, and its first rows may be unread
+    if not len(back):  # the pattern never repeats, and the first iterations may read nothing
         candidates = {(int(y[-1]) + 1, 0), (int(y[-1] - y[0]) + 1, int(-y[0]))}
     else:
         candidates = {(int(y[back[0]]), 0)}
         if len(back) > 1:
             candidates.add((int(y[back[1]] - y[back[0]]), int(-y[back[0]])))
-        else:  # the source row decreases only once, where a period ends or begins
+        else:  # the source jumps back only once, so the part before or after the jump is a whole period
             candidates |= {(n, int(-y[back[0]])) for n in (int(y[back[0]] - y[0]), int(y[-1] - y[back[0]]) + 1)}
     for period, shift in sorted((p, s % p) for p, s in candidates if p > 0):
         phase = (y + shift) % period
@@ -227,7 +227,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
 
 
 def _fewest_runs(slot: _Slot, writes: Rows) -> Sequence[Move]:
-    """Return the moves that copy the whole row, or fewer moves of a few pixels each that are repeated."""
+    """Return moves that copy the row. If fewer moves suffice, they copy a few pixels each and are repeated."""
     fewest = list(_runs(slot))
     for pixels in range(1, writes.w):
         if len(fewest) > 1 and writes.w % pixels == 0:
@@ -273,7 +273,7 @@ def _runs(slot: _Slot) -> Iterator[Move]:
 
 
 def _regular(target: Ints, source: Ints, lengths: Ints, i: int) -> int:
-    """Return the end of the runs from run i on that have equal lengths and equal distances."""
+    """Return the end of a sequence of runs that begins with run i and has equal lengths and equal distances."""
     same = np.flatnonzero(lengths[i:] != lengths[i])
     end = i + int(same[0]) if len(same) else len(lengths)
     if end - i < 3:

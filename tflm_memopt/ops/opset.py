@@ -83,7 +83,7 @@ def _convolution(
     axis: int,
     checks: tuple[Constraint, ...] = _WINDOW,
 ) -> Row:
-    """Return the row of a convolution. axis: that of the output channels in the filter."""
+    """Return the table row of a convolution. axis: the filter's axis of output channels."""
     every = (*_INTEGER, common.rank_four, weighted.filter_rank(4), *_FILTER, weighted.filter_scales(axis))
     return _row(parse_, _WEIGHTED, common.options(*_STRIDES, *options), *every, channels, *checks)
 
@@ -131,7 +131,7 @@ def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = c
 
 _BYTE = common.byte_or_float
 _LOOKED_UP = _row(parse.table, _ONE, *_ELEMENTWISE, arithmetic.tabulated)
-"""Row of an operator that maps each byte (lookup.TABLES)."""
+"""Table row of operators that map each byte (lookup.TABLES)."""
 _GROUPS = common.options("blockSize"), common.rank_four, moving.block_divides
 
 OPSET: Mapping[str, Row] = {
@@ -253,13 +253,13 @@ OPSET: Mapping[str, Row] = {
     "LOGISTIC": _curve(arithmetic.logistic_output),
     "TANH": _curve(),
 }
-"""For each of TFLite's operator names, the rows of the table."""
+"""For each operator name of TFLite, its row of the table."""
 _TYPES = {
     common.int8_activations: common.float_activations,
     common.int8_or_int16: common.float_activations,
     weighted.int8_filter: weighted.float_filter,
 }
-"""Constraints on types, with the float32 constraint that replaces each."""
+"""For each constraint on integer types, the constraint that float32 operators have instead."""
 _OF_INTEGERS = frozenset(
     """
     quantized symmetric_filter int32_bias bias_scale dense_int4_scale pool_keeps_scale same_quantization add_scales
@@ -271,7 +271,7 @@ _OF_INTEGERS = frozenset(
 
 
 def _floats(row: Row, parse_: Callable[[OperatorContext], RowOp] | None = None) -> Row:
-    """Return the table row of a float32 operator from its int8 row. parse_: a different parse function, or None."""
+    """Return a float32 operator's table row, derived from its int8 row. parse_: a different parse function, or None."""
     kept = (constraint for constraint in row.constraints if constraint.__name__ not in _OF_INTEGERS)
     return Row(tuple(_TYPES.get(constraint, constraint) for constraint in kept), parse_ or row.parse)
 
@@ -297,7 +297,7 @@ FLOATS: Mapping[str, Row] = {
     **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND", "RELU", "RELU6"), _CURVED),
     "RESIZE_BILINEAR": _floats(OPSET["RESIZE_BILINEAR"], parse.float_resize_bilinear),
 }  # fmt: skip
-"""Rows of operators with a float32 output, by name. Operators that only move data are in another table."""
+"""Table rows of operators with float32 output. Operators that only move data are in another table."""
 
 
 def _integer_binary(*constraints: Constraint) -> Row:
@@ -343,7 +343,7 @@ def refusal(context: OperatorContext) -> Unsupported | None:
 
 
 def _wrong_type(row: Row, context: OperatorContext) -> Unsupported | None:
-    """Return the failure of a constraint on types if there is one, since it explains more than any other failure."""
+    """Return the failure of a constraint on types, or None. A wrong type explains more than any other failure."""
     types = [one for one in row.constraints if one in common.TYPES]
     with suppress(LookupError):  # operands may be absent
         return next((_refused(one, detail) for one in types if (detail := one(context)) is not None), None)

@@ -87,7 +87,7 @@ def family(target: str) -> Family:
 
 
 LAYOUT = "hwc"
-"""Order of a tensor's axes in memory, as reports name it."""
+"""Name of the order of a tensor's axes in memory, for reports."""
 
 QUAD, OCTET, VECTOR = 4, 8, 16
 """Each row of a kernel is padded to a multiple of QUAD, and the kernel to a multiple of OCTET (Helium: VECTOR)."""

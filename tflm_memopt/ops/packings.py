@@ -68,8 +68,8 @@ def columns_are_adjacent(op: RowOp) -> bool:
 
 
 def esp_call_fits(op: RowOp) -> bool:
-    """Return whether the scratch of one pixel is at most as large as input and output together. The scratch is larger
-    in small maps of many channels.
+    """Return whether the scratch of one pixel is at most as large as input and output together. For few pixels with
+    many channels, the scratch is larger than input and output.
     """
     nbytes = esp_depthwise_bytes(_kernel(op), op.window.stride_w, op.reads[0].c, 1)
     return nbytes <= op.reads[0].nbytes + op.writes.nbytes
@@ -162,7 +162,7 @@ CONDITIONS: Mapping[Packing, tuple[Condition, ...]] = {
     Packing.ESP_CONV: (is_convolution, partial(tile_fits, Packing.ESP_CONV), *_LARGE_SUMS),
     Packing.ESP_DEPTHWISE: (is_depthwise, columns_are_adjacent, taps_fit, esp_call_fits, *_LARGE_SUMS),
 }
-"""Conditions of each packing. Later conditions rely on the first one."""
+"""Conditions of each packing. The first condition is checked first, and all others rely on it."""
 PACKINGS: Mapping[Family, tuple[Packing, ...]] = {
     Family.DSP: (Packing.DSP_DENSE, Packing.DSP_CONV, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),
     Family.MVE: (Packing.MVE_CONV, Packing.MVE_DEPTHWISE, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),

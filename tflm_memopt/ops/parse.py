@@ -142,7 +142,7 @@ def float_resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def transpose_conv(context: OperatorContext) -> RowOp:
-    """Parse TRANSPOSE_CONV with weights as for CONV_2D. An earlier pass removed the operand of its shape."""
+    """Parse TRANSPOSE_CONV with weights as for CONV_2D. An earlier rewrite removed the output shape."""
     filter_, padding = values(context.input(1)), (span.before for span in context.output_spans())
     window = Window(*context.kernel(), *context.strides(), 1, 1, *padding)
     geometry = _along(context, window)
@@ -208,7 +208,7 @@ def own(context: OperatorContext) -> RowOp:
 
 
 def arg_max(context: OperatorContext) -> RowOp:
-    """Parse ARG_MAX, which turns a pixel into an index along int8 channels, and has a window along other dimensions."""
+    """Parse ARG_MAX. A search along int8 channels reads one pixel, and any other search reads a window."""
     shape, dtype = context.input().shape, context.input().dtype
     (axis,) = context.axes()
     if dtype == "INT8" and shape[axis] > 1 and math.prod(shape[axis + 1 :]) == 1:
@@ -282,7 +282,7 @@ def curve(context: OperatorContext) -> RowOp:
 
 
 def _last_dimension(context: OperatorContext, size: int | None = None) -> Rows:
-    """Return the input as rows of pixels. A pixel has the last dimension, or `size` elements."""
+    """Return the input as rows of pixels. A pixel has `size` elements, by default those of the whole last dimension."""
     channels = context.input().shape[-1] if size is None else size
     rows = _channels(context, context.producer_rows())
     return rows if rows.c == channels else Rows(context.input().elements // channels, 1, channels)

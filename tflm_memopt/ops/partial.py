@@ -1,9 +1,9 @@
 """Defines SUMS and ADD_SUMS, parts of a layer whose input channels are split over devices.
 
-In SUMS, each device computes partial sums of the output from its input channels. The sums are sent to the devices that
-need the output, which add and rescale them in ADD_SUMS. SUMS and ADD_SUMS are custom operators in the models of
-devices. A partial sum is signed and little-endian, with as many bytes as its bounds require. A tensor of partial sums
-is int8, with one channel for each byte of a sum.
+In SUMS, each device computes partial sums of the output from its input channels. Each device that needs the output
+receives the partial sums, and adds and rescales them in ADD_SUMS. SUMS and ADD_SUMS are custom operators in the models
+of devices. A partial sum is signed and little-endian, with as many bytes as its bounds require. A tensor of partial
+sums is int8, with one channel for each byte of a sum.
 """
 
 import math
@@ -128,7 +128,7 @@ def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
 
 
 def _add_sums(context: OperatorContext, parts: int, param: int, zero_point: int, low: int, high: int) -> RowOp | None:
-    """Parse ADD_SUMS. The rows are the rows that were sent, and a tensor of height 1 is one row."""
+    """Parse ADD_SUMS, whose operands have the rows that were sent. A tensor of height 1 is one row."""
     *nbytes, made = _bytes(param)
     if not 2 <= parts <= min(MAX_INPUTS, len(context.op.inputs)) or not all(nbytes[:parts]):
         return None

@@ -118,7 +118,7 @@ def rescale(scale_in: float, scale_out: float) -> Multiplier:
 
 
 def softmax_factor(beta: float, scale_in: float) -> float:
-    """Return SOFTMAX's real multiplier after clamping. TFLM requires it to be above 1 (PreprocessSoftmaxScaling)."""
+    """Return SOFTMAX's real multiplier after clamping. TFLM requires a value above 1 (PreprocessSoftmaxScaling)."""
     return min(beta * scale_in * (1 << (31 - SOFTMAX_INTEGER_BITS)), (1 << 31) - 1.0)
 
 
@@ -200,7 +200,7 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
     "RELU_N1_TO_1": FloatRange.RELU_N1_TO_1,
     "RELU6": FloatRange.RELU6,
 }
-"""Output limits of float32 by fused activation. UNLIMITED stands for operators that a rewrite adds."""
+"""Output limits of float32 by fused activation. A rewrite adds operators with the range UNLIMITED."""
 
 
 def float_form(limits: FloatRange, function: FloatFunction) -> int:

@@ -54,7 +54,7 @@ STRIDE_W = {
     "scale_w": "RESIZE_BILINEAR has TFLM's width_scale_10, in 1/1024 of a pixel.",
     "rows_out": "The output of RESIZE_BILINEAR_F32 has this number of rows.",
 }
-"""Names that the stride fields have in kinds of operators without strides."""
+"""Other names of the fields `stride_h` and `stride_w`, for operators without strides."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class RowOp:
     reads: tuple[Rows, ...]
     writes: Rows
     input_zero_points: tuple[int, ...]
-    """Zero points of all operands, with that of a constant operand."""
+    """Zero points of all operands, including a constant operand."""
     output_zero_point: int
     window: Window = UNIT
     activation: tuple[int, int] = (-128, 127)
@@ -231,9 +231,9 @@ class RowOp:
     """Exponent of two for each multiplier. A positive exponent shifts to the left."""
     param: int = 0
     """ADD, SUB and SQUARED_DIFFERENCE store the left shift. int16 operators store the activation range. SOFTMAX stores
-    diff_min. GATHER stores the number of rows of its table. In ARG_MAX, 1 finds the smallest value. In DSP_CONV, 1 is a
-    wide tile. QUANTIZE and DEQUANTIZE store the bits of the float32 scale. float32 operators store
-    their limits and function (quant.float_form), and float32 SOFTMAX stores the bits of beta.
+    diff_min. GATHER stores the number of rows of its table. For ARG_MAX, the value 1 means a search for the smallest
+    value. For DSP_CONV, the value 1 selects the wide tile. QUANTIZE and DEQUANTIZE store the bits of the float32 scale.
+    float32 operators store their limits and function (quant.float_form), and float32 SOFTMAX stores the bits of beta.
     """
     constant: Constant | None = None
     """The constant operand, which is not in `inputs`."""
@@ -241,11 +241,11 @@ class RowOp:
     """The rows of each operand that an iteration reads, for operators without a window."""
     moves: Moves | None = field(default=None, compare=False)
     nibbles: bool = False
-    """Whether the model's weights are int4. Without a packing, the program has int4 weights, too."""
+    """Whether the model's weights are int4. Without a packing, the program also stores each weight in four bits."""
     packing: Packing = Packing.NONE
     """Order of the constants for a fast kernel. Operators with sums or channel groups have no packing."""
     macs: int = 0
-    """Number of multiply-accumulates, with those in the padding, as the original model executes them."""
+    """Number of multiply-accumulates of the model's operator, including those in padding."""
     older: TensorId | None = None
     """The state whose rows precede row 0 of the input, in place of padding. The last row of the state has number -1."""
     recalls: bool = False

@@ -47,7 +47,7 @@ def select(context: OperatorContext) -> RowOp:
 
 
 def in_order(form: int, first: Sequence[int]) -> int:
-    """Return SELECT's `form` after its operands are reordered. first: the new row number for each old row number."""
+    """Return SELECT's `form` for reordered operands. first: for each old row number, the new row number."""
     for shift in range(0, OPERANDS * FORM_BITS, FORM_BITS):
         row = form >> shift & ROW
         form += first[row] - row << shift
@@ -59,7 +59,7 @@ def without_rows(form: int) -> int:
 
 
 def _rows(context: OperatorContext, items: Sequence[int]) -> tuple[list[Rows], Rows]:
-    """Return the rows of all operands and of the output. Two constant operands get the same rows."""
+    """Return the rows of all operands and of the output. Two constant operands are divided into rows alike."""
     out, inputs = context.output.shape, [context.input(k) for k in range(OPERANDS)]
     if all(t.shape == out for t in inputs):
         k = next(k for k, t in enumerate(inputs) if not t.constant)
@@ -74,7 +74,7 @@ def _rows(context: OperatorContext, items: Sequence[int]) -> tuple[list[Rows], R
 
 
 def _constant(context: OperatorContext, fixed: Sequence[int], rows: Sequence[Rows], position: int) -> Constant:
-    """Return the constant operands as one operand whose rows alternate."""
+    """Return one operand in which the rows of the constant operands alternate."""
     shape = np.broadcast_shapes(*(context.input(k).shape for k in fixed))
     values = [constant_rows(context.input(k), shape, own) for k, own in zip(fixed, rows, strict=True)]
     joined = np.stack(values, axis=1).reshape(-1, *values[0].shape[1:])

@@ -8,7 +8,7 @@ from tflm_memopt.registers.description import Field, SubGroup
 Span = tuple[int, int]
 """Position of the first byte of a piece of source, and the position after its last byte."""
 Context = tuple[int, ...]
-"""Branches and loops around code, outermost first. Code with equal contexts runs equally often and in source order."""
+"""Branches and loops around code, outermost first. Accesses with one context run equally often, in source order."""
 
 
 class Happening(Enum):
@@ -44,7 +44,7 @@ class FieldChain:
     is_pointer: bool
     steps: tuple[ChainLink, ...]
     variables: frozenset[str]
-    """Variables that determine which field is accessed. A call counts as a variable without a name."""
+    """Variables that determine which field is accessed. A function call counts as a variable with an empty name."""
 
     @property
     def field(self) -> Field:
@@ -121,7 +121,7 @@ class Function:
     loops: set[int] = field(default_factory=set)
     """Numbers of the contexts that may be executed several times."""
     conditions: dict[int, MadeOf] = field(default_factory=dict)
-    """Accesses and variables on which the condition of a branch or loop depends, by number of the context."""
+    """For each branch or loop, by its number, the accesses and variables on which its condition depends."""
     values: dict[int | str, MadeOf] = field(default_factory=dict)
     """Dependencies of all values of each variable."""
     calls: set[str] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""Merges a nested group into the outer group if no pointer and no unknown index leads to the inner one (6.4.3)."""
+"""Merges nested groups into outer groups if no pointer and no unknown index leads to the nested group (6.4.3)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ def spot_of(groups: Groups, access: FieldAccess) -> Spot:
 
 
 def flatten(description: Description, driver: Driver) -> Groups:
-    """Return the groups that remain after merging. A field keeps `count` only if the driver uses an unknown index."""
+    """Return the groups that remain after merging. Only a field with an unknown index in the driver keeps `count`."""
     kept = _kept(description, driver)
     found: dict[str, RegisterGroup] = {}
     for name, group in description.groups.items():

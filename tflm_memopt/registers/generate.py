@@ -45,7 +45,7 @@ class Generated:
     """For each function, the sets of accesses that were combined."""
 
     def save(self, folder: str | PathLike[str], sources: Collection[Path] = ()) -> list[Path]:
-        """Write all files to a folder and return the paths. Write no file if one is in `sources` or not writable."""
+        """Write all files to a folder and return the paths. If a file is in `sources` or not writable, write none."""
         files = paths_below(Path(folder), {name: text.encode() for name, text in self.files.items()})
         for path in sources:
             keep(path, files)
@@ -116,7 +116,7 @@ class _Places:
         return rewrite.rewrite(self.unit, self.driver, self.groups, found, regions, self.includes)
 
     def placed(self) -> Layout:
-        """Choose the layout with the fewest accesses, without combinations of fields that cost more than they save."""
+        """Choose the layout with the fewest accesses. Omit combinations of fields that cost more than they save."""
         wanted = self.combinations()
         best = layout.place(self.groups, wanted)
         fewest = self._accesses(best)
@@ -159,5 +159,5 @@ class _Places:
         return [frozenset((spot.group, spot.name) for spot in several) for several in spots]
 
     def _words(self, spot: Spot) -> list[str]:
-        """Return the source text that leads to a field. Equal texts and variables lead to one register."""
+        """Return the source text that leads to a field. If text and variables are equal, the register is the same."""
         return [self.unit.text_of(span) for span in (spot.anchor, spot.index) if span]

@@ -61,7 +61,7 @@ class Register:
         return zeros, ones
 
     def kept(self, written: int) -> int:
-        """Return the mask of the bits that a write of the bits `written` must read and write back, or 0 for none."""
+        """For a write of the bits `written`, return the mask of the bits to read and write back, or 0 for none."""
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used
         fixed = sum(field.all_bits for field in self.fields if not field.is_writable)

@@ -46,7 +46,7 @@ def rewrite(
 
 
 _Edit = tuple[Span, Text]
-"""New text for a span of the source, which is inserted if the span is empty."""
+"""New text for a span of the source. The text is inserted if the span is empty."""
 
 
 class _Writer:

@@ -179,7 +179,7 @@ def _said(node: Any, register: Any, name: str) -> str:
 
 
 def _effects(description: Description, group: RegisterGroup, lines: _Lines) -> RegisterGroup:
-    """Return the group with the side effects of its peripheral or, if these are unknown, with all possible effects."""
+    """Return the group with its peripheral's side effects, or with all possible effects if the file states none."""
     owner = next(
         (d for d in description.devices if group.name == d.group or group.name.startswith(f"{d.group}_")), None
     )
@@ -250,7 +250,7 @@ def declarations(description: Description) -> str:
 
 
 def write(name: str, devices: Sequence[Device], layout: Layout) -> str:
-    """Return a layout with its side effects as CMSIS-SVD, which read() accepts. Arrays of groups become clusters."""
+    """Return a layout with its side effects as CMSIS-SVD text that read() accepts. Arrays of groups become clusters."""
     root = ET.Element("device", schemaVersion="1.3")
     _texts(root, name=_word(name), version="1", description="Registers as tflm-memopt has placed them")
     _texts(root, addressUnitBits="8", width="32", size="32", access="read-write")

@@ -119,9 +119,8 @@ enum {
   TMO_SHARDING_CORE_0 = 0, /* Core 0 computes all iterations. */
   TMO_SHARDING_CORE_1 = 1, /* Core 1 computes all iterations. */
   TMO_SHARDING_COLUMNS = 2, /* Core 0 computes columns [0, cut) of the output row, and core 1 computes all other columns. */
-  /* Core 0 computes channels [0, cut), and core 1 computes all other channels. Only int8 CONV, and DEPTHWISE with equally many input and output
-   * channels, can be shared by channels. Packed operators are split at a multiple of 4 channels, and operators with TMO_PACKING_DSP_DENSE at a
-   * multiple of 6. */
+  /* Core 0 computes channels [0, cut), and core 1 computes all other channels. Only an int8 CONV, or a DEPTHWISE with as many outputs as inputs, can
+   * be split by channels. Packed operators are split at a multiple of 4 channels, and operators with TMO_PACKING_DSP_DENSE at a multiple of 6. */
   TMO_SHARDING_CHANNELS = 3,
 };
 
@@ -135,9 +134,9 @@ enum {
   TMO_RANGE_POSITIVE = 5, /* Outputs are limited to values from 0 to infinity. */
 };
 
-/* Bits 4 and above of float_form name the function of a float32 operator. The functions of ARITHMETIC_F32 are ADD to LEAKY_RELU. The functions of
- * CURVE_F32 are LOGISTIC to TO_INTEGER. The functions of BINARY_32 are DIV to MINIMUM_S32. The functions of COMPARE_32 are EQUAL to LESS_EQUAL_S32.
- * Functions whose names end in _S32 take int32 operands. */
+/* Bits 4 and above of float_form name the function of a float32 operator. ARITHMETIC_F32 computes the functions from ADD to LEAKY_RELU. CURVE_F32
+ * computes the functions from LOGISTIC to TO_INTEGER. The functions of BINARY_32 are DIV to MINIMUM_S32. The functions of COMPARE_32 are EQUAL to
+ * LESS_EQUAL_S32. Functions whose names end in _S32 take int32 operands. */
 enum {
   TMO_FUNCTION_ADD = 0,
   TMO_FUNCTION_SUB = 1,
@@ -214,8 +213,7 @@ enum {
   TMO_PART_CONV_SUMS = 11,
   /* On the DSP extension, this part of the library runs CONV with one input channel if a window's bytes are not adjacent. */
   TMO_PART_CONV_STEPS = 12,
-  /* On the DSP extension, this part runs DEPTHWISE in several passes. Builds without the extension always contain this part. */
-  TMO_PART_DEPTHWISE_SUMS = 13,
+  TMO_PART_DEPTHWISE_SUMS = 13, /* On the DSP extension, this part runs DEPTHWISE in several passes. Builds without DSP always contain this part. */
   TMO_PART_DEPTHWISE_REPEATED = 14, /* This part of the library runs DEPTHWISE with several output channels for each input channel. */
   TMO_PART_DSP_PAIRS_1 = 15, /* This part of the library runs convolutions that compute one pixel at a time. */
   TMO_PART_DSP_PAIRS_2 = 16,
@@ -231,7 +229,7 @@ enum {
   TMO_PART_COPIES = 25, /* TMO_FLAG_COPIES. */
   TMO_PART_DSP_PAIRS_5 = 26,
   TMO_PART_AT_ONCE = 27, /* This part of the library computes consecutive iterations of one pixel each in one call of a kernel. */
-  TMO_PART_TWO_ROWS = 28, /* This part of the library computes two consecutive rows in one call of a kernel. */
+  TMO_PART_TWO_ROWS = 28, /* With this part of the library, one call of a kernel computes two consecutive rows. */
   TMO_PART_FEW_PIXELS = 29, /* On the DSP extension, this part of the library computes tiles of several pixels faster than the general code. */
 };
 

@@ -30,8 +30,8 @@ RANGE = np.float32(65535)
 def interpolation_table(
     scale: float, zero_point: int, function: Callable[[NDArray[np.float32]], NDArray[Any]]
 ) -> tuple[int, ...]:
-    """Return the table of TFLM's LUTPopulate: `function` at STEPS + 1 points of an int16 input of this scale, for an
-    output of scale 2 / 65535. As in TFLM, half of the interpolation error in the middle of an entry's interval is
+    """Return the table that TFLM's LUTPopulate makes: `function` at STEPS + 1 points of an int16 input with this scale.
+    The output has scale 2 / 65535. As in TFLM, half of the interpolation error in the middle of an entry's interval is
     subtracted from the entry.
     """
     one = np.float32

@@ -22,7 +22,7 @@ MAX_INT16_FACTOR = 1 << 15
 
 @hint(QUANTIZE)
 def constant_operand(context: OperatorContext) -> str | None:
-    """A constant operand must be of the other's type, with one positive scale and a zero point in [-128, 127]"""
+    """A constant operand must have the other operand's type, one positive scale and a zero point in [-128, 127]"""
     for t in (context.input(0), context.input(1)):
         alike = t.dtype == next(one.dtype for one in context.activations)
         if t.constant and (t.data is None or not alike or t.data.shape != t.shape):

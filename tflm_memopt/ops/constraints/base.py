@@ -37,7 +37,7 @@ def hint(text: str) -> Callable[[Constraint], Constraint]:
 
 
 def message(constraint: Callable[..., str | None]) -> str:
-    """Return a constraint's docstring, from the source file under `python -OO`, which drops docstrings."""
+    """Return a constraint's docstring. `python -OO` drops docstrings, so the source file then provides the text."""
     if constraint.__doc__ is None:
         function = ast.parse(textwrap.dedent(inspect.getsource(constraint))).body[0]
         text = ast.get_docstring(function) if isinstance(function, ast.FunctionDef) else ""

@@ -32,7 +32,7 @@ class SvdfSizes:
     units: int
     rank: int
     memory: int
-    """Number of steps from which an SVDF computes an output, with the current step."""
+    """An SVDF computes an output from this number of steps, including the current step."""
 
     @property
     def filters(self) -> int:
@@ -86,12 +86,12 @@ def _scales(tensors: Iterator[Tensor]) -> Iterator[str]:
 
 @hint(QUANTIZE)
 def int8_svdf(context: OperatorContext) -> str | None:
-    """An SVDF's weights and state must be int8 with one scale, the state's zero point 0, its bias int32"""
+    """An SVDF must have int8 weights and an int8 state with one scale each, state zero point 0, and an int32 bias"""
     dtypes = {1: "INT8", 2: "INT8", 3: "INT32", 4: "INT8"}
     faults = (*_types(context, dtypes), *_constants(context, (1, 2, 3)), *_scales(context.input(k) for k in (1, 2, 4)))
     if faults:
         return faults[0]
-    state = context.input(4)  # TFLM's versions disagree on other zero points
+    state = context.input(4)  # versions of TFLM differ for other zero points than 0
     shift = quantization(state).zero_point[0]
     return f"{name(state)} has zero point {shift}" if shift else None
 
