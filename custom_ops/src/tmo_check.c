@@ -111,7 +111,7 @@ static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t i
 }
 
 /* Checks an operand of an operator. If the operand is in column windows or channel groups, an earlier operator of the group determines the operand's
- * layout. For an operand that is in neither of them, the tensor's record determines the layout. */
+ * layout. Otherwise, the tensor's record determines the operand's layout. */
 static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t k) {
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= tmo_header_of(c->program)->n_tensors) return false;

@@ -289,8 +289,8 @@ static bool reads_its_row(const tmo_checker *c, const tmo_op *op, uint32_t k) {
   return a->extent == 1 && has_rows(c, &c->tensors[op->input[k]], a, 1);
 }
 
-/* Checks that each pixel of indices selects a pixel of the other operand. The other operand must be one whole row. The tensor of indices must be in
- * the arena, since an input outside the arena has int8 pixels. */
+/* Checks that each pixel of indices selects a pixel of the other operand. The operand with the selected pixels must be one whole row. The tensor of
+ * indices must be in the arena, since an input outside the arena has int8 pixels. */
 static bool check_gather_nd(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t first = op->flags & TMO_FLAG_SWAPPED ? 1 : 0;

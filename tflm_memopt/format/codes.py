@@ -127,7 +127,7 @@ class ResizeForm(enum.IntEnum):
 
 class SelectForm(enum.IntFlag):
     """Four bits of `select_form` describe an operand of SELECT. The lower two of these bits are the number of the
-    operand's row. The upper two are TMO_SELECT_ONE_COLUMN and TMO_SELECT_ONE_CHANNEL.
+    operand's row. The upper two bits are TMO_SELECT_ONE_COLUMN and TMO_SELECT_ONE_CHANNEL.
     """
 
     ONE_COLUMN = 4

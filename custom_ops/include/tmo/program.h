@@ -187,7 +187,7 @@ enum {
   TMO_RESIZE_CORNERS = 2, /* align_corners */
 };
 
-/* Four bits of select_form describe an operand of SELECT. The lower two of these bits are the number of the operand's row. The upper two are
+/* Four bits of select_form describe an operand of SELECT. The lower two of these bits are the number of the operand's row. The upper two bits are
  * TMO_SELECT_ONE_COLUMN and TMO_SELECT_ONE_CHANNEL. */
 enum {
   TMO_SELECT_ONE_COLUMN = 4, /* The operand has one column, which is repeated. */
@@ -417,7 +417,7 @@ typedef struct {
     int32_t beta_bits; /* SOFTMAX_F32 has the bits of the float32 beta. */
     int32_t scale_bits; /* QUANTIZE, QUANTIZE_S16, DEQUANTIZE and DEQUANTIZE_S16 have the bits of the float32 scale. */
     int32_t identity; /* OWN has the identity of the application's kernel. */
-    int32_t at_once; /* A DSP kernel computes this number of pixels or rows at once. With the number 1, the scratch is larger. */
+    int32_t at_once; /* A DSP kernel computes this number of pixels or rows at once. The scratch is larger if the number is 1. */
   };
   union {
     uint32_t weights; /* The weights begin at this offset. Weights are int8_t[], or float[] for float32 kinds. */

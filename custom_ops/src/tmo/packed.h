@@ -328,7 +328,7 @@ typedef struct tmo_wide_job {
   uint32_t next;             /* number of sums from a quad to the next quad, or 0 if all quads use the same place */
   uint8_t first;             /* if 1, the sums begin with 0; if 0, the sums of the previous values continue */
   uint8_t last;              /* if 1, outputs are written after the products are added */
-  uint8_t biased, scaled;    /* 1 if each channel has a bias or a scale */
+  uint8_t biased, scaled;    /* 1 if each channel has its own bias (`biased`) or scale (`scaled`) */
 } tmo_wide_job;
 
 /* Computes all channels of a job, and changes fields of the job. */

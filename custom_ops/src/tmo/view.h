@@ -37,8 +37,8 @@ static TMO_ALWAYS_INLINE tmo_view tmo_view_of(const tmo_run_state *run, uint16_t
   return v;
 }
 
-/* Lists `wide` pixels in each of `rows` rows, beginning at `place`. Both numbers are at least one. The listed rows are `down` rows apart, and the
- * listed pixels of a row are `across` columns apart. Between rows, `gap` places of the list stay empty. pixel: bytes of a pixel. */
+/* Lists `wide` pixels in each of `rows` rows, beginning at `place`. `wide` and `rows` are at least one. The listed rows are `down` rows apart, and
+ * the listed pixels of a row are `across` columns apart. Between rows, `gap` places of the list stay empty. pixel: bytes of a pixel. */
 static TMO_ALWAYS_INLINE void tmo_list_rows(tmo_row_place place, const int8_t *base, uint32_t pixel, uint32_t rows, uint32_t wide, uint32_t down,
                                             uint32_t across, uint32_t gap, const int8_t **pixels) {
   for (;;) {
