@@ -102,7 +102,7 @@ class _Group:
         plan = group.plan
         self.own = {(b.role, b.key): (b, offset) for b, offset in plan.placed()}
         self.slow = {slow.tensor: plan.head + slow.offset for slow in plan.slow}
-        """Addresses of tensors in slow memory. The first one is the end of the arena's head."""
+        """Addresses of tensors in slow memory. The lowest address is the end of the arena's head."""
 
     def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
         """Return a core's scratch or counters, which start `behind` bytes later for core 1 than for core 0."""

@@ -93,7 +93,7 @@ class Member:
         return start[iteration], end[iteration]
 
     def pixels(self, iteration: Ints) -> int:
-        """Return the number of pixels that these iterations compute. Iterations that write sums compute none."""
+        """Return the number of pixels that these iterations compute. Iterations that write sums do not count."""
         each = self.iterations
         if self.nest.by_rows:
             return len(iteration) * (self.op.reads[0].w if self.iterative else self.op.writes.w)

@@ -22,7 +22,7 @@ from tflm_memopt.plan.schedule.problem import OrderProblem, bits, lower_bound, p
 STEP_SECONDS = 2e-6
 """Estimated seconds to consider an operator as the next one (plan/effort.py)."""
 WIDTHS = (1, 16, 256)
-"""Beam widths of the three beam searches: how many sets with equally many completed operators are kept."""
+"""Widths of the three beam searches: maximum numbers of sets with equally many completed operators."""
 BEAM = 0.25
 """Fraction of the time limit that the beam searches may use."""
 

@@ -181,7 +181,7 @@ class Cuts:
         return max(self._place(group, label.nbytes) for group in label.groups())
 
     def refine(self, limit: int) -> bool:
-        """Search for more groups where they may save bytes. Return whether the search found any."""
+        """Search for more groups where they may save bytes. Return whether there are new groups."""
         reached = {0}
         for last, groups in self._table.items():
             if any(c.nbytes < limit and c.first in reached and self._is_once(c) for c in groups):
