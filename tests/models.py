@@ -6,8 +6,8 @@
     data = net.model(net.softmax(net.fully_connected(y, 10)))
 
 Every method adds one operator with random weights and returns the index of its output tensor. Output scales are chosen
-so that values spread over int8, or are given by `out` (scale, zero point). The methods tensor() and op() build all
-other models, including invalid ones.
+so that values spread over int8, or are given by `out` (scale, zero point). The methods tensor() and op() add any tensor
+and any operator, even if the model is then invalid.
 """
 
 import math
@@ -172,7 +172,7 @@ class Net:
         bias: bool = True,
         out: Affine | None = None,
     ) -> int:
-        """Add FULLY_CONNECTED of a tensor with `batches` times the filter's depth elements, in any shape."""
+        """Add FULLY_CONNECTED of a tensor of any shape. The number of elements is a multiple of `batches`."""
         depth = math.prod(self.shape(x)) // batches
         filter_, product = self._filter(x, (units, depth), 0, per_channel)
         y = self._sum_output((batches, units), product, depth, out)

@@ -41,8 +41,8 @@ def integers(net: Net, shape: Sequence[int]) -> int:
 def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> int:
     """Compute the int32 vector `shape` from the shape of x, as converters do for an unknown batch size.
 
-    In form 0, a PACK joins the dimensions. In form 1, a CONCATENATION joins the dimensions. Form 2 multiplies the last
-    dimension by the batch size.
+    If `form` is 0, a PACK joins the dimensions. If `form` is 1, a CONCATENATION joins the dimensions. If `form` is 2,
+    the last dimension is multiplied by the batch size.
     """
     rank, first = len(net.shape(x)), schema.StridedSliceOptionsT(shrinkAxisMask=1)
     whole = net.op("SHAPE", [x], [integers(net, (rank,))], schema.ShapeOptionsT(outType=schema.TensorType.INT32))

@@ -1,4 +1,4 @@
-"""Plan models and make programs of their plans, without the commands of the command line."""
+"""Plan models and convert the plans to programs, without the command line."""
 
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions

@@ -110,8 +110,8 @@ def compile_library(source: Path, tflm: Any) -> list[Path]:
 def told(
     project: str, files: Mapping[str, bytes], tflm: Any, folder: Path, *flags: str, loops: int = 1, arena: int = 40_000
 ) -> str:
-    """Return what a project's program prints in the first loops, with one release of TFLM. All projects use the Arduino
-    project's library.
+    """Return what a project's program prints in the first loops, with one release of TFLM. All projects compile the
+    library that is in the Arduino project.
     """
     unpack(files, folder, arena)
     source = folder / "arduino/libraries/tflm-memopt/src"

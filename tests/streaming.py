@@ -95,7 +95,7 @@ class Streaming:
 
 
 def mixed(seed: int = 1, *, first: int | None = 0, activations: str = "INT8") -> bytes:
-    """Return a convolution of stride 2 over two new rows. Then, each half of the channels has a different window."""
+    """Return a convolution of stride 2 over two new rows, then layers with two windows for halves of the channels."""
     net = Net(seed, activations=activations)
     streaming = Streaming(net, setup=first is not None)
     x = net.input((1, 2, 1, 8), (0.05, 0))
@@ -167,7 +167,7 @@ def chunks(seed: int = 5) -> bytes:
 
 
 def partly(seed: int = 6) -> bytes:
-    """Return a model with one variable that a builtin operator reads, and one that becomes a state."""
+    """Return a model with two variables. A builtin operator reads one, and the other becomes a state."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))

@@ -1,15 +1,15 @@
 /* Damages valid programs, and runs each damaged program that tmo_check() still accepts. Two threads run a program for two cores if
  * tmo_check_cores() accepts the program. With AddressSanitizer and UndefinedBehaviorSanitizer, an access outside the exactly sized buffers
- * or undefined arithmetic ends the process. With ThreadSanitizer, a race also ends the process. Races are allowed in
- * a buffer if both cores use the buffer only because of damage. After a time limit, a run that has not ended also ends the process.
+ * or undefined arithmetic ends the process. With ThreadSanitizer, a race also ends the process. Races are allowed in a buffer that only one
+ * core uses in the undamaged program. After a time limit, a run that has not ended also ends the process.
  *
  * A case is the number of a valid program and a few edits of its fields or of the buffers around it.
  *
  *   fuzz SEED COUNT FILE...                              COUNT random cases
  *   fuzz CORPUS -ignore_remaining_args=1 FILE...         with TMO_LIBFUZZER: libFuzzer looks for cases that reach new code
  *
- * FILE: uint32 n_inputs, n_outputs, sizes of both; inputs; expected outputs; the program. Input 0 is always a whole frame,
- * wherever the program reads input 0. */
+ * FILE: uint32 n_inputs, n_outputs, sizes of both; inputs; expected outputs; the program. Input 0 is a whole frame, even if the program
+ * reads a streamed input. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ typedef struct {
   uint32_t n_inputs, n_outputs;
   uint32_t io_bytes[MAX_IO + 2]; /* an edit may change the size of the program's state or slow memory */
   uint8_t *io[MAX_IO]; /* the buffers hold the inputs, then the expected outputs */
-  uint32_t input_bytes, row_bytes; /* bytes of the whole input 0 and of one of its rows; io_bytes[0] may count only the rows of one push */
+  uint32_t input_bytes, row_bytes; /* sizes of the whole input 0 and of one row of input 0; io_bytes[0] may be the size of one push */
   uint32_t workspace;
   uint8_t *program;
   size_t size;
@@ -111,7 +111,7 @@ static sample load(const char *path) {
   s.io_bytes[n + 1] = h->state > 0 ? slow : 0;
   s.input_bytes = s.io_bytes[0];
   s.tables = h->groups + h->n_groups * sizeof(tmo_group);
-  for (uint32_t i = 0; i < h->n_tensors; ++i) { /* column windows are also tables of the program */
+  for (uint32_t i = 0; i < h->n_tensors; ++i) { /* s.tables must include the column windows of all tensors */
     const tmo_tensor *t = &tmo_tensors(s.program)[i];
     if (t->base == 1) s.row_bytes = t->width * t->channels;
     if (t->base == 1 && h->input == TMO_INPUT_STREAM) s.io_bytes[0] = t->pushed * s.row_bytes;
@@ -292,7 +292,7 @@ static outcome try_program(const sample *s, const sample *original) {
     if (s->io_bytes[i] != original->io_bytes[i] || memcmp(io[i], s->io[i], s->io_bytes[i]) != 0) result = ENDED;
   }
   if (result >= ENDED && input != TMO_INPUT_STREAM && tmo_cores_of(s->program) == NULL) {
-    (void)tmo_run(s->program, io, workspace); /* tmo_run() computes several tiles at once, and tmo_step() one tile */
+    (void)tmo_run(s->program, io, workspace); /* tmo_run() computes several tiles at once, but tmo_step() computes one tile */
   }
   if (s->io_bytes[n] > 0) { /* the state or slow memory is unchanged in the first run, and has arbitrary bytes in the second run */
     (void)run(s, io, workspace);
@@ -336,7 +336,7 @@ static int load_all(char **files, int n) {
   return n_samples > 0 ? 0 : 5;
 }
 
-/* Runs a case, which is the uint16_t number of the program followed by edits. */
+/* Runs a case. The first two bytes of a case are the number of a program, and edits follow. */
 static outcome try_case(const uint8_t *data, size_t size) {
   uint16_t which = 0;
   memcpy(&which, data, size < sizeof which ? size : sizeof which);
@@ -389,7 +389,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
   while (first < *argc && strcmp((*argv)[first - 1], "-ignore_remaining_args=1") != 0) ++first;
   const int status = load_all(*argv + first, *argc - first);
   if (status != 0) exit(status);
-  most_cost /= 10; /* runs have a lower limit, since libFuzzer prefers long runs */
+  most_cost /= 10; /* the limit of a run is smaller, since libFuzzer prefers cases that run long */
   return 0;
 }
 
@@ -398,7 +398,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* Replaces or adds one edit in half of the cases. Otherwise, libFuzzer changes any bytes. */
+/* Replaces or adds one edit in half of the cases. In the other half of the cases, libFuzzer may change any byte. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed) {
   state = seed;
   const size_t n = size < 2 ? 0 : (size - 2) / sizeof(edit);

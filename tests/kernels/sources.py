@@ -1,4 +1,4 @@
-"""Make the inputs of programs streamed or external, with a caller that keeps every row."""
+"""Make the inputs of programs streamed or external. The caller keeps every row of the input."""
 
 from dataclasses import replace
 

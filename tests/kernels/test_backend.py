@@ -72,7 +72,7 @@ def test_networks_give_the_same_bytes(backend: Path) -> None:
 
 @pytest.mark.parametrize("backend", ["ESP_NN"], indirect=True)
 def test_packed_operators_call_esp_nn(backend: Path) -> None:
-    """Test rows and tiles of any window, aligned and not aligned, with scratch that the library destroys."""
+    """Test rows and tiles of any window, aligned and not aligned. The vendor's functions overwrite their scratch."""
     programs = [(pixels if seed % 3 == 0 else packed)(seed, Family.ESP) for seed in range(examples(60))]
     assert agree_in(backend, programs) > examples(250)
 

@@ -101,7 +101,7 @@ def test_damage_is_refused(damage: Change, status: Status) -> None:
 
 
 def test_tensors_are_inside_the_declared_slow_memory() -> None:
-    """The caller may have more slow memory than the program declares, or may not know its size yet."""
+    """The caller may have more slow memory than the program declares, or may not yet know that memory's size."""
     program = dataclasses.replace(tensor(1, base=3, offset=16)(good()), slow=16 + 2 * 6 * 3)
     assert host.check(pack(program), [IN], [OUT]) is Status.OK
     small = dataclasses.replace(program, slow=program.slow - 1)
@@ -123,7 +123,7 @@ def test_tensors_are_inside_the_declared_slow_memory() -> None:
 def test_only_what_is_whole_is_reversed(
     program: Callable[[], Program], number: int, layout: int, status: Status
 ) -> None:
-    """Any program can reverse the order of rows. Only tiles can reverse pixels, as kernels compute rows forwards."""
+    """Any program can make rows in reverse order. Only tiles can reverse pixels, as kernels compute rows forwards."""
     assert host.check(pack(tensor(number, layout=layout)(program())), [IN], [OUT]) is status
 
 

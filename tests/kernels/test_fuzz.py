@@ -48,7 +48,7 @@ from tflm_memopt.runtime.regions import regions
 
 SAMPLES = 24
 ANY = ConversionOptions(seconds=0, effort=QUICKLY)
-"""The options give quick plans, because any plan will do."""
+"""These options give plans quickly, because the quality of the plans does not matter."""
 
 
 FAMILIES = {0: Family.DSP, 1: Family.DSP, 2: Family.ESP, 3: Family.ESP, 4: Family.RVV, 5: Family.MVE}
@@ -73,7 +73,7 @@ def write_samples(folder: Path) -> list[Path]:
 
 
 def write_poses(folder: Path) -> list[Path]:
-    """Write valid programs with the ends of networks: computed indices, selected values, float32, and int4."""
+    """Write valid programs with computed indices, selected values, float32 values, or int4 weights."""
     options = replace(ANY, tiles=None)
     paths = []
     for model in (pose_network(size=16, channels=4, depth=1), float_end(), int4_network()):
@@ -123,7 +123,7 @@ def residual() -> bytes:
 
 
 def write_shared(folder: Path) -> list[Path]:
-    """Write valid programs for two cores: random ones, and rows of all kinds of operators that cores can share."""
+    """Write valid programs for two cores. Some are random, and others have all operators that two cores can divide."""
     found = [two_cores.random_cases(mobile(seed)) for seed in range(SAMPLES // 3)]
     for data, options in networks_to_plan():
         shared = family(options.target) in (Family.GENERIC, Family.DSP)
@@ -166,11 +166,11 @@ def layered() -> Iterator[tuple[bytes, ConversionOptions]]:
 
 
 def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
-    """Yield networks of every kind of layer, partial sums, states, and sliding windows."""
+    """Yield networks with layers of every kind, with partial sums, with states, and with sliding windows."""
     by_row, free, groups = replace(ANY, tiles=None), ANY, replace(ANY, ops="group")
     yield from layered()
     for core in ("cortex-m4", "cortex-m55", "rv32-v"):
-        net = Net()  # cores compute more taps at once than a window has, and no data follow the weights
+        net = Net()  # kernels read more taps at once than a window has, and the weights are at the end
         x = net.conv2d(net.input((1, 4, 24, 4)), 16)
         ends = [net.depthwise_conv2d(x, kernel=kernel) for kernel in ((2, 2), (1, 5))]
         yield net.model(*ends), replace(by_row, ops="group", target=core)
@@ -214,7 +214,7 @@ def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: lis
     assert min(refused, finished, right, finished - right) > count // 50  # all outcomes of damaged programs occurred
     if flags:
         damage(fuzzer, count, without_listed_parts(samples))
-    else:  # separate checks cover the kinds with few samples
+    else:  # kinds of programs with few samples are damaged separately
         for name in ("pools", "poses"):
             damage(fuzzer, 2_500, [path for path in samples if path.stem.startswith(name)])
 

@@ -78,7 +78,7 @@ def test_a_sender_waits_while_the_line_is_full(library: ctypes.CDLL, streams: St
 
 
 def test_a_peer_that_is_gone_ends_an_inference_at_once(library: ctypes.CDLL, streams: Streams) -> None:
-    """A waiting peer stops, a sending peer stops, and no signal ends the program."""
+    """If one device is gone, the other device stops to wait or to send, and no signal ends the program."""
     device = Connected(library, 1, streams[1].fileno())
     waiting = device.rows(ANSWER, drawn(device.rng))
     assert next(waiting) == WAIT

@@ -67,7 +67,7 @@ def test_a_wrong_order_does_no_harm() -> None:
 
 
 def _deep(levels: int) -> Loops:
-    """Return eight rows of good() inside `levels` nested loops."""
+    """Return `levels` nested loops that compute eight rows in the program good()."""
     loops: Loops = (Iteration(0), Iteration(1), Iteration(2))
     for level in range(levels):
         loops = (Repeat(8 if level == 0 else 1, loops),)
@@ -106,7 +106,7 @@ def test_loops_end_inside_the_program() -> None:
 
 
 def test_the_rows_of_a_stripe() -> None:
-    """Test numbers of rows that never occur in random networks: for example, recomputed rows begin before row 0."""
+    """Test stripes that never occur in random networks, for example stripes that begin before row 0."""
     for seed in seeds(10):
         rng, library = np.random.default_rng(seed), host._library()
         height, advance = (int(n) for n in rng.integers(1, 40, 2))

@@ -1,5 +1,5 @@
-"""Compare packed kernels with plain ones. C versions of packed kernels run on this machine, and tests/cores runs the
-others.
+"""Compare packed kernels with plain ones. This machine runs C versions of packed kernels, and tests/cores runs the
+kernels for cores.
 """
 
 import dataclasses

@@ -50,11 +50,11 @@ def _apart(data: bytes, source: int, output: int) -> host.DeviceArena:
 
 @pytest.mark.parametrize("form", [host.INT8, host.UINT8])
 def test_an_external_frame_gives_the_same_bytes(form: int) -> None:
-    """The frame is part of a larger one with padding after each row."""
+    """The frame is part of a larger frame with padding after each row."""
     for seed in seeds(16):
         found = drawn(seed)
         if not can_be_source(found.program):
-            continue  # some programs have two inputs, two views of their input, or indices
+            continue  # some programs have two inputs, read the input as two tensors, or use the input as indices
         program, rng = external(found.program), np.random.default_rng(seed)
         status, got = _run(program, found.inputs[0], found.expected.size, form, rng)
         assert status is Status.OK
@@ -64,7 +64,7 @@ def test_an_external_frame_gives_the_same_bytes(form: int) -> None:
 def _run(
     program: Program, values: NDArray[Any], output: int, form: int, rng: np.random.Generator, **changes: int
 ) -> tuple[Status, NDArray[Any]]:
-    """Call tmo_run() on a frame with a border and with other values in the fields `changes`."""
+    """Call tmo_run() on a frame with a border. `changes` replaces fields of the frame's tmo_source."""
     (view,) = (t for t in program.tensors if t.base == 1)
     y, x, room = (int(v) for v in rng.integers(0, 4, 3))
     pitch = (x + view.width) * view.channels + room

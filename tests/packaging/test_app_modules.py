@@ -26,7 +26,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.process import run_model
 
 LIBRARY = ROOT / "custom_ops"
-STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O0"]  # -O0 compiles twice as fast
+STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O0"]  # -O0 halves GCC's time
 WATCHED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 LOW: Mapping[str, Any] = {"effort": 0.05, "seconds": 0.2}
 SEED, STEPS = 29, 300
@@ -49,7 +49,7 @@ def several() -> AppOptimized:
 
 @cache
 def in_pauses() -> AppOptimized:
-    """In the application, one model pauses for another model, and there is a third model."""
+    """Return an application of three models. One of the models pauses for another one."""
     app = pausing(0.2)
     return optimize(replace(app, models={**app.models, "other": AppModel(small(7))}))
 

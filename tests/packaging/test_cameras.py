@@ -119,7 +119,7 @@ def test_what_is_no_image_gets_no_camera(shape: tuple[int, ...]) -> None:
         ((0.8 / 255, -128), 0, 1),
         ((2 / 255, 0), -1, 1),
         ((1.0, -128), 0, 255),
-        ((4.5 / 255, -11), -117 * 4.5 / 255, 138 * 4.5 / 255),  # for other scales, black and white are int8 limits
+        ((4.5 / 255, -11), -117 * 4.5 / 255, 138 * 4.5 / 255),  # for unusual scales, black is -128 and white is 127
     ],
 )
 def test_black_and_white_follow_from_the_scale(affine: tuple[float, int], black: float, white: float) -> None:

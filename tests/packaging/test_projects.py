@@ -51,7 +51,7 @@ def test_a_project_provides_slow_memory(tmp_path: Path) -> None:
 
 @cache
 def sliding(rows: int) -> Mapping[str, bytes]:
-    """Return a model with a sliding window of 17 rows, and the model's projects."""
+    """Return the projects of a model with a sliding window of 17 rows."""
     net = Net(4)
     x = net.conv2d(net.input((1, 17, 1, 6)), 8, kernel=(3, 1), padding="VALID", activation="RELU")
     model = net.model(net.softmax(net.fully_connected(net.conv2d(x, 4, kernel=(4, 1), padding="VALID"), 3)))

@@ -134,7 +134,7 @@ int main() {
     not shutil.which("arm-none-eabi-g++") or not shutil.which("qemu-system-arm"), reason="no arm, or QEMU"
 )
 def test_start_up_clock_and_output_work(tmp_path: Path) -> None:
-    """Data, constructors, floating point, SysTick and both ways to print work."""
+    """A program has initialised data, constructors, floating point and SysTick, and can print in two ways."""
     project = unpacked("disco_f407vg", tmp_path)
     build = Build.of(project)
     (tmp_path / "main.cpp").write_text(BARE)

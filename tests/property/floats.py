@@ -41,7 +41,7 @@ def drawn(rng: np.random.Generator, shape: Sequence[int], scale: float, share: f
 
 
 def in_float(data: bytes, seed: int, share: float = 0.0) -> bytes:
-    """Return the model with float32 for int8, and random weights."""
+    """Return the model with float32 tensors instead of int8 tensors, and with random weights."""
     tree, rng = schema.ModelT.InitFromPackedBuf(data, 0), np.random.default_rng(seed)
     (graph,) = tree.subgraphs
     codes = {value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)}
@@ -66,7 +66,7 @@ def same_floats(a: NDArray[Any], b: NDArray[Any], said: str) -> None:
 
 
 def inputs_of(data: bytes, seed: int) -> list[Inputs]:
-    """Return random inputs of usual, very large and very small values, and inputs that include special values."""
+    """Return random inputs of usual, very large or very small values. Some inputs include special values."""
     rng, graph = np.random.default_rng(seed), read(data).graph
     shapes = [graph.tensors[t].shape for t in graph.inputs]
     return [

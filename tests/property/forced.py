@@ -124,7 +124,7 @@ def bordered(recipe: Recipe) -> Recipe:
 
 
 def squeezed(seed: int) -> Recipe:
-    """Draw a network like mobile() with squeeze-excite gates in inverted residuals."""
+    """Draw a network as mobile() does, and put inverted residuals with squeeze-excite gates in front."""
     rng = random.Random(seed)
     plain = mobile(seed, most=1)
     gates = [layer for _ in range(rng.randint(1, 3)) for layer in _squeezed(rng)]

@@ -93,7 +93,7 @@ def verified(data: bytes, new: bytes, folder: Path) -> Verification:
 
 
 def examine(seed: int, model: bytes | None = None) -> str:
-    """Test the C module of a model or random network. Return the place of the input, or why no module is written."""
+    """Test the C module of a model or random network. Return the input's place, or the reason for no module."""
     rng = random.Random(seed)
     data = model or ported(rng)
     try:

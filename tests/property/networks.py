@@ -27,7 +27,7 @@ class Recipe:
     inside: str = "INT8"
     """Activations of the network have this type. INT16 also changes inputs and outputs from INT8 to INT16."""
     unwanted: int = 0
-    """Of all tensors that no operator reads, this many do not become outputs of the model."""
+    """This many tensors that no operator reads do not become outputs of the model."""
     unused: int = 0
     """This many unused tensors precede all other tensors, and shift the indices of the other tensors."""
 
@@ -108,9 +108,9 @@ _kind_sets = (
 
 @st.composite
 def recipes(draw: st.DrawFn, *, most: int = 9, sets: Sequence[tuple[str, ...]] = _kind_sets) -> Recipe:
-    """Draw networks of up to `most` layers. Each network has layers of the kinds in one of the `sets`.
+    """Draw networks of up to `most` layers. The kinds of a network's layers come from one of the `sets`.
 
-    By default, some networks have only supported operators, some are mixed, and some resemble image classifiers.
+    By default, some networks have only supported operators, some have any operators, and some are image classifiers.
     """
     kinds = draw(st.sampled_from(sets))
     inputs = draw(st.lists(st.one_of(_small, _tall, _small, _tall, _flat), min_size=1, max_size=3))

@@ -36,7 +36,7 @@ LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
 
 
 def convert(data: bytes, options: ConversionOptions) -> tuple[bytes, Planned] | None:
-    """Return the rewritten model, even if little memory is saved, and its checked plan, or None if nothing can be
+    """Return the rewritten model and its checked plan, even if little memory is saved. Return None if nothing can be
     converted.
     """
     source = read(data)

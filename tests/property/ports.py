@@ -1,4 +1,4 @@
-"""Draw random networks with permuted, unread, repeated and constant inputs and outputs, and inputs that are outputs."""
+"""Draw random networks with permuted, unread, repeated and constant inputs and outputs. Some inputs are outputs."""
 
 import random
 from typing import Any
@@ -59,7 +59,7 @@ def ported(rng: random.Random) -> bytes:
 
 
 def with_ports(data: bytes, rng: random.Random) -> bytes:
-    """Return the model with its inputs and outputs permuted, and with additional ones."""
+    """Return the model with permuted inputs and outputs, and with additional inputs and outputs."""
     tree = writer.edit(read(data))
     graph = tree.subgraphs[0]
     inputs, outputs = [int(t) for t in graph.inputs], [int(t) for t in graph.outputs]

@@ -33,7 +33,7 @@ def test_every_model_runs_as_it_does_alone(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_input_whose_first_wait_is_its_only_one() -> None:
-    """A streamed input keeps its bytes even if the model waits for rows only once."""
+    """A streamed input keeps its place in the arena even if the model waits for rows only once."""
     planned(random.Random(160))
 
 

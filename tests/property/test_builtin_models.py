@@ -1,4 +1,4 @@
-"""Random networks with builtin operators alone give the same bytes in less arena, in the official interpreter."""
+"""Random networks with only builtin operators give the same bytes in a smaller arena of the official interpreter."""
 
 import random
 

@@ -79,8 +79,8 @@ def assert_ranges_hold(data: bytes, seed: int) -> None:
 
 
 def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray[Any]]]:
-    """Yield the output of each row operator under TFLM for random and extreme inputs. The model is edited so that it
-    returns all these outputs.
+    """Yield the output of each row operator under TFLM for random and extreme inputs. The test makes all outputs of row
+    operators outputs of the model.
     """
     model = read(data)
     annotated = annotation.annotate(model.graph)
@@ -113,7 +113,7 @@ def test_no_order_moves_a_folded_tensor_out_of_its_region() -> None:
 
 @pytest.mark.slow
 def test_odd_plans_run_folded_operators() -> None:
-    """Plans with tiles, stripes or groups of channels work with any number of remaining channels."""
+    """Plans with tiles, stripes or groups of channels work after dead channels have been removed."""
     for seed in seeds(3):
         data = plant(build(mobile(seed)), seed)
         with forced(random_settings(random.Random(seed)), seed):

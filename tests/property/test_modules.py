@@ -1,5 +1,5 @@
-"""C modules of random networks have the inputs and outputs of TFLM, byte by byte. The command `make soak KIND=modules`
-runs many more random networks.
+"""C modules of random networks have the same input and output bytes as TFLM. The command `make soak KIND=modules` runs
+many more random networks.
 """
 
 import shutil

@@ -1,4 +1,4 @@
-"""Models that converters rarely make stay bit-exact for every target, or unchanged with a reason."""
+"""Models that converters rarely make stay bit-exact for every target, or stay unchanged with a reason."""
 
 from collections.abc import Callable
 from copy import copy, deepcopy
@@ -29,7 +29,7 @@ Build = Callable[[Net], bytes]
 ODD: list[Build] = []
 IMAGE = (1, 8, 8, 4)
 WAYS = [*product(sorted(TARGETS), (False, True))]
-"""Models are converted for these targets, with one operator for each group of layers or for several groups."""
+"""Each pair has a target, and whether each group of layers becomes a separate operator."""
 
 
 def odd(build: Build) -> Build:
@@ -38,7 +38,7 @@ def odd(build: Build) -> Build:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Convert each model in two of the ways that WAYS lists. Quick tests try half of the odd models."""
+    """Convert each model with two elements of WAYS. The quick tests convert half of the models."""
     if "way" in metafunc.fixturenames:
         ways = [(b, WAYS[(n + k) % len(WAYS)]) for k in range(2) for n, b in enumerate(ODD)]
         names = [f"{b.__name__}-{target}-{'group' if group else 'region'}" for b, (target, group) in ways]
@@ -254,7 +254,7 @@ def a_view_of_another_scale(net: Net) -> bytes:
 
 @odd
 def parts_of_one_and_sums_of_one(net: Net) -> bytes:
-    """The model has a SPLIT into one part, a CONCATENATION of one tensor, a PAD by nothing, and a MEAN over no axis."""
+    """Return a SPLIT into one part, a CONCATENATION of one tensor, an empty PAD, and a MEAN over an axis twice."""
     y = concatenation(net, split(net, first(net), 3, 1), 3)
     net.graph.operators[-1].builtinOptions.axis = -1
     return net.model(net.mean(net.pad(y, [(0, 0)] * 4), (3, -1)))
@@ -262,7 +262,7 @@ def parts_of_one_and_sums_of_one(net: Net) -> bytes:
 
 @odd
 def a_shape_that_is_an_input(net: Net) -> bytes:
-    """The model has a RESHAPE by a computed operand. TFLM uses only the shape of RESHAPE's output, not the operand."""
+    """A RESHAPE gets the shape from an input of the model. TFLM uses only the shape of RESHAPE's output."""
     x = first(net)
     y = net.tensor((1, 16, 4, 4), affine=net.affine(x))
     net.op("RESHAPE", [x, net.input((4,), None, dtype="INT32")], [y], schema.ReshapeOptionsT())
@@ -382,8 +382,8 @@ def a_variable_that_is_an_output(net: Net) -> bytes:
 
 @odd
 def a_concatenation_of_ten(net: Net) -> bytes:
-    """An operator of ours cannot have ten operands. TFLM places tensors between operators of ours if each group of
-    layers is an operator.
+    """Operators of this library cannot have ten operands. TFLM places tensors between operators of ours if each group
+    of layers is an operator.
     """
     x = net.conv2d(net.input((1, 8, 7, 3)), 10, kernel=(3, 3))
     return net.model(net.conv2d(concatenation(net, split(net, x, 3, 10)[::-1], 3), 4))

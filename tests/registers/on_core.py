@@ -1,4 +1,4 @@
-"""Run drivers on RV32 in QEMU, on a simulated bus. Instructions are counted with RAM in place of registers."""
+"""Run drivers on RV32 in QEMU, on a simulated bus. For counts of instructions, RAM replaces the bus."""
 
 import subprocess
 from collections.abc import Sequence

@@ -22,7 +22,7 @@ def test_generated_drivers_do_what_the_plain_ones_do(name: str, mode: str, tmp_p
     assert expected.result < 0xFFFFFF00, "the plain driver has a timeout"
     assert seen(found) == seen(expected)
     if mode == "fixed":
-        assert found.states == expected.states  # each state is a hash of everything written before an event
+        assert found.states == expected.states  # each state is a hash of all writes before an event
     if (name, mode) != ("gpio", "fixed"):  # in the fixed layout, no two GPIO accesses can be combined
         assert found.accesses <= MOST[name] * expected.accesses, (found.counts, expected.counts)
 

@@ -127,7 +127,7 @@ def test_table_6_1(row: tuple[str, str, str]) -> None:
     accesses, shifts, masks = TABLE_6_1[row]
     assert len(re.findall(r"REG_(?:READ|WRITE)32\(", code)) == accesses
     assert len(re.findall(r"<<|>>", code)) == shifts
-    # For a write, the generated code also masks the written value and the returned value.
+    # The generated code of a write has two more masks: for the written value and for the returned value.
     assert len(re.findall(r" & ", code)) == masks + 2 * (op == "write")
 
 

@@ -10,7 +10,7 @@ ONE = G.format("bit a; uint4 n[4];")
 USE = "void use(void) { dev->a = 1; }"
 NO_NAMES = "<peripherals><peripheral><registers><register/></registers></peripheral></peripherals>"
 CASES = (
-    # each case has a driver, a description, a place in a file, and a part of the message
+    # each case has a driver, a description, the place of an error, and a part of the error's message
     (USE, G.format("bit a;\n uint33 wide;"), "fields.h:4", "33 bits, its register 32"),
     ("", chip(register("R", 0, "a:0:4", "b:3:2")), "chip.svd:8", "a and b of dev_Type_R overlap"),
     ("", chip(register("R", 0, "a:30:4")), "chip.svd:7", "ends at bit 33"),

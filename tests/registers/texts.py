@@ -35,7 +35,7 @@ def function(driver: str, fields: str) -> Function:
 
 
 def chip(registers: str, effects: str = "", *, reset: bool = True) -> str:
-    """Return SVD of one peripheral, `dev`, at 0x1000."""
+    """Return the SVD text of a chip with one peripheral, `dev`, at 0x1000."""
     value = "<resetValue>0</resetValue>" if reset else ""
     return (
         '<device schemaVersion="1.3">\n<name>chip</name><version>1</version><description>d</description>\n'
@@ -47,7 +47,7 @@ def chip(registers: str, effects: str = "", *, reset: bool = True) -> str:
 
 
 def register(name: str, offset: int, *fields: str, more: str = "") -> str:
-    """Return the SVD of a register. Each field is NAME:BIT:BITS, with optional further SVD after another colon."""
+    """Return the SVD of a register. Each field is NAME:BIT:BITS or NAME:BIT:BITS:TEXT, with SVD as text."""
     made = []
     for field in fields:
         word, bit, bits, *rest = field.split(":")

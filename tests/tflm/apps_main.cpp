@@ -9,7 +9,7 @@
  * same time in their own threads until the last frame is done.
  * INPUTS has the bytes of every input, inference after inference. OUTPUTS gets the outputs of each finished inference.
  * RETAINED is 1 if outputs must stay unchanged until the model's next inference, 2 if the model pauses, and 3 for both.
- * GAPS has one byte for each byte of the activations' memory. The byte is 1 where no model writes, so that a canary fits there.
+ * GAPS has one byte for each byte of the activations' memory. A byte of GAPS is 1 if no model writes this place, so a canary fits.
  * EXCLUDED has a tmo_excluded for each model. A model that is refused runs after all others. The program prints the bytes that TFLM used
  * and the number of refusals. The exit code is 1 if TFLM refuses a model, 3 if a canary was overwritten, 4 if retained outputs changed, 5
  * if a model ran too early. */
@@ -104,7 +104,7 @@ class Tenant {
     outputs_.write(last_.data(), static_cast<std::streamsize>(last_.size()));
   }
 
-  /* Copies a model's output to the input of the next model. Inputs and outputs of the next model may share bytes. */
+  /* Copies a model's output to the input of the next model. This input may share bytes with the next model's outputs. */
   void HandTo(Tenant *next) {
     if (interpreter_->output(0)->bytes != next->interpreter_->input(0)->bytes) Fail(2, "partitions do not fit together");
     next->CheckRetained();

@@ -77,7 +77,7 @@ def region_tree(
 
 
 def region_model(code: bytes | None = None, **options: Any) -> bytes:
-    """Return `region_tree` as bytes, by default with the valid program."""
+    """Return the model of region_tree() as bytes. If `code` is None, the model has the valid program."""
     return writer.write(region_tree(program() if code is None else code, **options))
 
 

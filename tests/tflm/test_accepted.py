@@ -159,7 +159,7 @@ def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
 
 @pytest.mark.parametrize("left", [True, False])
 def test_a_refused_model_is_an_error(left: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Conversion fails even if a part could be converted, but inspect still shows the model."""
+    """The conversion fails although a part of the model could be converted. The command inspect shows the model."""
     net = Net()
     x = net.input((1, 64))
     x = x if left else net.fully_connected(x, 10)

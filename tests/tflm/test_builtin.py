@@ -40,7 +40,7 @@ assert "tflm_memopt" not in sys.modules
 """
 """The program runs a model without importing anything from this package."""
 HEADS = {KEYWORDS: 7_344, RESNET: 16_656, MOBILENET: 36_864}
-"""The activations take at most these bytes with the reference kernels."""
+"""The activations take at most this many bytes with the reference kernels."""
 RUNS = 100
 
 

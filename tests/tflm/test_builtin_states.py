@@ -60,7 +60,7 @@ def test_rows_that_are_kept_are_never_copied() -> None:
 
 
 def in_order(order: tuple[int, ...], plan: Plan) -> Plan:
-    """Return the plan with its operators in the given order. All buffers are live throughout and lie side by side."""
+    """Return the plan with its operators in the given order. All buffers live for the whole run and share no bytes."""
     buffers = tuple(replace(b, first=0, last=len(plan.steps)) for b in plan.buffers)
     sizes = [-(-b.nbytes // 16) * 16 for b in buffers]
     offsets = tuple(int(o) for o in np.cumsum([0, *sizes[:-1]]))

@@ -1,5 +1,5 @@
-"""Networks in PyTorch's layout have transpositions around each convolution. The output bytes stay the same without the
-transpositions.
+"""Networks in PyTorch's layout have transpositions around each convolution. The converter removes transpositions and
+changes no output byte.
 """
 
 from collections.abc import Callable

@@ -46,7 +46,7 @@ def prepared(data: bytes) -> Shape | None:
 
 @pytest.mark.parametrize("name", thinned(sorted(ZOO), 12))
 def test_other_shapes_are_found(name: str) -> None:
-    """The check finds a wrong shape if its number of elements is wrong, or if TFLM replaces the shape."""
+    """The check finds shapes with a wrong number of elements, and shapes that TFLM replaces."""
     model = read(ZOO[name]())
     assert wrong_shape((model.graph,)) == ""
     for op in model.graph.ops:

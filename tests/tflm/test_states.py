@@ -54,8 +54,8 @@ def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
 
 @pytest.mark.parametrize("build", [streaming.shared, streaming.assigned_nowhere])
 def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
-    """In the first model, another subgraph also reads the variable. The variable of the second model has no bytes, so
-    that its data are arbitrary.
+    """In the first model, another subgraph also reads the variable. TFLM allocates no bytes for the second model's
+    variable, so a read gives arbitrary data.
     """
     data = build()
     done = tflm_memopt.optimize(data, seconds=0)
@@ -112,8 +112,8 @@ def _beginning_otherwise(model: bytes) -> bytes:
 
 
 def test_another_programs_state_is_refused() -> None:
-    """A state of the right size may belong to a model with other weights, whose rows must not be read. After a reset,
-    another model may use the memory of the state.
+    """A state of the right size may hold rows of a model with other weights. The program must not read such rows. After
+    a reset, another model may use the memory of the state.
     """
     (own,), (other,) = (
         programs(read(tflm_memopt.optimize(streaming.mixed(seed), seconds=0).model).graph) for seed in (1, 2)

@@ -94,7 +94,7 @@ def _with_another_entry(model: bytes, entry: int) -> bytes:
 
 
 def test_one_wrong_value_in_256_is_found() -> None:
-    """Two random runs miss the wrong table entry. With its usual number of runs, verify() finds the entry."""
+    """Two random runs miss the wrong table entry. With the default number of runs, verify() finds the wrong entry."""
     original = _a_table()
     rewritten = optimize(original, if_worthwhile=False).model
     other = _with_another_entry(rewritten, 77)

@@ -33,7 +33,7 @@ def small(seed: int = 1) -> bytes:
 
 
 def long(seed: int = 5) -> bytes:
-    """Return a model that takes longer than small()."""
+    """Return a model whose conversion takes longer than the conversion of small()."""
     net = Net(seed)
     x = net.input((1, 44, 44, 3))
     x = net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -5))

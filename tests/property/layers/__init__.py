@@ -1,4 +1,4 @@
-"""The tables give a function for each kind of layer of random networks."""
+"""Each kind of layer of random networks has a function in these tables."""
 
 from collections.abc import Mapping
 

@@ -126,7 +126,7 @@ def add(net: Net, layer: Layer, x: int, other: int) -> list[int]:
 
 
 def residual(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a convolution and the ADD of the convolution's input and output, in either order."""
+    """Add a convolution, and an ADD whose operands are the convolution's input and output in either order."""
     x = image(net, x)
     y = net.conv2d(x, net.shape(x)[3], kernel=layer.kernel, dilation=layer.dilation)
     return [scaled(net, layer, net.add(*((x, y) if layer.flag else (y, x)), activation=layer.activation))]
@@ -255,7 +255,7 @@ TWO_OPERANDS = ("MUL", "SUB", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU
 
 
 def two(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Add an operator with two operands in either order, of which one may be smaller or a constant."""
+    """Add an operator with two operands in either order. One operand may be smaller, or a constant."""
     kind, shape = TWO_OPERANDS[layer.channels % len(TWO_OPERANDS)], net.shape(x)
     if layer.stride[1] > 1 or not repeatable(net.shape(other), shape):
         size = [d if layer.kernel[0] >> k & 1 else 1 for k, d in enumerate(shape[1:])]
@@ -315,7 +315,7 @@ def averaged(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def columns(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Convolve means of columns (rarely of rows). Add the result to the pixels, or multiply the pixels by it."""
+    """Convolve the means of columns or (rarely) rows. Add the convolution's output to the pixels, or multiply both."""
     x = image(net, x)
     mean = net.mean(x, (1 if layer.other else 2,))
     y = net.conv2d(mean, net.shape(x)[3], kernel=layer.kernel, padding="SAME")

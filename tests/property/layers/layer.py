@@ -30,7 +30,7 @@ class Layer:
     padding: str = "SAME"
     activation: str = "NONE"
     flag: bool = True
-    """The flag chooses a scale per channel, a bias or another property, depending on the kind of layer."""
+    """For each kind of layer, the flag turns one property on, for example a bias or a scale per channel."""
     spread: int = 0
     """The output's scale is its natural scale times 2 to the power `spread`."""
     zero_point: int = 3

@@ -29,7 +29,7 @@ def ints(*values: Any) -> T:
 def _one(
     kind: str, operands: Sequence[T], results: Sequence[T], options: Any = None, *, custom_code: str | None = None
 ) -> Callable[[], bytes]:
-    """Return a model of one operator. Its inputs are all activations in `operands`. Int8 tensors have a scale."""
+    """Return a model of one operator, whose inputs are the activations in `operands`. Int8 tensors have a scale."""
 
     def affine(t: T) -> Affine | None:
         return t.affine or (DEFAULT if t.dtype == "INT8" else None)
@@ -72,7 +72,7 @@ def _shaped(
 
 
 def _network() -> bytes:
-    """Return convolutions of all kinds that leave the planner a choice, a residual, pools and a classifier."""
+    """Return a network of convolutions of several kinds, a residual, pools and a classifier."""
     net = Net(seed=3)
     x = net.conv2d(net.input((1, 17, 13, 3)), 7, kernel=(3, 3), stride=(2, 2), activation="RELU6")
     y = net.depthwise_conv2d(x, kernel=(3, 3), activation="RELU")

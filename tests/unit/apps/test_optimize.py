@@ -98,8 +98,8 @@ def explored() -> AppExploration:
 
 
 def test_a_small_model_beside_one_on_two_cores_with_copies(tmp_path: Path) -> None:
-    """The small model's plan has buffers above those of the large model. The barriers of two cores depend on the layout
-    of both models.
+    """The small model's buffers are above the large model's buffers. The barriers of two cores depend on the layout of
+    both models.
     """
     net = Net(2)
     models = {

@@ -26,7 +26,7 @@ from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.rowgraph.regions import partition
 
 QUICKLY = {"pointwise", "streamed"}
-"""The quick tests damage the plans of these names."""
+"""The quick tests only damage the plans with these names."""
 
 
 @pytest.fixture(params=MODELS)

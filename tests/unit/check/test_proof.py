@@ -115,7 +115,7 @@ def test_what_is_damaged_is_proved_only_where_the_replay_accepts_it(
 
 
 def replayed(found: Planned, plan: Plan) -> None:
-    """Check the plan by a replay of single iterations, without the proof."""
+    """Check the plan only by a replay of single iterations, not by the checker's proof."""
     with mock.patch.object(checker, "proved", return_value=False):
         checker.check(plan, found.graph)
 

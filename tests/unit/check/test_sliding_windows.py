@@ -26,7 +26,7 @@ def slid(model: bytes, rows: int) -> RowGraph:
 
 
 def two_layers() -> RowGraph:
-    """Return a graph of two layers that keep four and two rows of their input, and a dense layer."""
+    """Return a graph of three layers: the first keeps four input rows, the second keeps two, and the third is dense."""
     net = Net(3)
     x = net.conv2d(net.input((1, 15, 1, 4)), 6, kernel=(5, 1), padding="VALID")
     x = net.depthwise_conv2d(x, kernel=(3, 1), padding="VALID")
@@ -38,7 +38,7 @@ def planned(graph: RowGraph) -> Plan:
 
 
 def reading(graph: RowGraph) -> list[tuple[int, RowOp]]:
-    """Return the keys and operators of all windows that read kept rows."""
+    """Return the operators whose windows read kept rows, each with the operator's key in the graph."""
     return [(key, op) for key, op in graph.ops.items() if op.older is not None and op.has_window]
 
 
@@ -49,7 +49,7 @@ def moved(graph: RowGraph, key: int, rows: int) -> RowGraph:
 
 
 def keeping_fewer(graph: RowGraph, key: int) -> RowGraph:
-    """Return the graph without one of the rows that an operator keeps for the operator `key`."""
+    """Return the graph in which one row too few is kept for the operator `key`."""
     state = graph.ops[key].older
     keeper, op = next((k, o) for k, o in graph.ops.items() if o.state_write and o.state_write.tensor == state)
     assert op.state_write

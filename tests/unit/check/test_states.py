@@ -58,7 +58,7 @@ def test_a_field_of_a_state_that_is_off_by_one(number: int, field: str, step: in
 
 
 def test_a_forgotten_reset() -> None:
-    """A rolling buffer that is not among the states would never be reset."""
+    """If a plan's list of states lacks a rolling buffer, no reset would clear the buffer."""
     assert "the plan has states" in refused(replace(planned().plan, states=planned().plan.states[1:]))
 
 

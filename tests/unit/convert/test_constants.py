@@ -1,4 +1,4 @@
-"""A comparison of constants finds a single wrong constant of any packing, and need not run the program."""
+"""A comparison of constants finds a single wrong constant without running the program, however operators are packed."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -90,7 +90,7 @@ def places(program: bytes) -> Iterator[tuple[str, int, int]]:
         for name in RANGES:
             field = OP.fields[name] if OP.fields else None
             if name == "left_shift" and op.packing in AT_ONCE:
-                continue  # these kernels store a number of pixels in left_shift, which affects no output
+                continue  # for these kernels, left_shift is a number of pixels that affects no output
             if field and name != "input_zero_point":
                 yield f"{n} {op.kind.name} {name}", at + field[1], field[0].itemsize
             elif field:
@@ -116,7 +116,7 @@ def test_every_flipped_bit_is_found(name: str) -> None:
 
 @pytest.mark.parametrize("seed", [1, pytest.param(20, marks=pytest.mark.slow)])
 def test_some_layers_of_a_sliding_window_may_keep_no_rows(seed: int) -> None:
-    """A plan with more computations keeps the rows of fewer layers, and computes their outputs again."""
+    """A plan with more computations keeps rows of fewer layers, and computes the other layers' rows again."""
     model, rows = sliding.network(seed)
     options: dict[str, Any] = {"input": f"sliding:{rows}", "effort": 0.05}
     for point in tflm_memopt.explore(model, **options).points:

@@ -17,7 +17,7 @@ from tflm_memopt.model import writer
 MORE = 3
 """The second model has this many times the first model's operators."""
 SLACK = 1.25
-"""The number of calls per operator may grow by at most this factor. With quadratic growth, the factor would be MORE."""
+"""The number of calls per operator may grow by at most this factor. Quadratic growth would have the factor MORE."""
 
 
 def regions(count: int) -> bytes:

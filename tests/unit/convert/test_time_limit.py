@@ -1,5 +1,5 @@
-"""The conversion keeps within a limit of instructions or time, or refuses the model. Even by the highest estimate of
-cycles, a plan keeps within the time limit.
+"""The conversion keeps within a limit of instructions or time, or refuses the model. The highest estimate of a plan's
+cycles is within the time limit.
 """
 
 import re

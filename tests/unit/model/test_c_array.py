@@ -1,4 +1,4 @@
-"""Test models in C and C++ source: of xxd -i, of TFLM's examples, of our own files, and damaged ones."""
+"""Test models in C and C++ source: output of xxd -i, TFLM's examples, tflm-memopt's files, and damaged files."""
 
 import re
 from collections.abc import Mapping
@@ -68,6 +68,6 @@ def test_what_we_write_is_read(rest: bytes) -> None:
 
 @pytest.mark.parametrize("part", [b"uint8_t a[", b'"', b'\\"', b"/*", b"[[", b"char ", b"{", b"'\\"])
 def test_a_hostile_file_is_read_once(part: bytes) -> None:
-    """The time to read 100 kB is linear in the size."""
+    """The time to read a file is at most proportional to the size of the file."""
     with pytest.raises(ModelError):
         model_of(part * (100_000 // len(part)))

@@ -1,4 +1,4 @@
-"""Test TFLite metadata, also with damage that leaves the model intact."""
+"""Test TFLite metadata, including damaged metadata of an intact model."""
 
 import io
 import zipfile
@@ -40,7 +40,7 @@ def _floats(b: flatbuffers.Builder, values: list[float]) -> int:
 
 
 def packed(file: str = "labels.txt", kind: int = AXIS_LABELS, means: tuple[float, ...] = (127.5,)) -> bytes:
-    """Return metadata of a model with an image input, and one output with two files, the last one with labels."""
+    """Return metadata of a model with an image as input. The output has two files, and the last file has labels."""
     b = flatbuffers.Builder(256)
     other = _table(b, {0: ("offset", b.CreateString("about.txt")), 2: ("byte", 1)})
     labels = _table(b, {0: ("offset", b.CreateString(file)), 2: ("byte", kind)})
@@ -54,7 +54,7 @@ def packed(file: str = "labels.txt", kind: int = AXIS_LABELS, means: tuple[float
 
 
 def with_metadata(entry: bytes, files: dict[str, str] | None = None, values: int = 3) -> bytes:
-    """Return a model with `values` output values, metadata, and files after the model."""
+    """Return a model with `values` output values and metadata. The `files` are appended to the model."""
     net = Net(1)
     tree = net.finished(net.fully_connected(net.input((1, 8)), values))
     writer.set_metadata(tree, ENTRY, entry)

@@ -1,4 +1,4 @@
-"""The writer loses nothing, aligns data and writes small files."""
+"""The writer keeps all data of a model, aligns data and writes small files."""
 
 from pathlib import Path
 from typing import Any

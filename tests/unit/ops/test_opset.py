@@ -33,7 +33,7 @@ def remembering(net: Net) -> int:
 
 
 def recurrent(net: Net) -> int:
-    """Add an LSTM. Tensor 0 is the input; 1 to 8 are weights, 9 to 12 biases, 13 last output, 14 cells, 15 output."""
+    """Add an LSTM. Tensors 1 to 8 are weights, 9 to 12 are biases, 13 is the last output, and 14 has the cells."""
     return lstm(net, net.input((1, 3, 6)), 4)
 
 

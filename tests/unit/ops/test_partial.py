@@ -1,4 +1,4 @@
-"""Test partial sums: their size in bytes, and which operators of a model cannot use them."""
+"""Test how many bytes partial sums have, and which operators cannot be split by partial sums."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Damage plans of groups of layers that run in tiles, in one place each."""
+"""Damage plans of groups of layers that run in tiles. Each damaged plan has one wrong place."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -46,7 +46,7 @@ def column_windows_of_other_rows(plan: Plan) -> Mutants:
 
 
 def rolling_buffers_of_other_sizes(plan: Plan) -> Mutants:
-    """Make a rolling buffer one byte larger or smaller than all of its column windows together."""
+    """Make a rolling buffer one byte larger or smaller than the sum of the buffer's column windows."""
     for i, b in enumerate(plan.buffers):
         for change in (-1, 1) if b.column_windows else ():
             other = with_buffer(plan, i, replace(b, nbytes=b.nbytes + change))

@@ -1,4 +1,4 @@
-"""Computing several groups of operators together gives each group the iterations that the group has alone."""
+"""If several groups of operators are computed together, each group has the same iterations as alone."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -18,7 +18,7 @@ from tflm_memopt.plan.plan import Buffer
 
 
 def variants(members: Sequence[Member]) -> Iterator[tuple[Member, ...]]:
-    """Yield a group's operators, and copies of the group in which one operator has wider tiles."""
+    """Yield a group's operators, then the same operators with wider tiles for one operator at a time."""
     yield tuple(members)
     for i, member in reversed([*enumerate(members)]):
         nest = member.nest

@@ -1,4 +1,4 @@
-"""Buffers get valid addresses, which are optimal wherever the test can try all addresses."""
+"""Buffers get valid addresses. The addresses are optimal in all cases in which the test can try all addresses."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def constraint(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -
 def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distance: int) -> str:
     """Return the checker's error message, or "", when buffer `high` begins `distance` bytes above buffer `low`.
 
-    All other buffers are far away.
+    All other buffers are far below these two buffers.
     """
     ranges = ranges_of(chain, group)
     far, offsets = sum(c.buffer.nbytes + 64 for c in ranges), [0] * len(ranges)

@@ -12,7 +12,7 @@ from tflm_memopt.tflm.arena import predict
 
 
 def disjoint(memory: MemoryMap) -> bool:
-    """Return whether no two buffers that are live at the same time share a byte."""
+    """Return whether all buffers that are live at the same time have separate bytes."""
     return not any(
         a.first < b.last and b.first < a.last and a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes
         for a, b in itertools.combinations(memory.buffers, 2)

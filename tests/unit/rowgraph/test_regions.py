@@ -1,4 +1,4 @@
-"""No path leaves a converted part of the graph and enters it again. In simple cases, converted parts are maximal."""
+"""No path leaves a converted part of the graph and enters it again. In simple cases, parts are as large as possible."""
 
 import random
 from dataclasses import replace

@@ -37,7 +37,7 @@ def kept(model: bytes, rows: int) -> list[int]:
 
 
 def test_rows_that_a_state_keeps_are_not_computed_twice() -> None:
-    """An operator that keeps rows must read the tensor whose kept rows a layer reads."""
+    """If a layer reads kept rows of a tensor, the operator that keeps the rows must read this tensor."""
     net = Net()
     x = net.conv2d(net.conv2d(net.input((1, 12, 4, 1)), 2), 8)
     x = net.conv2d(net.conv2d(x, 8, kernel=(2, 3), padding="VALID"), 4, kernel=(4, 2), padding="VALID")

@@ -1,4 +1,4 @@
-"""The predicted scratch and state of CMSIS-NN and ESP-NN kernels match a Cortex-M4 and the libraries' C code."""
+"""The predicted scratch and state of CMSIS-NN and ESP-NN kernels are right on a Cortex-M4 and in the C code."""
 
 from collections.abc import Callable
 from pathlib import Path
