@@ -1,4 +1,4 @@
-"""Models the arena for the checker: a tag per byte names the tensor, and the byte of it, last written there."""
+"""Models the arena for the checker. The tag of each byte names the tensor and the byte that were last written there."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
@@ -25,7 +25,7 @@ class TaggedArena:
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes, self.head, self.end = sizes, plan.head, plan.head + plan.slow_bytes
         self._marks = np.full(self.end, -1 << 62, dtype=np.int64)
-        """For each byte, its tag minus its address, which is constant along a tensor. Slow memory is [head, end)."""
+        """For each byte, its tag minus its address, constant along a tensor. Slow memory is [head, end)."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
             self._add_slow(slow, plan.slow_bytes)
@@ -87,7 +87,7 @@ class TaggedArena:
         self.read_run(tensor, at + part.start, first + part.start, len(part), who, f"row {row} of ")
 
     def read_rows(self, tensor: TensorId, first: int, end: int, row_bytes: int, who: object) -> None:
-        """Read rows [first, end). All rows of a tensor outside a rolling buffer are adjacent and read together."""
+        """Read rows [first, end). Without a rolling buffer, all rows of a tensor are adjacent and are read together."""
         apart = self.is_reversed or (Role.ROLLING_BUFFER, tensor) in self.home
         count = 1 if apart else max(1, end - first)
         for row in range(first, end, count):

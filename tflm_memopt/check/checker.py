@@ -1,8 +1,8 @@
 """Checks a plan independently of the planner: it replays every iteration on the bytes of the arena. TFLM does not check
-a memory plan, so an overlap of one byte would corrupt data silently. Every byte of the arena has a tag that names the
-tensor, and the byte of it, last written there. When an iteration reads a byte, the tag must name the byte that the
-iteration needs. The checker shares neither code nor ideas with the planner. The checker replays an iteration as the
-executor does (custom_ops/src/tmo_iterate.c): writes come before reads, unless the kernel works in place.
+a memory plan, so an overlap of one byte would corrupt data silently. The tag of each byte in the arena names the tensor
+and the byte that were last written there. When an iteration reads a byte, the tag must name the byte that the iteration
+needs. The checker shares neither code nor ideas with the planner. The checker replays an iteration as the executor does
+(custom_ops/src/tmo_iterate.c): writes come before reads, unless the kernel works in place.
 
 The module replay.py replays a group in the order of nest.py. A group that runs row by row reads and writes rows
 (rows.py). A group in tiles reads and writes pixels (tiles.py). A group in tiles has up to hundreds of thousands of

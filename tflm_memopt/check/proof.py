@@ -265,7 +265,7 @@ class _Pixels:
 
 
 def in_order(step: StageNest, output: Place, k: int, place: Place, numbers: Ints) -> bool:
-    """Return whether each byte of input k is read before it is overwritten, with pixels from front to back."""
+    """Return whether each byte of input k is read before it is overwritten, if pixels are made from front to back."""
     window, stripe = step.windows[k].of(numbers), step.stripe[numbers]
     made, read = step.x1[numbers] - step.x0[numbers], window.right - window.left
     demand((window.bottom == window.top + 1).all() and ((read == made) | (read == 1)).all())

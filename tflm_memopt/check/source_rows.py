@@ -22,7 +22,7 @@ class SourceRows:
     def __init__(self, replay: SourceReplay, needs: Sequence[tuple[Ints, Ints]]) -> None:
         """needs: positions of iterations, with the number of rows that each iteration needs."""
         self.pushed = replay.pushed
-        """Number of rows that are pushed by the end of the group."""
+        """Number of rows that have been pushed when the group ends."""
         waits = any(len(positions) for positions, _ in needs)
         self._replay, self._source = replay, replay.streamed if waits else None
         self._positions = np.zeros(0, dtype=np.int64)

@@ -103,7 +103,7 @@ def nearest(x: NDArray[np.float32]) -> Ints:
 
 
 def floor_modulo(x: NDArray[np.float32], y: NDArray[np.float32]) -> Values:
-    """Return the remainder of x / y for a quotient rounded down, with the sign of y. A zero has the sign of x."""
+    """Return the remainder of x / y for a quotient rounded down, with the sign of y. A result of zero has x's sign."""
     rest = np.fmod(x, y)
     return select((rest != 0) & ((y < 0) != (rest < 0)), rest + y, rest)
 

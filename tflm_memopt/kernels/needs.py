@@ -37,7 +37,7 @@ AT = "at"
 ALL = "'"
 """Suffix of a loop variable's name if the variable stands for all iterations of the loop."""
 ACCUMULATING = frozenset({"dot"})
-"""Operations that add to the register of the result (meaning.OWN)."""
+"""Operations that add their result to a register's old value (meaning.OWN)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Register allocation for a vector unit, which gives each vector its registers while the vector is live."""
+"""Allocates the registers of a vector unit. A vector occupies its registers only while the vector is live."""
 
 from collections.abc import Mapping, Sequence
 

@@ -99,8 +99,8 @@ def changes_of(metadata: bytes | None) -> Changes:
 
 
 def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Graph:
-    """Return the rewritten graph as if its whole input, in the original's shape, were in the arena. Raises
-    InterfaceError if the two models cannot have the same origin.
+    """Return the rewritten graph with an input in the arena that has the original's whole shape. Raises InterfaceError
+    if the two models cannot have the same origin.
     """
     if not changes.input:
         return rewritten

@@ -35,7 +35,7 @@ GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
 
 
 def svdf_features(context: OperatorContext) -> RowOp:
-    """Parse the dense layer of an SVDF for one step. Weights are [1, rank, units]. The output has the state's scale."""
+    """Parse the dense layer of an SVDF step. Weights have shape [1, rank, units]. The output has the state's scale."""
     size, (x, features, state) = svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
     weights = values(context.input(1)).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
     scale = _scale(x) * _scale(features) / _scale(state)

@@ -124,7 +124,7 @@ class OperatorContext:
     aliases: Mapping[TensorId, TensorId] = field(default_factory=dict)
     """For each tensor that is a view, the tensor whose bytes the view shares."""
     written: Mapping[TensorId, Rows] = field(default_factory=dict)
-    """The rows of each tensor that an earlier operator has written."""
+    """For each tensor that an earlier operator writes, the tensor's division into rows."""
 
     def tensor(self, k: int) -> Tensor | None:
         """Return operand k, or None if it is absent."""
@@ -177,7 +177,7 @@ class OperatorContext:
         return RowOp(kind, *own, reads, writes, **zero_points | fields)
 
     def producer_rows(self, k: int = 0) -> Rows:
-        """Return operand k's division into rows, which its producer has chosen or which follows from its shape."""
+        """Return the division of operand k into rows, as its producer chose it or as its shape implies."""
         storage = self.storage(k)
         known = self.written.get(storage) or natural_rows(byte_shape(self.graph.tensors[storage]))
         return known or any_rows(byte_shape(self.input(k)))

@@ -1,8 +1,8 @@
 """Computes the range of values that each channel can have for any int8 model input (interval analysis).
 
-Each channel of every tensor has a lower and an upper bound over all rows and pixels, with the effect of padding. Every
-operator is monotone in each value that it reads, so the ends of an interval give the ends of the result's interval. An
-int32 that may wrap can have any value. A channel with equal bounds is constant.
+Each channel of every tensor has a lower and an upper bound for all rows and pixels, including padding. Every operator
+is monotone in each value that it reads, so the ends of an interval give the ends of the result's interval. An int32
+that may wrap can have any value. A channel with equal bounds is constant.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

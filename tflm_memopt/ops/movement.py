@@ -60,7 +60,7 @@ def _stored(tensor: Tensor) -> bytes:
 
 
 _Form = tuple[Rows, tuple[Access, ...], Moves]
-"""The rows of a COPY's output, the rows that an iteration reads of each input, and the moves."""
+"""The output rows of a COPY, the rows of each input that an iteration reads, and the moves of bytes."""
 
 
 def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:

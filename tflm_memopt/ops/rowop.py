@@ -198,8 +198,8 @@ class Message:
 @dataclass(frozen=True, slots=True)
 class RowOp:
     """One operator, ready to plan and to lower. `inputs` are the activations that the operator reads row by row.
-    `reads[k]` has the rows, columns and channels of input k. An input must be in memory as a whole if its producer
-    divides it into other rows.
+    `reads[k]` has the rows, columns and channels of input k. If an input's producer divides the input differently into
+    rows, the whole input must be in memory.
     """
 
     kind: Kind
@@ -296,7 +296,7 @@ class RowOp:
 
     @property
     def takes_greatest(self) -> bool:
-        """Whether each int8 output channel is the greatest value of this channel under a window."""
+        """Whether each int8 output channel is the maximum of the same input channel under a window."""
         return self.kind is Kind.MAX_POOL and self.param == 0
 
     @property
@@ -401,7 +401,7 @@ class RowOp:
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """The inputs that the output may overwrite: not broadcast, and with elements no smaller than the output's."""
+        """Inputs that the output may overwrite. They are not broadcast, and their elements are at least as large."""
         if not self.traits.elementwise or self.traits.reads < self.traits.writes:
             return frozenset()
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))

@@ -322,7 +322,7 @@ class _FunctionReader:
 
 
 def _loop_parts(unit: ParsedFile, cursor: Cursor) -> tuple[Cursor | None, Cursor | None, Cursor | None, Cursor]:
-    """Return the first part, condition, step and body of a loop. The result has None for missing parts."""
+    """Return a loop's initial statement, condition, step and body. The result has None for missing parts."""
     children = list(cursor.get_children())
     if cursor.kind == CursorKind.WHILE_STMT:
         return None, children[-2], None, children[-1]
