@@ -6,10 +6,10 @@
 
 Plans of random networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, and with a
 random tiling. A kernel's work consists of amounts such as multiplications and stored values (analysis/costs.py).
-Non-negative least squares fit the instructions that one unit of each amount takes. No fit uses the networks of
-tests/unseen.py, so the script measures the estimates' errors on plans of these networks and writes the errors to
-the file. Costs of other cores do not change. After a change of the library that costs few instructions, the option
---keep is enough.
+Non-negative least squares fit the instructions of a kernel for one multiplication, one stored value and so on. No fit
+uses the networks of tests/unseen.py, so the script measures the estimates' errors on plans of these networks and writes
+the errors to the file. Costs of other cores do not change. After a change of the library that costs few instructions,
+the option --keep is enough.
 """
 
 import argparse

@@ -175,7 +175,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def engine_table(models: Path) -> str:
-    """Return a table that compares the plans with the fewest instructions with published cycles of other engines."""
+    """Return a table of the plans with the fewest instructions, and of published cycles of other engines."""
     told, on = json.loads(PUBLISHED.read_text()), named_board(BOARD)
     engines, errors = told["engines"], [r["published"] / r["modelled"] - 1 for r in told["rows"]]
     mine = [measure(models / f"{name}.tflite", "m4", on, fewest=True) for name in engines["models"]]

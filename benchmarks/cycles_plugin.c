@@ -247,7 +247,7 @@ static void accessed(unsigned cpu, plugin_mem_info info, uint64_t at, void *unus
   }
 }
 
-/* Returns the length of a Thumb instruction. QEMU gives the length of two instructions if a page ends between them. */
+/* Returns the length of a Thumb instruction. QEMU gives the total length of two instructions if a page ends between them. */
 static uint32_t size_of(const uint8_t *bytes) { return bytes[1] >> 3 < 0x1D ? 2 : 4; }
 
 static void translated(plugin_id id, struct qemu_plugin_tb *tb) {

@@ -126,7 +126,7 @@ class Pipeline:
     store_indexed: int = 2
     """Cycles of a store with two registers in its address."""
     multiple: int = 1
-    """Additional cycles of a load or store of several words, besides one cycle for each word."""
+    """A load or store of several words takes one cycle for each word, and this many additional cycles."""
     paired: bool = True
     """Whether a load or store after a load takes one cycle less. No cycle is saved if the address was just loaded, or
     if the load is a 32-bit instruction in two words of code.

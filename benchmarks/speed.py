@@ -1,4 +1,4 @@
-"""Count the instructions of one inference on a core that QEMU emulates, and compare them with TFLM's own kernels.
+"""Count the instructions of one inference on a core that QEMU emulates, and compare the counts with TFLM's own kernels.
 
 Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00). The rewritten operators run in the
 arena of their plan, and the outputs of core and PC are compared. Builtin operators of a rewritten model are

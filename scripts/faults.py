@@ -34,7 +34,7 @@ else:
 ROOT = Path(__file__).parents[1]
 REGISTRY = ROOT / "tests/faults"
 OWN_TEST = "tests/unit/test_faults.py"
-"""A test that is never run, because it looks for the original text and so fails for every planted fault."""
+"""No test run contains this test, because the test looks for the original text and fails for every planted fault."""
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
 """A run of tests that takes more than these seconds is ended and counts as failed."""

@@ -28,7 +28,7 @@ class Machine:
     def run(
         self, result: AppOptimized, order: Sequence[int], inputs: Mapping[str, bytes]
     ) -> tuple[dict[str, bytes], int]:
-        """Return the outputs of each model, and how many calls the library refused because they came too early."""
+        """Return the outputs of each model, and the number of calls that came too early and were refused."""
         head = result.report.arena.head
         gaps = np.ones(head, np.uint8)
         for done in result.models.values():

@@ -49,7 +49,7 @@ NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# CI always draws the same random examples, and other machines draw new ones.
+# CI always draws the same random examples, and other machines draw new examples.
 # No example has a time limit, because machines differ in speed.
 ANY_SPEED: Any = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("any", **ANY_SPEED)
@@ -109,7 +109,7 @@ def seeds(count: int, *, first: int = 0) -> Iterator[int]:
 
 
 def thinned(values: Iterable[Any], quick: int) -> list[Any]:
-    """Return the parameters of a test, and mark all after the first `quick` ones as slow."""
+    """Return the parameters of a test. All parameters after the first `quick` ones are marked as slow."""
     given = [v if isinstance(v, tuple) else (v,) for v in values]
     return [pytest.param(*v, marks=() if n < quick else pytest.mark.slow) for n, v in enumerate(given)]
 

@@ -227,8 +227,8 @@ class Net:
         return self.op("MEAN", [x, axis], [y], schema.ReducerOptionsT(keepDims=keep))
 
     def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine, adj_x: bool = False) -> int:
-        """Add BATCH_MATMUL. `adjoint` transposes the right matrix, and `adj_x` the left one. The output's scale is at
-        least the scale of the product.
+        """Add BATCH_MATMUL. `adjoint` transposes the right matrix, and `adj_x` transposes the left matrix. The output's
+        scale is at least the scale of the product.
         """
         rows, columns = self.shape(a)[-1 if adj_x else -2], self.shape(b)[-2 if adjoint else -1]
         scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # the scale avoids rescaling by 2^31

@@ -203,7 +203,7 @@ def transpose_conv(
     net: Net, x: int, channels: int, *, kernel: Pair, stride: Pair, padding: str = "SAME", extra: Pair = (0, 0),
     per_channel: bool = True, bias: bool = True, activation: str = "NONE",
 ) -> int:  # fmt: skip
-    """Add TRANSPOSE_CONV, whose output has `extra` rows and columns more than the smallest one."""
+    """Add TRANSPOSE_CONV. The output has `extra` rows and columns more than the smallest possible output."""
     n, h, w, c = net.shape(x)
     valid = padding == "VALID"
     size = [(d - 1) * s + k + e if valid else d * s - min(e, s - 1)

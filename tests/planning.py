@@ -11,7 +11,7 @@ from tflm_memopt.rewrite.int8_io import Int8Interface
 
 
 def make_plan(graph: Graph, options: ConversionOptions) -> Planned | None:
-    """Return the checked plan of a model, or None if all of its operators stay builtin."""
+    """Return the checked plan of a model, or None if all operators stay builtin."""
     rows = pipeline.row_graph(pipeline.annotate(graph), options)
     return None if rows is None else pipeline.checked(rows, planner.plan(rows, options))
 

@@ -72,7 +72,7 @@ def float_end(shape: tuple[int, ...] = (1, 9, 7, 3)) -> bytes:
 
 
 def int4_network() -> bytes:
-    """Return convolutions with int4 weights, an odd number of them in each filter."""
+    """Return convolutions with int4 weights. Each filter has an odd number of weights."""
     net = Net(4)
     x = net.int4(net.conv2d(net.input((1, 9, 8, 3)), 5, kernel=(3, 3), stride=(1, 2)))
     x = net.int4(net.depthwise_conv2d(x, multiplier=3, kernel=(3, 3)))

@@ -1,4 +1,4 @@
-"""Build networks like those on microcontrollers, none of which was used to fit costs.
+"""Build networks like those on microcontrollers. No costs were fitted to these networks.
 
 Estimates for the networks are compared with counted instructions (tests/cores/unseen.json,
 tests/cores/test_estimates.py). The networks must never influence fitted costs or the formulas of work.

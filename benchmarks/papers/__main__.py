@@ -5,7 +5,7 @@
 ITEM is a paper, or the beginning of an item's name. All items together take about 25 minutes of one core. The command
 prints the kind, the figure and the processor time of each item. The exit code is 1 if a claim does not hold or if a
 figure differs from the page, which --update rewrites. The folder of --models holds the public models, and the folder of
---nets holds the layer lists of msf-CNN's networks. Items that need a folder are left out if its option is missing.
+--nets holds the layer lists of msf-CNN's networks. Without the option, items that need its folder are left out.
 """
 
 import argparse

@@ -56,7 +56,7 @@ class Pair:
 
 @kernel("y[p, pair] = saturate(sum over values of tile[p] * w[pair])")
 def dsp_pairs(b: Builder) -> None:
-    """Describe a convolution. The tile has a pair of int16 values of each pixel, then the next pair of each pixel."""
+    """Describe a convolution. A tile has a pair of int16 values of every pixel, then the next pair of every pixel."""
     pixels, pairs, twos = b.extents("pixels", "pairs", "twos")
     (step,) = b.parameters("step")
     tile, w = b.workspace("tile", INT16, twos, pixels, 2), b.flash("w", INT16, pairs, twos, 2)

@@ -45,7 +45,7 @@ enum {
   RUN_ALL,    /* one core runs the whole program */
   RUN_FIRST,  /* this core makes only core 0's part of the outputs, which may be wrong */
   RUN_SECOND, /* this core makes only core 1's part of the outputs */
-  RUN_BOTH    /* both cores run, and each one makes its own part */
+  RUN_BOTH    /* both cores run, and each core makes its own part */
 };
 
 typedef struct {

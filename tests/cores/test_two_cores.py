@@ -1,4 +1,4 @@
-"""Run programs on two emulated Cortex-M33, and compare the bytes with those of one core."""
+"""Run programs on two emulated Cortex-M33, and compare the bytes with the bytes of a run on one core."""
 
 import functools
 import subprocess

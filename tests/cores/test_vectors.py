@@ -44,7 +44,7 @@ def test_every_length_of_vectors_has_the_same_bytes(one: Core, target: str) -> N
 
 
 def test_dilated_windows_in_whole_rows() -> None:
-    """Windows are dilated vertically, horizontally or both ways.
+    """Windows are dilated vertically, horizontally or in both directions.
 
     Taps of dilated windows are not adjacent, and rows are so long that many pixels are computed at once.
     """

@@ -1,4 +1,4 @@
-"""Draw random programs with inputs and expected outputs. The package converts random networks, some of them with plans
+"""Draw random programs with inputs and expected outputs. The package converts random networks. Some networks get plans
 that no planner would choose. TFLM computes the expected outputs.
 """
 

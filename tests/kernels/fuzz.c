@@ -224,7 +224,7 @@ static uint64_t dearest_iteration(const sample *s) {
   return dearest;
 }
 
-/* Runs on two threads, unless that is too slow. Returns true if the run ended successfully. */
+/* Runs on two threads, unless two threads are too slow. Returns true if the run ended successfully. */
 static bool run_shared(const sample *s, void *const *io, void *workspace) {
   if (tmo_header_of(s->program)->iterations > most_cost / dearest_iteration(s)) return false;
   return tmo_run_threads(s->program, io, workspace, 0) == TMO_OK;
@@ -268,7 +268,7 @@ static uint32_t bytes_of(const sample *s, uint32_t i) {
   return slow ? tmo_slow_bytes(s->program) : s->io_bytes[i];
 }
 
-/* Runs a program in the smallest allowed buffers. RIGHT means that the outputs are those of the undamaged program. */
+/* Runs a program in the smallest allowed buffers. RIGHT means that the outputs equal the outputs of the undamaged program. */
 static outcome try_program(const sample *s, const sample *original) {
   if (tmo_check(s->program, s->size, s->io_bytes, s->n_inputs, s->n_outputs, s->workspace) != TMO_OK) return REFUSED;
   if (tmo_check_cores(s->program) != TMO_OK) return REFUSED;

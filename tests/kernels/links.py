@@ -51,7 +51,7 @@ class Device:
         self.fails = False
         """The device restarts if this flag is set."""
         self.wrong = 0
-        """This many received rows had wrong bytes, because the first device had aborted the inference."""
+        """The first device had aborted the inference, so this many received rows had wrong bytes."""
         self.transport = Transport(MOVE(self._send), MOVE(self._receive), POLL(self._poll), None)
         self.restart(1)
 

@@ -84,7 +84,7 @@ def write_poses(folder: Path) -> list[Path]:
 
 
 def write_pools(folder: Path) -> list[Path]:
-    """Write valid programs with slow memory: random ones, and plans of networks, some of which copy weights."""
+    """Write valid programs with slow memory. Some are random, and some are plans with or without copied weights."""
     paths = []
     for seed in range(SAMPLES):
         found, rng = drawn.by_row(seed, FAMILIES.get(seed % 8, Family.GENERIC)), np.random.default_rng(seed)

@@ -84,7 +84,7 @@ def seen(model: bytes, which: int, frame: NDArray[np.uint8], folder: Path) -> by
 def test_a_picture_becomes_the_models_input(
     which: int, channels: int, dtype: str, affine: tuple[float, int] | None, black: int, white: int, tmp_path: Path
 ) -> None:
-    """NumPy computes the input from the picture, which it crops, scales, converts to grey and quantizes."""
+    """NumPy crops, scales, converts to grey and quantizes the picture to compute the input."""
     height, width = 100, 170
     model = network((1, height, width, channels), dtype, affine)
     w, h = SIZES[which]

@@ -1,6 +1,6 @@
 """Draw random float32 networks, which are random int8 networks with other types and with values of any size.
 
-Outputs must have equal bytes, apart from NaN, since IEEE 754 leaves the sign and payload of NaN open.
+Outputs must have equal bytes, apart from NaN, since IEEE 754 does not define the sign and payload of NaN.
 """
 
 from collections.abc import Sequence

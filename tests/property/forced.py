@@ -146,7 +146,7 @@ def _pointwise(rng: random.Random, channels: int) -> Layer:
 
 
 def _inverted(rng: random.Random) -> list[Layer]:
-    """Draw a bottleneck, in half of the draws with a shortcut."""
+    """Draw a bottleneck. Half of the bottlenecks have a shortcut."""
     middle = _layer("depthwise", rng, channels=3)
     return [_pointwise(rng, rng.randint(4, 16)), middle, _pointwise(rng, rng.randint(1, 6))]
 
@@ -162,7 +162,7 @@ def _bottleneck(rng: random.Random) -> list[Layer]:
 
 
 def _squeezed(rng: random.Random) -> list[Layer]:
-    """Draw a bottleneck with a gate, in half of the draws with a shortcut."""
+    """Draw a bottleneck with a gate. Half of the bottlenecks have a shortcut."""
     channels, wide = rng.randint(1, 5), rng.choice((rng.randint(6, 16), rng.randint(32, 50)))
     middle = _layer("depthwise", rng, channels=3, stride=(1, 1), dilation=(1, 1), padding="SAME")
     gate = _layer(rng.choice(("gated", "gated", "averaged")), rng, kernel=(2, 2))

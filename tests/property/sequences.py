@@ -70,7 +70,7 @@ class _Drawn:
         return net.unary("RELU", x, dtype=net.dtype(x), out=net.affine(x))
 
     def _on_window(self, x: int, kind: str, channels: int) -> int:
-        """Add a layer over old and new rows, with one window over all rows or with several windows."""
+        """Add a layer over old and new rows. The layer has one window over all rows, or several windows."""
         rng, net = self.rng, self.net
         _, h, w, _ = net.shape(x)
         old = rng.randint(1, 7)

@@ -1,4 +1,4 @@
-"""Draw random networks over a window in time, whose layers compute only new rows, all rows, or both."""
+"""Draw random networks over a window in time. Some layers compute only new rows, and some compute all rows."""
 
 import random
 
@@ -69,7 +69,7 @@ def _layer(net: Net, x: int, kind: str, rng: random.Random, padding: str) -> tup
             return net.unary("RELU", x, dtype=net.dtype(x), out=net.affine(x)), 1
         case "residual":
             return net.add(net.conv2d(x, c), x), 1
-        case "skip":  # padding affects more rows of the convolution's output than of its input
+        case "skip":  # padding affects more rows of the convolution's output than rows of the input
             return net.add(net.conv2d(x, c, kernel=kernel, dilation=dilation), x), 1
         case "concat":
             both = [x, net.conv2d(x, c, out=net.affine(x))]

@@ -143,7 +143,7 @@ def one_buffer_of_two_scales(net: Net) -> bytes:
 
 @odd
 def one_buffer_of_two_types(net: Net) -> bytes:
-    """One buffer holds both weights and bias."""
+    """One buffer holds the weights and the bias."""
     x = net.conv2d(net.input(IMAGE), 16, bias=False)
     bias = deepcopy(last_constant(net, 1))
     bias.type, bias.shape = schema.TensorType.INT32, np.array([16], np.int32)

@@ -1,4 +1,4 @@
-"""Generated drivers do the same as plain ones on the simulated bus, with fewer accesses."""
+"""Generated drivers have the same effects as plain drivers on the simulated bus, with fewer accesses."""
 
 import subprocess
 from pathlib import Path

@@ -233,7 +233,7 @@ def races(cases: range) -> list[Failure]:
 
 
 def modules(cases: range) -> list[Failure]:
-    """Run C modules of random networks under sanitizers, and compare their outputs with TFLM's."""
+    """Run C modules of random networks under sanitizers, and compare the outputs with TFLM's outputs."""
     return each(cases, examine_module)
 
 

@@ -31,7 +31,7 @@ INT8 = Format("INT8", 0.5, 0)
 
 
 def program(*, relu_from: int = 0, **header: int) -> bytes:
-    """Return the program, with other values in some fields of its header."""
+    """Return the program with other values in some fields of the header."""
     pool = ProgramOp(Kind.MAX_POOL, (0,), 1, (0,), 0, window=Window(2, 2, 2, 2))
     relu = ProgramOp(Kind.LOOKUP, (1,), 2, (0,), 0, weights=np.arange(-128, 128).clip(relu_from).astype(np.int8))
     rows = OUT[1]

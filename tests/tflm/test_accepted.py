@@ -69,7 +69,7 @@ def test_as_the_wheel(operator: str) -> None:
 def refused(form: Form, base: Base) -> Iterator[tuple[list[str], list[str]]]:
     """Yield input types and output types that the operator does not accept.
 
-    Biases are not varied, because few kernels check them.
+    Biases are not varied, because most kernels do not check biases.
     """
     inputs, outputs = case(form, form.types[0], base)
     for other in TYPES:

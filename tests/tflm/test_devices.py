@@ -107,7 +107,7 @@ def test_the_best_weight_partition() -> None:
 
 
 def test_layers_in_partial_sums(tmp_path: Path) -> None:
-    """Convolutions and dense layers have far more inputs than outputs, and one of them follows a residual."""
+    """Convolutions and dense layers have far more inputs than outputs, and one layer follows a residual."""
     net = Net(7)
     x = net.conv2d(net.input((1, 10, 8, 3)), 48, kernel=(3, 3), stride=(2, 2))
     y = net.conv2d(net.depthwise_conv2d(x, kernel=(3, 3)), 6, kernel=(3, 1), stride=(2, 1))

@@ -1,4 +1,4 @@
-"""Test GATHER from a constant table, and reducers of its output, against TFLM, also with indices out of range."""
+"""Test GATHER from a constant table, and reducers of GATHER's output, against TFLM, also with indices out of range."""
 
 import numpy as np
 import pytest

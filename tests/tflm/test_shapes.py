@@ -20,7 +20,7 @@ Shape = tuple[int, ...]
 
 
 def other_shapes(shape: Shape) -> list[Shape]:
-    """Return shapes with the same number of elements, and shapes that are longer by 1 in one dimension."""
+    """Return shapes with the same number of elements. Some shapes are longer by 1 in one dimension instead."""
     orders = [shape[k:] + shape[:k] for k in range(1, len(shape))]
     longer = [tuple(d + (k == axis) for k, d in enumerate(shape)) for axis in range(len(shape))]
     return [s for s in (shape[::-1], *orders, (math.prod(shape),), (1, *shape), *longer) if s != shape]

@@ -77,7 +77,7 @@ def test_a_trained_model() -> None:
 
 
 def keeps_state_in_rolling_buffers(data: bytes, total: int, rolling_buffers: int) -> None:
-    """Check that the rewritten model needs `total` bytes of arena, `rolling_buffers` of them for rolling buffers."""
+    """Check that the rewritten model has `rolling_buffers` bytes of rolling buffers in an arena of `total` bytes."""
     done = tflm_memopt.optimize(data)
     assert predict(done.model).total == total
     assert sum(state.nbytes for state in done.plan.states) == rolling_buffers

@@ -1,4 +1,4 @@
-"""Test verify(): the differences it finds, its measurements, and comparisons that it refuses."""
+"""Test verify(): the differences that verify() finds, the measurements, and refused comparisons."""
 
 import json
 from dataclasses import replace

@@ -63,7 +63,7 @@ CLOCKED: dict[str, Any] = {"effort": 0.01, "seconds": 0.2, "core": "cortex-m4", 
 
 
 def pausing(share: float) -> App:
-    """Return an application of two models, of which one pauses for the other."""
+    """Return an application of two models. One model pauses for the other."""
     time = optimize(long(), **CLOCKED).report.time
     assert time and time.rewritten and time.rewritten.milliseconds
     models = {"long": AppModel(long()), "short": AppModel(small())}

@@ -1,8 +1,8 @@
 """Make fused tiling's Table 4.1 for networks of the same kinds, with builtin operators and with our operator.
 
 The thesis uses float32 networks in code that TVM generates; the author made two of the networks. In this script, all
-networks are int8 models under TFLM. The keyword spotter is MLPerf Tiny's. All other networks have random weights, and
-the published geometry or a similar one. Figures are bytes for ilp32, with the input in the arena and TFLM's reference
+networks are int8 models under TFLM. The keyword spotter is MLPerf Tiny's. All other networks have random weights, and a
+published geometry or a similar geometry. Figures are bytes for ilp32, with the input in the arena and TFLM's reference
 kernels. FFMT uses stripes of rows, and FDT uses groups of channels (fan-out). FFMT and FDT may use PAD, SLICE and
 CONCATENATION, and F may be up to 1.5. All output bytes of each model are compared in TFLM's official wheel.
 """

@@ -1,7 +1,7 @@
 """Build classifiers of 224 x 224 x 3 images as int8 models with random weights, as in Minakova's Table 6.6.
 
-The layers are those of the published networks. Activations and batch normalisation are part of the convolutions. Each
-network is a list of stages, so that it can be cut into partitions.
+The layers equal the layers of the published networks. Activations and batch normalisation are part of the convolutions.
+Each network is a list of stages, so that it can be cut into partitions.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -65,8 +65,8 @@ PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
 def lifetime(edge: Edge, schedules: Schedules) -> tuple[int, int]:
     """Return the first and the last step in which the tensor takes memory.
 
-    A tensor is live until its consumer's last step, or until the end of the schedule if its consumer is in another
-    partition.
+    A tensor is live until the last step of its consumer. If the consumer is in another partition, the tensor is live
+    until the end.
     """
     steps = schedules[edge.partition]
     inside = edge.consumer in steps

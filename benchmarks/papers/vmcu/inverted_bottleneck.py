@@ -1,4 +1,4 @@
-"""Describe the inverted bottleneck of vMCU's Figure 6, and run its generated C in as many bytes as vMCU's formula
+"""Describe the inverted bottleneck of vMCU's Figure 6, and run the generated C in as many bytes as vMCU's formula
 gives.
 """
 

@@ -1,5 +1,5 @@
-/* Implements the functions of ESP-NN that the library calls, with ESP-NN's interface (esp_nn_ansi_headers.h) and TFLM's arithmetic.
- * Like ESP-NN's vector kernels, the functions need aligned data and destroy their scratch. */
+/* Implements the functions of ESP-NN that the library calls, with ESP-NN's interface (esp_nn_ansi_headers.h) and TFLM's arithmetic. Like
+ * ESP-NN's vector kernels, the functions need aligned data and overwrite the scratch. */
 #ifndef TESTS_ESP_NN_H_
 #define TESTS_ESP_NN_H_
 

@@ -18,7 +18,7 @@ MOST_CLASSES = 511
 
 
 def conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a convolution, which is a grouped one if `other` is odd and the channels can be divided."""
+    """Add a convolution. If `other` is odd and the channels can be divided, the convolution is grouped."""
     x = image(net, x)
     if in_blocks(net, layer, x):
         return dilated(net, layer, x)
@@ -276,7 +276,7 @@ def embedded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def difference(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Add ADD, SUB or MUL of int8 or int16, of which one operand may be smaller or a constant."""
+    """Add ADD, SUB or MUL of int8 or int16. One operand may be smaller, or a constant."""
     shape, dtype = net.shape(x), net.dtype(x)
     most = 1 << (15 if dtype == "INT16" else 7)
     if layer.stride[1] > 1 or not repeatable(net.shape(other), shape):

@@ -132,7 +132,7 @@ def strided_slice(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def blocks(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add SPACE_TO_DEPTH if the image's size allows it and the flag is set, else DEPTH_TO_SPACE."""
+    """Add SPACE_TO_DEPTH if the flag is set and the image's size allows it, and otherwise DEPTH_TO_SPACE."""
     x = image(net, x)
     _, h, w, c = net.shape(x)
     if layer.flag and h % 2 == w % 2 == 0:

@@ -126,7 +126,7 @@ def test_a_full_disk_leaves_nothing(folder: Path) -> None:
     resource = pytest.importorskip("resource", reason="file size limits are POSIX")
 
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))  # the limit allows the model, but not the C array
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))  # the C array exceeds the limit, unlike the model
 
     done = subprocess.run(
         [*MAIN, "optimize", "small.tflite", "-o", "new/out"],

@@ -70,7 +70,7 @@ for name, arguments in json.load(open("commands.json")).items():
 json.dump(codes, open("codes.json", "w"))
 """
 """The program runs all commands in one process, because TensorFlow takes seconds to import. The output of each command
-goes to files of its own.
+goes to separate files.
 """
 DATA = ["--calibrate", "x.npy", "--test", "x_test.npy", "y_test.npy"]
 IN_ONE_STEP = [*DATA, "--board", "uno_r4", "-o", "out", "--json"]

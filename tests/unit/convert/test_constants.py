@@ -34,7 +34,7 @@ AT_ONCE = (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
 
 @cache
 def network() -> bytes:
-    """Return a model with operators of every packing, some with numbers of channels that leave a remainder."""
+    """Return a model with operators of every packing. Some numbers of channels leave a remainder."""
     net = Net(7)
     x = net.conv2d(net.input((1, 12, 12, 3)), 18, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -128))
     y = net.depthwise_conv2d(x, activation="RELU", out=(0.4, -128))

@@ -47,7 +47,7 @@ def without(*operands: int) -> Edit:
 
 
 def sharing(net: Net) -> int:
-    """Add a second SVDF that shares the first one's state."""
+    """Add a second SVDF that has the same state as the first SVDF."""
     y = svdf(net, net.input((1, 6)), 6, memory=3)
     z = svdf(net, y, 6, memory=3)
     net.graph.operators[1].inputs[4] = net.graph.operators[0].inputs[4]

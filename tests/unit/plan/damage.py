@@ -104,7 +104,7 @@ def other_orders(plan: Plan) -> Mutants:
 
 
 def other_ways_to_sum(plan: Plan) -> Mutants:
-    """Mark operators with running sums as operators without running sums, one at a time."""
+    """For one operator at a time, remove the mark that the operator has running sums."""
     for n, group in groups(plan):
         for s, stage in enumerate(group.stages):
             if stage.iterative:

@@ -21,7 +21,7 @@ OPTIONS = ConversionOptions(seconds=0.1)
 
 
 def _classifier() -> bytes:
-    """Return a classifier with two shortcuts, one of them with a stride, and a dense layer."""
+    """Return a classifier with two shortcuts and a dense layer. One shortcut has a stride."""
     net = Net(seed=3)
     stem = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3), activation="RELU")
     y = net.conv2d(net.conv2d(stem, 8, kernel=(3, 3)), 8, kernel=(3, 3))

@@ -85,7 +85,7 @@ def test_every_constraint_is_safe(number: int) -> None:
 @settings(max_examples=examples(30), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_a_byte_less_is_too_close(number: int) -> None:
-    """For a single operator whose input is above its output, the computed minimum distance is exact."""
+    """If a single operator's input is above the output, the computed minimum distance is exact."""
     s = random_sketch(number, least=1, most=1)
     (op,) = s.ops
     assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # a single byte always fits somewhere
