@@ -17,7 +17,7 @@ from tflm_memopt.check.arena import Ints, TaggedArena
 BEFORE = 0
 """Time 0 stands for writes before the group, and for events that never happen."""
 MOST_PIECES = 1 << 24
-"""Maximum number of live ranges of a proof. With more live ranges, a group's iterations are replayed."""
+"""Maximum number of live ranges of a proof. A group with more live ranges is replayed iteration by iteration."""
 
 
 class Unproved(Exception):
@@ -50,7 +50,7 @@ def joined(parts: Sequence[LiveRanges]) -> LiveRanges:
 
 
 def pieces(lives: LiveRanges) -> LiveRanges:
-    """Cut live ranges until any two have either the same bytes or no byte in common. Sort by address and time."""
+    """Cut live ranges so that any two have all bytes or no byte in common. Sort the parts by address and time."""
     cuts = np.unique(np.concatenate((lives.at, lives.end)))
     first, counts = np.searchsorted(cuts, lives.at), np.searchsorted(cuts, lives.end)
     counts -= first

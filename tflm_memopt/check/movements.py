@@ -1,8 +1,8 @@
 """Computes from which input element TFLM's data movements copy each element of their output.
 
 Each function runs the loops of a TFLM reference kernel (kernels/internal/reference/) on coordinates instead of values.
-The parameters are those of the operator. The checker compares the movements of this module with the results of
-ops/movement.py. The two modules share no code.
+The loops use the operator's own parameters. The checker compares the movements of this module with the results of
+ops/movement.py. ops/movement.py shares no code with this module.
 """
 
 from collections.abc import Callable, Mapping, Sequence

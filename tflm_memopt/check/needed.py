@@ -2,7 +2,7 @@
 
 Each function repeats the loops of one TFLM kernel, from the operator's own parameters. The pixels that an output pixel
 needs form a rectangle, which two corners describe. The checker compares the rectangles of this module with the results
-of ops/parse.py. The two modules share no code.
+of ops/parse.py. ops/parse.py shares no code with this module.
 """
 
 import math

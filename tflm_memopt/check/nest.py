@@ -173,7 +173,7 @@ class StageNest:
         return [*zip(*inputs, strict=True)]
 
     def skip(self, stripes: int) -> None:
-        """Skip the rest of this stripe and the next `stripes` - 1. After the last stripe, no iteration is left."""
+        """Skip the rest of this stripe and `stripes` - 1 whole stripes. After the last stripe, no iteration is left."""
         wanted = int(self.stripe[self.done]) + stripes if self.done < len(self) else len(self.made)
         there = self.makes_again and wanted < len(self.made) and self.made[wanted]
         self.done = int(self._start[wanted]) if there else len(self)

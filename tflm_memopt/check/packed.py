@@ -13,7 +13,7 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     copied at once up to 4,608 B, and more columns up to 1,728 B. In a wide tile, any number of bytes is converted at
     once. With int16 values, a call computes one column less if otherwise a single column would remain. A wide tile also
     holds the last five columns of a row if each column has up to 96 values. A single pixel with a 1x1 window needs no
-    scratch for RISC-V. Helium needs no scratch if the channels are also a multiple of 16, and DSP if they are a
+    scratch for RISC-V. For a 1x1 window, Helium needs no scratch with a multiple of 16 channels, nor DSP with a
     multiple of 8.
     """
     plain = op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE)

@@ -40,7 +40,7 @@ class SourceRows:
         """For each row, two times: its last read as a pushed row, and its last read from the rolling buffer."""
 
     def moment(self, positions: Ints) -> Ints:
-        """Return the times at which iterations begin. In these times, a push of rows takes as long as an iteration."""
+        """Return the times at which iterations begin, where a push of rows takes as long as an iteration."""
         return MOMENTS * (1 + positions + np.searchsorted(self._positions, positions, side="right"))
 
     def read(self, windows: ReadWindows, positions: Ints, moments: Ints) -> None:

@@ -1,7 +1,7 @@
 """Replays rolling buffers of rows that outlive an inference. Every inference accesses a rolling buffer in the same
 order. From one inference to the next, only the position of the oldest row changes. Each rolling buffer is replayed on
 its own, since no buffer affects another one. The replay starts after a reset and lasts until the buffer was filled
-twice. During the replay, the oldest row is at every position twice. Later accesses only repeat earlier accesses.
+twice. In the replay, the oldest row is at every position twice. All later accesses repeat accesses of the replay.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -120,7 +120,7 @@ def element_function(
 ) -> str:
     """Return the definition of a function by a macro of tmo/elements.h, which loops over adjacent elements.
 
-    kernel: a loop computes one element of y from x, or from x and other. All loops around this loop run once.
+    kernel: a loop computes one element of y from x, or from x and other. Any outer loop runs only once.
     """
     kernel, writer = for_target(kernel, table), Writer(table, depth=0)
     loop = [one for one in statements(kernel.body) if isinstance(one, For)][-1]

@@ -1,8 +1,8 @@
 """Checks the structure of a .tflite file before any code relies on its offsets.
 
 FlatBuffers' Python package has no verifier. This module checks that every table, vector and string that the reader
-follows is inside the file. The number of tables is limited. The module checks the tables of operator options, but not
-their vectors. The reader catches exceptions for invalid vectors in options.
+follows is inside the file. The number of tables in a file is limited. The module checks the tables of operator options,
+but not their vectors. The reader catches exceptions for invalid vectors in options.
 """
 
 import struct

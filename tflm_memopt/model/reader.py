@@ -62,7 +62,7 @@ class Model:
 
     @property
     def free_batch(self) -> bool:
-        """Whether the first dimension of an input can have any size. Converters write 1 for such a dimension."""
+        """Whether the first dimension of an input can have any size, for which converters write 1."""
         signatures = (_ints(self.tree.subgraphs[0].tensors[t].shapeSignature) for t in self.graph.inputs)
         return any(signature and signature[0] < 0 for signature in signatures)
 
@@ -235,7 +235,7 @@ def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefi
 def _options(table: Any, kind: str) -> dict[str, Any]:
     """Return all fields of an options table by schema name, with padding and fused activation as names.
 
-    The result is empty if the table belongs to another type of operator. TFLM ignores such a table.
+    The result is empty if the table belongs to another type of operator. TFLM ignores a table of a wrong type, too.
     """
     owner = type(table).__name__.removesuffix("OptionsT").lower()
     foreign = owner != kind.replace("_", "").lower() and owner in _NAMES

@@ -1,6 +1,6 @@
 """Turns operators that only move data into RowOps. Each function applies the operator's movement to an array of element
-numbers (moves.py), and relies on the operator's constraints in opset.OPSET. If an operator contradicts its operands,
-NumPy fails or the result has a wrong size. The operator then stays builtin.
+numbers (moves.py), and relies on the operator's constraints in opset.OPSET. An operator that contradicts its operands
+stays builtin, because NumPy fails or the result has a wrong size.
 """
 
 from collections.abc import Callable, Mapping, Sequence

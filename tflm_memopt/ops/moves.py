@@ -227,7 +227,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
 
 
 def _fewest_runs(slot: _Slot, writes: Rows) -> Sequence[Move]:
-    """Return moves that copy the row. If fewer moves suffice, they copy a few pixels each and are repeated."""
+    """Return as few moves as possible that copy the row: moves of the whole row, or repeated moves of a few pixels."""
     fewest = list(_runs(slot))
     for pixels in range(1, writes.w):
         if len(fewest) > 1 and writes.w % pixels == 0:

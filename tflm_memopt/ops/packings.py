@@ -162,7 +162,7 @@ CONDITIONS: Mapping[Packing, tuple[Condition, ...]] = {
     Packing.ESP_CONV: (is_convolution, partial(tile_fits, Packing.ESP_CONV), *_LARGE_SUMS),
     Packing.ESP_DEPTHWISE: (is_depthwise, columns_are_adjacent, taps_fit, esp_call_fits, *_LARGE_SUMS),
 }
-"""Conditions of each packing. The first condition is checked first, and all others rely on it."""
+"""Conditions of each packing. All other conditions rely on the first condition."""
 PACKINGS: Mapping[Family, tuple[Packing, ...]] = {
     Family.DSP: (Packing.DSP_DENSE, Packing.DSP_CONV, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),
     Family.MVE: (Packing.MVE_CONV, Packing.MVE_DEPTHWISE, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),

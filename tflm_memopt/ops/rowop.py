@@ -401,7 +401,7 @@ class RowOp:
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """Inputs that the output may overwrite. They are not broadcast, and their elements are at least as large."""
+        """Inputs that the output may overwrite: not broadcast, and with elements at least as large as the output's."""
         if not self.traits.elementwise or self.traits.reads < self.traits.writes:
             return frozenset()
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))

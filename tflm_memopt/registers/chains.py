@@ -133,7 +133,7 @@ def _constant(index: Cursor) -> int | None:
 
 
 def _variables(cursor: Cursor) -> set[str]:
-    """Return the variables of an expression. A call, member or unary operator adds an empty name."""
+    """Return the variables of an expression. A call, member or unary operator adds an empty name to the result."""
     names = set()
     for inner in (cursor, *cursor.walk_preorder()):
         if inner.kind == CursorKind.DECL_REF_EXPR:

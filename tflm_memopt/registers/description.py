@@ -76,9 +76,9 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when this field is read (rse). Reads are not combined if the field itself changes."""
+    """Fields that change when this field is read (rse). Reads of a field that changes itself are not combined."""
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that change when this field is written (wse). Writes are not combined if the field itself changes."""
+    """Fields that change when this field is written (wse). Writes of a field that changes itself are not combined."""
     place: BitPlace = BitPlace(0)
     register_bits: int = WORD
     reset: int | None = None

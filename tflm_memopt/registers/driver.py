@@ -8,7 +8,7 @@ from tflm_memopt.registers.description import Field, SubGroup
 Span = tuple[int, int]
 """Position of the first byte of a piece of source, and the position after its last byte."""
 Context = tuple[int, ...]
-"""Branches and loops around code, outermost first. Accesses with one context run equally often, in source order."""
+"""Branches and loops around code, outermost first. All code in one context runs equally often and in source order."""
 
 
 class Happening(Enum):

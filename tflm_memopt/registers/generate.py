@@ -159,5 +159,5 @@ class _Places:
         return [frozenset((spot.group, spot.name) for spot in several) for several in spots]
 
     def _words(self, spot: Spot) -> list[str]:
-        """Return the source text that leads to a field. If text and variables are equal, the register is the same."""
+        """Return the source text that leads to a field. Equal texts with equal variables name the same register."""
         return [self.unit.text_of(span) for span in (spot.anchor, spot.index) if span]

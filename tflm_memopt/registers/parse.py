@@ -32,7 +32,7 @@ _HEADERS = {
     + "#define UINT8_MAX 255\n#define UINT16_MAX 65535\n#define UINT32_MAX 4294967295u\n",
     WORDS: "",
 }
-"""Text of headers that a driver may include, by header name. Only the parser needs it, as libclang has no headers."""
+"""Text of headers that a driver may include, by name. The parser needs the text because libclang has no headers."""
 
 
 _TYPES = "\n".join(f'#define uint{n}[["bits {n}"]] unsigned{" long long" * (n > 32)}' for n in range(1, LARGEST + 1))
