@@ -67,7 +67,7 @@ def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
 
 
 def around(families: Families) -> tuple[float, float]:
-    """Return the instructions of Invoke() without operators, and the instructions of the call of one operator."""
+    """Return the instructions of Invoke() without operators, and the instructions for calling one operator."""
     rows = [row for models in families.values() for row in models]
     amounts = np.array([[1, len(operators)] for _, *operators in rows], float)
     rest = np.array([whole - sum(operators) for whole, *operators in rows], float)

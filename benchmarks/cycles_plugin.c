@@ -67,7 +67,7 @@ typedef struct {
 typedef struct {
   uint64_t wait, line, prefetch; /* the unit of `wait` is cycles, `line` is in bytes, and `prefetch` is 0 or 1 */
   cache code, data;
-  bool unified;                 /* whether constants and code share one cache */
+  bool unified;                 /* whether the cache `code` also has the constants */
   uint64_t now, free;           /* the current cycle, and the next cycle in which the memory is free */
   uint64_t current;             /* line of code that is being executed */
   uint64_t ahead, ahead_ready;  /* the line of code that is prefetched, and the cycle in which it arrives */

@@ -128,8 +128,8 @@ class Pipeline:
     multiple: int = 1
     """A load or store of several words takes one cycle for each word, and this many additional cycles."""
     paired: bool = True
-    """Whether a load or store after a load takes one cycle less. No cycle is saved if the address was just loaded, or
-    if the load is a 32-bit instruction in two words of code.
+    """Whether a load or store takes one cycle less directly after a load. No cycle is saved if the address was just
+    loaded, or if the load is a 32-bit instruction in two words of code.
     """
     address: int = 1
     """Wait cycles of a load or store whose address the preceding instruction has computed."""

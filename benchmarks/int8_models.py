@@ -144,9 +144,7 @@ class Builder:
         return self._op("PAD", [x, paddings], self._activation(shape, *self.net.affine(x)), schema.PadOptionsT())
 
     def _weights(self, x: int, shape: Sequence[int], axis: int, taps: float) -> list[int]:
-        """Return a layer's filter and bias with one scale per channel, so that the outputs spread as widely as the
-        inputs.
-        """
+        """Return a layer's filter and bias with one scale per channel. Outputs are spread as widely as inputs."""
         channels = shape[axis]
         product = SCALE * self.rng.uniform(0.7, 1.4, channels) / (WEIGHT_SPREAD * math.sqrt(taps))
         scales = (product / self._scale(x)).tolist()

@@ -1,10 +1,10 @@
 """Measure the flash and RAM of the C library on each core, as a whole and with the kernels of one model.
 
 The size of the whole library is the sum over all object files. For a model, the script links a program that validates
-and runs the model with its NAME_library.c, and removes unused sections. This size includes code from libc and libgcc,
-but not the model itself. The column `unproved` is the size of .text with TMO_SKIP_PROOF. The column `stack` is the
-maximum stack of a run under QEMU (built at -O2), without the runner's own frame. The library has no variables: if .data
-or .bss is not 0, this script fails.
+and runs the model with its NAME_library.c, and removes unused sections. The size includes code from libc and libgcc,
+but not the model. The column `unproved` is the size of .text with TMO_SKIP_PROOF. The column `stack` is the maximum
+stack of a run under QEMU (built at -O2), without the runner's own frame. The library has no variables: if .data or .bss
+is not 0, this script fails.
 """
 
 import subprocess

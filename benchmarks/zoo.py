@@ -1,4 +1,4 @@
-"""Convert a zoo of networks, and list their RAM before and after, and which operators stay builtin and why."""
+"""Convert a zoo of networks. List the RAM of each network before and after, and why operators stay builtin."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ def _proved(data: bytes, name: str, **settings: Any) -> Report:
 
 
 def table(folder: Path) -> str:
-    """Return the table and a note that explains its figures. Names of models include their subfolders."""
+    """Return the table and a note that explains its figures. The name of a model includes the subfolder."""
     paths = sorted(folder.rglob("*.tflite"))
     rows = [measure(path, path.relative_to(folder).with_suffix("").as_posix()) for path in paths]
     conventions = " / ".join(dict.fromkeys(convention for _, convention in rows))

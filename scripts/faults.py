@@ -46,7 +46,7 @@ sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswit
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A piece of text that occurs once in its file, and a faulty replacement."""
+    """A fault is a piece of text that occurs once in a file, and a faulty replacement."""
 
     area: str
     name: str

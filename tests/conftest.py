@@ -158,7 +158,7 @@ def pytest_report_header() -> list[str]:
 
 @pytest.fixture(scope="session")
 def example() -> bytes:
-    """This model is a small int8 network like MobileNet, with two residual ADDs."""
+    """This model is a small int8 network of MobileNet's kind, with two residual additions."""
     return EXAMPLE.read_bytes()
 
 

@@ -174,8 +174,8 @@ HIFIVE1 = Core(
     ("-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", "--specs=picolibc.specs"),
     0x20400000, 0x80000000, 16 << 10, 0, 0, 0, "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS,
 )  # fmt: skip
-"""These machines have flash and 16 KB of RAM, for programs that contain a whole model. The memory of these machines is
-too small for the cases of runner.c.
+"""These machines have flash and 16 KB of RAM. The programs for these machines contain a whole model. The memory of
+these machines is too small for the cases of runner.c.
 """
 
 

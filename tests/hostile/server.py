@@ -1,4 +1,4 @@
-"""Judge damaged files: `python -m hostile.server` reads one seed per line, and writes [outcome, detail] for each seed.
+"""Judge damaged files: `python -m hostile.server` reads a seed per line, and writes [outcome, detail] for each seed.
 
 The server imports all modules once, and then starts child processes by fork(). A crash, a hang or a huge allocation
 ends the child process, and becomes the outcome for the current file. Another child process continues with the next
@@ -52,7 +52,7 @@ Answer = tuple[Outcome, str]
 
 
 def examine(data: bytes) -> Answer:
-    """Convert for a target, write reports, and run both models if TFLM runs the original."""
+    """Convert the model for a target, and write reports. If TFLM runs the original, also run both models."""
     chance = random.Random(zlib.crc32(data))
     op_per: Literal["region", "group"] = chance.choice(("region", "group"))
     try:

@@ -1,7 +1,7 @@
 """Run a damaged model in TFLM repeatedly with different memory contents.
 
-TFLM trusts the contents of a model's file. Wrong shapes make TFLM read or write beyond a tensor's end, or leave a part
-of its output unwritten. The output of a damaged model may depend on unrelated memory, so that outputs cannot be
+TFLM trusts the contents of a model's file. Wrong shapes make TFLM read or write beyond a tensor's end, or leave some
+output bytes unwritten. The output of a damaged model may depend on unrelated memory, so that outputs cannot be
 compared.
 """
 
@@ -33,7 +33,7 @@ class Memory(NamedTuple):
     before: NDArray[np.int8]
     """The memory has these bytes when a run begins."""
     between: NDArray[np.bool_]
-    """The mask marks the bytes outside all tensors."""
+    """The mask marks all bytes that no tensor contains."""
 
 
 def outputs_anywhere(data: bytes) -> list[list[str]] | None:

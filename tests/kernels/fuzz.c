@@ -3,7 +3,7 @@
  * or undefined arithmetic ends the process. With ThreadSanitizer, a race also ends the process. Races are allowed in a buffer that only one
  * core uses in the undamaged program. After a time limit, a run that has not ended also ends the process.
  *
- * A case is the number of a valid program and a few edits of its fields or of the buffers around it.
+ * A case is the number of a valid program, and a few edits of the program's fields or of the buffers around the program.
  *
  *   fuzz SEED COUNT FILE...                              COUNT random cases
  *   fuzz CORPUS -ignore_remaining_args=1 FILE...         with TMO_LIBFUZZER: libFuzzer looks for cases that reach new code

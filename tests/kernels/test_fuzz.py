@@ -56,7 +56,7 @@ FAMILIES = {0: Family.DSP, 1: Family.DSP, 2: Family.ESP, 3: Family.ESP, 4: Famil
 
 
 def write_samples(folder: Path) -> list[Path]:
-    """Write valid programs with their inputs and outputs: rolling buffers, column windows, branches, groups, sums."""
+    """Write valid programs with rolling buffers, column windows, branches, groups or sums, and inputs and outputs."""
     paths = []
     for seed in range(SAMPLES):
         draw = drawn.by_row if seed % 2 == 0 else drawn.pixels if seed % 8 == 5 else drawn.tiled

@@ -1,4 +1,4 @@
-"""Test messages between devices (custom_ops/links/tmo_link.c) over links that lose, repeat, delay and damage them."""
+"""Test messages between devices (custom_ops/links/tmo_link.c) if links lose, repeat, delay or damage messages."""
 
 import ctypes
 import zlib

@@ -1,7 +1,7 @@
 """A recipe describes a random network, and is small enough to be printed when a test fails.
 
-Every recipe can be built, because layers adapt to their operands: large windows are padded, and vectors are reshaped to
-images. Most operators can be converted, and a few stay builtin.
+Every recipe can be built, because layers pad large windows, and reshape vectors to images. Most operators can be
+converted, and a few stay builtin.
 """
 
 import math

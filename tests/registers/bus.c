@@ -22,7 +22,7 @@ void bus_reset(void) {
   device_reset();
 }
 
-/* Returns a hash of everything written so far, independent of the order of the writes. */
+/* Returns a hash of all writes so far. The order of the writes does not change the hash. */
 static uint32_t state(void) {
   uint32_t sum = 0;
   for (unsigned i = 0; i < bus_count; ++i) {

@@ -77,7 +77,7 @@ def tails(cases: range) -> list[Failure]:
 
 
 def columns(cases: range) -> list[Failure]:
-    """Convert random networks that take means of columns or rows, and compare them with the originals under TFLM."""
+    """Convert random networks that take means of columns or rows, and compare outputs with the originals under TFLM."""
     with patch.object(exchanged, "WORTH", 0):
         return drawn(cases, examine, recipes(sets=(COLUMNS,)))
 

@@ -1,11 +1,11 @@
 """Execute the fused tiling thesis' best weight partition (Stahl, Figure 5.6) for dense layers 4-8-16-4-4 on two
 devices.
 
-The partition is fan-out, then a fused pair of fan-out and fan-in, then fan-out again. The script compares the
-partition with fan-out in all layers. Each figure is the number of bytes that both devices send together, without
-message headers. The planned figures follow Eq. 5.17 of the thesis. The executed figures are what two processes send to
-each other. The weights of the third layer determine the bytes of a partial sum. With sums of 4 bytes, the partition
-would send as much as fan-out alone, but a sum of 8 int8 products needs fewer bytes.
+The partition is fan-out, then a fused pair of fan-out and fan-in, then fan-out again. The script compares the partition
+with fan-out in all layers. Each figure is the number of bytes that both devices send together, without message headers.
+The planned figures follow Eq. 5.17 of the thesis. The executed figures are what two processes send to each other. The
+weights of the third layer determine the bytes of a partial sum. Sums of 4 bytes would make the partition send as much
+as fan-out alone, but a sum of 8 int8 products needs fewer bytes.
 """
 
 import tempfile

@@ -1,4 +1,4 @@
-"""Rewrite msf-CNN's networks as int8 models within compute budgets, run them under TFLM, and compare output bytes.
+"""Rewrite msf-CNN's networks as int8 models within compute budgets, and compare the output bytes under TFLM.
 
 The column "counted" follows msf-CNN's convention: it has the bytes from the lowest to the highest address of all
 buffers except the network's input and final output. The column "searched" has the bytes that the search predicts for
@@ -47,7 +47,7 @@ def rows(name: str, layers: Layers) -> Iterator[list[str]]:
 
 
 def counted(plan: Plan, free: set[int]) -> int:
-    """Return the bytes from the lowest to the highest address of all buffers except the tensors `free`."""
+    """Without the tensors `free`, return the bytes from the lowest to the highest address of the buffers."""
     spans = [(o, o + b.nbytes) for b, o in plan.placed() if b.role is not Role.TENSOR or b.key not in free]
     return max(end for _, end in spans) - min(start for start, _ in spans)
 

@@ -22,7 +22,7 @@ ANY = 4.0
 ALIGNMENT = 16
 """TFLM places tensors at multiples of this number of bytes; the formulas leave out the alignment."""
 FIGURE_1C = (2, 3, 2)
-"""The number of rows (M), of input segments per row (K), and of output segments per row (N)."""
+"""The matrices have M rows, K input segments in a row, and N output segments in a row."""
 PUBLISHED_KB = {"B1": 102.7}
 """Kilobytes that section 7.3 of the paper states for the bottleneck of MCUNet-320KB-ImageNet."""
 
@@ -106,7 +106,7 @@ def figure_1c() -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Bottleneck:
-    """Bytes of one module in each column of the table."""
+    """For each column of the table, the list has the bytes of one module."""
 
     name: str
     tinyengine: int

@@ -1,4 +1,4 @@
-/* This file computes in C what tmo_dsp_sums.S and tmo_dsp_wide.S compute, so that a host can test the library's C code for the DSP extension. */
+/* This file has C versions of tmo_dsp_sums.S and tmo_dsp_wide.S, so that a host can test the library's C code for the DSP extension. */
 #include <string.h>
 
 #include "tmo/dsp.h"

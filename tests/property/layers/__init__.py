@@ -81,7 +81,7 @@ TAILS = (
     "conv", "depthwise", "heads", "transposed", "logistic", "reshape", "slice", "difference", "picked", "masked",
     "selected",
 )  # fmt: skip
-"""Layers of these kinds are typical of the ends of detectors."""
+"""Detectors typically end in layers of these kinds."""
 COLUMNS = (
     "columns", "columns", "columns", "conv", "depthwise", "padded", "average", "max", "resize nearest", "resize",
     "concatenation", "leaky", "logistic", "residual", "global", "selected", "masked", "two", "slice", "mirrored",

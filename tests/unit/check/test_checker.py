@@ -1,8 +1,8 @@
 """The checker refuses every planted defect.
 
 Plans of real models are damaged in one place each, and most kinds of damage are wrong for any plan. Some kinds of
-damage may be harmless, for example a buffer that moves to free space. A mutant that passes must run in the host
-executor, with all buffers where the mutant puts them, and give the right bytes.
+damage may be harmless, for example a buffer that moves to free space. The host executor runs each mutant that passes,
+with all buffers at the mutant's addresses. The output bytes must be right.
 """
 
 from collections.abc import Callable

@@ -160,7 +160,7 @@ def test_constants_of_several_devices() -> None:
 
 
 def test_exchanged_constants_are_found() -> None:
-    """Two layers of the same shape exchange their weights, so that every weight array still occurs in the original."""
+    """Two layers of one shape exchange weights, so every weight array of the program still occurs in the original."""
 
     def net(first: int, second: int) -> bytes:
         made, filters = Net(1), np.random.default_rng(5).integers(-99, 99, (3, 8, 1, 1, 8), dtype=np.int8)
