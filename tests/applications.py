@@ -59,7 +59,8 @@ def original(entry: AppModel) -> bytes:
 
 def random_inputs(data: bytes, runs: int, rng: np.random.Generator) -> list[NDArray[Any]]:
     graph = read(data).graph
-    return [rng.integers(-128, 128, (runs, *graph.tensors[t].shape), dtype=np.int8) for t in graph.inputs]
+    inputs = [graph.tensors[t] for t in graph.inputs]
+    return [rng.integers(-128, 128, (runs, *t.shape)).astype(t.dtype.lower()) for t in inputs]
 
 
 def pushes(result: AppOptimized, name: str) -> int:

@@ -37,7 +37,7 @@ def test_an_input_whose_first_wait_is_its_only_one() -> None:
     planned(random.Random(160))
 
 
-@pytest.mark.parametrize("seed", [3, 33])
+@pytest.mark.parametrize("seed", [3, 30])
 def test_pauses_in_reversed_groups(seed: int) -> None:
     """Buffers of a reversed group keep their distances when the group is placed beside another model."""
     rng = random.Random(seed)
