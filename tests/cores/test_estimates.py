@@ -109,7 +109,9 @@ def test_a_program_without_a_target_is_in_the_range_of_the_page() -> None:
     if reason := missing_tools(CORE):
         pytest.skip(reason)
     page = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
-    (span,) = re.findall(r"`tests/unseen.py` took ([\d.]+) to ([\d.]+) times the instructions of TFLM with CMSIS-NN", page)
+    (span,) = re.findall(
+        r"`tests/unseen.py` took ([\d.]+) to ([\d.]+) times the instructions of TFLM with CMSIS-NN", page
+    )
     name = "keyword_separable"
     model = tflm_memopt.optimize(original(name), effort=QUICKLY).model
     counted = sum(outcome.instructions for outcome in run(CORE, model_cases(model)))
