@@ -66,7 +66,7 @@ MORE = 4
 EFFORT = 0.01
 """Effort of the search for the plans that are counted. The quality of the plans does not change the costs."""
 SEEDS_AT_ONCE = 5
-"""A worker process plans and counts this many networks at once."""
+"""Each task of a worker process plans and counts this many networks."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")
 """Kinds of plans to draw: whole rows, any settings, single pixels, tiles as wide as the map, and groups of channels."""
 

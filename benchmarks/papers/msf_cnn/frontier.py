@@ -5,8 +5,8 @@
 DIR is the folder of layer lists. The formulas are in msf-CNN (Huang and Baccelli): Equations 5 to 15, and section 6.3.
 The RAM of a fusion group is input + output + sum(t * k * c_in). In this sum, t is how many rows of a layer's tile an
 output element of the group needs. The network's input and final output are not counted, and 1 kB is 1000 B. Equation 12
-of the paper omits the padding at a layer's end when it counts tiles, so the paper's F is too low. The figures of
-tflm-memopt are exact. The paper's formulas give its table's bytes to 1.4 %, and F to the printed digits.
+of the paper omits the padding at a layer's end when it counts tiles, so the paper's F is too low. The factor F of
+tflm-memopt is exact. The paper's formulas give its table's bytes to 1.4 %, and F to the printed digits.
 """
 
 import sys
