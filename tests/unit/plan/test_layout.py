@@ -6,9 +6,11 @@ import itertools
 import random
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import networkx as nx
 import pytest
 from conftest import examples
 from hypothesis import given, settings
@@ -116,6 +118,15 @@ def test_the_bound_of_cliques_is_one(seed: int) -> None:
     problem = random_problem(seed, most=4, largest=6)
     bound = clique_bound(problem.nbytes, problem.align, problem.constraints, 0)
     assert bound <= lowest_top(problem)
+
+
+@settings(max_examples=examples(30), derandomize=True)
+@given(SEEDS)
+def test_cliques_are_those_of_networkx(seed: int) -> None:
+    graph = nx.gnp_random_graph(12, 0.5, seed)
+    found = [frozenset(clique) for clique in offsets.bound._cliques(graph.to_directed().edges)]
+    expected = [frozenset(clique) for clique in nx.find_cliques(graph) if len(clique) > 1]
+    assert Counter(clique for clique in found if clique) == Counter(expected)
 
 
 @pytest.mark.parametrize(("gains", "calls"), [([0], 1), ([16, 16, 0], 3)])
