@@ -3,8 +3,8 @@
     python benchmarks/builtin_costs.py
 
 builtin_counted.json has the instructions of each operator and of one Invoke(), for each core and each model of
-operator_models.py. A kernel's work consists of amounts such as multiplications and loop passes
-(analysis/builtin_work.py). Non-negative least squares fit the instructions that one unit of each amount takes. The
+operator_models.py. For each kernel, analysis/builtin_work.py calculates amounts of work, such as the multiplications
+and the loop passes. Non-negative least squares fit the instructions that one unit of each amount takes. The
 script then compares the estimates with counts for the networks of tests/unseen.py, which no fit uses.
 """
 

@@ -31,7 +31,7 @@ TABLE_BRANCHES = frozenset(("tbb", "tbh"))
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """What determines the cycles of an instruction and of the next instruction. Registers are stored as numbers."""
+    """The properties of an instruction that determine its cycles and the next instruction's cycles."""
 
     name: str
     """Name of the instruction, without condition and width."""
@@ -40,7 +40,7 @@ class Instruction:
     words: int = 0
     """Number of words that the instruction loads or stores."""
     address: frozenset[int] = frozenset()
-    """Registers from which the load or store address is computed."""
+    """Numbers of the registers from which the load or store address is computed."""
     indexed: bool = False
     """Whether the load or store address is the sum of two registers."""
     writes: frozenset[int] = frozenset()

@@ -233,7 +233,7 @@ def indexed(net: Net, rng: random.Random) -> int:
 
 
 def kept(net: Net, rng: random.Random) -> int:
-    """Add a variable that is read, changed and assigned."""
+    """Add a variable that the model reads, changes and writes back."""
     streaming = Streaming(net, setup=False)
     shape = _shape(rng)
     y = net.add(

@@ -238,7 +238,7 @@ def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Pat
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Delay Ctrl-C inside the block. Only the main thread receives Ctrl-C, so other threads run the block unchanged."""
+    """Delay Ctrl-C until the block ends. Python passes Ctrl-C to the main thread only."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield

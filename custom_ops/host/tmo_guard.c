@@ -69,7 +69,7 @@ static void allow_copies(guard *g, const void *program, const tmo_arena *a, cons
   }
 }
 
-/* Accepts the changes of a tmo_step() without an iteration. If rows are missing, tmo_step() enters the first group and copies rows of the input. */
+/* Accepts the changes of a tmo_step() that lacks input rows and so runs no iteration. The call starts the first group and copies input rows. */
 static void allow_waiting(guard *g, const void *program, const tmo_arena *a, const tmo_tensor *t) {
   allow_counters(g, a, tmo_groups(program));
   allow_copies(g, program, a, tmo_groups(program));

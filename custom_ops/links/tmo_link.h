@@ -35,7 +35,7 @@ typedef struct {
 typedef struct {
   uint8_t head[TMO_LINK_HEAD];
   uint32_t have;    /* number of received bytes of the current message: of its head first, and then of its row */
-  uint32_t skip;    /* number of remaining bytes of a row to be ignored */
+  uint32_t skip;    /* number of bytes that are still to be received and discarded */
   uint32_t owed;    /* number of unsent bytes of an incomplete message */
   uint16_t came;    /* number of received messages in this inference */
   uint16_t went;

@@ -50,7 +50,7 @@ static tmo_status check_source(const tmo_checker *c, const tmo_tensor *t) {
   return tmo_times(row, t->pushed) <= c->io_bytes[0] ? TMO_OK : TMO_ERROR_IO;
 }
 
-/* Whether two records of the streamed input describe the same rows, as in every valid program. */
+/* Returns whether two records describe the streamed input in the same way. A program with different records is invalid. */
 static bool same_stream(const tmo_tensor *a, const tmo_tensor *b) {
   return a->offset == b->offset && a->height == b->height && a->depth == b->depth && a->pushed == b->pushed && tmo_row_bytes(a) == tmo_row_bytes(b);
 }

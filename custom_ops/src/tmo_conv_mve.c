@@ -7,7 +7,7 @@
 
 #if TMO_RUNS_MVE
 
-enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* a vector has VECTOR bytes; FOUR channels of two pixels, or EIGHT channels of one pixel, form a group */
+enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* VECTOR is in bytes. A group has four channels of two pixels, or eight channels of one pixel. */
 
 static uint32_t gathered_bytes(const tmo_kernel *k) { return VECTOR * tmo_mve_turns(k->op, k->in_channels); }
 

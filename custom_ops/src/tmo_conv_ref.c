@@ -199,7 +199,7 @@ TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, u
 #endif
 }
 
-/* Computes one output pixel, whose channels are outputs i, i + 1, ... */
+/* Computes one output pixel. The argument i is the index of the pixel's first channel in the output. */
 TMO_OWN_FRAME static void conv_large(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const int8_t *w = k->weights + tmo_first_tap(k, v);
   const tmo_runs r = find_runs(k, v);
@@ -223,7 +223,7 @@ static void conv_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t i, i
   }
 }
 
-/* Computes one output pixel, whose channels are outputs i, i + 1, ... TFLM: ConvPerChannel,
+/* Computes one output pixel. The argument i is the index of the pixel's first channel in the output. TFLM: ConvPerChannel,
  * kernels/internal/reference/integer_ops/conv.h. */
 static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   if (tmo_has_nibbles(k->op)) {

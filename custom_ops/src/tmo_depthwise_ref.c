@@ -35,7 +35,8 @@ static void depthwise_outputs(const tmo_kernel *k, const tmo_window *v, int8_t *
 
 #endif
 
-/* Computes one output pixel, whose channels are outputs i, i + 1, ... Output channel c reads input channel c / multiplier, rounded down. */
+/* Computes one output pixel. The argument i is the index of the pixel's first channel in the output. Output channel c
+ * reads input channel c / multiplier, rounded down. */
 static void depthwise(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   if (tmo_has_nibbles(k->op)) {
     for (uint32_t n, oc = 0; oc < k->out_channels; oc += n) {

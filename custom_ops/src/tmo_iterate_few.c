@@ -147,7 +147,7 @@ static TMO_ALWAYS_INLINE void widen_each(const int8_t *const *from, int16_t *til
   }
 }
 
-/* Gathers two to four pixels, tap by tap. Returns false if only other functions can gather the pixels. */
+/* Gathers two to four pixels, tap by tap. Returns false if the caller has to gather the pixels with another function. */
 TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   const uint32_t channels = k->in_channels, stride = k->op->stride_w, wide = k->op->kernel_w;
   int8_t zero[ZERO_BYTES];

@@ -125,8 +125,8 @@ static void add_adjacent(int32_t *sums, const int8_t *bytes, uint32_t channels, 
 }
 #endif
 
-/* Computes one output pixel, whose channels are outputs from i on. TFLM: kernels/internal/reference/integer_ops/pooling.h, and QuantizedMeanOrSum of
- * kernels/internal/reference/reduce.h for MEAN. */
+/* Computes one output pixel. The argument i is the index of the pixel's first channel in the output. TFLM:
+ * kernels/internal/reference/integer_ops/pooling.h, and QuantizedMeanOrSum of kernels/internal/reference/reduce.h for MEAN. */
 static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
 #if TMO_CORE_MVE || TMO_CORE_DSP
   const uint32_t adjacent = tmo_by_row(k->op) ? v->columns : 1u;
@@ -165,7 +165,7 @@ static tmo_make_pixel *pool_s16_of(const tmo_op *op) {
   return tmo_is_kind(op, TMO_OP_MEAN_S16) || !tmo_has_kind(TMO_OP_AVERAGE_POOL_S16) ? tmo_mean_s16 : tmo_average_pool_s16;
 }
 
-/* Computes one output pixel, whose channels are outputs from i on. */
+/* Computes one output pixel. The argument i is the index of the pixel's first channel in the output. */
 static void pool_pixel_s16(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
 #if TMO_CORE_DSP
   const bool greatest = tmo_is_kind(k->op, TMO_OP_MAX_POOL_S16);

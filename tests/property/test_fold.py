@@ -79,8 +79,8 @@ def assert_ranges_hold(data: bytes, seed: int) -> None:
 
 
 def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray[Any]]]:
-    """Yield the output of each row operator under TFLM for random and extreme inputs. The test makes all outputs of row
-    operators outputs of the model.
+    """Yield the output of each row operator under TFLM for random and extreme inputs. To read the
+    tensors, the test makes the output of each row operator an output of the model.
     """
     model = read(data)
     annotated = annotation.annotate(model.graph)

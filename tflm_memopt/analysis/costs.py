@@ -123,7 +123,7 @@ class Table:
         return round(sum(estimate(self.kernels, one) for one in work))
 
     def known(self, work: Collection[Work]) -> int | None:
-        """Return instructions(), or None if a kernel, for example a float32 kernel, was never counted on this core."""
+        """Return the estimated instructions, or None if a kernel has no counts for this core."""
         return self.instructions(work) if counted(self.kernels, work) else None
 
 

@@ -1,4 +1,4 @@
-"""Estimates the cycles of a model on Espressif's chips from published cycles of ESP-NN and from counted C code.
+"""Estimates the cycles of a model on Espressif's chips from published cycles of ESP-NN and instruction counts of C.
 
 The estimates were not compared with measurements on a chip. esp.json has the published figures with their sources, and
 for each kernel a range of costs that contains the figures. The cost of a kernel in plain C is the number of its

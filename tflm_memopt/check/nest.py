@@ -24,8 +24,9 @@ SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
 """Names of the moments within one iteration, in order of time.
 
 Kernels write scratch at SCRATCH and read it at SCRATCH_READ. Sums are written at SUMS and read at SUMS_READ. Normally,
-output is written at the moment EARLY, and input is read later, at LATE. An operator that works in place reads at EARLY
-and writes at LATE. If a kernel writes the last byte of its output after all reads, the moment of this write is LAST.
+output is written at the moment EARLY, and input is read later, at LATE. An operator whose
+output overwrites its input reads the input at EARLY and writes the output at LATE. If a kernel writes the last byte of
+its output after all reads, the moment of this write is LAST.
 """
 
 

@@ -1,4 +1,4 @@
-"""Proves that a group in tiles loses no byte, for all its iterations at once (lives.py).
+"""Proves for all iterations of a tiled group at once that no byte is overwritten before its last use (lives.py).
 
 If the proof fails, tiles.py replays the iterations one by one, and names the place of the fault if there is one.
 """
@@ -62,7 +62,7 @@ class _Proof:
         self.found: dict[tuple[TensorId, Rows], _Pixels] = {}
 
     def run(self) -> None:
-        """Prove that the group loses no byte. Raises Unproved or PlanError."""
+        """Prove that the group never overwrites a byte that it still has to read. Raises Unproved or PlanError."""
         for step in self.steps.values():
             check_column_windows(self.arena, step)
             check_nest(step)

@@ -18,7 +18,7 @@ from tflm_memopt.rowgraph.graph import RowGraph
 
 
 class _Held(NamedTuple):
-    """The last rows of a tensor in a model with a sliding input, numbered as in TFLM's tensor."""
+    """The rows of a TFLM tensor that one inference of a model with a sliding input computes."""
 
     height: int
     """Number of rows of TFLM's tensor."""

@@ -250,7 +250,7 @@ class Conversion:
         return None
 
     def least_spilled(self, limits: Limits) -> Converted | None:
-        """Return a plan with slow memory whose fast memory exceeds the RAM limit by little, or None."""
+        """Search the lowest RAM limit for which a plan with slow memory is found. Return the plan, or None."""
         best, low, high = None, limits.ram or 0, self.once.arena.total
         for _ in range(LEAST_TRIES):
             found = self.spilled(replace(limits, board=None, total=(low + high) // 2))

@@ -19,7 +19,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     if (limit := limits.time) is None:
         raise TypeError("no limit of time")
     found = within_macs(conversion, limits, table, by_time(limit.clock), planning)
-    if not found:  # within_budget() raises an error that states the least RAM
+    if not found:  # no plan was found, so within_budget() raises an error with the least RAM of the model
         return within_budget(conversion, replace(limits, instructions=None, time=None, slow=None))
     best = _least(found, limit, limits.instructions)
     if best is not None and limits.admit(best.converted.arena):

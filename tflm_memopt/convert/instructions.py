@@ -190,7 +190,7 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
 
 
 def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> Iterator[Costed]:
-    """Yield plans without recompute that have tensors in slow memory and take less and less fast memory."""
+    """Yield plans without recompute that use slow memory. Each plan needs less fast memory than the plan before."""
     each, total = _forms_for(conversion, slow), conversion.once.arena.total - 1
     for _ in range(MOST_SLOW):
         found = _in_two_memories(each, Limits(total=total, slow=slow), slow)
@@ -292,7 +292,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
         return within_budget(conversion, limits)
     _counted(conversion, table)
     found = within_macs(conversion, limits, table, price("instructions", None), planning)
-    if not found:  # within_budget() raises an error that states the least RAM
+    if not found:  # no plan was found, so within_budget() raises an error with the least RAM of the model
         return within_budget(conversion, replace(limits, instructions=None))
     fewest = found[0].instructions
     small = [c for c in found if limits.admit(c.converted.arena)]

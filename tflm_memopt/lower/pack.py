@@ -158,10 +158,11 @@ def mve_scales(op: RowOp) -> NDArray[np.int32]:
 
 
 def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
-    """Convert weights [channel][kernel_h][kernel_w][1] and _mve_scales() to bytes.
+    """Return the constants of a DEPTHWISE as bytes, in the order in which the Helium kernel reads the constants.
 
-    Each group of sixteen channels has its biases, its taps, its multipliers and its shifts. The last group may repeat
-    channels of the group before it. If there are fewer than sixteen channels, they are repeated to fill one group.
+    The shape of `filters` is [channel][kernel_h][kernel_w][1]. Each group of sixteen channels has its biases, its taps,
+    its multipliers and its shifts. The last group may repeat channels of the group before it. If there are fewer than
+    sixteen channels, they are repeated to fill one group.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
     filters, scales = filters[again], scales[again]

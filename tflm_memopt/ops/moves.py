@@ -1,8 +1,8 @@
 """Turns the source of each output byte into row accesses and runs of bytes, for PAD, CONCATENATION, SLICE and others.
 
-NumPy describes an operator that only moves data: all elements of the inputs are numbered, and the operator is applied
-to these numbers. The numbers in the output determine which rows each iteration reads, and which runs of bytes each
-iteration moves. The exception Irregular tells why an operator has no regular pattern.
+To describe an operator that only moves data, the module numbers all elements of the inputs. NumPy then applies the
+operator to the numbers. The numbers in the output determine which rows each iteration reads, and which runs of bytes
+each iteration moves. The exception Irregular tells why an operator has no regular pattern.
 """
 
 from collections.abc import Iterator, Sequence

@@ -101,8 +101,8 @@ class Access:
     div: U16 = 1
     extent: U16 = 1
     table: Annotated[tuple[int, ...] | None, ArrayOffset("<u2")] = None
-    """The field is the offset of a uint16_t for each output row, or 0 if there is no table. TMO_NONE stands for
-    iterations that read no row.
+    """The field is the offset of a table with the first input row, a uint16_t, for each output row. Without a table,
+    the field is 0. TMO_NONE stands for iterations that read no row.
     """
 
     def first(self, y: Ints, height: int) -> Ints:

@@ -69,7 +69,8 @@ def generate(
 ) -> Generated:  # fmt: skip
     """Return the files of a driver and its report. Raises RegisterError.
 
-    place: whether to choose the places of fields even if the description has them. folders: folders of other headers.
+    With `place`, the function chooses the bits of each field, even if the description already does. The parser
+    searches `folders` for headers.
     """
     is_svd = description_path.suffix.lower() in (".svd", ".xml")
     description = (svd if is_svd else header).read(description_path, description_text)

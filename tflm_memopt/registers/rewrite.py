@@ -57,8 +57,6 @@ class _Writer:
         self._taken = {spelling for _, _, spelling in unit.tokens}
         self._count = 0
 
-    # --- replacement of accesses
-
     def function(self, function: Function, regions: Regions) -> None:
         values: dict[int, str] = {}
         for region in regions:
@@ -141,8 +139,6 @@ class _Writer:
         for argument in ((spots[0].index,) if spots[0].index else (), *arguments):
             text = (*text, ", ", *argument) if argument else text
         return *text, ")"
-
-    # --- text
 
     def edit(self, span: Span, text: Text) -> None:
         self.edits.append((span, text))

@@ -102,7 +102,7 @@ def rest_on(times: Iterable[Time]) -> list[str]:
 
 
 def basis(time: Time) -> str:
-    """Describe the source of the milliseconds, or the reason why they are unknown."""
+    """Describe how the milliseconds were estimated, or why the milliseconds are unknown."""
     where = ", ".join([*([time.board] if time.board else []), time.core, *([f"{time.mhz:g} MHz"] if time.mhz else [])])
     if time.cycles is None:
         return f"{where}: the cycles per instruction are unknown there"

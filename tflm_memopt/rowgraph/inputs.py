@@ -47,9 +47,9 @@ def input_mode(text: str) -> InputMode:
 
 
 def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with the input in the requested place. Raises UsageError with an alternative if the place is
-    impossible. The tensor of a streamed input has only the rows of one push. An external input is no longer an input of
-    the model.
+    """Return the graph with an input in the arena, a streamed input or an external input. Raises UsageError with an
+    alternative if the model does not allow the requested input. The tensor of a streamed input has only the rows of one
+    push. An external input is no longer an input of the model.
     """
     if mode.where in (ARENA, SLIDING):  # the module sliding.py has already changed the graph of a sliding input
         return graph

@@ -240,8 +240,9 @@ def _run_module(
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
     """Run both models and return one inference in the rewritten model's formats.
 
-    The inference is the first one of the user's `inputs` or, without inputs, a random one. If possible, the outputs
-    change when two inputs are exchanged. Raises the errors of verify(), and ModelError if the two models differ.
+    The inference has the first of the user's `inputs`. If there are no `inputs`, the inference has a random input. If
+    possible, the outputs change when two inputs are exchanged. Raises the errors of verify(), and ModelError if the two
+    models differ.
     """
     before = read(original)
     seen, changes = interfaces(before, read(rewritten))

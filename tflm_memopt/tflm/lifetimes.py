@@ -25,7 +25,7 @@ _UNUSED = (-1, -1)
 
 @dataclass(frozen=True, slots=True)
 class ScratchRequest:
-    """RequestScratchBufferInArena: the requesting operator and the number of bytes."""
+    """An operator's request for scratch memory, made with TFLM's function RequestScratchBufferInArena()."""
 
     subgraph: int
     position: int

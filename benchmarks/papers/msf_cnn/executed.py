@@ -2,7 +2,8 @@
 
 The column "counted" follows msf-CNN's convention: it has the bytes from the lowest to the highest address of all
 buffers except the network's input and final output. The column "searched" has the bytes that the search predicts for
-the same budget from the geometry alone (nets.py). All other figures count TFLM's arena for 32-bit pointers.
+the same budget from the geometry alone (nets.py). The other columns with bytes count TFLM's arena on a
+microcontroller with 32-bit pointers.
 """
 
 from collections.abc import Iterator

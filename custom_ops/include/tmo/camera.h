@@ -34,7 +34,7 @@ typedef struct {
   const int8_t *levels; /* int8_t[256] with the model's value for each brightness; NULL means brightness - 128 (scale 1/255, zero point -128) */
 } tmo_image;
 
-/* Returns whether frame and image are valid, and a frame of `frame_bytes` bytes contains all pixels of the image. Call tmo_camera_fits() once. */
+/* Returns whether a camera frame of `frame_bytes` bytes can be converted to the image. Call tmo_camera_fits() once. */
 bool tmo_camera_fits(const tmo_camera *camera, size_t frame_bytes, const tmo_image *image);
 
 /* Returns the number of the frame's row that becomes row `row` of the image. The row of the frame never decreases as the image's row increases, so

@@ -333,7 +333,8 @@ typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
   uint8_t reserved_10[2];
-  /* The field is the offset of a uint16_t for each output row, or 0 if there is no table. TMO_NONE stands for iterations that read no row. */
+  /* The field is the offset of a table with the first input row, a uint16_t, for each output row. Without a table, the field is 0. TMO_NONE stands
+   * for iterations that read no row. */
   uint32_t table;
 } tmo_access;
 

@@ -51,8 +51,8 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 #if TMO_WIDE_MULTIPLY
   return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
 #else
-  /* The product is computed from halves of the factors, and no sum of partial products overflows. Bits 14 and 15 of `middle` are bits 30 and 31 of
-   * the product's lower word, which decide how the product is rounded. */
+  /* The product is computed from halves of the factors, and no sum of partial products overflows. Bits 14 and 15 of `middle` equal bits 30 and 31
+   * of the product. Bit 30 of the product decides whether the result is rounded up. */
   const uint32_t a_low = (uint32_t)a & 0xFFFF, b_low = (uint32_t)b & 0xFFFF;
   const int32_t a_high = a >> 16, b_high = b >> 16;
   const int32_t upper = (int32_t)(a_low * b_low >> 16) + a_high * (int32_t)b_low;

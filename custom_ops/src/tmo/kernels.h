@@ -171,7 +171,7 @@ TMO_LINKAGE tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
 /* Returns the window of output column x. rows: the window of the whole output row. */
 TMO_LINKAGE tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
 
-/* Computes one output pixel, whose channels are outputs i, i + 1, ... */
+/* Computes one output pixel. The argument i is the index of the pixel's first channel in the output. */
 typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out);
 
 TMO_LINKAGE tmo_make_pixel tmo_max_pool, tmo_average_pool, tmo_mean, tmo_conv_s16, tmo_depthwise_s16;

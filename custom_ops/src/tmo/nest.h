@@ -120,7 +120,7 @@ typedef struct {
   uint32_t pixel;              /* number of bytes of a pixel */
 } tmo_row_pixels;
 
-/* This record has the number of a row inside a column window, and the number of periods before the row. */
+/* This record has the place of a tensor's row: its column window, its index in the window, and the number of earlier periods. */
 typedef struct {
   const tmo_column_window *column_window;
   uint32_t row, period;

@@ -13,7 +13,7 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 MOST_MOMENTS = 64
-"""Maximum number of moments of one group. More moments do not fit on a screen."""
+"""The memory map divides the time of a group into at most this many moments, because a screen shows no more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ class Windows:
 
 
 Kernel = Callable[[Windows, Work], Work]
-"""Function that adds the work that is specific to a kernel."""
+"""Function that adds the work of one particular kernel to the work that all kernels have in common."""
 
 
 def named(done: Work, *words: str) -> Work:

@@ -290,7 +290,7 @@ def seed(chain: Chain, last: int, *, in_turn: bool = False) -> Growing:
 
 
 def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[Growing]:
-    """Yield each group that results from adding an operator to the front, if it can be fused."""
+    """Yield the given group with an operator added before its first one, for each form of the operator that fits."""
     writes = forms[0].op.writes
     for reader, k in group.trace.readers(forms[0].op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (writes.h, writes.row_bytes):

@@ -413,7 +413,7 @@ class Search:
         return flow._replace(height=rows, advance=0, top=0)
 
     def _counts(self, tensor: TensorId) -> bool:
-        """Return whether the bytes of a group include the tensor."""
+        """Return whether a tensor takes bytes of the arena. An input outside the arena takes no bytes."""
         elsewhere = self.settings.input is not Input.RESIDENT
         if elsewhere and self.chain.source:
             elsewhere = tensor == self.chain.source.tensor
