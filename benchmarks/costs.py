@@ -68,7 +68,7 @@ EFFORT = 0.01
 SEEDS_AT_ONCE = 5
 """Each task of a worker process plans and counts this many networks."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")
-"""Kinds of plans to draw: whole rows, any settings, single pixels, tiles as wide as the map, and groups of channels."""
+"""A drawn plan uses whole rows, any settings, single pixels, tiles as wide as the map, or groups of channels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@
  * reads its output. The plugin knows only addresses and lengths of instructions.
  *
  * A segment is the code that runs between the functions at `start` and `stop`. After a segment, the program adds ticks to one of the
- * 8-byte counters at `marks` (tests/cores/runner.c). The counter's index is the index of the operator that has run. */
+ * 8-byte counters at `marks` (tests/cores/runner.c). Counter i adds up the ticks of the model's operator i. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

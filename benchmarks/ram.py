@@ -26,7 +26,7 @@ TITLES = (
 def measure(path: Path) -> Iterator[Row]:
     """Yield a row for an input in the arena and a row for a streamed input.
 
-    If --int8-io changes the model's interface, also yield both rows for int8 inputs and outputs. If a plan computes a
+    If --int8-io changes the model's interface, also yield two rows with int8 inputs and outputs. If a plan computes a
     tensor a second time, also yield a row for the plan.
     """
     data = path.read_bytes()

@@ -28,8 +28,8 @@ These operators run row by row, with the same output bytes as in TFLM:
 NOTES = """
 
 Every other operator stays builtin, which means that TFLM's own kernel runs it. A listed operator stays builtin if it
-exceeds one of its limits. `tflm-memopt inspect` names each builtin operator, the limit that it exceeds and what to
-change.
+exceeds one of its limits. For each operator that stays builtin, `tflm-memopt inspect` names the exceeded limit and
+what to change.
 
 The program stores an int4 weight in four bits, unless the weights of the operator are packed. QUANTIZE gives TFLM's
 bytes for each number that fits an int32 after the division by the scale. If the quotient is NaN or does not fit an

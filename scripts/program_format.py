@@ -123,7 +123,7 @@ ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.RECEIVE: ("link",),
     Kind.OWN: ("own", "tmo_own_s8"),
 }
-"""Each kind has a family of checks in the validator, and perhaps a kernel for a row and a kernel for a pixel."""
+"""The first name selects a kind's checks in the validator. Next come the kernels for a row and a pixel, if any."""
 WRITTEN = "Written by scripts/program_format.py."
 HEADER = f"""\
 This header describes programs, which the converter writes and tmo_run() executes in place. {WRITTEN}

@@ -62,7 +62,7 @@ compiling.install()
 
 @functools.cache
 def outside_models() -> list[Path]:
-    """Return the public models that are present, as parameters. A test that needs a certain model uses `outside`."""
+    """Return the public models that are present, as parameters. A test of one model uses the fixture `outside`."""
     return sorted(OUTSIDE.resolve().glob("*.tflite"))
 
 

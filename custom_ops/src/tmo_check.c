@@ -127,7 +127,7 @@ static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index
   return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels; /* equal numbers of channels imply equally many groups */
 }
 
-/* Checks the place where pixels of an external input are converted to int8. tmo_check_kind() must have validated the accesses before. */
+/* Checks that the converted pixels of an external input fit into the workspace. tmo_check_kind() must have returned true before. */
 static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
   if (tmo_input_of(c->program) != TMO_INPUT_EXTERNAL) return true;
   const uint32_t bytes = tmo_converted_bytes(c->program, o->group, o->op);

@@ -13,7 +13,7 @@
 #define IF_WRITES_4(name, value, reads, writes, ...) ((writes) == 4)
 #define IS(set, condition) tmo_is_in(tmo_both(TMO_BUILT(set), TMO_KINDS_IF(IF_##condition)), op->kind)
 
-/* For kinds of a set, these macros give the number of multipliers, and the bytes of an input or output element. */
+/* These macros return an operator's number of multipliers, bytes of an input element, and bytes of an output element. */
 #define SCALES(set) (IS(set, SCALES_0) ? 0u : IS(set, SCALES_2) ? 2u : IS(set, SCALES_3) ? 3u : 1u)
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)

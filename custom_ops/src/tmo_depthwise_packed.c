@@ -11,7 +11,7 @@ enum { CHANNELS_AT_ONCE = 4 };                             /* number of channels
 /* a vector has LANES bytes, and the constants of its channels have NINE_CONSTANTS bytes: biases, weights of ten taps, and scales */
 enum { LANES = 16, NINE_CONSTANTS = LANES * (4 + 10 + 8) };
 
-/* Whether this build computes windows with any number of taps. */
+/* Whether this build has a packed depthwise kernel for windows of any size. */
 #define HAS_ANY_TAPS                                                                                                           \
   ((tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) && tmo_has_part(TMO_PART_DSP_TAPS)) ||                                          \
    (tmo_has_packing(TMO_PACKING_MVE_DEPTHWISE) && tmo_has_part(TMO_PART_TAPS)) || tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) || \

@@ -102,7 +102,7 @@ static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *
   return even;
 }
 /* Lists the input rows under the windows of output columns [x, end), so that kernels of whole rows can compute these columns. The input columns of
- * a row that are not contiguous are copied into `rows`, if they take few bytes. Returns false if a row can neither be listed nor copied. */
+ * a row that are not contiguous are copied into `rows`, if they take few bytes. Returns false if a row can neither be read in place nor copied. */
 TMO_OWN_FRAME static bool read_columns(const execution *f, uint32_t x, uint32_t end, const int8_t *rows[TMO_MAX_TAPS], tmo_window *window) {
   const tmo_op *op = f->kernel.op;
   tmo_taps under = rows_under(f);

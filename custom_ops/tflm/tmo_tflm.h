@@ -77,8 +77,8 @@ auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, Register
 }
 
 /* Sets the source that a model with an external input reads in every Invoke(). The source must outlive the interpreter; you may change its fields
- * between calls. The source becomes the interpreter's external context, which can be set only once. Call SetSource() after AllocateTensors(), since
- * TFLM of September 2023 to June 2025 otherwise aborts in debug builds. Returns 0 on success. */
+ * between calls. The source becomes the interpreter's external context, which can be set only once. Call SetSource() after AllocateTensors(). In
+ * the reverse order, debug builds of TFLM from September 2023 to June 2025 abort. Returns 0 on success. */
 template <typename Interpreter>
 int SetSource(Interpreter &interpreter, tmo_source *source) {
   return static_cast<int>(interpreter.SetMicroExternalContext(source));

@@ -1,5 +1,5 @@
-/* Supplies what Debian's libgcc lacks for the lx106: multiplication, division and float32. The core has no instructions for
- * multiplication and division, and real chips have float32 in ROM. The functions are slow. A program that calls the functions has
+/* Supplies what Debian's libgcc lacks for the lx106: multiplication, division and float32. The lx106 has no instructions for
+ * multiplication and division. Real chips have float32 functions in ROM. The functions are slow. A program that calls the functions has
  * correct outputs, but too high instruction counts. */
 #include <stdint.h>
 #include <string.h>

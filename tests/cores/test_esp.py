@@ -1,4 +1,4 @@
-"""Count the instructions of the C library around ESP-NN's kernels, for the ranges in analysis/esp.json.
+"""Test that the C library's instructions around ESP-NN's kernels are in the ranges of analysis/esp.json.
 
 RV32 code stands for the code of all of Espressif's chips. ESP-NN's functions do nothing in the test, because only the
 instructions around the functions count.

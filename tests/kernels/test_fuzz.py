@@ -154,7 +154,7 @@ def random_bytes(rng: np.random.Generator, tensor: Tensor) -> NDArray[np.int8]:
 
 
 def layered() -> Iterator[tuple[bytes, ConversionOptions]]:
-    """Yield networks with layers of every kind, six in each network, of int8, int16 and float32."""
+    """Yield networks in int8, int16 and float32 that together have every kind of layer."""
     for inside, kinds in (("INT8", tuple(SUPPORTED)), ("INT16", INT16), ("FLOAT32", FLOAT)):
         for k in range(0, len(kinds), 6):
             layers = (Layer("conv"), *map(Layer, kinds[k : k + 6]), Layer("conv"))

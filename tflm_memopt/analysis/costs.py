@@ -180,7 +180,7 @@ def _messages(core: str) -> Costs:
 
 
 def estimates(target: str, work: Collection[Work]) -> dict[str, int]:
-    """Return the estimated instructions for each core of this target on which all kernels were counted."""
+    """Return the estimated instructions on each core of a target. Cores without costs of all kernels are left out."""
     known = {core: found.known(work) for core, found in tables().items() if found.target == target}
     return {core: instructions for core, instructions in known.items() if instructions is not None}
 

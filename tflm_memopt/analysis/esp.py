@@ -181,7 +181,7 @@ def _times(span: Span, factor: Span) -> Span:
 
 @cache
 def chip(name: str) -> EspChip | None:
-    """Return the costs on a chip, or None if it is not one of Espressif's.
+    """Return the costs on one of Espressif's chips, or None for any other chip.
 
     >>> chip("ESP32-S3").library, chip("nRF52840")
     ('S3', None)

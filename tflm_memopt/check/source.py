@@ -1,7 +1,7 @@
 """Replays an input that is not whole in the arena.
 
-When an operator needs rows of a streamed input, the caller pushes them over the previous rows. Rows that are still
-needed are copied to a rolling buffer before a push.
+When an operator needs new rows of a streamed input, the caller writes the new rows over the previous rows. Rows that
+are still needed are copied to a rolling buffer before a push.
 """
 
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""Replays a group in tiles for the checker: each iteration reads and writes pixels.
+"""Replays the reads and writes of each iteration of a tiled group, for the plan checker.
 
 The proof of all iterations at once (lives.py) is much faster, but the replay names the fault and its place.
 """

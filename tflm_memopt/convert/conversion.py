@@ -261,7 +261,7 @@ class Conversion:
         return best
 
     def first(self, limits: Limits) -> Converted:
-        """Return the plan of least head without recompute, within the budget of multiply-accumulates."""
+        """Return the plan with the smallest head that recomputes nothing and meets the multiply-accumulate limit."""
         return self.at(self._first(limits))
 
     def _first(self, limits: Limits) -> int:

@@ -25,7 +25,7 @@ from tflm_memopt.plan.pareto import undominated
 MOST_SLOW = 8
 """Number of plans with tensors in slow memory that explore() makes."""
 CLIFF = 1.2
-"""If a plan costs more than this many times the next faster plan, plans with costs between the two are tried."""
+"""If a plan costs over 1.2 times as much as the next faster plan, the search tries plans with costs in between."""
 TILED_COST = 1.5
 """Value of Settings.tiled_cost for fast plans. Four pixels take 1.4 times as long in a tile as in a whole row."""
 STEP = 1 / 32

@@ -73,7 +73,7 @@ def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None, mode: Inpu
 
 
 def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
-    """whole: the reason, unless --ops is the reason."""
+    """Return the graph with builtin operators only. whole: reason why, or None for `--ops builtin`."""
     rows = annotate(graph, whole).support
     stays = Unsupported("left_whole", whole.why if whole else BUILTIN_ONLY, "", "--ops region")
     plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and not s.stateful}

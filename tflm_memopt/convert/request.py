@@ -66,7 +66,7 @@ class Request:
     """Memory from which kernels read weights."""
 
     def tiles(self, overhead: float | None = None) -> Settings | None:
-        """Return the limits of tiled groups for a maximum of the compute factor F."""
+        """Return the limits for groups in tiles. overhead: maximum of executed over original multiply-accumulates."""
         return settings(self.without, overhead)
 
     @property
@@ -197,7 +197,7 @@ def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:
 
 
 def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
-    """Return the types of operators that tiling may add to builtin operators. Raises UsageError for invalid types."""
+    """Return the operator types, such as SLICE, that tiling may add to a model. Raises UsageError for invalid types."""
     wanted = tuple(dict.fromkeys(kind.upper() for kind in kinds))
     for kind in wanted:
         if kind not in MOVES:

@@ -1,7 +1,7 @@
 """Data structures that describe a kernel. build.py creates them from a Python function, and other modules read them.
 
-The description of a kernel computes with scalars in registers. `rewrites.py` vectorises loops: as many iterations of a
-loop then run at once as the core has lanes, and registers that depend on the loop's variable become vectors.
+The description of a kernel computes with scalars in registers. `rewrites.py` vectorises loops. A vectorised loop runs
+one iteration in each lane of the core. Registers that depend on the loop's variable become vectors.
 
 The vocabulary is vMCU's (Zheng et al., section 6): RegAlloc, RAMLoad, FlashLoad, Dot, Broadcast, RAMStore, RAMFree.
 Each tensor records whether it is in RAM or in flash. A scalar is broadcast where a vector is needed.

@@ -85,9 +85,9 @@ class _Lowering:
         self.step = -1
         """The plan step that is being turned into records."""
         self.layout: int = RowLayout.HWC
-        """Order of the rows of whole tensors in this plan step."""
+        """Order in which the current plan step stores the rows of whole tensors."""
         kept = {rolling_buffer.tensor for op in custom.ops for rolling_buffer in op.rolling_buffers}
-        # the counter of a sliding input is stored after the last rolling buffer
+        # a sliding input has a counter, which is stored after the last rolling buffer
         before = (None, *(s.tensor for s in self.plan.states))
         own = [
             state

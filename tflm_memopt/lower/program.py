@@ -83,7 +83,7 @@ class Header:
 @dataclass(frozen=True, slots=True)
 class PoolRecord:
     """A program with slow memory has this record. Slow memory holds whole tensors. The record gives the minimum
-    size of slow memory. The address of slow memory follows the state's address in io.
+    size of slow memory. In the array io, the address of slow memory comes after the address of the state.
     """
 
     bytes: U32
@@ -122,7 +122,7 @@ class ProgramTensor:
     """
 
     offset: U32
-    """The tensor begins this many bytes after its base. A tensor in column windows does not use this field."""
+    """The tensor begins this many bytes after its base. If column windows hold the tensor, the offset is unused."""
     height: U16
     """The whole tensor has this number of rows."""
     width: U16
@@ -165,8 +165,8 @@ class MoveRecord:
     """
 
     row: U16
-    """The move reads the row with this number. All rows that an iteration reads are numbered, beginning with operand 0.
-    If the row does not exist, the move copies nothing.
+    """The field is the index of the row that the move reads. The index counts all rows that the iteration reads,
+    beginning with the rows of operand 0. If the row does not exist, the move copies nothing.
     """
     count: U16
     bytes: U32
@@ -291,8 +291,8 @@ class ProgramOp:
     """The field is the offset of the shifts, an int8_t[]. A positive shift goes to the left."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH)] = 0
     """An operator that sums its input row by row has an int32_t for each output element at this workspace offset, a
-    multiple of 4. An operator that sums channel groups has one int32_t for each output element in the stripe with the
-    most rows.
+    multiple of 4. An operator that sums channel groups needs an int32_t for each output element of its largest
+    stripe of rows.
     """
     channel_groups: U16 = 0
     """The operator has this number of channel groups in a tiled group. 0 and 1 mean that the channels are not divided.
@@ -329,7 +329,7 @@ class ProgramOp:
 
     @property
     def device(self) -> int | None:
-        """Return the number of the device that runs the program, or None if the operator exchanges no rows."""
+        """Return the index of the device that runs the program, or None if the operator sends and receives no rows."""
         if self.message is None:
             return None
         return self.message.sender if self.kind is Kind.SEND else self.message.receiver
@@ -341,9 +341,9 @@ class ProgramRollingBuffer:
 
     The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0
     resets it. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the
-    oldest row. Row y, counted from the oldest row, is at position (oldest + y) % depth. A run that finds 0 in a
-    buffer's uint16_t sets all rows of the buffer to the fill value. A successful run advances the position of the
-    oldest row.
+    oldest row. Row y, counted from the oldest row, is at position (oldest + y) % depth. If a
+    buffer's uint16_t is 0, the next run sets all bytes of the buffer to `fill`. A successful run advances the position
+    of the oldest row.
     """
 
     offset: U32

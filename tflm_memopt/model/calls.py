@@ -6,7 +6,7 @@ from tflm_memopt.errors import ModelError
 from tflm_memopt.model.graph import Graph, Op
 
 MOST_RUNS = 1000
-"""Maximum number of subgraph runs in one inference, for each of which TFLM plans memory."""
+"""One inference may run subgraphs this many times. TFLM plans memory for each of these runs."""
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "IF": ("thenSubgraphIndex", "elseSubgraphIndex"),
     "CALL_ONCE": ("initSubgraphIndex",),

@@ -43,7 +43,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """All changes of a rewrite to the model's inputs and outputs."""
+    """Differences between the inputs and outputs of the rewritten and the original model."""
 
     inputs: tuple[Change, ...] = ()
     outputs: tuple[Change, ...] = ()

@@ -48,7 +48,7 @@ class Kind(enum.IntEnum):
     LSTM = 24
     """One step of an LSTM, from the input and two states that it rewrites."""
     SLIDING_SUM = 25
-    """Mean over a sliding input from sums in a state: new rows are added, and leaving rows subtracted."""
+    """Mean over a sliding input. The state holds sums: the operator adds new rows and subtracts old rows."""
     CONV_S16 = 30
     """This kind has int16 activations and int8 weights. An int16 channel takes two bytes, and Rows.c counts bytes."""
     DEPTHWISE_S16 = 31

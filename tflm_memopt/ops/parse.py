@@ -108,7 +108,7 @@ def gather_nd(context: OperatorContext) -> RowOp:
 
 
 def resize_bilinear(context: OperatorContext) -> RowOp:
-    """Parse RESIZE_BILINEAR in TFLM's fixed point, which counts positions in 1/1024 of a pixel."""
+    """Parse RESIZE_BILINEAR. Positions are integers in units of 1/1024 of a pixel, as in TFLM."""
     (_, h, w, c), (_, h_out, w_out, _) = context.input().shape, context.output.shape
     half = int(bool(context.op.options["halfPixelCenters"]))
     scale_h, scale_w = context.resize_scales()

@@ -92,8 +92,8 @@ NO_ROW = 0xFFFF
 @dataclass(frozen=True, slots=True)
 class Access:
     """This record gives the rows that an operator without a window reads from one operand. Iteration y reads `extent`
-    rows. The first row is table[y], if there is a table. Without a table, the first row is `mul` times y, plus `add`,
-    divided by `div` and rounded down. Rows outside the operand are left out.
+    rows. The first row is table[y], if there is a table. If there is no table, the first row is
+    (y * mul + add) / div, rounded down. Rows outside the operand are left out.
     """
 
     add: I32 = 0
@@ -417,7 +417,7 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """Whether the last byte of an output is written after all reads, which two cores cannot guarantee."""
+        """Whether one core runs the operator and writes the last byte of an output after its last read."""
         return self.is_convolution and self.packing is Packing.NONE and not self.core_1_counters
 
     @property

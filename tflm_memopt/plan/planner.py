@@ -526,7 +526,7 @@ Change = Callable[[Candidate], Candidate]
 
 
 def _more_at_once(chain: Chain, group: Candidate) -> Iterator[Change]:
-    """Yield changes after which a kernel of the group computes several pixels at once. The operator with the most work
+    """Yield changes of the group that let one kernel compute several pixels at once. The operator with the most work
     comes first. For each operator, the largest number of pixels comes first.
     """
     each = [i for i in range(len(group.stages)) if joins(chain, group, i)]

@@ -90,7 +90,7 @@ def _is_counted(cursor: Cursor, directions: tuple[int, ...], changes: dict[str, 
 
 
 def _is_still(cursor: Cursor, changes: dict[str, set[int]]) -> bool:
-    """Return whether neither the loop nor hardware can change the value of an expression."""
+    """Return whether an expression has the same value in all iterations of the loop."""
     for inner in (cursor, *cursor.walk_preorder()):
         if inner.kind in (CursorKind.MEMBER_REF_EXPR, CursorKind.CALL_EXPR, CursorKind.ARRAY_SUBSCRIPT_EXPR):
             return False

@@ -45,7 +45,7 @@ def _invalidates(access: FieldAccess, other: FieldAccess) -> bool:
 
 
 def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess], FieldAccess], bool]) -> Regions:
-    """Colour accesses greedily: in source order, each access joins the first set of accesses that it fits."""
+    """Divide accesses into sets. In source order, each access joins the first set that `fits` allows."""
     regions: Regions = []
     for access in accesses:
         region = next((region for region in regions if fits(region, access)), None)

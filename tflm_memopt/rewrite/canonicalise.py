@@ -95,7 +95,7 @@ def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: boo
 
 
 def views(graph: Graph) -> Mapping[TensorId, TensorId]:
-    """Return, for the output of each VIEW, the tensor whose bytes the output shares."""
+    """Map the output of each VIEW to the tensor with which the output shares memory."""
     storage: dict[TensorId, TensorId] = {}
     for op in graph.ops:
         if op.type == VIEW:

@@ -21,7 +21,7 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """Types that TFLM's SLICE, PAD and CONCATENATION all support."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""For constants per output channel: by operator type and operand number, the axis of the constant's channels."""
+"""By operator type, the operands that are constants per output channel, each with the axis of its channels."""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip

@@ -5,8 +5,8 @@ with any other constant value adds one constant to all sums if no window meets p
 of a constant channel. A channel that no operator reads need not be computed. The values of the remaining channels do
 not change.
 
-Only tensors inside a region lose channels, since TFLM sees all other tensors. Operators that work channel by channel
-keep the same channels of input and output. A convolution may lose any of its input and output channels.
+Only tensors inside a region lose channels, since TFLM sees all other tensors. If an operator computes each channel
+alone, its input and output lose the same channels. A convolution may lose any of its input and output channels.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

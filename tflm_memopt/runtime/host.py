@@ -338,7 +338,7 @@ def _source_view(program: bytes) -> Any:
 
 
 def _handed_bytes(program: bytes, inputs: Sequence[Array]) -> list[int]:
-    """Return the bytes of each input in the arena. For a streamed input, this is the number of bytes of one push."""
+    """Return how many bytes of each input the arena holds. For a streamed input, these are the bytes of one push."""
     sizes, mode = [i.nbytes for i in inputs], input_mode(program)
     if mode == InputPlace.STREAM:
         view = _source_view(program)

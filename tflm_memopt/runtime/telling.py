@@ -15,7 +15,7 @@ Swaps = Mapping[int, Sequence[int]]
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:
-    """Return candidate inferences, followed by copies with two inputs exchanged. graph: original model."""
+    """Return inferences with drawn inputs, then their copies with two inputs exchanged. graph: original model."""
     if len(inputs) < 2 and len(outputs) < 2:
         return stimuli(graph, inputs, 1, seed)[:1], {0: ()}
     half = CANDIDATES // 2

@@ -53,8 +53,8 @@ SCHEDULES: Schedules = {1: LAYERS[:5], 2: LAYERS[5:7], 3: LAYERS[7:]}
 PARALLEL = (frozenset({2, 3}),)
 """Pairs of partitions that run at the same time."""
 ROWS, ROW, INPUT_ROW = 32, 256, 96
-"""Rows of a feature map, tokens in a row of a feature map, and tokens in a row of the input. A layer that processes
-its data by parts takes one step for each row.
+"""A feature map has 32 rows of 256 tokens, and a row of the input has 96 tokens. A layer that processes its data by
+parts takes one step for each row.
 """
 FLOAT, SECONDS = 4, 5.0
 """Size of a float32 value in bytes, and the limit of CP-SAT's deterministic time."""

@@ -45,7 +45,8 @@ PUBLISHED: Mapping[str, Mapping[str, tuple[float, float] | None]] = {
 }  # fmt: skip
 """The cells of Table 1, as kB and F. None stands for the cell "no solution".
 
-The paper has swapped two "Heuristic" cells, which are exchanged in this table. The paper's "SAA" cells are left out.
+The paper has two "Heuristic" cells in each other's place. PUBLISHED corrects the error. The paper's "SAA" cells
+are left out.
 """
 
 MEASURED: Mapping[str, Mapping[float, float]] = {

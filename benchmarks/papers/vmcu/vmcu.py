@@ -92,7 +92,7 @@ def rewritten(data: bytes, most: float) -> Optimized:
 
 
 def formula(rows: int, k: int, n: int) -> int:
-    """Return the segments of In[M, K] and Out[M, N] together, by section 4 of vMCU."""
+    """Return the memory segments of a dense layer's input [M, K] and output [M, N] together (vMCU, section 4)."""
     return max(rows * n, rows * k) + min(n, k) - 1
 
 

@@ -259,8 +259,8 @@ typedef struct {
   uint32_t parts; /* A bit is set for each TMO_PART_* that the program needs. */
 } tmo_header;
 
-/* A program with slow memory has this record. Slow memory holds whole tensors. The record gives the minimum size of slow memory. The address of slow
- * memory follows the state's address in io. */
+/* A program with slow memory has this record. Slow memory holds whole tensors. The record gives the minimum size of slow memory. In the array io, the
+ * address of slow memory comes after the address of the state. */
 typedef struct {
   uint32_t bytes;
 } tmo_pool;
@@ -269,8 +269,8 @@ typedef struct {
  *
  * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0 resets it. The state begins with a
  * uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Row y, counted from the oldest row, is at position
- * (oldest + y) % depth. A run that finds 0 in a buffer's uint16_t sets all rows of the buffer to the fill value. A successful run advances the
- * position of the oldest row. */
+ * (oldest + y) % depth. If a buffer's uint16_t is 0, the next run sets all bytes of the buffer to fill. A successful run advances the position of the
+ * oldest row. */
 typedef struct {
   uint32_t offset; /* The buffer begins this many bytes after the start of the state. */
   uint32_t row; /* A row of the rolling buffer has this many bytes. */
@@ -290,7 +290,7 @@ typedef struct {
 /* This record describes the place of a tensor. Without column windows, row y begins y % depth rows after base + offset. A row has width pixels. */
 typedef struct {
   union {
-    uint32_t offset; /* The tensor begins this many bytes after its base. A tensor in column windows does not use this field. */
+    uint32_t offset; /* The tensor begins this many bytes after its base. If column windows hold the tensor, the offset is unused. */
     uint32_t constant; /* A tensor with TMO_PROGRAM_BASE begins at this offset in the program. */
   };
   uint32_t channels; /* A pixel has this many bytes, including all channel groups. */
@@ -327,8 +327,7 @@ typedef struct {
 } tmo_column_window;
 
 /* This record gives the rows that an operator without a window reads from one operand. Iteration y reads extent rows. The first row is table[y], if
- * there is a table. Without a table, the first row is mul times y, plus add, divided by div and rounded down. Rows outside the operand are left out.
- * */
+ * there is a table. If there is no table, the first row is (y * mul + add) / div, rounded down. Rows outside the operand are left out. */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
@@ -357,8 +356,8 @@ typedef struct {
  * times phase_step. In an iterative operator, y is the input row, and the output has one row. For an iterative operator, the phase is added to the
  * byte in the output row instead of the byte in the input row. */
 typedef struct {
-  /* The move reads the row with this number. All rows that an iteration reads are numbered, beginning with operand 0. If the row does not exist, the
-   * move copies nothing. */
+  /* The field is the index of the row that the move reads. The index counts all rows that the iteration reads, beginning with the rows of operand 0.
+   * If the row does not exist, the move copies nothing. */
   uint16_t row;
   uint16_t count;
   uint32_t bytes, source;
@@ -440,7 +439,7 @@ typedef struct {
   uint32_t shifts; /* The field is the offset of the shifts, an int8_t[]. A positive shift goes to the left. */
   union {
     /* An operator that sums its input row by row has an int32_t for each output element at this workspace offset, a multiple of 4. An operator that
-     * sums channel groups has one int32_t for each output element in the stripe with the most rows. */
+     * sums channel groups needs an int32_t for each output element of its largest stripe of rows. */
     uint32_t accumulator;
     uint32_t scratch; /* The scratch of a packed operator has this offset in the workspace, a multiple of 4. */
   };

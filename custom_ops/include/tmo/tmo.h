@@ -45,7 +45,7 @@ const char *tmo_status_text(tmo_status status);
 TMO_LINKAGE tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes);
 
-/* Checks whether this build can run a program that the converter wrote into the same firmware. The function tests alignment, version, core, sizes and
+/* Checks whether this build of the library can run a program in the same firmware. The function tests alignment, version, core, sizes and
  * the availability of kernels, but does not detect damage. */
 TMO_LINKAGE tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
 

@@ -13,10 +13,10 @@ extern "C" {
 /* Computes the part run->current of the operator's output. All input rows that run->current needs must exist. Returns TMO_OK or TMO_ERROR_INDEX. */
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
-/* tmo_iterate_along_row() computes several tiles of one row at once, from run->current to output column `end`. tmo_iterates_along_row() returns
- * whether tmo_iterate_along_row() supports an operator. Compared with one iteration per tile, the function reads no input later and writes no output
- * earlier. */
+/* Whether tmo_iterate_along_row() supports an operator. */
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
+/* Computes several tiles of one row at once, from run->current to output column `end`. The function reads no input later, and writes no output earlier,
+ * than an iteration for each tile would. */
 TMO_LINKAGE tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
 /* Computes the rows from run->current to `end` of an operator for which tmo_iterates_rows() holds. Changes run->current. */
@@ -34,7 +34,7 @@ TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op 
 TMO_LINKAGE uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_iteration *iterations, uint32_t n);
 
-/* Computes the tile run->current, of few pixels, of an operator packed for the DSP extension. Returns false if only tmo_iterate_any() supports the
+/* Computes the tile run->current of an operator with packed weights for the DSP extension. Returns false if only tmo_iterate_any() supports the
  * tile. */
 TMO_LINKAGE bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op);
 

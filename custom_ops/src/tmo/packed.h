@@ -216,8 +216,8 @@ static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales
   return job;
 }
 
-/* These functions compute a CONV with TMO_PACKING_MVE_CONV, like the functions for TMO_PACKING_DSP_CONV. If pixels are read in place, the values of
- * pixel p begin p times bytes_step bytes after `bytes`. If `bytes` is NULL, the function reads the gathered values. */
+/* These functions compute a CONV with TMO_PACKING_MVE_CONV, like the functions for TMO_PACKING_DSP_CONV. `bytes` points to the
+ * first of several pixels, which are bytes_step bytes apart. If `bytes` is NULL, the function reads the gathered values. */
 TMO_LINKAGE void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_mve_row;

@@ -158,7 +158,7 @@ def softmax(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def attention(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add attention: products of all pairs of tokens, and weighted sums, in several heads if `other` is odd."""
+    """Add an attention layer over all pairs of tokens. If `other` is odd, the layer has several heads."""
     x = image(net, x)
     _, h, w, c = net.shape(x)
     if h * w > 64:

@@ -66,7 +66,7 @@ def _shaped(
     first: bool = False,
     outputs: int = 1,
 ) -> Callable[[], bytes]:
-    """Return an operator on an image and int32 constants, which precede the image if `first` is set."""
+    """Return an operator on an image and int32 constants. first: whether the constants come before the image."""
     extra = [ints(c) for c in constants]
     return _one(kind, [*extra, T()] if first else [T(), *extra], [T(shape)] * outputs, options)
 

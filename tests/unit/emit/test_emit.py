@@ -29,7 +29,7 @@ needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
 
 
 def mixed() -> bytes:
-    """Return L2_NORMALIZATION and ADD_N, which stay builtin, between convolutions, and a custom operator."""
+    """Return a model of convolutions, two operators that stay builtin, and an unknown custom operator."""
     net = Net(4)
     x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3), out=(0.1, 0))
     gate = net.normalized(x)

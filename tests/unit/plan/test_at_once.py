@@ -1,4 +1,4 @@
-"""Packed kernels may compute several pixels at once, for more RAM, within the checker's limits."""
+"""Test plans in which packed kernels compute several pixels at once, which needs more RAM."""
 
 from collections.abc import Sequence
 from dataclasses import replace

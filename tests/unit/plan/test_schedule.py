@@ -18,7 +18,7 @@ SECONDS = 2.0
 
 
 def all_orders(problem: OrderProblem) -> Iterator[tuple[int, ...]]:
-    """Yield every order in which each task follows the tasks that make its inputs or must run before it."""
+    """Yield every order of the tasks that is valid for the inputs of each task and the pairs in `problem.after`."""
 
     def extended(order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         if len(order) == len(problem.tasks):

@@ -91,7 +91,7 @@ def int8_svdf(context: OperatorContext) -> str | None:
     faults = (*_types(context, dtypes), *_constants(context, (1, 2, 3)), *_scales(context.input(k) for k in (1, 2, 4)))
     if faults:
         return faults[0]
-    state = context.input(4)  # versions of TFLM differ for other zero points than 0
+    state = context.input(4)  # TFLM's versions compute different results if the state's zero point is not 0
     shift = quantization(state).zero_point[0]
     return f"{name(state)} has zero point {shift}" if shift else None
 

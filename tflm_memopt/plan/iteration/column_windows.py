@@ -99,7 +99,7 @@ def _runs(values: Ints) -> list[tuple[int, int]]:
 
 
 def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return each pixel's number, time of write and time of last read. base: number of column 0 in each row."""
+    """Return each pixel's index, time of write and time of last read. base: index of the first pixel of each row."""
     each = producer.iterations
     x0, x1 = each.x0[life.iteration[mine]], each.x1[life.iteration[mine]]
     length = x1 - x0
@@ -119,7 +119,7 @@ def _depth(index: Ints, written: Ints, read: Ints, grain: int) -> int:
 
 
 def _most_alive(written: Ints, read: Ints) -> int:
-    """Return how many pixels are live at once at most. written: in ascending order."""
+    """Return the maximum number of pixels that are live at the same time. written: times in ascending order."""
     return int((np.arange(1, len(written) + 1) - np.sort(read).searchsorted(written)).max())
 
 

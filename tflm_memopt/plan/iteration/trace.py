@@ -61,7 +61,7 @@ class Member:
 
     @cached_property
     def works(self) -> dict[tuple[object, ...], Work]:
-        """Cache of the operator's work. The key has the iterations and all else on which the work depends."""
+        """Cache of the operator's work. A key has the iterations and all other values that determine the work."""
         return {}
 
     @cached_property
@@ -326,7 +326,7 @@ def traced(
 
 
 def requested(members: Sequence[Member], sinks: Sequence[int]) -> list[tuple[TensorId, int]]:
-    """Return the output of each operator in `sinks`, in order, with the number of requests for the output."""
+    """Return the output of each operator in `sinks`, and the number of parts in which the output is requested."""
     made = {m.key: m for m in members}
     wanted = (made[key] for key in sinks)
     return [(m.op.output, m.op.writes.h if m.iterative and not m.stripes else len(m.iterations)) for m in wanted]

@@ -57,7 +57,7 @@ class Reversible:
     """Minimum distances between the group's buffers in forward row order."""
     backward: Constraints
     nbytes: Mapping[int, int]
-    """Sizes of the group's buffers in reversed row order."""
+    """Sizes of the group's buffers if the group computes its rows from last to first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class LayoutProblem:
     constraints: Mapping[tuple[int, int], int]
     lower_bound: int
     reversibles: tuple[Reversible, ...] = ()
-    """Groups that may compute their rows in reverse. The field `constraints` has no distances for these groups."""
+    """Groups whose row order is still open. `constraints` lacks the distances that depend on the row order."""
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
         """Return the layout problem in which these groups are reversed and all others run forward."""

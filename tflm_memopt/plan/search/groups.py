@@ -184,7 +184,7 @@ class Candidate:
 
 
 NINE_TAPS = 9
-"""Kernel size (3 x 3) for which the depthwise kernel computes several pixels at once everywhere."""
+"""Number of weights per channel (3 x 3) for which a packed depthwise kernel can compute several pixels at once."""
 
 
 def joins(chain: Chain, group: Candidate, number: int) -> bool:

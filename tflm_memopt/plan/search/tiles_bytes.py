@@ -36,7 +36,7 @@ class Reader(NamedTuple):
 
 
 class PeriodRows(NamedTuple):
-    """Rows [first, first + rows) of each stripe. These rows are last read `later` stripes later (-1: never)."""
+    """Rows [first, first + rows) of each stripe. `later`: stripes until the rows' last read, or -1 without a read."""
 
     first: int
     rows: int

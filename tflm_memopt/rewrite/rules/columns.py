@@ -47,7 +47,7 @@ Maps = Callable[[Graph, Op], list[TensorId]]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a reduction along columns, and all operators whose rows and columns must be exchanged together."""
+    """Match a reduction along columns. The match has all operators that must swap rows and columns at the same time."""
     if op.type not in REDUCTIONS or not has(op, 1) or graph.producer(op.outputs[0]) is not op:
         return None
     context = OperatorContext(graph, op)

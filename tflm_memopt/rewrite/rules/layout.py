@@ -17,8 +17,8 @@ Order = tuple[int, ...]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match two transpositions that undo each other. Otherwise match a group: adjacent operators that can run in the
-    other layout, and all transpositions around them.
+    """Match two transpositions that undo each other. If there are none, match adjacent operators that can run
+    on transposed tensors, with all transpositions around these operators.
     """
     order, before = _order(graph, op), graph.producer(op.inputs[0])
     if order is None or graph.producer(op.outputs[0]) is not op:
