@@ -36,7 +36,7 @@ class Reader(NamedTuple):
 
 
 class PeriodRows(NamedTuple):
-    """Rows [first, first + rows) of each stripe. `later`: stripes until the rows' last read, or -1 without a read."""
+    """Rows [first, first + rows) of each stripe. The rows are read for up to `later` stripes (-1: never)."""
 
     first: int
     rows: int
