@@ -13,27 +13,25 @@ from tflm_memopt.plan.plan import Buffer, Plan, Role, SlowTensor
 
 Ints = NDArray[np.int64]
 Content = TensorId | tuple[str, int]
-"""What bytes contain: a tensor, or private data of a group."""
+"""Content of some bytes of the arena: the number of a tensor, or role and key of a private buffer."""
 SLOW_ALIGN = 16
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4, Role.WEIGHTS: 16}
-"""Minimum alignment of int32, uint16, pairs of int16, and weights read as vectors. Single bytes need no alignment."""
+"""Alignment in bytes that kernels need: they read int32, uint16, pairs of int16, and weights as vectors of 16 bytes."""
 
 
 class TaggedArena:
-    """An arena with one tag per byte. A tag combines the number of a tensor or private buffer with the byte in it."""
+    """An arena with one tag per byte. A tag combines the number of a tensor or private buffer with a position in it."""
 
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes, self.head, self.end = sizes, plan.head, plan.head + plan.slow_bytes
         self._marks = np.full(self.end, -1 << 62, dtype=np.int64)
-        """For each byte, its tag minus its address, constant along a tensor. Slow memory is [head, end)."""
+        """For each byte of the arena, its tag minus its address. The difference is constant along a tensor."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
             self._add_slow(slow, plan.slow_bytes)
         self._base: dict[Content, int] = {}
         self._runs = cache(partial(sliding_window_view, self._marks, writeable=True))
-        """All runs of a given number of bytes, by address."""
         self.is_reversed = False
-        """Whether the running group computes its rows from last to first."""
         for buffer, offset in plan.placed():
             align = max(buffer.align, LEAST_ALIGN.get(buffer.role, 1))
             if offset < 0 or offset % align or offset + buffer.nbytes > plan.head:
@@ -50,7 +48,7 @@ class TaggedArena:
         return self.at(Role.TENSOR, tensor)[1]
 
     def span(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Return the address of a row, in the tensor's rolling buffer or in the whole tensor."""
+        """Return the address of a tensor's row, which is in the tensor's rolling buffer if there is one."""
         if (Role.ROLLING_BUFFER, tensor) in self.home:
             buffer, offset = self.home[Role.ROLLING_BUFFER, tensor]
             if row_bytes * buffer.depth != buffer.nbytes:
@@ -64,7 +62,7 @@ class TaggedArena:
         return offset + self._in_memory(tensor, row, row_bytes) * row_bytes
 
     def _in_memory(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Return the number of a row in memory. In a reversed group, `row` counts from the end."""
+        """Return the number of a row in memory. A reversed group counts rows from the end of the tensor."""
         if not self.is_reversed or (Role.TENSOR, tensor) not in self.home:
             return row
         return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row
@@ -74,7 +72,9 @@ class TaggedArena:
         self.write_run(tensor, self.span(tensor, row, row_bytes), first, row_bytes)
 
     def write_late(self, last: int, write: Callable[[], None], read: Callable[[], None]) -> None:
-        """Replay an iteration that writes the byte at `last` after all reads, and all other bytes before the reads."""
+        """Replay an iteration that writes the byte at address `last` after all reads, and its other bytes before all
+        reads.
+        """
         held = self._marks[last]
         write()
         written, self._marks[last] = self._marks[last], held
@@ -82,12 +82,10 @@ class TaggedArena:
         self._marks[last] = written
 
     def read_part(self, tensor: TensorId, row: int, row_bytes: int, part: range, who: object) -> None:
-        """Read some adjacent bytes of a row."""
         first, at = self._in_memory(tensor, row, row_bytes) * row_bytes, self.span(tensor, row, row_bytes)
         self.read_run(tensor, at + part.start, first + part.start, len(part), who, f"row {row} of ")
 
     def read_rows(self, tensor: TensorId, first: int, end: int, row_bytes: int, who: object) -> None:
-        """Read rows [first, end). Without a rolling buffer, all rows of a tensor are adjacent and are read together."""
         apart = self.is_reversed or (Role.ROLLING_BUFFER, tensor) in self.home
         count = 1 if apart else max(1, end - first)
         for row in range(first, end, count):
@@ -102,7 +100,7 @@ class TaggedArena:
         self._run(at, nbytes)[:] = self._base_of(content) + first - at
 
     def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object, of: str = "") -> None:
-        """Check that bytes of a tensor or buffer are still at this address. who, of: the reader's names."""
+        """Raise PlanError if an address does not hold bytes [first, first + nbytes) of a tensor or private buffer."""
         self._expect(self._run(at, nbytes) == self._base_of(content) + first - at, content, who, of)
 
     def _run(self, at: int, nbytes: int) -> Ints:
@@ -112,22 +110,19 @@ class TaggedArena:
         return found
 
     def mark(self, content: Content, first: Ints | int, at: Ints) -> Ints:
-        """Return the tags of a tensor's bytes from byte `first` on, which are stored from address `at` on."""
+        """Return tag minus address for bytes of a tensor from byte `first` on that are stored from address `at` on."""
         return self._base_of(content) + first - at
 
     def write_marks(self, at: Ints, marks: Ints) -> None:
-        """Write single bytes, each with its own tag."""
         self._marks[at] = marks
 
     def write_pixels(self, at: Ints, marks: Ints, nbytes: int) -> None:
-        """Write the first `nbytes` bytes of pixels at these addresses."""
         if at.size == 1:
             self._run(at.item(), nbytes)[:] = marks.item()
         else:
             self._runs(nbytes)[at] = marks[..., None]
 
     def read_pixels(self, tensor: TensorId, at: Ints, marks: Ints, nbytes: int, who: object) -> None:
-        """Check that these pixels were last written at these addresses."""
         if at.size == 1:
             self._expect(self._run(at.item(), nbytes) == marks.item(), tensor, who)
         else:
@@ -139,16 +134,14 @@ class TaggedArena:
             raise PlanError(f"{who}, {of}{role} {key}: byte {int(right.argmin())} was overwritten or never written")
 
     def wipe(self, foreign: NDArray[np.bool_] | None) -> None:
-        """Mark the bytes that other models overwrite. foreign: a mask by address."""
         if foreign is not None:
             self._marks[: self.head][foreign[: self.head]] = -1 << 62
 
     def copy(self, source: int, target: int, nbytes: int) -> None:
-        """Copy bytes of the arena with their tags."""
         self._marks[target : target + nbytes] = self._marks[source : source + nbytes] + (source - target)
 
     def copied(self, outputs: Iterable[TensorId]) -> list[TensorId]:
-        """Return the outputs of the operators whose weights are copied to the arena."""
+        """Return the outputs of the operators whose weights are copied to the arena before the group runs."""
         return [tensor for tensor in outputs if (Role.WEIGHTS, tensor) in self.home]
 
     def write_private(self, role: Role, key: int, nbytes: int) -> None:
@@ -160,7 +153,6 @@ class TaggedArena:
         self.read_run((role.value, key), at, 0, buffer.nbytes, who)
 
     def write_scratch(self, step: int, nbytes: int) -> None:
-        """Write the first bytes of the scratch buffer, if the operator needs any."""
         if nbytes:
             _, at = self.at(Role.SCRATCH, step, nbytes)
             self.write_run((Role.SCRATCH.value, step), at, 0, nbytes)

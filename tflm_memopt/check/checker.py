@@ -1,14 +1,13 @@
-"""Checks a plan independently of the planner: it replays every iteration on the bytes of the arena. TFLM does not check
-a memory plan, so an overlap of one byte would corrupt data silently. The tag of each byte in the arena names the tensor
-and the byte that were last written there. When an iteration reads a byte, the tag must name the byte that the iteration
-needs. The checker shares neither code nor ideas with the planner. The checker replays an iteration as the executor does
-(custom_ops/src/tmo_iterate.c): writes come before reads, unless the kernel works in place.
+"""Checks a plan independently of the planner, since TFLM does not notice buffers that overlap by mistake.
 
-The module replay.py replays a group in the order of nest.py. A group that runs row by row reads and writes rows
-(rows.py). A group in tiles reads and writes pixels (tiles.py). A group in tiles has up to hundreds of thousands of
-iterations, so a proof of all iterations at once is tried first (proof.py). If the proof fails, the iterations are
-replayed one by one. Proof and replay trust what each operator declares to read. The module reads.py
-proves that kernels need no other bytes.
+The checker replays every iteration on the bytes of the arena. Each byte of the arena has a tag that names the tensor
+and the byte that were last written there. When an iteration reads a byte, the tag must name the byte that the iteration
+needs. As in the C executor (custom_ops/src/tmo_iterate.c), iterations write before they read, unless a kernel works in
+place. The checker shares neither code nor ideas with the planner.
+
+The module replay.py replays a group in the order of nest.py: rows.py replays whole rows, tiles.py pixels. A group in
+tiles can have hundreds of thousands of iterations, so proof.py first tries to prove all of them at once. The module
+reads.py proves that operators read everything that TFLM's kernels need.
 """
 
 from collections.abc import Collection, Sequence
@@ -44,47 +43,41 @@ class Others(NamedTuple):
     """Bytes of a shared arena that other models write while the checked model does not run."""
 
     foreign: NDArray[np.bool_]
-    """Mask by address of the bytes that the other models write."""
+    """Mask by address of the bytes that other models write between two inferences of the checked model."""
     retained: Collection[TensorId] = ()
-    """Outputs of this model that other models must not overwrite."""
+    """Outputs of the checked model that other models must not overwrite."""
     at_pauses: NDArray[np.bool_] | None = None
-    """For each address, whether other models write the byte while this model pauses."""
+    """Mask by address of the bytes that other models write while the checked model pauses."""
 
 
 class _Pauses:
-    """Replays the pauses of a plan, in which other models write to the arena."""
-
     def __init__(self, arena: TaggedArena, plan: Plan, foreign: NDArray[np.bool_] | None) -> None:
         self.arena, self.foreign, self.done = arena, foreign, 0
         self.left = list(plan.pauses)
-        """Number of iterations before each remaining pause."""
         alone = len(plan.calls()) == 1 and all(isinstance(step, Group) for step in plan.steps)
         if plan.pauses and (not alone or plan.states):
             raise PlanError("a plan with pauses must be one custom operator without a state")
 
     @property
     def comes(self) -> bool:
-        """Whether other models write to the arena at a later pause."""
         return bool(self.left) and self.foreign is not None
 
     def executed(self, _: StageNest) -> None:
-        """Count an iteration, and replay the pause that follows it, if any."""
         self.done += 1
         if self.left and self.left[0] == self.done:
             del self.left[0]
             self.arena.wipe(self.foreign)
 
     def check(self) -> None:
-        """Raise PlanError if a pause of the plan never comes."""
         if self.comes:
             raise PlanError(f"the plan pauses after iteration {self.left[0]}, but has {self.done} iterations")
 
 
 def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence[MessageRow]:
-    """Raise PlanError unless every read of a plan step finds the bytes that were written for this read.
+    """Raise PlanError unless every read of a plan finds the bytes that were written for this read.
 
-    others: models that overwrite their bytes whenever this model waits for rows, and at the end. Return
-    the rows that are exchanged with other devices, in order (together.py).
+    others: models that overwrite their bytes whenever the checked model waits for rows, and when it has ended. Return
+    the rows that the model exchanges with other devices, in order (together.py).
     """
     check_reads(graph)
     check_outliving(graph)
@@ -133,7 +126,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
 
 
 def _exchange(states: StateReplay, number: int, group: Group, graph: RowGraph) -> None:
-    """Record the rows that a group in tiles exchanges with other devices, in order."""
+    """Record in order the rows that a group in tiles exchanges with other devices."""
     steps = steps_of(group, graph.ops)
     if group.stripes and any(step.op.message for step in steps.values()):
         for step in run_order(number, group, steps):
@@ -142,7 +135,7 @@ def _exchange(states: StateReplay, number: int, group: Group, graph: RowGraph) -
 
 
 def _check_order(group: Group, graph: RowGraph) -> None:
-    """Raise PlanError if a group runs in reverse although a result depends on the order of rows."""
+    """Raise PlanError if a group runs from the last row to the first, but a result depends on the order of rows."""
     for stage in group.stages if group.is_reversed else ():
         op = graph.ops[stage.op]
         if not can_be_reversed(op, pixels=group.stripes > 0):
@@ -150,7 +143,7 @@ def _check_order(group: Group, graph: RowGraph) -> None:
 
 
 def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:
-    """Raise PlanError if a tensor that TFLM allocates is in slow memory or not aligned as TFLM requires."""
+    """Raise PlanError if a tensor that TFLM places is in slow memory or not aligned as TFLM requires."""
     handed = [(call, _handed_over(plan.operators(call), graph)) for call in plan.calls()]
     builtin = (t for node in graph.builtins for t in (*node.inputs, *node.outputs))
     for tensor in {*graph.model.inputs, *graph.model.outputs, *builtin}.union(*(tensors for _, tensors in handed)):
@@ -182,7 +175,6 @@ def _check_variables(done: list[int], graph: Graph) -> None:
 
 
 def _handed_over(call: Collection[int], graph: RowGraph) -> set[TensorId]:
-    """Return the inputs and outputs of a custom operator that consists of these operators."""
     inside, others = ([op for i, op in graph.ops.items() if (i in call) is own] for own in (True, False))
     made, read = {op.output for op in inside}, {t for op in inside for t in op.inputs}
     wanted = set(graph.model.outputs).union(*(op.inputs for op in others), *(node.inputs for node in graph.builtins))

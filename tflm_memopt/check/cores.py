@@ -1,12 +1,9 @@
 """Proves that two cores never lose a byte, whatever their speeds are.
 
-Between two barriers, each core runs at any speed. A result is the same as on one core if, between two barriers, no core
-touches a byte that the other core writes (checker.py). Every byte that a core accesses is marked with the number of
-barriers so far. It is an error if both cores access a byte between the same two barriers and one of them writes it.
-
-Each core uses its own counters until the group's last iteration.
-
-The module shares nothing with plan/cores.py, which places the barriers.
+Between two barriers, each core runs at any speed. A result is the same as on one core if no core touches a byte that
+the other core writes between the same two barriers. So each byte is marked with the number of barriers before its last
+access. Each core uses its own counters until the group's last iteration. The module shares nothing with plan/cores.py,
+which places the barriers.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,11 +23,12 @@ from tflm_memopt.plan.plan import Group, GroupSharding, OpSharding, Plan, Role, 
 
 NEVER = -1
 Bytes = tuple[int, int, int, int]
-"""Address of the first run of bytes, number of runs, bytes per run, and distance from one run to the next."""
+"""Runs of bytes at equal distances: address of the first run, number of runs, bytes per run, and distance of two runs.
+"""
 
 
 class CoresReplay:
-    """Marks the accesses of two cores, and does nothing for one core."""
+    """Marks the bytes that two cores access. A plan for one core leaves no marks."""
 
     def __init__(self, plan: Plan, arena: TaggedArena, ops: Mapping[int, RowOp]) -> None:
         self.plan, self.arena, self.ops = plan, arena, ops
@@ -41,7 +39,9 @@ class CoresReplay:
             raise PlanError("a group is split twice")
 
     def enter(self, number: int, group: Group) -> None:
-        """Begin a group. The cores share all groups or none, and wait for each other between custom operators."""
+        """Begin a group. Two cores share either all groups of a plan or none, and wait for each other between custom
+        operators.
+        """
         if not self.plan.shardings:
             return
         self.number, self.group, self.executed = number, group, 0
@@ -61,7 +61,6 @@ class CoresReplay:
             self.stretch += 1
 
     def execute(self, step: StageNest) -> None:
-        """Mark the accesses of the operator's next iteration."""
         if not self.plan.shardings:
             return
         key, y, rows = step.stage.op, step.done, [rows for rows, _ in step.reads()]
@@ -75,7 +74,9 @@ class CoresReplay:
                 self._touch(core, marks, where, key, y)
 
     def _accesses(self, core: int, sharding: OpSharding, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
-        """Yield all bytes that a core accesses in an iteration. Tests compare the bytes with the executor's."""
+        """Yield all bytes that a core accesses in one iteration. Tests compare these bytes with those of the C
+        executor.
+        """
         yield self.written, self._counters(core)
         if core == 0 and self.executed == 1:  # core 0 copies all weights first
             for tensor in self.copied:
@@ -88,7 +89,7 @@ class CoresReplay:
         x0, x1, c0, c1 = _own(sharding, core, op)
         if op.moves is not None and not op.scatters:
             for operand, row, part in moved(op, y):
-                if operand < len(op.inputs):  # a constant operand has no tensor
+                if operand < len(op.inputs):
                     at = self.arena.span(op.inputs[operand], row, op.reads[operand].row_bytes)
                     yield self.read, (at + part.start, 1, len(part), len(part))
         else:
@@ -101,7 +102,6 @@ class CoresReplay:
     def _windows(
         self, op: RowOp, sharding: OpSharding, own: tuple[int, int, int, int], windows: Sequence[range]
     ) -> Iterator[tuple[Ints, Bytes]]:
-        """Yield the bytes of each input that a core reads to compute its part of the output."""
         x0, x1, c0, c1 = own
         for k, (rows, seen) in enumerate(zip(windows, op.reads, strict=True)):
             left, right = _columns(op, k, x0, x1, self.stages[sharding.op].iterative)
@@ -111,7 +111,6 @@ class CoresReplay:
                 yield self.read, (at + left * seen.c + low, right - left, high - low, seen.c)
 
     def _private(self, core: int, key: int) -> Iterator[Bytes]:
-        """Yield the bytes of the sums and of the scratch of an iteration."""
         op, stage = self.ops[key], self.stages[key]
         if stage.iterative and not op.scatters:
             nbytes = accumulators(op)
@@ -121,7 +120,9 @@ class CoresReplay:
             yield self.arena.at(Role.SCRATCH, self.number, behind + nbytes)[1] + behind, 1, nbytes, nbytes
 
     def _behind(self, key: int, nbytes: int) -> int:
-        """Return the start of core 1's scratch, for a depthwise convolution after the group's largest scratch."""
+        """Return the offset of core 1's scratch, which follows the largest scratch of the group for a depthwise
+        convolution.
+        """
         if self.ops[key].is_depthwise:
             nbytes = max(kernel_scratch(stage, self.ops[i], self.ops[i].writes.w) for i, stage in self.stages.items())
         return nbytes + -nbytes % 4
@@ -136,7 +137,6 @@ class CoresReplay:
         return at + behind, 1, nbytes, nbytes
 
     def _touch(self, core: int, marks: Ints, where: Bytes, key: int, y: int) -> None:
-        """Mark bytes with the number of barriers so far, or raise PlanError for a conflict between the two cores."""
         start, count, nbytes, step = where
         if count <= 0 or nbytes <= 0:
             return
@@ -159,7 +159,6 @@ class CoresReplay:
 
 
 def _own(sharding: OpSharding, core: int, op: RowOp) -> tuple[int, int, int, int]:
-    """Return the columns and channels of the output that a core computes."""
     columns, channels = (0, op.writes.w), (0, op.writes.c)
     if sharding.kind is Sharding.COLUMNS:
         columns = ((0, sharding.cut), (sharding.cut, op.writes.w))[core]
@@ -169,9 +168,9 @@ def _own(sharding: OpSharding, core: int, op: RowOp) -> tuple[int, int, int, int
 
 
 def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int, int]:
-    """Return the columns of input k that these output columns need."""
+    """Return the columns of input k that columns [x0, x1) of the output need."""
     width = op.reads[k].w
-    # without a window, output and input have the same columns, or rows of equal size
+    # Without a window, output and input have the same columns, or rows of equal size.
     if iterative or not (op.is_binary or op.has_window or width == op.writes.w):
         return 0, width
     seen = window(op, k, np.zeros(1, np.int64), np.array([x0]), np.array([x1]))
@@ -179,7 +178,7 @@ def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int,
 
 
 def _check_cut(sharding: OpSharding, stage: Stage, op: RowOp) -> None:
-    """Raise PlanError if a core has nothing to do, or if no kernel supports the split."""
+    """Raise PlanError if a core has nothing to do, or if no kernel computes only a part of a row."""
     whole = {Sharding.COLUMNS: op.writes.w, Sharding.CHANNELS: op.writes.c}.get(sharding.kind)
     if whole is None:
         return

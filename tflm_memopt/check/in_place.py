@@ -1,6 +1,6 @@
-"""Lists the order of reads and writes of each kernel of the executor, independently of the planner.
+"""Lists in which order each kernel of the executor reads and writes, independently of the planner.
 
-All kernels without an entry are assumed to write before they read.
+A kernel that is in no list is assumed to write all its outputs before it reads.
 """
 
 from tflm_memopt.ops.packing import Packing
@@ -16,20 +16,20 @@ PIXEL_BY_PIXEL = frozenset({"CONV"})
 """Kernels that write the last byte of an iteration after all reads."""
 
 PLACES = frozenset({"ARG_MAX_ALONG", "ARG_MAX_F32"})
-"""Kernels that track the index of the largest or smallest value."""
+"""Kernels that compute the index of the largest or smallest value."""
 IN_ORDER = PLACES | {
     "AVERAGE_POOL_F32", "CONV_F32", "DEPTHWISE_F32", "MAX_POOL_F32", "MIN_POOL_F32", "SUM_F32", "TRANSPOSE_CONV_F32",
 }  # fmt: skip
-"""Kernels whose results depend on the order of a window's rows and columns."""
+"""Kernels whose results depend on the order in which they read the rows and columns of a window."""
 
 
 def accumulators(op: RowOp) -> int:
-    """Return the bytes of an output row's 32-bit sums. An operator that outputs indices needs two sums per index."""
+    """Return the bytes of the 32-bit sums of one output row. ARG_MAX and ARG_MIN need two of them per index."""
     return 2 * op.writes.row_bytes if op.kind.name in PLACES else 4 * op.writes.row_bytes // op.element_bytes
 
 
 def reads_first(op: RowOp) -> bool:
-    """Return whether the kernel reads each element before overwriting it, and the output is no larger than an input."""
+    """Return whether the kernel may overwrite an input: it reads each element first, and its output is not larger."""
     return op.kind.name in ELEMENT_BY_ELEMENT and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)
 
 

@@ -1,8 +1,8 @@
 """Checks several models in one arena, in any order that the application allows.
 
 Whenever a model pauses or has ended, each other model may write every byte that its own plan uses. Other models run
-between two inferences of a model, and while the model waits for rows of a streamed input. Models that run at the same
-time must have no byte in common.
+between two inferences of a model, and while the model waits for rows of a streamed input. Two models that run at the
+same time must have no byte in common.
 """
 
 from collections.abc import Collection, Sequence
@@ -24,7 +24,7 @@ class Sharer(NamedTuple):
     plan: Plan
     graph: RowGraph
     retained: Collection[TensorId] = ()
-    """Outputs that stay valid until the model runs again."""
+    """Outputs of the model that stay valid until the model runs again."""
     slow_at: int = 0
     """Offset of the model's slow memory in the slow memory of all models."""
 
@@ -32,7 +32,11 @@ class Sharer(NamedTuple):
 def check_together(
     sharers: Sequence[Sharer], concurrent_pairs: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
 ) -> None:
-    """Raise PlanError if another model that runs at the same time, or in a pause (`yields`), could overwrite a byte."""
+    """Raise PlanError if one of several models could overwrite a byte that another one still needs.
+
+    concurrent_pairs: models that run at the same time. yields: pairs (i, j), where model j runs in the pauses of model
+    i.
+    """
     head = max((sharer.plan.head for sharer in sharers), default=0)
     written = [_written(sharer.plan, head) for sharer in sharers]
     for i, j in concurrent_pairs:
@@ -55,7 +59,6 @@ def check_together(
 
 
 def _check_slow(sharers: Sequence[Sharer], concurrent_pairs: Collection[tuple[int, int]]) -> None:
-    """Raise PlanError if two models share bytes of slow memory, and one may run during the other's inference."""
     for i, one in enumerate(sharers):
         for j, other in enumerate(sharers):
             waits = one.graph.source is not None and one.graph.source.pushed > 0

@@ -1,7 +1,4 @@
-"""Replays a builtin operator, whose inputs must stay intact until its kernel has read them.
-
-Where output and input overlap, the last read of each byte is compared with the first write to it.
-"""
+"""Replays operators that TFLM's own kernels run. A kernel must read its inputs before they are overwritten."""
 
 from collections.abc import Mapping
 
@@ -13,13 +10,11 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, StoredIn
 
 
 class KernelReplay:
-    """Replays builtin operators on the bytes of the arena."""
-
     def __init__(self, arena: TaggedArena, parts: Mapping[TensorId, StoredIn]) -> None:
         self.arena, self.parts = arena, parts
 
     def run(self, number: int, node: BuiltinNode) -> None:
-        """Replay a builtin operator. An input whose order of accesses is unknown must not be overwritten."""
+        """Replay an operator of TFLM. If the order of its reads is unknown, its output must not overlap its input."""
         who = f"builtin operator {node.op}"
         scratch = -(-node.scratch // 16) * 16
         self.arena.write_scratch(number, scratch)
@@ -44,20 +39,19 @@ class KernelReplay:
         return self._run_of(tensor)[1]
 
     def _run_of(self, tensor: TensorId) -> tuple[TensorId, int, int, int]:
-        """Return (storage, address, offset, nbytes): the bytes are at `offset` in tensor `storage`."""
+        """Return the tensor that contains `tensor`, address and offset of `tensor` in it, and the number of bytes."""
         part = self.parts.get(tensor, StoredIn(tensor))
         nbytes = self.arena.sizes[tensor]
         buffer, start = self.arena.at(Role.TENSOR, part.storage, part.first + nbytes)
         return buffer.key, start + part.first, part.first, nbytes
 
     def _in_place(self, node: BuiltinNode, output: TensorId) -> bool:
-        """Return whether input and output have the same bytes, so that a copy from input to output changes nothing."""
+        """Return whether the output has the same bytes as an input, so that the kernel copies each byte to itself."""
         storage, _, first, nbytes = self._run_of(output)
         others = (self._run_of(t) for t in node.inputs)
         return any(s == storage and f < first + nbytes and first < f + n for s, _, f, n in others)
 
     def _keeps_apart(self, node: BuiltinNode, tensor: TensorId, output: TensorId, who: str) -> None:
-        """Raise PlanError unless the kernel reads each byte of an input before the byte is overwritten."""
         order, start, end = node.orders[tensor](), self.start(tensor), self.start(output)
         low, high = max(start, end), min(start + len(order.last_read), end + len(order.written))
         if low >= high:

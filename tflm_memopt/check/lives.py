@@ -1,7 +1,7 @@
 """Compares when and where bytes are live during a whole group, for the checker's proof.
 
-Each range of bytes is live from its write to its last read. No byte is lost if no two live ranges overlap in both
-address and time. The module finds overlaps among many pixels with a few operations on arrays.
+A byte is live from its write to its last read. No byte is lost if no two live ranges overlap in both address and time.
+Operations on arrays compare all pixels at once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tflm_memopt.check.arena import Ints, TaggedArena
 
 BEFORE = 0
-"""Time 0 stands for writes before the group, and for events that never happen."""
+"""Time of all writes before the group. A byte that is never read has this time as its last read."""
 MOST_PIECES = 1 << 24
 """Maximum number of live ranges of a proof. A group with more live ranges is replayed iteration by iteration."""
 
@@ -30,7 +30,9 @@ def demand(fact: bool | np.bool_) -> None:
 
 
 class LiveRanges(NamedTuple):
-    """Bytes [at, end) that are live from their write to their last read. marks: tags that the write leaves."""
+    """Bytes [at, end) that are live from their write to their last read. marks: tags of the bytes minus their
+    addresses.
+    """
 
     at: Ints
     end: Ints
@@ -63,7 +65,7 @@ def pieces(lives: LiveRanges) -> LiveRanges:
 
 
 def apart(cut: LiveRanges) -> bool:
-    """Return whether no live ranges of pieces() overlap, except ranges that were written before the group."""
+    """Return whether no two live ranges overlap. Ranges that were written before the group may overlap each other."""
     later = np.append(False, cut.at[1:] == cut.at[:-1])
     number = np.cumsum(~later)
     above = int(cut.read.max(initial=0)) + 1
@@ -72,7 +74,7 @@ def apart(cut: LiveRanges) -> bool:
 
 
 def overlap(one: LiveRanges, others: LiveRanges) -> bool:
-    """Return whether a live range in `one` overlaps a range in `others`. The ranges at each address are sorted."""
+    """Return whether a live range in `one` overlaps a range in `others`. Ranges at one address are sorted by time."""
     if not len(one.at):
         return False
     near = (others.at < one.end[0]) & (others.end > one.at[0])
@@ -84,7 +86,7 @@ def overlap(one: LiveRanges, others: LiveRanges) -> bool:
 def leave(arena: TaggedArena, cut: LiveRanges, private: Sequence[LiveRanges]) -> None:
     """For each byte, write the tag of its last write into the arena.
 
-    cut: live ranges of tensors, as from pieces(). private: live ranges of other buffers, each at one address.
+    cut: live ranges of tensors from pieces(). private: live ranges of other buffers, each at one address.
     """
     last = cut.of(np.append(cut.at[1:] != cut.at[:-1], True)[: len(cut.at)] & (cut.written > BEFORE))
     counts = last.end - last.at

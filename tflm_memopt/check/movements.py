@@ -1,8 +1,7 @@
 """Computes from which input element TFLM's data movements copy each element of their output.
 
 Each function runs the loops of a TFLM reference kernel (kernels/internal/reference/) on coordinates instead of values.
-The loops use the operator's own parameters. The checker compares the movements of this module with the results of
-ops/movement.py. ops/movement.py shares no code with this module.
+The checker compares the results with those of ops/movement.py, which shares no code with this module.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,20 +17,20 @@ PADDING = -1
 """Operand number that stands for the padding value."""
 
 Point = Sequence[Ints]
-"""Coordinates of several elements: one array per axis."""
+"""Coordinates of several elements of a tensor: one array per axis."""
 
 
 class Origin(NamedTuple):
-    """Where elements of an output are copied from."""
+    """The source of each of several output elements: an input and coordinates in this input."""
 
     operand: Ints
-    """Position of the source among the operator's inputs, or PADDING."""
+    """Position of the source among the operator's inputs, or PADDING for the padding value."""
     point: Point
-    """Coordinates of the elements in the source. The coordinates of a padding element have no meaning."""
+    """Coordinates of the elements in the source. They have no meaning for an element that is padding."""
 
 
 def origins(graph: Graph, op: Op, elements: Ints) -> tuple[Ints, Ints]:
-    """Return from which operand and element TFLM copies each of these output elements."""
+    """Return from which input, and from which element of it, TFLM copies each of these output elements."""
     steps = op.options.get(STEPS, (op,))
     operand = np.zeros_like(elements)
     for step in reversed(steps):
@@ -92,7 +91,7 @@ def _pack(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _piece(graph: Graph, op: Op, out: Point) -> Origin:
-    """Find the source elements of one output of SPLIT, SPLIT_V or UNPACK. The outputs of UNPACK lack the axis."""
+    """Find the source elements of one output of SPLIT, SPLIT_V or UNPACK. UNPACK removes the axis that it splits."""
     axis, begin, _ = op.options[PIECE]
     if op.type == "UNPACK":
         return _single([*out[:axis], np.full_like(out[0], begin), *out[axis : len(_shape(graph, op)) - 1]])
@@ -153,13 +152,13 @@ def _resize_nearest(graph: Graph, op: Op, out: Point) -> Origin:
         shrunk = int(corners and made > 1)
         scale = np.float32(size - shrunk) / np.float32(made - shrunk)
         at = (out[axis].astype(np.float32) + np.float32(0.5 if half else 0)) * scale
-        whole = np.trunc(at.astype(np.float64) + 0.5) if corners else np.floor(at)  # never negative
+        whole = np.trunc(at.astype(np.float64) + 0.5) if corners else np.floor(at)  # positions are never negative
         point[axis] = np.minimum(whole.astype(np.int64), size - 1)
     return _single(point)
 
 
 def _gather(graph: Graph, op: Op, out: Point) -> Origin:
-    """Repeat Gather. The coordinates in the tensor of indices replace the axis along which GATHER selects."""
+    """Compute source positions like TFLM's Gather. Coordinates in the index tensor replace one axis of the input."""
     indices = np.asarray(graph.tensors[op.inputs[1]].data)
     axis = int(op.options["axis"]) % len(_shape(graph, op))
     end = axis + indices.ndim
@@ -183,4 +182,4 @@ MOVEMENTS: Mapping[str, Callable[[Graph, Op, Point], Origin]] = {
     "GATHER": _gather,
     "CAST": lambda graph, op, out: _single(out),
 }
-"""A function for each operator name of TFLite. A narrowing CAST copies the lower bytes of each element."""
+"""Function that computes source positions, by TFLite's operator name. A CAST copies the lower bytes of each element."""

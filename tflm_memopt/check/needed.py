@@ -1,8 +1,7 @@
 """Computes the first and the last input pixel that TFLM's kernels read for each output pixel.
 
-Each function repeats the loops of one TFLM kernel, from the operator's own parameters. The pixels that an output pixel
-needs form a rectangle, which two corners describe. The checker compares the rectangles of this module with the results
-of ops/parse.py. ops/parse.py shares no code with this module.
+Each function repeats the loops of one TFLM kernel. The pixels that an output pixel needs form a rectangle, which two
+corners describe. The checker compares the rectangles with those of ops/parse.py, which shares no code with this module.
 """
 
 import math
@@ -19,26 +18,28 @@ from tflm_memopt.ops.rowop import RowOp
 
 
 class Corners(NamedTuple):
-    """First and last corner of the part of an input that each output pixel needs."""
+    """First and last input pixel that each output pixel needs."""
 
     operand: int
     """Position of the input among the operator's inputs."""
     pixels: int
     first: Ints
     last: Ints
-    """First and last input pixel that each output pixel needs. A pixel needs no input if `last` is below `first`."""
+    """First and last corner of the rectangle of input pixels. If `last` is below `first`, an output pixel needs no
+    input.
+    """
 
 
 Axis = tuple[Ints, Ints]
-"""For each index along an axis of the output, the first and last index that it needs along the input's axis."""
+"""First and last index along an axis of the input, for each index along the same axis of the output."""
 NONE = -1
 
 
 def _box(operand: int, sizes: tuple[int, ...], rows: Axis, columns: Axis) -> Corners:
-    """Return the first and last input pixel that each output pixel needs.
+    """Return the corners of the rectangles that each output pixel needs.
 
-    sizes: height and width of the input. rows, columns: the first and last needed row or column, for each row or column
-    of the output.
+    sizes: height and width of the input. rows, columns: first and last input row or column for each output row or
+    column.
     """
     some = (rows[0] <= rows[1])[:, None] & (columns[0] <= columns[1])
     first, last = (
@@ -48,27 +49,24 @@ def _box(operand: int, sizes: tuple[int, ...], rows: Axis, columns: Axis) -> Cor
 
 
 class AxisWindows(NamedTuple):
-    """The windows of an operator along one axis."""
-
     kernel: int
     stride: int
     dilation: int
     before: int
-    """Padding before the axis's first index."""
     made: int
-    """Number of windows."""
 
     def reads(self, size: int) -> Axis:
-        """Return the first and last index inside the input under each window."""
+        """Return the first and the last input index under each window. Padding does not count."""
         taps = np.arange(self.made)[:, None] * self.stride - self.before + np.arange(self.kernel) * self.dilation
         inside = (taps >= 0) & (taps < size)
         return np.where(inside, taps, size).min(axis=1), np.where(inside, taps, NONE).max(axis=1)
 
 
 def slide(graph: Graph, op: Op, axis: int, size: int) -> AxisWindows:
-    """Return the windows of a convolution or pool along height (axis 0) or width (axis 1) of an input with this size.
+    """Return the windows of a convolution or pool along the height (axis 0) or width (axis 1) of an input.
 
-    The padding is that of a PAD before the operator, or that of TFLM's ComputePadding (kernels/padding.h).
+    size: the input's size along this axis. The padding is that of a PAD before the operator, or that of TFLM's
+    ComputePadding (kernels/padding.h).
     """
     kernel, name = _kernel(graph, op)[axis], "HW"[axis]
     stride, dilation = op.options[f"stride{name}"], op.options.get(f"dilation{name}Factor", 1)
@@ -111,14 +109,13 @@ def _made(graph: Graph, op: Op) -> tuple[int, ...]:
 
 
 def _window(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what CONV_2D, DEPTHWISE_CONV_2D and pools read."""
     sizes = _shape(graph, op)[1:3]
     rows, columns = (slide(graph, op, axis, size).reads(size) for axis, size in enumerate(sizes))
     yield _box(0, sizes, rows, columns)
 
 
 def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what TRANSPOSE_CONV reads: input i adds to `kernel` outputs, the first of which is i * stride - padding."""
+    """Find what TRANSPOSE_CONV reads. Input i adds to `kernel` outputs, the first of which is i * stride - padding."""
     sizes, made, kernel, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], _shape(graph, op, 1)[1:3], []
     for axis, name in enumerate("HW"):
         stride = op.options[f"stride{name}"]
@@ -132,7 +129,7 @@ def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Compute positions like ComputeInterpolationValues, also with suffix Integer (reference/resize_bilinear.h)."""
+    """Compute positions like TFLM's ComputeInterpolationValues for float and integers (reference/resize_bilinear.h)."""
     sizes, made, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], []
     half = bool(op.options["halfPixelCenters"])
     for size, out in zip(sizes, made, strict=True):
@@ -141,7 +138,7 @@ def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
             scale, x = np.float32(size - corners) / np.float32(out - corners), np.arange(out, dtype=np.float32)
             x = (x + np.float32(0.5)) * scale - np.float32(0.5) if half else x * scale
             low, high = np.floor(x).astype(np.int64), np.ceil(x).astype(np.int64)
-        else:  # positions are in 1/1024 of a pixel
+        else:  # integer positions are in 1/1024 of a pixel
             step = ((size - corners << 10) + (out - corners) // 2) // (out - corners)
             at = np.arange(out) * step + (step // 2 - 512 if half else 0)
             low, high = at // 1024, (at + 1023) // 1024
@@ -150,29 +147,27 @@ def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _dense(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find the pixels that FULLY_CONNECTED and the dense layer of SVDF read for each vector of a batch."""
+    """Find the vector that FULLY_CONNECTED, or the dense layer of an SVDF, reads for each vector of a batch."""
     made, units = math.prod(_made(graph, op)), _shape(graph, op, 1)[0]
     batch = np.arange(max(1, made // units))
     yield Corners(0, len(batch), batch, batch)
 
 
 def _elementwise(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what element-wise operators read: the same pixel of each input, or its broadcast pixel. An output pixel
-    needs the same pixel of each input, or a broadcast one.
-    """
+    """Find what element-wise operators read: the same pixel of each input, or the broadcast one of a smaller input."""
     out = _made(graph, op)[:-1]
     for k, tensor in enumerate(op.inputs):
         if tensor < 0 or graph.tensors[tensor].constant:
             continue
         shape = graph.tensors[tensor].shape[:-1]
         pixels = math.prod(shape)
-        alike = pixels == math.prod(out)  # the shapes may differ by dimensions of size 1
+        alike = pixels == math.prod(out)  # Two shapes with the same pixels may differ by dimensions of size 1.
         at = np.arange(pixels) if alike else np.broadcast_to(np.arange(pixels).reshape(shape), out).ravel()
         yield Corners(k, pixels, at, at)
 
 
 def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX and ARG_MIN read. Channels count as one if not reduced."""
+    """Find what reductions read. If channels are not reduced, the pixel with all its channels is the unit."""
     shape = _shape(graph, op)
     stated = op.options.get(AXES)
     axes = {
@@ -187,7 +182,7 @@ def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _gather(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what GATHER and GATHER_ND read, where an index or a vector of indices selects a part of a tensor."""
+    """Find what GATHER and GATHER_ND read. An index may select any part of the tensor, so all of it is needed."""
     at = np.arange(math.prod(_shape(graph, op, 1)[: -1 if op.type == "GATHER_ND" else None]))
     yield Corners(1, len(at), at, at)
     if not graph.tensors[op.inputs[0]].constant:
@@ -195,7 +190,7 @@ def _gather(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _batch_matmul(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Repeat BATCH_MATMUL. A row of the product needs a row of the left matrix and the whole right matrix."""
+    """Find what BATCH_MATMUL reads. A row of the product needs a row of the left matrix and the whole right matrix."""
     *batch, rows, _ = _shape(graph, op)
     at = np.arange(math.prod(batch) * rows)
     yield Corners(0, len(at), at, at)
@@ -223,4 +218,4 @@ NEEDS: Mapping[str, Callable[[Graph, Op], Iterator[Corners]]] = {
     "GATHER_ND": _gather,
     "BATCH_MATMUL": _batch_matmul,
 }
-"""The function of each operator that computes, by TFLite's operator name."""
+"""Function that computes the needed pixels, by TFLite's operator name."""

@@ -21,12 +21,11 @@ from tflm_memopt.plan.plan import Group, Stage
 
 MOMENTS = 8
 SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
-"""Names of the moments within one iteration, in order of time.
+"""Moments within one iteration, in order of time. A kernel writes scratch at SCRATCH and reads it at SCRATCH_READ.
 
-Kernels write scratch at SCRATCH and read it at SCRATCH_READ. Sums are written at SUMS and read at SUMS_READ. Normally,
-output is written at the moment EARLY, and input is read later, at LATE. An operator whose
-output overwrites its input reads the input at EARLY and writes the output at LATE. If a kernel writes the last byte of
-its output after all reads, the moment of this write is LAST.
+Sums are written at SUMS and read at SUMS_READ. Normally, output is written at EARLY and input is read at LATE. An
+operator whose output overwrites its input reads at EARLY and writes at LATE. If a kernel writes the last byte of its
+output after all reads, it does so at LAST.
 """
 
 
@@ -41,8 +40,6 @@ class CurrentIteration(NamedTuple):
 
 
 class StageNest:
-    """An operator of a group, and how many of its iterations have run."""
-
     def __init__(self, stage: Stage, op: RowOp, stripes: int, *, is_reversed: bool) -> None:
         """stripes: number of stripes of the group, or 0 if the operator runs row by row."""
         self.stage, self.op, self.nest, self.is_reversed = stage, op, stage.nest, is_reversed
@@ -59,7 +56,8 @@ class StageNest:
         self.done = 0
         """Number of the operator's next iteration."""
         self.pixels = 0
-        """Number of pixels processed so far. With channel groups, each pixel counts once per group."""
+        """Number of pixels computed so far. An operator with channel groups counts each pixel once per channel group.
+        """
 
     def _lay_out(self, stripes: int) -> None:
         w = self.nest
@@ -69,7 +67,6 @@ class StageNest:
             starts[0] = 0
         self.lo, self.hi = (np.clip(edge, 0, self.iterated.h) for edge in (starts, ends))
         self.made = np.maximum(self.hi - self.lo, 0)
-        """First row, end row and number of rows of each stripe."""
         self._tiles = len(range(0, self.iterated.w, self.tile))
         counts = self.made * (self._tiles * max(0, w.channel_groups))
         self._start = np.cumsum(counts) - counts
@@ -98,11 +95,10 @@ class StageNest:
 
     @property
     def channel_groups(self) -> int:
-        """Number of channel groups. The last pass, which only writes the finished sums, is not counted."""
+        """Number of channel groups. A last pass that only writes finished sums does not count."""
         return self.nest.channel_groups - self.nest.sums
 
     def count(self) -> None:
-        """Count the pixels of the next iteration as processed."""
         current = self.current
         if current.channel_group < self.channel_groups:
             self.pixels += current.x1 - current.x0
@@ -118,7 +114,7 @@ class StageNest:
 
     @property
     def pixel_bytes(self) -> int:
-        """Bytes of an output pixel in a buffer of the group."""
+        """Bytes of an output pixel in its buffer, which holds the channels of only one channel group."""
         return -(-self.op.writes.c // self.nest.channel_groups) if self.splits else self.op.writes.c
 
     def channels(self, channel_group: int) -> tuple[int, int]:
@@ -141,9 +137,9 @@ class StageNest:
 
     @cached_property
     def windows(self) -> Sequence[ReadWindows]:
-        """The part of each input that each iteration reads."""
+        """For each input, the part that each iteration reads."""
         found = [self._window(k) for k in range(len(self.op.inputs))]
-        if self.nest.sums:  # the last channel group reads only sums
+        if self.nest.sums:  # The last channel group only writes finished sums and reads no input.
             last = self.channel_group == self.nest.channel_groups - 1
             found = [w._replace(bottom=np.where(last, w.top, w.bottom)) for w in found]
         return found
@@ -159,12 +155,11 @@ class StageNest:
         top, bottom, left, right = window(self.op, k, y, x0, x1)
         if not self.tiled:
             left, right = 0 * left, np.full_like(right, seen.w)
-        if self.is_reversed:  # a reversed group counts rows and columns from the end
+        if self.is_reversed:  # A reversed group counts rows and columns from the end.
             return ReadWindows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
         return ReadWindows(top, bottom, left, right)
 
     def reads(self) -> Sequence[tuple[range, range]]:
-        """Return the rows and columns of each input that the next iteration reads."""
         return self._reads[self.done]
 
     @cached_property
@@ -181,7 +176,6 @@ class StageNest:
 
 
 def steps_of(group: Group, ops: Mapping[int, RowOp]) -> dict[int, StageNest]:
-    """Return each operator of a group by its number, in the state before its first iteration."""
     by_rows = {s.op for s in group.stages if s.nest.by_rows and not s.iterative}
     return {
         s.op: StageNest(s, ops[s.op], 0 if s.op in by_rows else group.stripes, is_reversed=group.is_reversed)
@@ -190,10 +184,10 @@ def steps_of(group: Group, ops: Mapping[int, RowOp]) -> dict[int, StageNest]:
 
 
 def run_order(number: int, group: Group, steps: Mapping[int, StageNest]) -> Iterator[StageNest]:
-    """Yield the operators of a group in the order of its loops. The caller must replay each iteration before it
-    requests the next one.
+    """Yield the operators of a group in the order of its loops.
 
-    Raises PlanError for iterations that do not exist and for missing rows.
+    The caller must replay each iteration before it requests the next one. Raises PlanError for iterations that do not
+    exist and for missing rows.
     """
     order = [steps[stage.op] for stage in group.stages]
     for iteration in iterations(group.loops):
@@ -218,7 +212,9 @@ def _refused(number: int, why: str) -> PlanError:
 
 
 def check_nest(step: StageNest) -> None:
-    """Raise PlanError unless stripes advance and channel groups have channels. Without tiles, stripes have one row."""
+    """Raise PlanError for an impossible loop nest, such as stripes that do not advance or channel groups without
+    channels.
+    """
     if not step.tiled:
         if not step.nest.by_rows:
             raise PlanError(f"operator {step.stage.op} of a row group runs as {step.nest}")

@@ -1,11 +1,10 @@
 """Proves that operators read and keep the right rows of other inferences and of other devices.
 
-The replay of states proves that every row that is read from a state was kept by an earlier inference. This module shows
-that TFLM's operator needs exactly the kept rows that are read. A window on kept and new rows must end at the newest row
-and have the height of TFLM's window. The kept rows must be the last rows of the tensor that the window reads. An LSTM
-must take one step after the other. A message must carry each row of a tensor to its own place in that tensor. The
-module states.py checks running sums. If the model's input slides, tensors hold only some of the model's rows, and
-windows are not checked.
+The replay of states (states.py) proves that an earlier inference kept every row that is read from a state. This module
+proves that TFLM's operator needs exactly the kept rows that are read. A window on kept and new rows must end at the
+newest row and have the height of TFLM's window. The kept rows must be the last rows of the tensor that the window
+reads. An LSTM must take one step after the other. A message must carry each row of a tensor to its own place in that
+tensor. If the model's input slides, tensors hold only some of the model's rows, so windows are not checked.
 """
 
 from tflm_memopt.check.needed import slide_in_time
@@ -15,7 +14,9 @@ from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.rowgraph.graph import RowGraph
 
 LSTM_STATES = (18, 19)
-"""The states of UNIDIRECTIONAL_SEQUENCE_LSTM are its output and its cells (kernels/lstm_shared.h)."""
+"""Positions of the two states among the inputs of UNIDIRECTIONAL_SEQUENCE_LSTM: output and cells
+(kernels/lstm_shared.h).
+"""
 
 
 def check_outliving(graph: RowGraph) -> None:
@@ -29,7 +30,7 @@ def check_outliving(graph: RowGraph) -> None:
             wrong = _writes_state(op, of)
         elif op.older is not None:
             writer = writers.get(op.older)
-            if writer is None or writer.inputs[0] != op.inputs[0]:  # the older rows are rows of another tensor
+            if writer is None or writer.inputs[0] != op.inputs[0]:
                 wrong = f"state {op.older} keeps rows of another tensor"
             wrong = "" if graph.window else wrong or _window(op, of, graph.model)
         elif op.updates and not op.traits.runs_along:
@@ -65,7 +66,6 @@ def _window(op: RowOp, of: Op, model: Graph) -> str:
 
 
 def _steps(op: RowOp, of: Op) -> str:
-    """Check that an LSTM reads one step after the other and updates its own output and cells."""
     if tuple(state.tensor for state in op.updates) != tuple(of.inputs[k] for k in LSTM_STATES):
         return "it updates other states than the model"
     in_order = op.reads[0].h == op.writes.h and all(op.rows_read(0, y) == (y, y + 1) for y in range(op.writes.h))
@@ -73,7 +73,6 @@ def _steps(op: RowOp, of: Op) -> str:
 
 
 def _exchanged(op: RowOp, of: Op, model: Graph) -> str:
-    """Check that a message has all rows of a tensor in order."""
     rows, tensor = (op.reads[0], of.inputs[0]) if op.sends else (op.writes, of.outputs[0])
     whole = rows.nbytes == model.tensors[tensor].nbytes and op.reads[0].h == op.writes.h
     in_order = whole and all(op.rows_read(0, y) == (y, y + 1) for y in range(rows.h))

@@ -1,4 +1,4 @@
-"""Computes how much scratch an iteration of a kernel with packed weights writes (custom_ops/src/tmo_check_packed.c)."""
+"""Computes how much scratch a kernel with packed weights writes in an iteration (custom_ops/src/tmo_check_packed.c)."""
 
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp
@@ -8,13 +8,12 @@ from tflm_memopt.plan.plan import Stage
 def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     """Return the bytes of scratch of one iteration.
 
-    A depthwise convolution needs scratch for one pixel. Other convolutions copy the values under the windows of up to 4
-    columns as int16. Helium copies up to 2 columns as bytes, and RISC-V up to 4 columns as bytes. Two columns are
-    copied at once up to 4,608 B, and more columns up to 1,728 B. In a wide tile, any number of bytes is converted at
-    once. With int16 values, a call computes one column less if otherwise a single column would remain. A wide tile also
-    holds the last five columns of a row if each column has up to 96 values. A single pixel with a 1x1 window needs no
-    scratch for RISC-V. For a 1x1 window, Helium needs no scratch with a multiple of 16 channels, nor DSP with a
-    multiple of 8.
+    A depthwise convolution needs scratch for one pixel. Other convolutions first copy the values under several windows
+    to scratch: up to 4 columns as int16 for Arm DSP, up to 2 columns as bytes for Helium, up to 4 columns as bytes for
+    RISC-V. Two columns may take up to 4,608 B of scratch, and more columns up to 1,728 B. The int16 kernel computes one
+    column less in a call if the next call would compute a single column. A kernel for wide tiles has no limit in bytes,
+    and also computes the last five columns of a row in one call if each has up to 96 values. With a 1x1 window, these
+    need no scratch: one pixel for RISC-V, a multiple of 16 channels for Helium, and a multiple of 8 for DSP.
     """
     plain = op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE)
     if plain or stage.iterative or stage.nest.channel_groups > 1:

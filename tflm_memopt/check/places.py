@@ -1,4 +1,4 @@
-"""Determines for the checker where the pixels of a group in tiles are."""
+"""Determines for the checker at which addresses the pixels of a group in tiles are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,36 +27,34 @@ class Cells(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a tensor that an operator of the group reads or writes."""
+    """The place in memory of a tensor that an operator of a group in tiles reads or writes."""
 
     arena: TaggedArena
     tensor: TensorId
     seen: Rows
     maker: StageNest | None
-    """Operator of the group that makes the tensor, or None."""
+    """Operator of the group that makes the tensor, or None if the tensor exists before the group."""
     moves: bool
     """Whether the tensor is a model input that is not completely in the arena."""
     is_reversed: bool
-    """Whether the group processes rows and columns of whole tensors from last to first."""
     _cells: dict[int, Cells] = field(default_factory=dict)
 
     @cached_property
     def inside(self) -> bool:
-        """Whether the tensor is in a rolling buffer."""
         return (Role.ROLLING_BUFFER, self.tensor) in self.arena.home
 
     @cached_property
     def in_stripes(self) -> bool:
-        """Whether each stripe recomputes rows."""
+        """Whether each stripe computes rows of the tensor again."""
         return self.inside and self.maker is not None and self.maker.makes_again
 
     def pixels(self, y: Ints, x: Ints) -> Ints:
-        """Return pixel numbers in the tensor, given coordinates in the group's order."""
+        """Return the numbers of pixels in memory order. A reversed group counts rows and columns from the end."""
         w, last = self.seen.w, self.seen.h * self.seen.w - 1
         return last - y * w - x if self.is_reversed else y * w + x
 
     def at(self, stripe: Ints | int, y: Ints, x: Ints) -> Ints:
-        """Return the addresses of pixels, or -1 for none. stripe: stripe of the pixels if stripes recompute rows."""
+        """Return the addresses of pixels, or -1 for pixels without one. stripe: the stripe that computes the pixels."""
         maker, seen = self.maker, self.seen
         if maker is None or not self.inside:
             return self.arena.at(Role.TENSOR, self.tensor, seen.nbytes)[1] + self.pixels(y, x) * seen.c
@@ -80,11 +78,10 @@ class Place:
         return at
 
     def marks(self, y: Ints, x: Ints, at: Ints, first: Ints | int = 0) -> Ints:
-        """Return the tags of pixels from channel `first` on, which are stored from address `at` on."""
         return self.arena.mark(self.tensor, self.pixels(y, x) * self.seen.c + first, at)
 
     def cells(self, stripe: int) -> Cells:
-        """Return the pixels of a stripe. Pixels differ between stripes only if the group computes rows twice."""
+        """Return the pixels of a stripe. If no stripe computes rows again, all stripes have the same pixels."""
         if stripe not in self._cells:
             y, x = np.arange(self.seen.h, dtype=np.int64)[:, None], np.arange(self.seen.w, dtype=np.int64)
             at = self.at(stripe, y, x)
@@ -102,14 +99,11 @@ class Place:
 
 
 class Places(NamedTuple):
-    """The places of a group's tensors, by operator number."""
-
     inputs: Mapping[int, tuple[Place, ...]]
     output: Mapping[int, Place]
 
 
 def places(arena: TaggedArena, source: SourceReplay, steps: Mapping[int, StageNest]) -> Places:
-    """Return where the tensors of a group's operators are."""
     maker = {step.op.output: step for step in steps.values()}
     every = {
         key: [Place(arena, t, rows, maker.get(t), source.is_source(t), step.is_reversed) for t, rows in step.op.seen()]
@@ -121,7 +115,9 @@ def places(arena: TaggedArena, source: SourceReplay, steps: Mapping[int, StageNe
 
 
 def check_column_windows(arena: TaggedArena, step: StageNest) -> None:
-    """Raise PlanError unless the rolling buffer holds all rows of a stripe and has exactly their size."""
+    """Raise PlanError unless the column windows of a rolling buffer hold all rows of a stripe and have the buffer's
+    size.
+    """
     tensor = step.op.output
     if (Role.ROLLING_BUFFER, tensor) not in arena.home:
         return
@@ -139,7 +135,7 @@ def check_column_windows(arena: TaggedArena, step: StageNest) -> None:
 
 
 def check_message(arena: TaggedArena, step: StageNest) -> None:
-    """Raise PlanError unless an operator in tiles exchanges each row once, as consecutive bytes."""
+    """Raise PlanError unless an operator in tiles exchanges each row with another device once, as consecutive bytes."""
     op, nest = step.op, step.nest
     if op.message is None:
         return
@@ -153,7 +149,7 @@ def check_message(arena: TaggedArena, step: StageNest) -> None:
 
 
 def check_at_once(arena: TaggedArena, step: StageNest) -> None:
-    """Raise PlanError unless the operator may compute several iterations at once.
+    """Raise PlanError unless the operator may compute several iterations in one call of its kernel.
 
     A convolution reads all pixels of a call before it writes the first one. A depthwise convolution writes pixels
     before it has read all pixels of a call, so its input and output must not overlap.
@@ -177,14 +173,16 @@ def check_at_once(arena: TaggedArena, step: StageNest) -> None:
 
 
 def _has_five(op: RowOp) -> bool:
-    """Return whether rows have five pixels of up to 96 values, of which a kernel computes two rows at once."""
+    """Return whether rows have five pixels with up to 96 values under a window. A kernel computes two such rows at
+    once.
+    """
     row = op.window.kernel_w * op.reads[0].c
     row += -row % 4
     return op.writes.w == 5 and op.window.kernel_h * row <= 96
 
 
 def _has_blocks(op: RowOp) -> bool:
-    """Return whether a depthwise convolution runs in the kernel for blocks of six pixels."""
+    """Return whether a depthwise convolution uses the kernel that computes blocks of six pixels."""
     w = op.window
     dense = (w.kernel_h, w.kernel_w, w.stride_w, w.dilation_w) == (3, 3, 1, 1)
     return dense and op.writes.w > 4 and op.writes.w != 7

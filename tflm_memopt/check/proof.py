@@ -1,6 +1,6 @@
 """Proves for all iterations of a tiled group at once that no byte is overwritten before its last use (lives.py).
 
-If the proof fails, tiles.py replays the iterations one by one, and names the place of the fault if there is one.
+If the proof fails, tiles.py replays the iterations one by one, and finds the fault if there is one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,13 +35,11 @@ from tflm_memopt.plan.plan import Role
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """The iterations of an operator in order."""
-
     numbers: Ints
     positions: Ints
     """Positions of the operator's iterations among all iterations of the group."""
     moments: Ints
-    """Times at which the iterations begin."""
+    """Times at which the operator's iterations begin."""
 
 
 def proved(running: RunningGroup) -> bool:
@@ -62,7 +60,6 @@ class _Proof:
         self.found: dict[tuple[TensorId, Rows], _Pixels] = {}
 
     def run(self) -> None:
-        """Prove that the group never overwrites a byte that it still has to read. Raises Unproved or PlanError."""
         for step in self.steps.values():
             check_column_windows(self.arena, step)
             check_nest(step)
@@ -107,7 +104,7 @@ class _Proof:
         demand(sum(step.macs for step in self.steps.values()) == self.group.macs)
 
     def _source_needs(self, positions: Mapping[int, tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
-        """Yield when the group waits for rows of an input outside the arena, with the number of rows."""
+        """Yield when iterations wait for rows of a streamed input, with the number of rows that they need."""
         for key, step in self.steps.items():
             for k, place in enumerate(self.places.inputs[key]):
                 if place.moves:
@@ -146,7 +143,6 @@ class _Proof:
         return lives
 
     def _private(self, executed: Mapping[int, Executed]) -> Iterator[LiveRanges]:
-        """Yield when and where counters, copied weights, scratch and sums are live."""
         every = max((int(one.moments[-1]) for one in executed.values() if len(one.moments)), default=BEFORE) + MOMENTS
         begin, end = np.array([1]), np.array([every])
         yield self._live(Role.COUNTERS, self.number, 8 * len(self.steps), begin, end)
@@ -179,14 +175,12 @@ class _Proof:
 
 
 class _Pixels:
-    """Times at which the pixels of a tensor are written and last read."""
-
     def __init__(self, place: Place) -> None:
         maker, seen = place.maker, place.seen
         self.place = place
         self._groups = maker.nest.channel_groups if maker and maker.splits else 1
         self._lo = maker.lo if maker and maker.makes_again else None
-        """First row of each stripe if stripes recompute rows, otherwise None."""
+        """First row of each stripe if stripes compute rows again, otherwise None."""
         stripes, self._rows = (
             (1, seen.h) if maker is None or self._lo is None else (len(self._lo), int(maker.made.max(initial=0)))
         )
@@ -200,14 +194,13 @@ class _Pixels:
         return (layer * self._rows + y) * self.place.seen.w + x
 
     def write(self, step: StageNest, executed: Executed) -> None:
-        """Record the writes of the operator that makes the tensor."""
         numbers, moments = executed.numbers, executed.moments + (LATE if step.in_place else EARLY)
-        if step.stage.iterative:  # the last iteration makes all pixels
+        if step.stage.iterative:  # The last iteration of an operator that adds to sums makes all pixels.
             last = np.flatnonzero(numbers == len(step) - 1)
             counts, x0, y = np.full(len(last), step.op.writes.w), 0 * last, 0 * last
             numbers, moments = numbers[last], moments[last]
         else:
-            if step.nest.sums:  # only the last channel group writes pixels
+            if step.nest.sums:  # Only the last channel group writes pixels.
                 some = step.channel_group[numbers] == step.nest.channel_groups - 1
                 numbers, moments = numbers[some], moments[some]
             counts, x0, y = step.x1[numbers] - step.x0[numbers], step.x0[numbers], step.row[numbers]
@@ -256,7 +249,7 @@ class _Pixels:
         written, marks = self._written[index], self.place.marks(y, x, at, first)
         if not step.ends_late:
             return [LiveRanges(at, at + nbytes, written, np.maximum(written, self._read[index]), marks)]
-        late = written - EARLY + LAST  # some kernels write the last byte of an output after all reads
+        late = written - EARLY + LAST  # Some kernels write the last byte of an output after all reads.
         read, end, ends = np.maximum(late, self._read[index]), at + nbytes, self._ends
         return [
             LiveRanges(at, end - ends, written, read, marks),
@@ -265,7 +258,7 @@ class _Pixels:
 
 
 def in_order(step: StageNest, output: Place, k: int, place: Place, numbers: Ints) -> bool:
-    """Return whether each byte of input k is read before it is overwritten, if pixels are made from front to back."""
+    """Return whether each byte of input k is read before it is overwritten, if pixels are made from first to last."""
     window, stripe = step.windows[k].of(numbers), step.stripe[numbers]
     made, read = step.x1[numbers] - step.x0[numbers], window.right - window.left
     demand((window.bottom == window.top + 1).all() and ((read == made) | (read == 1)).all())

@@ -1,10 +1,10 @@
 """Proves that operators read the rows that TFLM's operators need.
 
-The replay of a plan shows that every row exists before an iteration reads the row. For each operator, this module
-proves that the rows it reads are the rows that TFLM's kernel needs. The model's operator defines which pixels an output
-needs (needed.py), or from which byte each output byte is copied (movements.py). The module outliving.py checks
-operators that keep rows, read kept rows, or exchange messages. The module sliding.py checks operators of a sliding
-input. An operator on a part of a tensor is not checked, since it has no counterpart in the model.
+The replay of a plan trusts what each operator declares to read. For each operator, this module proves that the declared
+rows contain what TFLM's kernel needs: the pixels of each output pixel (needed.py), or the source of each copied byte
+(movements.py). The module outliving.py checks operators that keep rows, read kept rows, or exchange messages. The
+module sliding.py checks operators of a sliding input. An operator on a part of a tensor has no counterpart in the model
+and is not checked.
 """
 
 import math
@@ -25,14 +25,14 @@ from tflm_memopt.ops.rowop import Move, RowOp, Rows
 from tflm_memopt.rowgraph.graph import RowGraph
 
 JOINS = ("CONCATENATION", "PACK")
-"""Operators that copy all their operands. A RowOp has one constant operand, which joins all constants."""
+"""Operators that copy all their operands, of which a RowOp joins all constants into one operand."""
 CHUNK = 1 << 18
-"""Number of bytes of a movement that are compared at once."""
+"""Number of output bytes of a data movement that are compared at once."""
 
 
 def check_reads(graph: RowGraph) -> None:
     """Raise PlanError if an operator does not read what TFLM's kernel needs."""
-    if graph.window:  # with a sliding input, tensors hold only some of their rows
+    if graph.window:  # With a sliding input, tensors hold only some of the model's rows.
         check_sliding(graph)
         return
     model = _whole(graph)
@@ -48,7 +48,7 @@ def check_reads(graph: RowGraph) -> None:
 
 
 def _whole(graph: RowGraph) -> Graph:
-    """Return the model with the shape of its whole input instead of the shape of a few rows."""
+    """Return the model with the shape of its whole input, which may be replaced by the shape of a few streamed rows."""
     source, model = graph.source, graph.model
     if source is None:
         return model
@@ -57,7 +57,7 @@ def _whole(graph: RowGraph) -> Graph:
 
 
 def _operands(graph: Graph, op: Op) -> list[int]:
-    """Return the positions of operands that are read at run time. GREATER is LESS with exchanged operands."""
+    """Return the positions of operands that are read at run time. GREATER runs as LESS with exchanged operands."""
     tensors = ((k, graph.tensors[t]) for k, t in enumerate(op.inputs) if t != ABSENT)
     found = [k for k, tensor in tensors if not tensor.constant and not tensor.variable]
     return found[::-1] if op.type.startswith("GREATER") else found
@@ -68,7 +68,9 @@ def _fixed(graph: Graph, op: Op) -> list[int]:
 
 
 def _is_defined(op: RowOp, of: Op, graph: Graph) -> bool:
-    """Return whether a program's operator has the operands of the model's operator, except for removed channels."""
+    """Return whether an operator has the operands of the model's operator. Operands may lack channels that were
+    removed.
+    """
     given = _operands(graph, of)
     views = [*zip(op.reads, (of.inputs[k] for k in given), strict=False), (op.writes, of.outputs[0])]
     pixels = [(rows.h * rows.w, graph.tensors[t]) for rows, t in views]
@@ -79,7 +81,6 @@ def _is_defined(op: RowOp, of: Op, graph: Graph) -> bool:
 
 
 def _check_need(op: RowOp, k: int, need: Corners, who: str) -> None:
-    """Raise PlanError unless the windows of input k contain everything that each output pixel needs."""
     made, seen = op.writes, op.reads[k]
     y, x0, x1, end = _span(made, np.arange(len(need.first)), made.nbytes // len(need.first))
     read = window(op, k, y, x0, x1)._replace(bottom=window(op, k, end - 1, x0, x1).bottom)
@@ -105,15 +106,14 @@ def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 _Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""The first output byte of a block. For each byte of the block, the operand and the byte from which it is copied."""
+"""Position of the first output byte of a block. For each byte of the block, input and byte from which it is copied."""
 
 
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
-    """Raise PlanError unless the operator copies each output byte from the same byte as TFLM."""
     who = f"operator {of.index} {op.name}"
     _check_bounds(op, who)
     _check_constants(model, of, op, who)
-    # inputs that are the same tensor count as one
+    # Two inputs that are the same tensor count as one.
     alike = np.array([*map(op.inputs.index, op.inputs), len(op.inputs), PADDING])
     for first, operand, source in _gathered(op, who) if op.scatters else _copied(op):
         for i in range(0, len(source), CHUNK):
@@ -129,7 +129,6 @@ def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
 
 
 def _check_bounds(op: RowOp, who: str) -> None:
-    """Raise PlanError for a move of bytes outside its source row or its target row."""
     for move in op.moves.moves if op.moves else ():
         most = (move.period - 1) * move.phase_step
         for first, step, rows, is_phased in (
@@ -155,7 +154,6 @@ def _name(operand: int, byte: int) -> str:
 
 
 def _origins(model: Graph, of: Op, byte: Ints) -> tuple[Ints, Ints]:
-    """Return from which operand and byte TFLM copies each of these output bytes."""
     element, within = np.divmod(byte, ITEM_BYTES[model.tensors[of.outputs[0]].dtype])
     operand, source = origins(model, of, element)
     read, fixed = _operands(model, of), _fixed(model, of)
@@ -167,7 +165,7 @@ def _origins(model: Graph, of: Op, byte: Ints) -> tuple[Ints, Ints]:
 
 
 def _copied(op: RowOp) -> Iterator[_Copied]:
-    """Yield the executor's copies for several output rows at a time (tmo_copy_s8)."""
+    """Yield what the C executor copies to each output byte, for several output rows at a time (tmo_copy_s8)."""
     size = op.writes.row_bytes
     step = max(1, CHUNK // size)
     for top in range(0, op.writes.h, step):
@@ -185,7 +183,9 @@ def _copied(op: RowOp) -> Iterator[_Copied]:
 
 
 def _gathered(op: RowOp, who: str) -> Iterator[_Copied]:
-    """Yield the executor's copies into the only output row, one input row after the other (tmo_copy_s8)."""
+    """Yield what the C executor copies to each byte of a single output row, from one input row after the other
+    (tmo_copy_s8).
+    """
     rows = op.reads[0]
     target = np.full((rows.h, rows.row_bytes), PADDING)
     for move in op.moves.moves if op.moves else ():
@@ -199,7 +199,7 @@ def _gathered(op: RowOp, who: str) -> Iterator[_Copied]:
 
 
 def _runs(first: int, step: int, move: Move) -> Ints:
-    """Return the bytes of all runs of a move. first and step: position of the first run, and distance between runs."""
+    """Return the bytes of all runs of a move. first: position of the first run. step: distance of two runs."""
     runs = first + np.arange(move.count)[:, None] * step + np.arange(move.nbytes)
     return runs.ravel()
 

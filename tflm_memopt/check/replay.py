@@ -1,4 +1,4 @@
-"""Replays a group for the checker, iteration by iteration, as tmo_run() executes it."""
+"""Replays a group for the checker, iteration by iteration, as the C function tmo_run() executes it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -21,13 +21,12 @@ NO_OUTPUT = Output(-1, lambda: None)
 
 
 class GroupReplay(ABC):
-    """The replay of one group. Subclasses replay either rows or pixels."""
+    """Replays one group. Subclasses replay either rows or pixels."""
 
     counter_bytes: int
-    """Bytes of one operator's counter."""
 
     def __init__(self, running: RunningGroup, observers: Sequence[Callable[[StageNest], None]]) -> None:
-        """observers: functions that are called after each iteration, with the operator."""
+        """observers: functions that are called after each iteration, with the operator that ran."""
         self.arena, self.number, self.group, ops, self.source, self.states = running
         self.observers, self.steps, self.executed = observers, steps_of(self.group, ops), 0
 
@@ -41,14 +40,15 @@ class GroupReplay(ABC):
 
     @abstractmethod
     def _in_order(self, step: StageNest) -> None:
-        """Raise PlanError unless an operator that works from front to back reads each byte before it is overwritten."""
+        """Raise PlanError unless an operator that works from first to last byte reads each byte before it is
+        overwritten.
+        """
 
     @abstractmethod
     def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
         """Return how many bytes of input k an iteration converts to int8 at once if it reads these rows."""
 
     def run(self) -> None:
-        """Replay the group. Raises PlanError if a read finds a wrong byte, or if the plan's counts are wrong."""
         self.arena.write_private(Role.COUNTERS, self.number, self.counter_bytes * len(self.steps))
         copied = self.arena.copied(step.op.output for step in self.steps.values())
         for tensor in copied:
@@ -64,7 +64,7 @@ class GroupReplay(ABC):
             raise PlanError(
                 f"group {self.number} runs {self.executed} iterations, but the plan has {self.group.iterations}"
             )
-        # counters and weights are written once, and read here to find out whether something overwrote them
+        # Nothing may have overwritten counters and weights, which are written only once.
         self.arena.read_private(Role.COUNTERS, self.number, f"group {self.number}")
         for tensor in copied:
             self.arena.read_private(Role.WEIGHTS, tensor, f"group {self.number}")
@@ -97,7 +97,7 @@ class GroupReplay(ABC):
         self.executed += 1
 
     def _take_source(self, step: StageNest) -> int:
-        """Wait for rows of a streamed input. Return the number of bytes under a window that are converted to int8."""
+        """Wait for rows of a streamed input. Return how many bytes under a window are converted to int8."""
         nbytes = 0
         for k, (rows, columns) in enumerate(step.reads()):
             if self.source.is_source(step.op.inputs[k]) and rows and columns:

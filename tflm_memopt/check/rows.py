@@ -1,4 +1,4 @@
-"""Replays a group that runs row by row: each iteration reads whole rows, and writes a row or adds to sums."""
+"""Replays a group that runs row by row. Each iteration reads whole rows, and writes a row or adds to sums."""
 
 from tflm_memopt.check.nest import StageNest
 from tflm_memopt.check.replay import NO_OUTPUT, GroupReplay, Output
@@ -22,7 +22,7 @@ class RowReplay(GroupReplay):
         return Output(at + nbytes - 1, lambda: self.arena.write(op.output, row, nbytes))
 
     def _scatter(self, step: StageNest) -> None:
-        """Write some bytes of the only output row, which still has the bytes of earlier iterations."""
+        """Write some bytes of the only output row. The row still needs the bytes that earlier iterations wrote."""
         if step.done:
             self.arena.read_rows(step.op.output, 0, 1, step.op.writes.row_bytes, step)
         self.arena.write(step.op.output, 0, step.op.writes.row_bytes)
@@ -39,7 +39,7 @@ class RowReplay(GroupReplay):
                         self.arena.read_run(op.inputs[k], at, row * nbytes, nbytes, step)
             elif not moves:
                 self.arena.read_rows(op.inputs[k], rows.start, rows.stop, nbytes, step)
-        for k, row, part in moved(op, step.done) if moves else ():  # `inside` contains no constant operand
+        for k, row, part in moved(op, step.done) if moves else ():  # The list `inside` contains no constant operand.
             if k in inside and not self.source.is_source(op.inputs[k]):
                 self.arena.read_part(op.inputs[k], row, op.reads[k].row_bytes, part, step)
 

@@ -1,10 +1,10 @@
 """Proves that operators on a sliding input read the same windows as TFLM's operators at the end of the whole input.
 
-With a sliding input, each inference computes new rows of each tensor. The module numbers the new rows as in TFLM's
-whole tensor. TFLM's operator defines which rows depend neither on later rows of the input nor on padding at the end.
-Each operator must compute the last rows that do not depend on padding, and read the same rows for them as TFLM. An
-operator may read kept rows only if its input's new rows follow those of the last inference. Two kinds of operators are
-not checked: those that recompute rows near padding, and those that read joined rows.
+With a sliding input, each inference computes new rows of each tensor. The new rows get the numbers that they have in
+TFLM's whole tensor. TFLM's operator defines which rows depend neither on later rows of the input nor on padding at the
+end. Each operator must compute the last rows that do not depend on padding, and read the same rows for them as TFLM. An
+operator may read kept rows only if its input's new rows follow those of the last inference. Operators that compute rows
+near padding again, or that read joined rows, are not checked.
 """
 
 from collections.abc import Mapping
@@ -21,9 +21,9 @@ class _Held(NamedTuple):
     """The rows of a TFLM tensor that one inference of a model with a sliding input computes."""
 
     height: int
-    """Number of rows of TFLM's tensor."""
+    """Number of rows of TFLM's whole tensor."""
     end: int
-    """End of the rows that an inference computes."""
+    """End of the rows that one inference computes."""
     shift: int
     """Number of rows that leave the tensor in each inference."""
 
@@ -47,7 +47,7 @@ def check_sliding(graph: RowGraph) -> None:
 
 
 def _passed(op: RowOp, held: Mapping[TensorId, _Held]) -> _Held | str | None:
-    """Return an element-wise operator's rows, None for any other operator, or an error's text."""
+    """Return an element-wise operator's rows, None for any other operator, or the text of an error."""
     inputs = [held.get(t) for t in op.inputs]
     rows = [(y, y + 1) for y in range(op.writes.h)]
     if op.has_window or None in inputs or op.state_write or any(reads.h != op.writes.h for reads in op.reads):
@@ -58,10 +58,10 @@ def _passed(op: RowOp, held: Mapping[TensorId, _Held]) -> _Held | str | None:
 
 
 def _through(op: RowOp, of: Op, model: Graph, held: _Held, kept: Mapping[TensorId, TensorId]) -> _Held | str | None:
-    """Return the output rows of an operator with a window, or the text of an error. Return None if the operator makes
-    whole tensors or is not checked.
+    """Return the output rows of an operator with a window, or the text of an error.
 
-    kept: for each state, the tensor whose rows the state keeps.
+    Return None if the operator makes whole tensors or is not checked. kept: for each state, the tensor whose rows it
+    keeps.
     """
     w, asked = op.window, slide_in_time(model, of, op, held.height)
     if asked is None:

@@ -1,7 +1,7 @@
 """Replays an input that is not whole in the arena.
 
 When an operator needs new rows of a streamed input, the caller writes the new rows over the previous rows. Rows that
-are still needed are copied to a rolling buffer before a push.
+are still needed are copied to a rolling buffer before the caller writes.
 """
 
 from collections.abc import Collection, Mapping
@@ -19,8 +19,6 @@ from tflm_memopt.rowgraph.graph import InputSource
 
 
 class SourceReplay:
-    """Finds the rows of an input in memory while groups run."""
-
     def __init__(
         self, arena: TaggedArena, source: InputSource | None, foreign: NDArray[np.bool_] | None = None
     ) -> None:
@@ -28,7 +26,7 @@ class SourceReplay:
         self.arena, self.source, self.foreign = arena, source, foreign
         self.streamed = source if source and source.pushed else None
         self.pushed = 0
-        """Number of rows that were pushed so far."""
+        """Number of input rows that the caller has written so far."""
         self.passed = False
         """Whether the group that reads a streamed input has ended."""
         if self.streamed:
@@ -38,7 +36,7 @@ class SourceReplay:
         return self.source is not None and tensor == self.source.tensor
 
     def wait_for(self, end: int, who: object) -> None:
-        """Push rows until all rows before `end` have arrived."""
+        """Replay the caller's writes until all rows before `end` have arrived."""
         if self.streamed and self.passed:
             raise PlanError(f"{who} reads the streamed input, which is only available in the first group")
         while self.streamed and self.pushed < end:
@@ -47,7 +45,7 @@ class SourceReplay:
             self._push(self.streamed)
 
     def end_of_group(self) -> None:
-        """Before the next group starts, push the rows that remain."""
+        """Replay the caller's writes of rows that no operator has waited for. They arrive before the next group."""
         while self.streamed and self.pushed < self.streamed.height:
             self.arena.wipe(self.foreign)
             self._push(self.streamed)
@@ -96,11 +94,8 @@ class SourceReplay:
 
 
 class RunningGroup(NamedTuple):
-    """A group that is being checked, with the data on which it runs."""
-
     arena: TaggedArena
     number: int
-    """Number of the group's plan step."""
     group: Group
     ops: Mapping[int, RowOp]
     source: SourceReplay

@@ -1,7 +1,7 @@
 """Determines for the checker's proof when the rows of a streamed input are live in a group (lives.py).
 
-Rows are pushed over the previous rows when an iteration needs them. Rows that are still needed are copied to a rolling
-buffer before a push.
+When an iteration needs new rows, the caller writes them over the previous rows. Rows that are still needed are copied
+to a rolling buffer before the caller writes.
 """
 
 from collections.abc import Sequence
@@ -17,16 +17,16 @@ from tflm_memopt.plan.plan import Role
 
 
 class SourceRows:
-    """The times of arrival and of the last read of each row of a streamed input."""
+    """Times at which each row of a streamed input arrives and is last read."""
 
     def __init__(self, replay: SourceReplay, needs: Sequence[tuple[Ints, Ints]]) -> None:
-        """needs: positions of iterations, with the number of rows that each iteration needs."""
+        """needs: positions of iterations, with the number of input rows that must have arrived before each of them."""
         self.pushed = replay.pushed
-        """Number of rows that have been pushed when the group ends."""
+        """Number of input rows that have arrived when the group ends."""
         waits = any(len(positions) for positions, _ in needs)
         self._replay, self._source = replay, replay.streamed if waits else None
         self._positions = np.zeros(0, dtype=np.int64)
-        """Positions of the iterations before which rows are pushed, in ascending order."""
+        """Positions of the iterations before which rows arrive, in ascending order."""
         if self._source is None:
             return
         at_once = self._source.pushed
@@ -37,10 +37,11 @@ class SourceRows:
         self._positions = np.repeat(positions[order], np.diff(times, prepend=1))
         self.pushed += at_once * len(self._positions)
         self._seen = np.zeros((2, self.pushed), dtype=np.int64)
-        """For each row, two times: its last read as a pushed row, and its last read from the rolling buffer."""
+        """For each row, the time of its last read before it is overwritten, and of its last read in the rolling buffer.
+        """
 
     def moment(self, positions: Ints) -> Ints:
-        """Return the times at which iterations begin, where a push of rows takes as long as an iteration."""
+        """Return the times at which iterations begin. The arrival of rows takes as long as an iteration."""
         return MOMENTS * (1 + positions + np.searchsorted(self._positions, positions, side="right"))
 
     def read(self, windows: ReadWindows, positions: Ints, moments: Ints) -> None:
@@ -54,7 +55,6 @@ class SourceRows:
             np.maximum.at(self._seen, ((row < first[some]).astype(np.int64), row), moments[some])
 
     def clear_of(self, arena: TaggedArena, lives: LiveRanges) -> bool:
-        """Return whether no live range overlaps the input's rows."""
         if self._source is None:
             return True
         depth, rolling_buffer = self._replay.rolling_buffer(self._source)
@@ -63,7 +63,7 @@ class SourceRows:
         return all(((lives.end <= at) | (lives.at >= at + rows * self._source.row_bytes)).all() for at, rows in places)
 
     def lives(self, arena: TaggedArena) -> LiveRanges:
-        """Return when and where the input's rows are live: both the pushed rows and the rows in the rolling buffer."""
+        """Return when and where the input's rows are live, both where they arrive and in the rolling buffer."""
         source = self._source
         if source is None:
             return joined([])

@@ -1,7 +1,9 @@
-"""Replays rolling buffers of rows that outlive an inference. Every inference accesses a rolling buffer in the same
-order. From one inference to the next, only the position of the oldest row changes. Each rolling buffer is replayed on
-its own, since no buffer affects another one. The replay starts after a reset and lasts until the buffer was filled
-twice. In the replay, the oldest row is at every position twice. All later accesses repeat accesses of the replay.
+"""Replays rolling buffers of rows that outlive an inference.
+
+Every inference accesses a rolling buffer in the same order. From one inference to the next, only the position of the
+oldest row changes. Each rolling buffer is replayed on its own, since no buffer affects another one. The replay starts
+after a reset and lasts until the buffer was filled twice, so that the oldest row is at every position twice. All later
+accesses repeat accesses of the replay.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -19,13 +21,13 @@ INDEX_BYTES = 2
 """Bytes of the index of a rolling buffer's oldest row."""
 LAPS = 2
 FILL = None
-"""Content of a row that was not written since the reset."""
+"""Stands for a row of a rolling buffer that was not written since the reset."""
 
 
 class _Event(NamedTuple):
     who: str
     row: int
-    """Number of the row, which is 0 for the first new row of the inference and negative for older rows."""
+    """Number of the row. The first new row of the inference has number 0, and older rows have negative numbers."""
     slot: int | None = None
     """Position at which the row is written, counted from the oldest row, or None for a read."""
 
@@ -38,9 +40,8 @@ class StateReplay:
         written = [(op, state) for op in self._ops for state in op.rolling_buffers]
         self.rolling_buffers: dict[int, StateRollingBuffer] = {state.tensor: state for _, state in written}
         self.new = {state.tensor: op.reads[0].h if op.state_write else op.writes.h for op, state in written}
-        """Number of new rows that each inference adds."""
+        """Number of new rows that each inference adds to a state."""
         self._homes = [{s.tensor for i in region.ops for s in graph.ops[i].rolling_buffers} for region in graph.regions]
-        """The states of each region, which share one memory."""
         self._in_place = {rolling_buffer.tensor for op in graph.ops.values() for rolling_buffer in op.updates}
         self.plan = plan
         self.window = graph.window.inferences if graph.window else 0
@@ -49,7 +50,6 @@ class StateReplay:
         """Rows that were sent to other devices or received from them."""
 
     def execute(self, step: StageNest) -> None:
-        """Record the next iteration of an operator."""
         op, y = step.op, step.current.row
         if op.message is not None:
             self.messages.append(MessageRow(op.message, op.sends, y, op.reads[0].row_bytes))
@@ -62,7 +62,7 @@ class StateReplay:
             self._events[rolling_buffer.tensor] += [_Event(str(step), y - 1), _Event(str(step), y, slot=y)]
 
     def enter(self, group: Group, ops: Mapping[int, RowOp]) -> None:
-        """Raise PlanError unless the executor supports states in a group of the given form."""
+        """Raise PlanError if a group that uses states or messages does not run row by row in forward order."""
         for op in (ops[stage.op] for stage in group.stages):
             states = op.older is not None or op.rolling_buffers or self.rolling_buffers.keys() & set(op.inputs)
             does = "uses a state" if states else "exchanges rows with another device" if op.message else ""
@@ -85,7 +85,6 @@ class StateReplay:
                     yield op.older, row
 
     def check(self) -> None:
-        """Raise PlanError if a rolling buffer does not hold a row that is read."""
         placed = {state.tensor: state for state in self.plan.states}
         window = placed.pop(WINDOW, None)
         if (window.depth if window else 0) != self.window:
@@ -106,7 +105,7 @@ class StateReplay:
             self._run(state)
 
     def _check_bytes(self) -> None:
-        # the last region has the only counter of inferences
+        # Only the last region has a counter of inferences.
         last = [home for home in self._homes if home][-1:]
         for home in self._homes:
             own = home | {WINDOW} if self.window and home in last else home
@@ -149,7 +148,7 @@ def check_sums(ops: Collection[RowOp]) -> None:
 
 
 def _wrong_sums(op: RowOp, writer: RowOp | None) -> str:
-    """Return what is wrong with an operator's running sums, or ""."""
+    """Return an error's text, or an empty one if an operator's running sums are right."""
     new, older, *_ = (rows.h for rows in op.reads)
     if writer is None or writer.state_write is None or (writer.inputs[0], writer.reads[0].h) != (op.inputs[0], new):
         return "no rolling buffer keeps the rows that it adds"

@@ -1,6 +1,6 @@
 """Replays the reads and writes of each iteration of a tiled group, for the plan checker.
 
-The proof of all iterations at once (lives.py) is much faster, but the replay names the fault and its place.
+The proof of all iterations at once (proof.py) is much faster, but the replay finds the place of a fault.
 """
 
 import numpy as np
@@ -60,7 +60,7 @@ class TiledReplay(GroupReplay):
         for place, (rows, read) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):
             seen = place.seen
             at = self._pixels(place, current.stripe, rows, read)[0].ravel().tolist()
-            at = at * len(to) if len(read) < len(columns) else at  # a single pixel is broadcast
+            at = at * len(to) if len(read) < len(columns) else at  # the only pixel is broadcast
             for i, out in enumerate(to if at else ()):
                 inside = at[i] < out < at[i] + seen.c or (seen.c < nbytes and out <= at[i] < out + nbytes)
                 if inside or any(out < later + seen.c and later < out + nbytes for later in at[i + 1 :]):
@@ -74,7 +74,7 @@ class TiledReplay(GroupReplay):
         if rows and (rows.start < there.start or rows.stop > there.stop):
             raise PlanError(f"tensor {place.tensor}: rows {rows[0]}..{rows[-1]} of stripe {stripe} are not kept")
         window = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
-        if first and place.inside:  # a pixel in the buffer has the channels of one group
+        if first and place.inside:  # A pixel in a rolling buffer has the channels of one channel group only.
             return at[window], marks[window] + first
         return at[window] + first if first else at[window], marks[window]
 

@@ -1,7 +1,8 @@
-"""Checks devices that run one network together: sent rows must equal received rows, without deadlock. A replay of each
-device's plan (checker.py) lists the rows that the device sends and receives in order. A link keeps the order of its
-messages, so both ends must name the same rows in the same order. All devices are then simulated together over links of
-limited capacity: a sender waits for space, and a receiver for its row.
+"""Checks devices that run one network together: sent rows must equal received rows, without deadlock.
+
+The checker lists in order the rows that each device sends and receives. A link keeps the order of its messages, so both
+ends must name the same rows in the same order. Then all devices are simulated together over links of limited capacity.
+A sender waits until the link has space, and a receiver waits for its row.
 """
 
 from collections import defaultdict, deque
@@ -35,16 +36,16 @@ class Traffic:
     """Bytes of messages on the links in one inference."""
 
     sent: tuple[int, ...]
-    """Bytes sent by each device."""
+    """Bytes that each device sends."""
     received: tuple[int, ...]
     room: int
-    """Smallest capacity of each link in bytes with which no device waits forever."""
+    """Smallest capacity in bytes of each link with which no device waits forever."""
     room_for_all: int
-    """Bytes of all messages on the busiest link. A link with room for these messages never blocks its sender."""
+    """Bytes of all messages on the busiest link. A link with this capacity never blocks its sender."""
 
 
 def check_devices(devices: Sequence[Sequence[MessageRow]]) -> Traffic:
-    """Raise PlanError unless the messages of all devices match. devices: the rows that each one exchanges."""
+    """Raise PlanError unless the messages of all devices match. devices: the rows that each device exchanges."""
     for number, rows in enumerate(devices):
         for row in rows:
             own = row.message.sender if row.sends else row.message.receiver
@@ -75,7 +76,7 @@ def _most_on_a_link(devices: Sequence[Sequence[MessageRow]]) -> int:
 def _check_links(devices: Sequence[Sequence[MessageRow]]) -> None:
     links: dict[tuple[int, int], dict[bool, list[tuple[int, ...]]]] = defaultdict(lambda: {True: [], False: []})
     for row in (row for rows in devices for row in rows):
-        # sender and receiver must agree on these four numbers
+        # Sender and receiver must agree on these four numbers.
         links[row.ends][row.sends].append((row.message.identity, row.message.step, row.row, row.nbytes))
     for ends in sorted(links):
         sent, received = links[ends][True], links[ends][False]
@@ -107,7 +108,7 @@ def _least_room(devices: Sequence[Sequence[MessageRow]], least: int, most: int) 
 
 
 def _stuck(devices: Sequence[Sequence[MessageRow]], room: int) -> int | None:
-    """Return a device that waits forever if each link holds `room` bytes, or None."""
+    """Return a device that waits forever if each link holds `room` bytes, or None if no device does."""
     held: dict[tuple[int, int], int] = defaultdict(int)
     waiting = [deque(rows) for rows in devices]
     moved = True

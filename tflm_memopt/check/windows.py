@@ -1,4 +1,4 @@
-"""The checker's view of an operator's accesses: the rows and columns that the executor passes to each iteration."""
+"""Computes which rows and columns the executor passes to each iteration of an operator, for the checker."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def window(op: RowOp, k: int, y: Ints, x0: Ints, x1: Ints) -> ReadWindows:
     bottom = top + (w.kernel_h - 1) * w.dilation_h + 1
     left = x0 * w.stride_w - w.pad_left
     right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
-    if op.is_binary:  # an operand of one column is broadcast, so column 0 is read
+    if op.is_binary:  # An operand of one column is broadcast, so column 0 is read.
         left = np.minimum(left, seen.w - 1)
     return ReadWindows(np.maximum(0, top), np.minimum(seen.h, bottom), np.maximum(0, left), np.minimum(seen.w, right))
