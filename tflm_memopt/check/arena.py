@@ -72,9 +72,7 @@ class TaggedArena:
         self.write_run(tensor, self.span(tensor, row, row_bytes), first, row_bytes)
 
     def write_late(self, last: int, write: Callable[[], None], read: Callable[[], None]) -> None:
-        """Replay an iteration that writes the byte at address `last` after all reads, and its other bytes before all
-        reads.
-        """
+        """Replay an iteration that writes the byte at `last` after all reads, and all other bytes before the reads."""
         held = self._marks[last]
         write()
         written, self._marks[last] = self._marks[last], held

@@ -39,9 +39,7 @@ class CoresReplay:
             raise PlanError("a group is split twice")
 
     def enter(self, number: int, group: Group) -> None:
-        """Begin a group. Two cores share either all groups of a plan or none, and wait for each other between custom
-        operators.
-        """
+        """Begin a group. Two cores share all groups of a plan or none, and meet between custom operators."""
         if not self.plan.shardings:
             return
         self.number, self.group, self.executed = number, group, 0
@@ -74,9 +72,7 @@ class CoresReplay:
                 self._touch(core, marks, where, key, y)
 
     def _accesses(self, core: int, sharding: OpSharding, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
-        """Yield all bytes that a core accesses in one iteration. Tests compare these bytes with those of the C
-        executor.
-        """
+        """Yield all bytes that a core accesses in one iteration. Tests compare them with those of the C executor."""
         yield self.written, self._counters(core)
         if core == 0 and self.executed == 1:  # core 0 copies all weights first
             for tensor in self.copied:
@@ -120,9 +116,7 @@ class CoresReplay:
             yield self.arena.at(Role.SCRATCH, self.number, behind + nbytes)[1] + behind, 1, nbytes, nbytes
 
     def _behind(self, key: int, nbytes: int) -> int:
-        """Return the offset of core 1's scratch, which follows the largest scratch of the group for a depthwise
-        convolution.
-        """
+        """Return the offset of core 1's scratch, for a depthwise convolution after the group's largest scratch."""
         if self.ops[key].is_depthwise:
             nbytes = max(kernel_scratch(stage, self.ops[i], self.ops[i].writes.w) for i, stage in self.stages.items())
         return nbytes + -nbytes % 4

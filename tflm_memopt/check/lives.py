@@ -30,9 +30,7 @@ def demand(fact: bool | np.bool_) -> None:
 
 
 class LiveRanges(NamedTuple):
-    """Bytes [at, end) that are live from their write to their last read. marks: tags of the bytes minus their
-    addresses.
-    """
+    """Bytes [at, end) that are live from their write to their last read. marks: their tags minus their addresses."""
 
     at: Ints
     end: Ints

@@ -25,9 +25,7 @@ class Corners(NamedTuple):
     pixels: int
     first: Ints
     last: Ints
-    """First and last corner of the rectangle of input pixels. If `last` is below `first`, an output pixel needs no
-    input.
-    """
+    """First and last needed input pixel of each output pixel. If `last` is below `first`, it needs no input."""
 
 
 Axis = tuple[Ints, Ints]

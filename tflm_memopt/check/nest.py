@@ -212,9 +212,7 @@ def _refused(number: int, why: str) -> PlanError:
 
 
 def check_nest(step: StageNest) -> None:
-    """Raise PlanError for an impossible loop nest, such as stripes that do not advance or channel groups without
-    channels.
-    """
+    """Raise PlanError for an impossible loop nest, for example if stripes do not advance."""
     if not step.tiled:
         if not step.nest.by_rows:
             raise PlanError(f"operator {step.stage.op} of a row group runs as {step.nest}")

@@ -14,9 +14,7 @@ from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.rowgraph.graph import RowGraph
 
 LSTM_STATES = (18, 19)
-"""Positions of the two states among the inputs of UNIDIRECTIONAL_SEQUENCE_LSTM: output and cells
-(kernels/lstm_shared.h).
-"""
+"""Positions of output and cells among the inputs of UNIDIRECTIONAL_SEQUENCE_LSTM (kernels/lstm_shared.h)."""
 
 
 def check_outliving(graph: RowGraph) -> None:

@@ -115,9 +115,7 @@ def places(arena: TaggedArena, source: SourceReplay, steps: Mapping[int, StageNe
 
 
 def check_column_windows(arena: TaggedArena, step: StageNest) -> None:
-    """Raise PlanError unless the column windows of a rolling buffer hold all rows of a stripe and have the buffer's
-    size.
-    """
+    """Raise PlanError unless the column windows of a rolling buffer hold exactly the rows of a stripe."""
     tensor = step.op.output
     if (Role.ROLLING_BUFFER, tensor) not in arena.home:
         return
@@ -173,9 +171,7 @@ def check_at_once(arena: TaggedArena, step: StageNest) -> None:
 
 
 def _has_five(op: RowOp) -> bool:
-    """Return whether rows have five pixels with up to 96 values under a window. A kernel computes two such rows at
-    once.
-    """
+    """Return whether a kernel computes two rows at once: five pixels with up to 96 values under a window."""
     row = op.window.kernel_w * op.reads[0].c
     row += -row % 4
     return op.writes.w == 5 and op.window.kernel_h * row <= 96

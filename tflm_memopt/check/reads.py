@@ -68,9 +68,7 @@ def _fixed(graph: Graph, op: Op) -> list[int]:
 
 
 def _is_defined(op: RowOp, of: Op, graph: Graph) -> bool:
-    """Return whether an operator has the operands of the model's operator. Operands may lack channels that were
-    removed.
-    """
+    """Return whether an operator has the operands of the model's operator, apart from removed channels."""
     given = _operands(graph, of)
     views = [*zip(op.reads, (of.inputs[k] for k in given), strict=False), (op.writes, of.outputs[0])]
     pixels = [(rows.h * rows.w, graph.tensors[t]) for rows, t in views]
@@ -183,9 +181,7 @@ def _copied(op: RowOp) -> Iterator[_Copied]:
 
 
 def _gathered(op: RowOp, who: str) -> Iterator[_Copied]:
-    """Yield what the C executor copies to each byte of a single output row, from one input row after the other
-    (tmo_copy_s8).
-    """
+    """Yield what the C executor copies into a single output row, for one input row after the other (tmo_copy_s8)."""
     rows = op.reads[0]
     target = np.full((rows.h, rows.row_bytes), PADDING)
     for move in op.moves.moves if op.moves else ():

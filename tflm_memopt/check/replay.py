@@ -40,9 +40,7 @@ class GroupReplay(ABC):
 
     @abstractmethod
     def _in_order(self, step: StageNest) -> None:
-        """Raise PlanError unless an operator that works from first to last byte reads each byte before it is
-        overwritten.
-        """
+        """Raise PlanError unless an operator that works in place reads each byte before it is overwritten."""
 
     @abstractmethod
     def _taken_in(self, step: StageNest, k: int, rows: range) -> int:

@@ -1,1 +1,1 @@
-"""Turns a plan into bytes: the program that the C library runs, and the rewritten model."""
+"""Converts a plan to bytes: the program that the C library runs, and the rewritten model."""

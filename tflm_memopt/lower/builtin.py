@@ -1,4 +1,4 @@
-"""Writes the operators that stay builtin into the rewritten model, whole or in parts."""
+"""Writes into the rewritten model the operators that TFLM's own kernels run, whole or in parts."""
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
@@ -18,13 +18,14 @@ _OPTIONS: Mapping[str, Callable[[Op], Any]] = {
     "PAD": lambda op: schema.PadOptionsT(),
     "SLICE": lambda op: schema.SliceOptionsT(),
 }
-"""Options of operators that have no counterpart in the original model."""
+"""TFLite options of operators that the converter adds to the model."""
 
 
 def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
-    """Return the builtin operators that compute the same as an operator of the plan. A view (an operator that only
-    changes a shape) reads its shape from a constant, and becomes a RESHAPE if the original model has no such view.
-    Raises PlanError if an operator that is no view has other inputs than in the original model.
+    """Return the TFLM operators that compute the same as an operator of the plan.
+
+    An operator that only changes a shape reads its shape from a constant, and becomes a RESHAPE if the original model
+    has no such operator. Raises PlanError if another operator has other inputs than in the original model.
     """
     if PART in op.options:
         return [_part(tree, op, originals)]
@@ -49,7 +50,6 @@ VIEWS = tuple(getattr(schema.BuiltinOperator, kind) for kind in ("RESHAPE", "SQU
 
 
 def _part(tree: Any, op: Op, originals: Sequence[Any]) -> Any:
-    """Return an operator that computes a part of an original operator, or that copies bytes."""
     if op.type == CUSTOM:
         opcode = writer.add_opcode(tree, CUSTOM, custom_code=op.options["custom_code"])
         return writer.operator(opcode, op.inputs, op.outputs, op.options["custom_options"])

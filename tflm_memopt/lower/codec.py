@@ -1,4 +1,4 @@
-"""Encodes records as bytes and decodes them, by the types of their fields (format/fields.py)."""
+"""Encodes records of a program as bytes and decodes them, by the types of their fields (format/fields.py)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True, slots=True)
 class RecordWriter:
-    """Writes records, and puts their arrays among the program's constants."""
+    """Encodes records, and stores their arrays among the program's constants."""
 
     constants: ConstantPool
     where: str
-    """Name of the record, for messages."""
+    """Name of the record for error messages."""
     context: Any = None
-    """Data that is passed to the encoders of arrays."""
+    """Data that is passed to the functions that encode arrays."""
 
     def record(self, record: Any) -> bytes:
         """Return the bytes of a record, and of the records that are stored directly after it."""
@@ -45,7 +45,7 @@ class RecordWriter:
         return raw.tobytes() + behind
 
     def table(self, records: tuple[Any, ...]) -> int:
-        """Add records to the constants, and return their offset, or 0 if there are none."""
+        """Add records to the constants, and return the offset of the first record, or 0 for no records."""
         data = b"".join(self.record(record) for record in records)
         return self.constants.add(np.frombuffer(data, "u1"), "u1") if data else 0
 
@@ -73,7 +73,7 @@ class RecordWriter:
         return behind
 
     def _array(self, kind: ArrayOffset, value: Any) -> int:
-        """Add an array to the constants, and return its offset, or 0 if there is none."""
+        """Add an array to the constants, and return its offset, or 0 for an empty array."""
         if value is not None and kind.encode:
             value = kind.encode(value, self.context)
         if value is None or not len(value):
@@ -95,13 +95,13 @@ def _limits(kind: np.dtype[Any]) -> tuple[int, int]:
 
 
 Shapes = Mapping[str, tuple[Any, ...]]
-"""For each field, the array sizes that a decoder cannot find in the record. A field that is missing is not stored."""
+"""Sizes of arrays that the record does not contain, by field. A field that is missing is not stored."""
 Shaper = Callable[[np.void, Any], Shapes]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordReader:
-    """Reads the records that `RecordWriter` has written. Raises ValueError or IndexError if the data ends too early."""
+    """Decodes the records that `RecordWriter` has encoded. Raises ValueError or IndexError if the data ends early."""
 
     data: bytes
     shapers: Mapping[type, Shaper]
@@ -111,7 +111,6 @@ class RecordReader:
         return self.table(kind, 1, at, context)[0]
 
     def table(self, kind: type[Record], count: int, at: int, context: Any = None) -> tuple[Record, ...]:
-        """Read consecutive records, the first one at byte `at`."""
         layout = layout_of(cast(Any, kind))
         raw = np.frombuffer(self.data, layout.dtype, count, at)
         return tuple(self._built(kind, r, at + (i + 1) * layout.nbytes, context) for i, r in enumerate(raw))

@@ -15,13 +15,13 @@ class ConstantPool:
     """Aligned constants. Equal constants are stored once, and so is a constant that is a part of another one."""
 
     def __init__(self, start: int, expected: Iterable[bytes] = (), *, alignment: int = ALIGN) -> None:
-        """start: the offset of the first constant. expected: the constants that the caller will add later."""
+        """start: offset of the first constant. expected: constants that the caller will add later."""
         self.alignment = alignment
         self.start = start
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
         self._longest = {raw[:SHARED]: raw for raw in sorted(expected, key=len) if len(raw) >= SHARED}
-        """The longest constant that begins with the given bytes. The longest constant may contain other constants."""
+        """The longest expected constant, by its first `SHARED` bytes. It may contain other constants."""
 
     @property
     def end(self) -> int:
@@ -38,7 +38,6 @@ class ConstantPool:
         return self.stored[raw]
 
     def _inside(self, raw: bytes) -> int | None:
-        """Return the aligned offset of these bytes inside another constant, or None."""
         if len(raw) < SHARED:
             return None
         whole = self._longest.get(raw[:SHARED], raw)

@@ -1,4 +1,4 @@
-"""Encodes the order of a group's iterations as the loop codes of a program, and decodes it."""
+"""Encodes the order of a group's iterations as loop codes of a program, and decodes loop codes."""
 
 import struct
 from typing import Any
@@ -30,12 +30,11 @@ def _code(code: LoopCode, *numbers: int) -> bytes:
 
 
 def loops_at(data: bytes, at: int, _: Any = None) -> Loops:
-    """Decode the loops whose codes begin at byte `at`, as the inverse of `loop_codes`."""
+    """Decode the loops whose codes begin at byte `at`. The function is the inverse of `loop_codes`."""
     return _loops_from(data, at)[0]
 
 
 def _loops_from(data: bytes, at: int) -> tuple[Loops, int]:
-    """Decode loop codes up to their END, and return the position after it."""
     items: list[Iteration | Repeat] = []
     while (code := data[at]) != LoopCode.END:
         if code == LoopCode.REPEAT:

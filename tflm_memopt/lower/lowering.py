@@ -1,4 +1,4 @@
-"""Turns groups of a plan into a program: workspace offsets, views of tensors, and operands in their order of use."""
+"""Converts groups of a plan to a program: workspace offsets, records of tensors, and operands in their order of use."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -55,7 +55,7 @@ class CustomOp:
 
 
 def workspace(custom: CustomOp) -> range:
-    """Return the part of the arena for the operator's own buffers. Other buffers may lie in this part, too."""
+    """Return the part of the arena for the operator's own buffers. Other buffers may lie in the same part."""
     plan = custom.plan
     own = {op.output for op in custom.ops if not op.leaves} - {*custom.inputs, *custom.outputs}
     placed = [found for t in own if (found := plan.find(Role.TENSOR, t))]
@@ -74,7 +74,6 @@ class _Lowering:
         graph, read = custom.groups[0].graph, {t for op in custom.ops for t in op.inputs}
         self.plan, self.custom, self.ops = custom.plan, custom, graph.ops
         self.source = graph.source if graph.source and graph.source.tensor in read else None
-        """The streamed or external input that the custom operator reads, if any."""
         self.inputs = custom.inputs
         """Inputs of the program. An external input has no TFLM tensor."""
         if self.source:
@@ -83,11 +82,11 @@ class _Lowering:
         self.slow = {slow.tensor: slow for slow in self.plan.slow}
         self.tensors: dict[ProgramTensor, int] = {}
         self.step = -1
-        """The plan step that is being turned into records."""
+        """Number of the plan step that is being converted to records."""
         self.layout: int = RowLayout.HWC
         """Order in which the current plan step stores the rows of whole tensors."""
         kept = {rolling_buffer.tensor for op in custom.ops for rolling_buffer in op.rolling_buffers}
-        # a sliding input has a counter, which is stored after the last rolling buffer
+        # A sliding input has a counter, which is stored after the last rolling buffer.
         before = (None, *(s.tensor for s in self.plan.states))
         own = [
             state
@@ -95,7 +94,7 @@ class _Lowering:
             if state.tensor in kept or (state.tensor == WINDOW and rolling_buffer in kept)
         ]
         self.states = {state.tensor: (i, state) for i, state in enumerate(own)}
-        """For each tensor in the state, its rolling buffer with the buffer's number."""
+        """For each tensor of which rows outlive an inference, number and place of its rolling buffer."""
 
     def program(self) -> Program:
         table: list[ProgramOp] = []
@@ -169,7 +168,7 @@ class _Lowering:
         place = self._offset(Role.ACCUMULATOR, op.output) if sums else 0
         if packed and scratch:
             place = scratch[1] - self.workspace.start
-        # an operator that adds up its input has loops over input rows, even if the input is a whole tensor
+        # An operator that adds up its input has loops over input rows, even if the input is a whole tensor.
         counts = stage.iterative and group.stripes and nests.get(op.inputs[0], BY_ROWS) == BY_ROWS
         seen = {**nests, op.inputs[0]: stage.nest} if counts else nests
         constant = operands.constant(op)
@@ -196,7 +195,6 @@ class _Lowering:
         )
 
     def _copied(self, op: RowOp, weights: NDArray[np.int8] | None) -> CopiedWeights | None:
-        """Return the record of weights that the program copies to the workspace, or None. Raises PlanError."""
         found = self.plan.find(Role.WEIGHTS, op.output)
         if found is None:
             return None
@@ -217,7 +215,6 @@ class _Lowering:
         return self._number(ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, LINK_BASE, nest=stripes))
 
     def _operand(self, op: RowOp, k: int, nests: Mapping[TensorId, LoopNest]) -> int:
-        """Return the record of an input tensor, whose older rows may be in the state."""
         if op.receives:
             return self._on_link(op.reads[0])
         if op.inputs[k] in self.states:
@@ -237,7 +234,7 @@ class _Lowering:
         return self._number(ProgramTensor(state.offset, rows.h, rows.w, rows.c, rows.h, base, layout=layout))
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
-        """Return the record of a tensor as an operator sees it. nests: loop nests of the tensors' producers."""
+        """Return the record of a tensor as an operator sees it. nests: how the operators of the group make tensors."""
         if self.source and tensor == self.source.tensor:
             return self._from_outside(self.source, rows)
         handed = (*self.inputs, *self.custom.outputs)
@@ -245,7 +242,7 @@ class _Lowering:
         base, offset = self._place(tensor, handed, Role.ROLLING_BUFFER if rolling_buffer else Role.TENSOR)
         depth = rolling_buffer[0].depth if rolling_buffer and not rolling_buffer[0].column_windows else rows.h
         if not (base or rolling_buffer or nest or self.plan.find(Role.TENSOR, tensor)):
-            depth = 1  # an operator that never runs has no buffer, but its record must name a place
+            depth = 1  # An operator that never runs has no buffer, but its record must name a place.
         layout = RowLayout.HWC if rolling_buffer or rows.h * rows.w == 1 else self.layout
         record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, base, layout=layout)
         if nest:
@@ -260,7 +257,7 @@ class _Lowering:
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _place(self, tensor: TensorId, handed: Sequence[TensorId], role: Role) -> tuple[int, int]:
-        """Return where a tensor is, as the number of its memory (ProgramTensor.base) and its offset."""
+        """Return where a tensor is: the number of its memory (ProgramTensor.base) and its offset."""
         if tensor in handed:
             return 1 + handed.index(tensor), 0
         if tensor in self.slow:
@@ -269,7 +266,7 @@ class _Lowering:
         return 0, 0 if self.plan.find(role, tensor) is None else self._offset(role, tensor)
 
     def _from_outside(self, source: InputSource, rows: Rows) -> int:
-        """Return the record of an input outside the arena, with its rolling buffer or the memory for int8 pixels."""
+        """Return the record of an input outside the arena, with workspace for its older rows or its int8 pixels."""
         streamed = Role.ROLLING_BUFFER, source.tensor
         kept = self.plan.find(*(streamed if source.pushed else (Role.SCRATCH, self.step)))
         depth, offset = (kept[0].depth, kept[1] - self.workspace.start) if kept else (0, 0)

@@ -23,7 +23,7 @@ from tflm_memopt.ops.select import without_rows
 
 Array = NDArray[Any]
 Numbers = Mapping[str, Array]
-"""The arrays of an operator's numbers, by name. An array is left out if it is empty or has only zeros."""
+"""The arrays of an operator's numbers, by name. Arrays without nonzero numbers are left out."""
 CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
 """Names of the numbers that a program stores for a single operator."""
 SUMMED = Kind.SUMS
@@ -63,7 +63,7 @@ def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
     wanted = replace(op, packing=form.packing)
     if form.swapped and op.multipliers is not None and op.shifts is not None:
         wanted = replace(wanted, multipliers=op.multipliers[[1, 0, 2]], shifts=op.shifts[[1, 0, 2]])
-    if op.weights is not None and op.is_convolution:  # a dense layer may read its input as one pixel
+    if op.weights is not None and op.is_convolution:  # A dense layer may read its input as one pixel.
         if op.weights[0].size != math.prod(form.kernel):
             return None
         wanted = replace(wanted, weights=op.weights.reshape(len(op.weights), *form.kernel))
@@ -121,14 +121,13 @@ def _ranges(op: RowOp | ProgramOp) -> dict[str, Any]:
 
 
 def _parameter(op: RowOp | ProgramOp) -> int:
-    """Return the operator's parameter without the bits that depend on the order of operands or on the packing."""
+    """Return the operator's parameter without the bits that depend on the order of operands or on packed weights."""
     if op.kind is Kind.SELECT:
         return without_rows(op.param)
     return 0 if op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE) else op.param
 
 
 def _numbers(**named: Any) -> Numbers:
-    """Return the numbers as flat arrays, of int8 for weights and of int64 otherwise."""
     found = {name: values for name, values in named.items() if values is not None}
     arrays = {k: np.asarray(v, np.int8 if k == "weights" else np.int64).reshape(-1) for k, v in found.items()}
     return {name: values for name, values in arrays.items() if values.any() or name == "weights"}

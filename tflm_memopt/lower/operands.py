@@ -1,4 +1,4 @@
-"""Puts the operands of an operator in the order in which its program requests their rows, constants last."""
+"""Stores an operator's operands in the order in which an iteration requests their rows, constants last."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -25,8 +25,9 @@ def constant(op: RowOp) -> ProgramTensor | None:
 
 
 def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Mapping[str, Any]:
-    """Return the fields of a ProgramOp that depend on the order of operands. demanded: numbers of the inputs in this
-    order. packed: whether the weights contain the scales.
+    """Return the fields of a ProgramOp that depend on the order of operands.
+
+    demanded: numbers of the inputs in the order of the program. packed: whether the weights contain the scales.
     """
     order = _order(op, demanded)
     scales = dict.fromkeys(("multipliers", "shifts")) if packed else scales_in_order(op, demanded)
@@ -41,7 +42,6 @@ def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Map
 
 
 def scales_in_order(op: RowOp, demanded: Sequence[int]) -> dict[str, Any]:
-    """Return the multipliers and shifts of the inputs in the order `demanded`."""
     order = _order(op, demanded)
     return {"multipliers": _scales(op, op.multipliers, order), "shifts": _scales(op, op.shifts, order)}
 
@@ -69,14 +69,13 @@ def _param(op: RowOp, order: Sequence[int]) -> int:
 
 
 def _access(op: RowOp, order: Sequence[int]) -> tuple[Access, ...]:
-    """Return the rows that an iteration reads of each operand, for operators without a window."""
     if op.scatters:
         return (Access(),)
     return tuple(op.access[k] for k in order) if op.access else ()
 
 
 def _copy(copied: Moves, access: Sequence[Access], order: Sequence[int]) -> CopyRecord:
-    """Return the record of a COPY. The COPY's operand k is the operator's operand order[k], with the rows access[k]."""
+    """Return the record of a COPY, whose operand k is operand order[k] of the model and has the rows access[k]."""
     first = dict(zip(order, itertools.accumulate((a.extent for a in access), initial=0), strict=False))
     moves = tuple(
         MoveRecord(

@@ -49,7 +49,6 @@ def pack(op: RowOp) -> Packed:
 
 
 def _dead(op: RowOp) -> NDArray[np.bool_]:
-    """Return the channels with multiplier 0, whose sums are not computed."""
     return np.broadcast_to(op.own_scales[0] == 0, op.writes.c)
 
 
@@ -110,11 +109,11 @@ def dsp_scales(op: RowOp) -> NDArray[np.int32]:
 
 
 def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
-    """Convert weights [channel][kernel_h][kernel_w][1] and _scales() to bytes.
+    """Return the constants of a depthwise convolution in the order in which the DSP kernel reads them.
 
-    Each group of four channels has its biases, its taps and its scales (m2, c and e). Three taps at a time are stored
-    as int16: two taps of channels 0 to 3, then one tap of channels 0, 2, 1, 3. The last group may repeat earlier
-    channels.
+    filters: weights [channel][kernel_h][kernel_w][1]. scales: result of _scales(). Each group of four channels has its
+    biases, its taps and its scales (m2, c and e). Three taps at a time are stored as int16: two taps of channels 0 to
+    3, then one tap of channels 0, 2, 1, 3. The last group may repeat earlier channels.
     """
     n, taps = len(filters), filters[0].size
     padded = np.zeros((n, -(-taps // TURN) * TURN), np.int16)
@@ -158,11 +157,11 @@ def mve_scales(op: RowOp) -> NDArray[np.int32]:
 
 
 def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
-    """Return the constants of a DEPTHWISE as bytes, in the order in which the Helium kernel reads the constants.
+    """Return the constants of a depthwise convolution in the order in which the Helium kernel reads them.
 
-    The shape of `filters` is [channel][kernel_h][kernel_w][1]. Each group of sixteen channels has its biases, its taps,
-    its multipliers and its shifts. The last group may repeat channels of the group before it. If there are fewer than
-    sixteen channels, they are repeated to fill one group.
+    filters: weights [channel][kernel_h][kernel_w][1]. Each group of sixteen channels has its biases, its taps, its
+    multipliers and its shifts. The last group may repeat channels of the group before it. Fewer than sixteen channels
+    are repeated to fill one group.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
     filters, scales = filters[again], scales[again]
@@ -198,7 +197,7 @@ def esp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def esp_scales(op: RowOp, more: int = 0) -> NDArray[np.int32]:
-    """Return biases, multipliers and shifts, followed by `more` unused channels."""
+    """Return biases, multipliers and shifts, followed by those of `more` unused channels."""
     scales = np.pad(_mve_scales(op), ((0, more), (0, 0)))
     scales[len(scales) - more :, 2] = -1
     return _int32(scales.T)

@@ -1,7 +1,7 @@
 """Determines which optional parts of the C library a program needs.
 
-The header of a program lists the parts of the library that the program needs. A library that lacks one of a program's
-parts rejects the program. The C code that the converter emits contains only the parts that its programs list.
+The header of a program lists the needed parts. A library that lacks one of these parts rejects the program. The C code
+that the converter emits contains only the parts that its programs list.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
 
 
 def parts(program: Program) -> int:
-    """Return a bit for each part of the library that the program needs."""
+    """Return an integer with a bit set for each part of the library that the program needs."""
     found = {*_of_tables(program), *(KERNELS if program.cores else ())}
     for op in program.ops:
         if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # holds in every valid program
@@ -74,7 +74,7 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
 
 
 def _at_once(op: ProgramOp) -> int:
-    """Return how many single-pixel iterations the operator's kernel computes in one call."""
+    """Return how many iterations of a single pixel the operator's kernel computes in one call."""
     joins = op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
     return op.param if joins and op.tile == 1 and op.param > 1 else 1
 
@@ -113,7 +113,6 @@ def _of_dsp_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> I
 
 
 def _pixels_at_once(op: ProgramOp, values: int, width: int) -> set[int]:
-    """Return the numbers of pixels that a convolution with packed weights computes at once."""
     wide = op.param == 1 or _two_rows(op)
     if _at_once(op) > 1:
         return set(range(1, op.param + 1))
@@ -123,7 +122,6 @@ def _pixels_at_once(op: ProgramOp, values: int, width: int) -> set[int]:
 
 
 def _is_inside(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> bool:
-    """Return whether no window needs padding, if windows are one row high."""
     window, last = op.window, (made.width - 1) * op.window.stride_w
     inside = last + window.kernel_w <= source.width and (made.height - 1) * window.stride_h < source.height
     return inside and (window.pad_top, window.pad_left) == (0, 0)

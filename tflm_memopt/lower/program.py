@@ -1,8 +1,8 @@
-"""This module has the records of a program, which the C executor reads.
+"""Defines the records of a program, which the C executor reads.
 
-The annotation of a stored field is its type in C (format/fields.py). lower/codec.py encodes and decodes the records.
-Run scripts/program_format.py after a change: it writes the C header and the tables of docs/program-format.md from these
-classes and their docstrings.
+The annotation of a field is its type in C (format/fields.py). The module lower/codec.py encodes and decodes the
+records. After a change, scripts/program_format.py must generate the C header and the tables of docs/program-format.md
+again.
 """
 
 from collections.abc import Mapping
@@ -43,27 +43,27 @@ from tflm_memopt.plan.loops import Loops
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A program begins with this header."""
+    """Header with which a program begins."""
 
     magic: U32
     version: U16
     target: U16
-    """A TMO_TARGET_* constant names the family of cores that can run the program."""
+    """Family of cores that can run the program, a TMO_TARGET_* constant."""
     size: U32
-    """The whole program has this many bytes."""
+    """Size of the whole program in bytes."""
     iterations: U32
-    """A run of the program has exactly this number of iterations."""
+    """Exact number of iterations of each run."""
     workspace: U32
-    """The workspace has this many bytes."""
+    """Size of the workspace in bytes."""
     n_inputs: U16
     n_outputs: U16
     n_tensors: U16
     n_ops: U16
     n_groups: U16
     input: U8
-    """A TMO_INPUT_* constant says where input 0 is."""
+    """Place of input 0, a TMO_INPUT_* constant."""
     pools: U8
-    """The header is followed by this number of tmo_pool records, which is 0 or 1."""
+    """Number of tmo_pool records after the header: 0 or 1."""
     tensors: U32
     """tmo_tensor[n_tensors]"""
     ops: U32
@@ -71,19 +71,19 @@ class Header:
     groups: U32
     """tmo_group[n_groups]"""
     cores: U32 = 0
-    """The field is the offset of a tmo_cores, or 0 if the program is for one core."""
+    """Offset of a tmo_cores in the program, or 0 if the program is for one core."""
     state: U32 = 0
-    """The state, which outlives a run, has this many bytes. The number is 0 for a program without a state."""
+    """Size in bytes of the state, which outlives a run, or 0 for a program without a state."""
     rolling_buffers: U32 = 0
-    """The field is the offset of a tmo_rolling_buffer[], or 0 without a state. The last record has depth 0."""
+    """Offset of a tmo_rolling_buffer[] in the program, or 0 without a state. The last record has depth 0."""
     parts: U32 = 0
     """A bit is set for each TMO_PART_* that the program needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolRecord:
-    """A program with slow memory has this record. Slow memory holds whole tensors. The record gives the minimum
-    size of slow memory. In the array io, the address of slow memory comes after the address of the state.
+    """Minimum size of slow memory, for a program that keeps whole tensors in slow memory. In the array io, the address
+    of slow memory comes after the address of the state.
     """
 
     bytes: U32
@@ -94,61 +94,61 @@ class ColumnWindowRecord:
     """A column window holds some consecutive rows of each stripe in a rolling buffer of pixels."""
 
     offset: U32
-    """The column window begins this many bytes after the tensor's base."""
+    """Number of bytes between the tensor's base and the column window."""
     depth: U32
-    """The rolling buffer has this number of pixels."""
+    """Number of pixels in the rolling buffer."""
     rows: U16
-    """The column window holds this number of rows of each stripe."""
+    """Number of rows of each stripe that the column window holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class NestRecord:
-    """This record says when a tiled group computes rows. After stripe m, all rows before row m times advance plus end
-    exist, clamped to the tensor.
+    """Rows that a tiled group computes in each stripe. After stripe m, all rows before row m * advance + end exist,
+    clamped to the tensor.
     """
 
     advance: U16
-    """In a tiled group, each stripe begins this number of rows after the stripe before it."""
+    """Number of rows between the beginnings of two stripes of a tiled group."""
     end: I16
-    """In a tiled group, the first stripe ends before this row, unless the tensor ends earlier."""
+    """Row before which the first stripe of a tiled group ends, unless the tensor ends earlier."""
     rows: U16
-    """In a tiled group, a stripe has this number of rows. Stripes recompute rows if `rows` exceeds `advance`."""
+    """Number of rows of a stripe in a tiled group. Stripes compute rows again if `rows` exceeds `advance`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramTensor:
-    """This record describes the place of a tensor. Without column windows, row y begins y % depth rows after base +
-    offset. A row has `width` pixels.
+    """Place of a tensor. Without column windows, row y of a tensor begins y % depth rows after base + offset. A row has
+    `width` pixels.
     """
 
     offset: U32
-    """The tensor begins this many bytes after its base. If column windows hold the tensor, the offset is unused."""
+    """Number of bytes between the tensor's base and the tensor. A tensor in column windows does not use the offset."""
     height: U16
-    """The whole tensor has this number of rows."""
+    """Number of rows of the whole tensor."""
     width: U16
     channels: U32
-    """A pixel has this many bytes, including all channel groups."""
+    """Number of bytes of a pixel, including all channel groups."""
     depth: Annotated[int, Number("<u2"), Also({"phase": "With column windows, the field is -end modulo advance."})]
-    """The rolling buffer has this number of rows. For a whole tensor, `depth` equals `height`."""
+    """Number of rows in the rolling buffer. For a whole tensor, `depth` equals `height`."""
     base: U8 = 0
-    """The base is 0 for the workspace and 1 to n_inputs for inputs. Bases above n_inputs are for the outputs, then the
-    state, then slow memory. The base may also be TMO_PROGRAM_BASE or TMO_LINK_BASE.
+    """Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Higher numbers are the outputs, then
+    the state, then slow memory. TMO_PROGRAM_BASE is the program, and TMO_LINK_BASE is another device.
     """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
-    """The field is the offset of a tmo_column_window[n_column_windows], or 0 without column windows. The first column
+    """Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The first column
     window has the first rows of a stripe.
     """
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
-    """A tensor has stripes if a tiled group writes it or adds up its rows. The field of other tensors is None."""
+    """A tensor has stripes if a tiled group writes it or adds up its rows. For other tensors, `nest` is None."""
     pushed: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """A push of a streamed input has this number of rows. Older rows are in the workspace, at the tensor's offset."""
+    """Number of rows of a streamed input that arrive at once. Older rows are in the workspace, at `offset`."""
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """A tensor in a rolling buffer of the state has this number of rows before row 0."""
+    """Number of rows before row 0 that a tensor in a rolling buffer of the state has."""
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
-    """A tensor with TMO_PROGRAM_BASE begins at this offset in the program."""
+    """Offset in the program of a tensor with TMO_PROGRAM_BASE."""
     layout: U8 = RowLayout.HWC
-    """A TMO_LAYOUT_* constant says how a row is stored. A tensor in column windows, or in a rolling buffer of the
-    workspace, has TMO_LAYOUT_HWC.
+    """Order in which rows are stored, a TMO_LAYOUT_* constant. It is TMO_LAYOUT_HWC for a tensor in column windows or
+    in a rolling buffer of the workspace.
     """
 
     C_ORDER: ClassVar[str] = "offset channels width height depth base layout column_windows n_column_windows"
@@ -157,16 +157,15 @@ class ProgramTensor:
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """For a COPY, this record moves runs of adjacent bytes: `count` is the number of runs, and `bytes` is the size of a
-    run. Run i goes to byte target + i times target_step of output row y. Run i comes from byte source + i times
-    source_step + phase of an input row. The phase is (y + shift) % period, times phase_step. In an iterative operator,
-    y is the input row, and the output has one row. For an iterative operator, the phase is added to the byte in the
-    output row instead of the byte in the input row.
+    """Move of a COPY, which copies `count` runs of `bytes` adjacent bytes. Run i goes to byte target + i * target_step
+    of output row y. Run i comes from byte source + i * source_step + phase of an input row, where phase is (y + shift)
+    % period * phase_step. In an iterative operator, y is the input row, the output has one row, and the phase is added
+    to the target instead of the source.
     """
 
     row: U16
-    """The field is the index of the row that the move reads. The index counts all rows that the iteration reads,
-    beginning with the rows of operand 0. If the row does not exist, the move copies nothing.
+    """Index of the row that the move reads, among all rows that the iteration reads, beginning with those of operand 0.
+    If the row does not exist, the move copies nothing.
     """
     count: U16
     bytes: U32
@@ -181,11 +180,11 @@ class MoveRecord:
 
 @dataclass(frozen=True, slots=True)
 class CopyRecord:
-    """This record describes how a COPY makes an output row. A tmo_copy is followed by n_moves records of tmo_move."""
+    """Description of how a COPY makes an output row. A tmo_copy is followed by n_moves records of tmo_move."""
 
     moves: Annotated[tuple[MoveRecord, ...], Follows(MoveRecord)]
     fills: Annotated[bool, Number("u1")]
-    """The value 1 means that all bytes of the output row are set to the fill value before the moves."""
+    """Value 1 means that all bytes of the output row are set to the fill value before the moves."""
     fill: I8
 
     C_ORDER: ClassVar[str] = "n_moves"
@@ -221,34 +220,32 @@ SCRATCH = {"scratch": "The scratch of a packed operator has this offset in the w
 
 @dataclass(frozen=True, slots=True)
 class CopiedWeights:
-    """A program with this record copies weights into the workspace when a group begins. Core 0 copies the weights."""
+    """Weights that core 0 copies from the program to the workspace when a group begins."""
 
     weights: Annotated[NDArray[np.int8], ArrayOffset("i1")] = field(compare=False)
-    """The weights have this offset in the program."""
+    """Offset of the weights in the program."""
     place: U32
-    """The copied weights have this offset in the workspace, a multiple of 16."""
+    """Offset of the copied weights in the workspace, a multiple of 16."""
 
     C_ORDER: ClassVar[str] = "weights bytes place"
     DERIVED: ClassVar[Mapping[str, Type]] = {"bytes": Number("<u4")}
 
     @property
     def bytes(self) -> int:
-        """The weights have this many bytes."""
+        """Number of bytes of the weights."""
         return self.weights.nbytes
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramOp:
-    """This record describes an operator. The operator's kind determines the content of its arrays
-    (docs/program-format.md).
-    """
+    """Operator of a program. Its kind determines the content of its arrays (docs/program-format.md)."""
 
     kind: Annotated[Kind, Number("u1")]
     """tmo_op_kind"""
     inputs: Annotated[tuple[int, ...], Number("<u2", MAX_INPUTS, "input")]
-    """The field has the indices of the operands' tensors."""
+    """Indices of the operands in the table of tensors."""
     output: U16
-    """The field is the index of the output's tensor."""
+    """Index of the output in the table of tensors."""
     input_zero_points: Annotated[tuple[int, ...], Number("i1", MAX_INPUTS, "input_zero_point")]
     output_zero_point: I8
     window: Annotated[Window, Inline(Window)] = UNIT
@@ -260,47 +257,42 @@ class ProgramOp:
     swapped: Annotated[bool, Flag("flags", 3)] = False
     nibbles: Annotated[bool, Flag("flags", 4)] = False
     tile: U16 = 0
-    """An iteration in a tiled group computes this number of columns. The number is 0 if an iteration computes a whole
-    row.
-    """
+    """Number of columns that an iteration in a tiled group computes, or 0 if an iteration computes a whole row."""
     packing: Annotated[Packing, Number("<u2")] = Packing.NONE
     """TMO_PACKING_*"""
     param: Annotated[int, Number("<i4"), Cases(PARAMETERS)] = 0
-    """The meaning of the parameter depends on the operator's kind."""
+    """Parameter whose meaning depends on the operator's kind."""
     weights: Annotated[NDArray[np.int8] | None, ArrayOffset("i1"), Also(TABLE)] = field(default=None, compare=False)
-    """The weights begin at this offset. Weights are int8_t[], or float[] for float32 kinds."""
+    """Offset of the weights in the program. Weights are int8_t[], or float[] for float32 kinds."""
     message: Annotated[Message | None, TableOffset(Message), Over("weights")] = None
-    """SEND and RECEIVE have the offset of a tmo_message."""
+    """Offset of a tmo_message in the program, for SEND and RECEIVE."""
     copy: Annotated[CopyRecord | None, TableOffset(CopyRecord), Over("weights")] = None
-    """COPY has the offset of a tmo_copy."""
+    """Offset of a tmo_copy in the program, for COPY."""
     copied: Annotated[CopiedWeights | None, TableOffset(CopiedWeights), Over("weights")] = None
-    """Operators with TMO_FLAG_COPIES have the offset of a tmo_copied."""
+    """Offset of a tmo_copied in the program, for operators with TMO_FLAG_COPIES."""
     bias: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Also(CURVE)] = field(default=None, compare=False)
-    """The field is the offset of the biases, or 0 without biases. Biases are int32_t[channels].
-    For int16, biases are int64_t[channels / 2]. For float32, biases are float[channels / 4].
+    """Offset of the biases in the program, or 0 without biases. Biases are int32_t[channels], int64_t[channels / 2] for
+    int16 kinds, or float[channels / 4] for float32 kinds.
     """
     scales: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Over("bias")] = field(default=None, compare=False)
-    """This is the offset of a packed operator's biases and scales, if the biases and scales are not part of the
-    weights.
-    """
+    """Offset of a packed operator's biases and scales, if the weights do not contain them."""
     multipliers: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4")] = field(default=None, compare=False)
-    """The field is the offset of the multipliers, an int32_t[]. ADD and similar kinds have the inputs' multipliers in
+    """Offset of the multipliers in the program, an int32_t[]. ADD and similar kinds have the inputs' multipliers in
     order, and then the output's multiplier.
     """
     shifts: Annotated[NDArray[np.int8] | None, ArrayOffset("i1")] = field(default=None, compare=False)
-    """The field is the offset of the shifts, an int8_t[]. A positive shift goes to the left."""
+    """Offset of the shifts in the program, an int8_t[]. A positive shift goes to the left."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH)] = 0
-    """An operator that sums its input row by row has an int32_t for each output element at this workspace offset, a
-    multiple of 4. An operator that sums channel groups needs an int32_t for each output element of its largest
+    """Offset of sums in the workspace, a multiple of 4. An operator that sums its input row by row has an int32_t for
+    each output element. An operator that sums channel groups has an int32_t for each output element of its largest
     stripe of rows.
     """
     channel_groups: U16 = 0
-    """The operator has this number of channel groups in a tiled group. 0 and 1 mean that the channels are not divided.
-    """
+    """Number of channel groups in a tiled group. 0 and 1 mean that the channels are not divided."""
     group_channels: U16 = 0
-    """Each channel group has this number of channels, except the last one, which may have fewer."""
+    """Number of channels of each channel group. The last channel group may have fewer."""
     access: Annotated[tuple[Access, ...], TableOffset(Access)] = ()
-    """The field is the offset of a tmo_access[n_inputs], or 0 if a window determines the rows that are read."""
+    """Offset of a tmo_access[n_inputs] in the program, or 0 if a window determines the rows that are read."""
 
     C_ORDER: ClassVar[str] = (
         "kind flags input_zero_point output_zero_point act_min act_max n_inputs input output tile kernel_h kernel_w "
@@ -314,22 +306,19 @@ class ProgramOp:
 
     @property
     def copies(self) -> bool:
-        """Whether the program copies the weights into the workspace."""
         return self.copied is not None
 
     @property
     def stored_weights(self) -> NDArray[np.int8] | None:
-        """Return the weights in the program, whether the program copies them or not."""
         return self.copied.weights if self.copied else self.weights
 
     @property
     def per_channel(self) -> bool:
-        """Whether each output channel has its own multiplier."""
         return traits(self.kind).scales is None and self.multipliers is not None and self.multipliers.size > 1
 
     @property
     def device(self) -> int | None:
-        """Return the index of the device that runs the program, or None if the operator sends and receives no rows."""
+        """Index of the device that runs the program, or None if the operator sends and receives no rows."""
         if self.message is None:
             return None
         return self.message.sender if self.kind is Kind.SEND else self.message.receiver
@@ -337,33 +326,30 @@ class ProgramOp:
 
 @dataclass(frozen=True, slots=True)
 class ProgramRollingBuffer:
-    """This record describes a rolling buffer of the state, which outlives a run.
+    """Rolling buffer of the state, which outlives a run.
 
     The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0
     resets it. The state begins with a uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the
-    oldest row. Row y, counted from the oldest row, is at position (oldest + y) % depth. If a
-    buffer's uint16_t is 0, the next run sets all bytes of the buffer to `fill`. A successful run advances the position
-    of the oldest row.
+    oldest row. Row y, counted from the oldest row, is at position (oldest + y) % depth. If a buffer's uint16_t is 0,
+    the next run sets all bytes of the buffer to `fill`. A successful run advances the position of the oldest row.
     """
 
     offset: U32
-    """The buffer begins this many bytes after the start of the state."""
+    """Number of bytes between the start of the state and the buffer."""
     row: U32
-    """A row of the rolling buffer has this many bytes."""
+    """Number of bytes of a row in the rolling buffer."""
     depth: Annotated[int, Number("<u2"), Also({"runs": "A sliding window is full after this number of runs."})]
-    """The rolling buffer has room for this number of rows."""
+    """Number of rows for which the rolling buffer has room."""
     advance: U16
-    """Each run moves the position of the oldest row on by this number of rows."""
+    """Number of rows by which each run moves the position of the oldest row."""
     fill: U8
-    """All bytes of the rolling buffer have this value after a reset."""
+    """Value of all bytes of the rolling buffer after a reset."""
     window: U8 = 0
-    """If `window` is 1, the record has no rows and only counts the runs of a sliding window. A run that ends before the
-    sliding window is full returns TMO_WAIT.
+    """Value 1 means that the record has no rows and only counts the runs of a sliding window. A run that ends before
+    the sliding window is full returns TMO_WAIT.
     """
     key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
-    """The key is at least 1 and is computed from the program. A run rejects a state with another key,
-    which another program has written.
-    """
+    """Number from 1 that is computed from the program. A run rejects a state that another program has written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,20 +359,20 @@ class ProgramGroup:
     first_op: U16
     n_ops: U16
     counters: U32
-    """The counters are at this offset in the workspace, a multiple of 2. A uint16_t[n_ops] holds the next row of each
-    operator. In a tiled group, a tmo_iteration[n_ops] says what each operator computes next.
+    """Offset of the counters in the workspace, a multiple of 2. A uint16_t[n_ops] holds the next row of each operator.
+    In a tiled group, a tmo_iteration[n_ops] says what each operator computes next.
     """
     loops: Annotated[Loops, ArrayOffset("u1", loop_codes, loops_at)]
-    """The field is the offset of the loop codes, which are TMO_LOOP_* constants."""
+    """Offset of the loop codes in the program, which are TMO_LOOP_* constants."""
     stripes: U16 = 0
-    """The group has this number of stripes, or 0 if it runs row by row."""
+    """Number of stripes of the group, or 0 if the group runs row by row."""
 
     C_ORDER: ClassVar[str] = "first_op n_ops counters stripes loops"
 
 
 @dataclass(frozen=True, slots=True)
 class IterationRecord:
-    """This record says which part of the output an operator in a tiled group computes next."""
+    """Part of the output that an operator in a tiled group computes next."""
 
     stripe: U16
     channel_group: U16
@@ -395,7 +381,7 @@ class IterationRecord:
 
 
 Iterations = tuple[int, ...]
-"""The numbers of the selected iterations of a run, counted from 0."""
+"""Numbers of selected iterations of a run, counted from 0."""
 
 
 def iteration_bits(iterations: Iterations, count: int) -> bytes:
@@ -420,22 +406,22 @@ SCRATCH_OF_CORE_1 = {"scratch": "Core 1 uses this offset in place of tmo_op.scra
 
 @dataclass(frozen=True, slots=True)
 class ProgramSharding:
-    """This record says how two cores share the iterations of an operator."""
+    """Division of an operator's iterations between two cores."""
 
     kind: U16
-    """A TMO_SHARDING_* constant says how the cores share iterations."""
+    """Kind of the division, a TMO_SHARDING_* constant."""
     cut: U16
-    """Core 0 computes this number of columns or channels."""
+    """Number of columns or channels that core 0 computes."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH_OF_CORE_1)]
-    """The scratch or sums of core 1 begin at this offset. Core 0 uses tmo_op.accumulator."""
+    """Offset in the workspace of core 1's scratch or sums. Core 0 uses tmo_op.accumulator."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramCores:
-    """This record says how two cores share a run. Both cores step through all iterations with their own counters, and
-    each core computes its part of every iteration. The two cores wait for each other at barriers. The converter's
-    checker proves that between two barriers, neither core accesses bytes that the other core writes. The program must
-    have only row groups, no state, and input 0 in the arena.
+    """Division of a run between two cores. Both cores step through all iterations with their own counters, and each
+    core computes its part of every iteration. The two cores wait for each other at barriers. The converter's checker
+    proves that between two barriers, neither core accesses bytes that the other core writes. The program must have only
+    row groups, no state, and input 0 in the arena.
     """
 
     shardings: Annotated[tuple[ProgramSharding, ...], TableOffset(ProgramSharding)]
@@ -443,44 +429,38 @@ class ProgramCores:
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run."""
     serial: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """The field is the offset of an array of bits, or 0 if no bit is set. Core 0 runs the iterations whose bits are
-    set.
-    """
+    """Offset in the program of an array of bits, or 0 if no bit is set. Core 0 runs all iterations with a set bit."""
     counters: U32
-    """The counters of core 1 begin this many bytes after the counters of core 0."""
+    """Number of bytes between the counters of core 0 and the counters of core 1."""
 
     C_ORDER: ClassVar[str] = "shardings barriers n_barriers serial counters"
     DERIVED: ClassVar[Mapping[str, Type]] = {"n_barriers": Number("<u4")}
 
     @property
     def n_barriers(self) -> int:
-        """The run has this number of barriers."""
+        """Number of barriers in a run."""
         return len(self.barriers)
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program has the data that tmo_run() needs."""
+    """The data of a program as the converter writes it, which the C function tmo_run() runs."""
 
     n_inputs: int
     n_outputs: int
     workspace: int
-    """The workspace has this many bytes."""
     iterations: int
-    """A run has exactly this number of iterations."""
     tensors: tuple[ProgramTensor, ...]
     ops: tuple[ProgramOp, ...]
     groups: tuple[ProgramGroup, ...]
     target: int = Family.GENERIC
     input: int = InputPlace.ARENA
     state: int = 0
-    """The state, which outlives a run, has this many bytes."""
     rolling_buffers: tuple[ProgramRollingBuffer, ...] = ()
-    """Rolling buffers that the state contains."""
     cores: ProgramCores | None = None
-    """How two cores share a run, or None if the program is for one core."""
+    """Division of a run between two cores, or None if the program is for one core."""
     slow: int = 0
-    """Slow memory has this many bytes. 0 means that all tensors are in the workspace, the inputs or the outputs."""
+    """Size of slow memory in bytes, or 0 if all tensors are in the workspace, the inputs or the outputs."""
 
 
 RECORDS: Mapping[str, type] = {

@@ -24,11 +24,11 @@ from tflm_memopt.rowgraph.graph import RowGraph, Space
 from tflm_memopt.rowgraph.regions import region_of, tensor_use
 
 STREAM_STATE = (2,)
-"""Shape of the int32 variable in which a streamed input's operator keeps a tmo_stream between calls of Invoke()."""
+"""Shape of the int32 variable that keeps the position in a streamed input (a tmo_stream) between calls of Invoke()."""
 
 
 def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool) -> bytes:
-    """Return the rewritten model. tree: the original model after `changes`. The operators of `tree` are replaced."""
+    """Return the rewritten model. tree: the original model after `changes`, whose operators are replaced."""
     graph, plan, main = planned.graph, planned.plan, tree.subgraphs[0]
     originals = list(main.operators)
     _place_input(tree, graph)
@@ -38,7 +38,7 @@ def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool
     offsets: dict[TensorId, int] = {b.key: o for b, o in plan.placed() if b.role is Role.TENSOR}
     offsets |= {t: offsets[part.storage] + part.first for t, part in graph.parts.items()}
     if not any(called(op) for op in graph.model.ops):
-        # nothing calls the other subgraphs any more, and their signatures may be damaged
+        # Nothing calls the other subgraphs any more, and their signatures may be damaged.
         del tree.subgraphs[1:]
     main.operators = []
     ops = {op.index: op for op in graph.model.ops}
@@ -86,7 +86,7 @@ def _alone(group: PlannedGroup) -> CustomOp:
 
 
 def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], position: int) -> Any:
-    """Add a custom operator with its program and its workspace to the tree, and the workspace to `offsets`."""
+    """Add a custom operator, its program and its workspace to the model, and the workspace's offset to `offsets`."""
     program, pauses = lower(custom), custom.plan.pauses
     data = pack(program)
     constant = _bytes_tensor(tree, f"tmo/program_{position}", len(data), writer.add_buffer(tree, data))
@@ -96,7 +96,7 @@ def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], 
         offsets[outputs[-1]] = space.start
     opcode = writer.add_opcode(tree, "CUSTOM", custom_code=custom.name)
     inputs = [*custom.inputs]
-    # a reset sets the variable to 0, and the next input begins
+    # A reset sets the variable to 0, and the next input begins.
     if program.input in (InputPlace.STREAM, InputPlace.LINK):
         inputs.append(writer.add_tensor(tree, f"tmo/stream_{position}", STREAM_STATE, "INT32", variable=True))
     if program.state:
@@ -110,7 +110,7 @@ def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], 
 
 
 def _place_input(tree: Any, graph: RowGraph) -> None:
-    """Give a streamed input the shape of one push, or remove an external input from the model's inputs."""
+    """Change a streamed input's shape to the rows that arrive at once, or remove an external input from the model."""
     if graph.source and graph.source.space is Space.EXTERNAL:
         writer.drop_input(tree, graph.source.tensor)
     for t in graph.model.inputs:
@@ -137,7 +137,7 @@ def _bytes_tensor(tree: Any, name: str, nbytes: int, buffer: int) -> int:
 
 
 def _narrow(tensors: Sequence[Any], ops: Mapping[int, RowOp]) -> None:
-    """Correct the shape of each tensor that lost channels if TFLM allocates the tensor."""
+    """Correct the shape of each tensor that has lost channels. TFLM may allocate the tensor."""
     for op in ops.values():
         entry, item = tensors[op.output], ITEM_BYTES[TENSOR_TYPES[tensors[op.output].type]]
         if item * math.prod(map(int, entry.shape)) != op.writes.nbytes:
@@ -166,7 +166,7 @@ def _options(custom: CustomOp) -> bytes:
 
 
 def _described(group: PlannedGroup) -> str:
-    """Return a group's description: its operators in the original model, and the rows in its rolling buffers."""
+    """Describe a group: its operators in the original model, and the sizes of its rolling buffers."""
     plan, stripes = group.plan, group.step.stripes
     makers = {op.output: f"op {op.sources[0]}" for op in group.ops}
     chain = ", ".join(f"{op.sources[0]} {op.name}" for op in group.ops)

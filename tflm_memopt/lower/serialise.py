@@ -1,8 +1,4 @@
-"""Encodes a program as bytes and decodes it.
-
-`pack` writes the header, the tables and the constants of a program. `unpack` reads a program, for tests and for
-inspection.
-"""
+"""Encodes a program as bytes, and decodes a program for tests and for inspection."""
 
 import itertools
 import math
@@ -54,7 +50,6 @@ def pack(program: Program) -> bytes:
     known = ConstantPool(start, alignment=alignment)
     identity = crc32(b"".join((*_tables(program, known), bytes(known.data))))
     constants = ConstantPool(start, known.stored, alignment=alignment)
-    # this table says which part of each operator a core computes
     cores = RecordWriter(constants, "shardings", program.iterations).table((program.cores,)) if program.cores else 0
     rolling_buffers = _rolling_buffers(program, identity, constants)
     data = b"".join(_tables(program, constants))
@@ -68,7 +63,6 @@ def pack(program: Program) -> bytes:
 
 
 def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, bytes]:
-    """Return the records of tensors, operators and groups, after adding their constants to the pool."""
     groups, tensors, ops = (
         b"".join(RecordWriter(constants, f"{what} {i}").record(record) for i, record in enumerate(records))
         for what, records in (("group", program.groups), ("tensor", program.tensors), ("operator", program.ops))
@@ -77,7 +71,7 @@ def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, by
 
 
 def _rolling_buffers(program: Program, identity: int, constants: ConstantPool) -> int:
-    """Add the rolling buffers of the state, and return their offset. identity: number that their keys contain."""
+    """Add the rolling buffers of the state, and return their offset. identity: number that each key contains."""
     buffers = [replace(buffer, key=1 + identity % (KEYS - buffer.depth)) for buffer in program.rolling_buffers]
     end = ProgramRollingBuffer(0, 0, 0, 0, 0)  # a buffer without rows ends the table
     return RecordWriter(constants, "rolling_buffers").table((*buffers, end)) if buffers else 0

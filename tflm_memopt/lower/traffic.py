@@ -1,6 +1,7 @@
-"""Counts the bytes per inference that a plan moves from and to slow memory, and the constants that it reads. The module
-plan/iteration/traffic.py defines what an iteration reads and writes. Each iteration also reads the constants of its
-operator, or of its channel group, once. Weights that a program copies to the arena count once. The test
+"""Counts the bytes per inference that a plan moves from and to slow memory, and the constants that it reads.
+
+The module plan/iteration/traffic.py defines what an iteration reads and writes. Each iteration also reads the constants
+of its operator, or of its channel group, once. Weights that a program copies to the arena count once. The test
 tests/counted_traffic.py counts the same bytes while a program runs.
 """
 
@@ -24,7 +25,7 @@ from tflm_memopt.plan.plan import Role
 
 @dataclass(frozen=True, slots=True)
 class BytesMoved:
-    """Bytes per inference that groups move. Bytes that builtin operators move are not counted."""
+    """Bytes per inference that groups move. Bytes that TFLM's own kernels move are not counted."""
 
     slow_read: int = 0
     slow_written: int = 0
@@ -55,7 +56,7 @@ def traffic(planned: Planned) -> BytesMoved:
 def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
     """Return the bytes of constants that these iterations read. copied: bytes of weights that are copied first."""
     op, nest = member.op, member.nest
-    if op.traits.constants is Constants.ROWS:  # an iteration reads one row of the constants
+    if op.traits.constants is Constants.ROWS:  # An iteration reads one row of the constants.
         return len(iterations) * op.writes.row_bytes
     arrays, groups = constants_of(op, packed=member.stage.runs_packed(op)), nest.channel_groups - nest.sums
     nbytes = sum(array.nbytes for array in arrays if array is not None) - copied

@@ -239,90 +239,90 @@ typedef enum {
 #undef TMO_ENUMERATOR
 } tmo_op_kind;
 
-/* A program begins with this header. */
+/* Header with which a program begins. */
 typedef struct {
   uint32_t magic;
   uint16_t version;
-  uint16_t target; /* A TMO_TARGET_* constant names the family of cores that can run the program. */
-  uint32_t size; /* The whole program has this many bytes. */
-  uint32_t iterations; /* A run of the program has exactly this number of iterations. */
-  uint32_t workspace; /* The workspace has this many bytes. */
+  uint16_t target; /* Family of cores that can run the program, a TMO_TARGET_* constant. */
+  uint32_t size; /* Size of the whole program in bytes. */
+  uint32_t iterations; /* Exact number of iterations of each run. */
+  uint32_t workspace; /* Size of the workspace in bytes. */
   uint16_t n_inputs, n_outputs, n_tensors, n_ops, n_groups;
-  uint8_t input; /* A TMO_INPUT_* constant says where input 0 is. */
-  uint8_t pools; /* The header is followed by this number of tmo_pool records, which is 0 or 1. */
+  uint8_t input; /* Place of input 0, a TMO_INPUT_* constant. */
+  uint8_t pools; /* Number of tmo_pool records after the header: 0 or 1. */
   uint32_t tensors; /* tmo_tensor[n_tensors] */
   uint32_t ops; /* tmo_op[n_ops] */
   uint32_t groups; /* tmo_group[n_groups] */
-  uint32_t cores; /* The field is the offset of a tmo_cores, or 0 if the program is for one core. */
-  uint32_t state; /* The state, which outlives a run, has this many bytes. The number is 0 for a program without a state. */
-  uint32_t rolling_buffers; /* The field is the offset of a tmo_rolling_buffer[], or 0 without a state. The last record has depth 0. */
+  uint32_t cores; /* Offset of a tmo_cores in the program, or 0 if the program is for one core. */
+  uint32_t state; /* Size in bytes of the state, which outlives a run, or 0 for a program without a state. */
+  uint32_t rolling_buffers; /* Offset of a tmo_rolling_buffer[] in the program, or 0 without a state. The last record has depth 0. */
   uint32_t parts; /* A bit is set for each TMO_PART_* that the program needs. */
 } tmo_header;
 
-/* A program with slow memory has this record. Slow memory holds whole tensors. The record gives the minimum size of slow memory. In the array io, the
- * address of slow memory comes after the address of the state. */
+/* Minimum size of slow memory, for a program that keeps whole tensors in slow memory. In the array io, the address of slow memory comes after the
+ * address of the state. */
 typedef struct {
   uint32_t bytes;
 } tmo_pool;
 
-/* This record describes a rolling buffer of the state, which outlives a run.
+/* Rolling buffer of the state, which outlives a run.
  *
  * The state is at io[n_inputs + n_outputs], whose address is a multiple of 4. Setting all bytes of the state to 0 resets it. The state begins with a
  * uint16_t for each rolling buffer: 0, or the buffer's key plus the position of the oldest row. Row y, counted from the oldest row, is at position
  * (oldest + y) % depth. If a buffer's uint16_t is 0, the next run sets all bytes of the buffer to fill. A successful run advances the position of the
  * oldest row. */
 typedef struct {
-  uint32_t offset; /* The buffer begins this many bytes after the start of the state. */
-  uint32_t row; /* A row of the rolling buffer has this many bytes. */
+  uint32_t offset; /* Number of bytes between the start of the state and the buffer. */
+  uint32_t row; /* Number of bytes of a row in the rolling buffer. */
   union {
-    uint16_t depth; /* The rolling buffer has room for this number of rows. */
+    uint16_t depth; /* Number of rows for which the rolling buffer has room. */
     uint16_t runs; /* A sliding window is full after this number of runs. */
   };
-  uint16_t advance; /* Each run moves the position of the oldest row on by this number of rows. */
-  uint8_t fill; /* All bytes of the rolling buffer have this value after a reset. */
-  /* If window is 1, the record has no rows and only counts the runs of a sliding window. A run that ends before the sliding window is full returns
+  uint16_t advance; /* Number of rows by which each run moves the position of the oldest row. */
+  uint8_t fill; /* Value of all bytes of the rolling buffer after a reset. */
+  /* Value 1 means that the record has no rows and only counts the runs of a sliding window. A run that ends before the sliding window is full returns
    * TMO_WAIT. */
   uint8_t window;
-  /* The key is at least 1 and is computed from the program. A run rejects a state with another key, which another program has written. */
-  uint16_t key;
+  uint16_t key; /* Number from 1 that is computed from the program. A run rejects a state that another program has written. */
 } tmo_rolling_buffer;
 
-/* This record describes the place of a tensor. Without column windows, row y begins y % depth rows after base + offset. A row has width pixels. */
+/* Place of a tensor. Without column windows, row y of a tensor begins y % depth rows after base + offset. A row has width pixels. */
 typedef struct {
   union {
-    uint32_t offset; /* The tensor begins this many bytes after its base. If column windows hold the tensor, the offset is unused. */
-    uint32_t constant; /* A tensor with TMO_PROGRAM_BASE begins at this offset in the program. */
+    uint32_t offset; /* Number of bytes between the tensor's base and the tensor. A tensor in column windows does not use the offset. */
+    uint32_t constant; /* Offset in the program of a tensor with TMO_PROGRAM_BASE. */
   };
-  uint32_t channels; /* A pixel has this many bytes, including all channel groups. */
+  uint32_t channels; /* Number of bytes of a pixel, including all channel groups. */
   uint16_t width;
-  uint16_t height; /* The whole tensor has this number of rows. */
+  uint16_t height; /* Number of rows of the whole tensor. */
   union {
-    uint16_t depth; /* The rolling buffer has this number of rows. For a whole tensor, depth equals height. */
+    uint16_t depth; /* Number of rows in the rolling buffer. For a whole tensor, depth equals height. */
     uint16_t phase; /* With column windows, the field is -end modulo advance. */
   };
-  /* The base is 0 for the workspace and 1 to n_inputs for inputs. Bases above n_inputs are for the outputs, then the state, then slow memory. The
-   * base may also be TMO_PROGRAM_BASE or TMO_LINK_BASE. */
+  /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Higher numbers are the outputs, then the state, then slow memory.
+   * TMO_PROGRAM_BASE is the program, and TMO_LINK_BASE is another device. */
   uint8_t base;
-  /* A TMO_LAYOUT_* constant says how a row is stored. A tensor in column windows, or in a rolling buffer of the workspace, has TMO_LAYOUT_HWC. */
+  /* Order in which rows are stored, a TMO_LAYOUT_* constant. It is TMO_LAYOUT_HWC for a tensor in column windows or in a rolling buffer of the
+   * workspace. */
   uint8_t layout;
-  /* The field is the offset of a tmo_column_window[n_column_windows], or 0 without column windows. The first column window has the first rows of a
+  /* Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The first column window has the first rows of a
    * stripe. */
   uint32_t column_windows;
   uint16_t n_column_windows;
-  uint16_t advance; /* In a tiled group, each stripe begins this number of rows after the stripe before it. */
-  int16_t end; /* In a tiled group, the first stripe ends before this row, unless the tensor ends earlier. */
+  uint16_t advance; /* Number of rows between the beginnings of two stripes of a tiled group. */
+  int16_t end; /* Row before which the first stripe of a tiled group ends, unless the tensor ends earlier. */
   union {
-    uint16_t rows; /* In a tiled group, a stripe has this number of rows. Stripes recompute rows if rows exceeds advance. */
-    uint16_t pushed; /* A push of a streamed input has this number of rows. Older rows are in the workspace, at the tensor's offset. */
-    uint16_t older; /* A tensor in a rolling buffer of the state has this number of rows before row 0. */
+    uint16_t rows; /* Number of rows of a stripe in a tiled group. Stripes compute rows again if rows exceeds advance. */
+    uint16_t pushed; /* Number of rows of a streamed input that arrive at once. Older rows are in the workspace, at offset. */
+    uint16_t older; /* Number of rows before row 0 that a tensor in a rolling buffer of the state has. */
   };
 } tmo_tensor;
 
 /* A column window holds some consecutive rows of each stripe in a rolling buffer of pixels. */
 typedef struct {
-  uint32_t offset; /* The column window begins this many bytes after the tensor's base. */
-  uint32_t depth; /* The rolling buffer has this number of pixels. */
-  uint16_t rows; /* The column window holds this number of rows of each stripe. */
+  uint32_t offset; /* Number of bytes between the tensor's base and the column window. */
+  uint32_t depth; /* Number of pixels in the rolling buffer. */
+  uint16_t rows; /* Number of rows of each stripe that the column window holds. */
   uint8_t reserved_10[2];
 } tmo_column_window;
 
@@ -344,20 +344,19 @@ typedef struct {
   uint8_t from, to;
 } tmo_message;
 
-/* This record describes how a COPY makes an output row. A tmo_copy is followed by n_moves records of tmo_move. */
+/* Description of how a COPY makes an output row. A tmo_copy is followed by n_moves records of tmo_move. */
 typedef struct {
   uint16_t n_moves;
-  uint8_t fills; /* The value 1 means that all bytes of the output row are set to the fill value before the moves. */
+  uint8_t fills; /* Value 1 means that all bytes of the output row are set to the fill value before the moves. */
   int8_t fill;
 } tmo_copy;
 
-/* For a COPY, this record moves runs of adjacent bytes: count is the number of runs, and bytes is the size of a run. Run i goes to byte target + i
- * times target_step of output row y. Run i comes from byte source + i times source_step + phase of an input row. The phase is (y + shift) % period,
- * times phase_step. In an iterative operator, y is the input row, and the output has one row. For an iterative operator, the phase is added to the
- * byte in the output row instead of the byte in the input row. */
+/* Move of a COPY, which copies count runs of bytes adjacent bytes. Run i goes to byte target + i * target_step of output row y. Run i comes from byte
+ * source + i * source_step + phase of an input row, where phase is (y + shift) % period * phase_step. In an iterative operator, y is the input row,
+ * the output has one row, and the phase is added to the target instead of the source. */
 typedef struct {
-  /* The field is the index of the row that the move reads. The index counts all rows that the iteration reads, beginning with the rows of operand 0.
-   * If the row does not exist, the move copies nothing. */
+  /* Index of the row that the move reads, among all rows that the iteration reads, beginning with those of operand 0. If the row does not exist, the
+   * move copies nothing. */
   uint16_t row;
   uint16_t count;
   uint32_t bytes, source;
@@ -366,14 +365,14 @@ typedef struct {
   uint16_t period, shift;
 } tmo_move;
 
-/* A program with this record copies weights into the workspace when a group begins. Core 0 copies the weights. */
+/* Weights that core 0 copies from the program to the workspace when a group begins. */
 typedef struct {
-  uint32_t weights; /* The weights have this offset in the program. */
-  uint32_t bytes; /* The weights have this many bytes. */
-  uint32_t place; /* The copied weights have this offset in the workspace, a multiple of 16. */
+  uint32_t weights; /* Offset of the weights in the program. */
+  uint32_t bytes; /* Number of bytes of the weights. */
+  uint32_t place; /* Offset of the copied weights in the workspace, a multiple of 16. */
 } tmo_copied;
 
-/* This record describes an operator. The operator's kind determines the content of its arrays (docs/program-format.md). */
+/* Operator of a program. Its kind determines the content of its arrays (docs/program-format.md). */
 typedef struct {
   uint8_t kind; /* tmo_op_kind */
   uint8_t flags; /* TMO_FLAG_* */
@@ -381,9 +380,9 @@ typedef struct {
   int8_t act_min; /* Values of the output are limited to the range from act_min to act_max. */
   int8_t act_max; /* Values of the output are limited to the range from act_min to act_max. */
   uint8_t n_inputs;
-  uint16_t input[4]; /* The field has the indices of the operands' tensors. */
-  uint16_t output; /* The field is the index of the output's tensor. */
-  uint16_t tile; /* An iteration in a tiled group computes this number of columns. The number is 0 if an iteration computes a whole row. */
+  uint16_t input[4]; /* Indices of the operands in the table of tensors. */
+  uint16_t output; /* Index of the output in the table of tensors. */
+  uint16_t tile; /* Number of columns that an iteration in a tiled group computes, or 0 if an iteration computes a whole row. */
   uint16_t kernel_h, kernel_w;
   union {
     uint16_t stride_h;
@@ -420,69 +419,69 @@ typedef struct {
     int32_t at_once; /* A DSP kernel computes this number of pixels or rows at once. The scratch is larger if the number is 1. */
   };
   union {
-    uint32_t weights; /* The weights begin at this offset. Weights are int8_t[], or float[] for float32 kinds. */
+    uint32_t weights; /* Offset of the weights in the program. Weights are int8_t[], or float[] for float32 kinds. */
     uint32_t table; /* LOOKUP's int8_t[TMO_TABLE_BYTES] or GATHER's int8_t[table_rows][channels] begins at this offset. */
-    uint32_t message; /* SEND and RECEIVE have the offset of a tmo_message. */
-    uint32_t copy; /* COPY has the offset of a tmo_copy. */
-    uint32_t copied; /* Operators with TMO_FLAG_COPIES have the offset of a tmo_copied. */
+    uint32_t message; /* Offset of a tmo_message in the program, for SEND and RECEIVE. */
+    uint32_t copy; /* Offset of a tmo_copy in the program, for COPY. */
+    uint32_t copied; /* Offset of a tmo_copied in the program, for operators with TMO_FLAG_COPIES. */
   };
   union {
-    /* The field is the offset of the biases, or 0 without biases. Biases are int32_t[channels]. For int16, biases are int64_t[channels / 2]. For
-     * float32, biases are float[channels / 4]. */
+    /* Offset of the biases in the program, or 0 without biases. Biases are int32_t[channels], int64_t[channels / 2] for int16 kinds, or
+     * float[channels / 4] for float32 kinds. */
     uint32_t bias;
     uint32_t curve; /* LSTM has the offset of a uint16_t[256]. The biases follow the array as int32_t[channels][8]. */
-    uint32_t scales; /* This is the offset of a packed operator's biases and scales, if the biases and scales are not part of the weights. */
+    uint32_t scales; /* Offset of a packed operator's biases and scales, if the weights do not contain them. */
   };
-  /* The field is the offset of the multipliers, an int32_t[]. ADD and similar kinds have the inputs' multipliers in order, and then the output's
+  /* Offset of the multipliers in the program, an int32_t[]. ADD and similar kinds have the inputs' multipliers in order, and then the output's
    * multiplier. */
   uint32_t multipliers;
-  uint32_t shifts; /* The field is the offset of the shifts, an int8_t[]. A positive shift goes to the left. */
+  uint32_t shifts; /* Offset of the shifts in the program, an int8_t[]. A positive shift goes to the left. */
   union {
-    /* An operator that sums its input row by row has an int32_t for each output element at this workspace offset, a multiple of 4. An operator that
-     * sums channel groups needs an int32_t for each output element of its largest stripe of rows. */
+    /* Offset of sums in the workspace, a multiple of 4. An operator that sums its input row by row has an int32_t for each output element. An
+     * operator that sums channel groups has an int32_t for each output element of its largest stripe of rows. */
     uint32_t accumulator;
     uint32_t scratch; /* The scratch of a packed operator has this offset in the workspace, a multiple of 4. */
   };
-  uint16_t channel_groups; /* The operator has this number of channel groups in a tiled group. 0 and 1 mean that the channels are not divided. */
-  uint16_t group_channels; /* Each channel group has this number of channels, except the last one, which may have fewer. */
-  uint32_t access; /* The field is the offset of a tmo_access[n_inputs], or 0 if a window determines the rows that are read. */
+  uint16_t channel_groups; /* Number of channel groups in a tiled group. 0 and 1 mean that the channels are not divided. */
+  uint16_t group_channels; /* Number of channels of each channel group. The last channel group may have fewer. */
+  uint32_t access; /* Offset of a tmo_access[n_inputs] in the program, or 0 if a window determines the rows that are read. */
 } tmo_op;
 
 /* The loops of a group interleave the iterations of operators [first_op, first_op + n_ops). */
 typedef struct {
   uint16_t first_op, n_ops;
-  /* The counters are at this offset in the workspace, a multiple of 2. A uint16_t[n_ops] holds the next row of each operator. In a tiled group, a
+  /* Offset of the counters in the workspace, a multiple of 2. A uint16_t[n_ops] holds the next row of each operator. In a tiled group, a
    * tmo_iteration[n_ops] says what each operator computes next. */
   uint32_t counters;
-  uint16_t stripes; /* The group has this number of stripes, or 0 if it runs row by row. */
+  uint16_t stripes; /* Number of stripes of the group, or 0 if the group runs row by row. */
   uint8_t reserved_10[2];
-  uint32_t loops; /* The field is the offset of the loop codes, which are TMO_LOOP_* constants. */
+  uint32_t loops; /* Offset of the loop codes in the program, which are TMO_LOOP_* constants. */
 } tmo_group;
 
-/* This record says which part of the output an operator in a tiled group computes next. */
+/* Part of the output that an operator in a tiled group computes next. */
 typedef struct {
   uint16_t stripe, channel_group, tile, row;
 } tmo_iteration;
 
-/* This record says how two cores share the iterations of an operator. */
+/* Division of an operator's iterations between two cores. */
 typedef struct {
-  uint16_t kind; /* A TMO_SHARDING_* constant says how the cores share iterations. */
-  uint16_t cut; /* Core 0 computes this number of columns or channels. */
+  uint16_t kind; /* Kind of the division, a TMO_SHARDING_* constant. */
+  uint16_t cut; /* Number of columns or channels that core 0 computes. */
   union {
-    uint32_t accumulator; /* The scratch or sums of core 1 begin at this offset. Core 0 uses tmo_op.accumulator. */
+    uint32_t accumulator; /* Offset in the workspace of core 1's scratch or sums. Core 0 uses tmo_op.accumulator. */
     uint32_t scratch; /* Core 1 uses this offset in place of tmo_op.scratch. */
   };
 } tmo_sharding;
 
-/* This record says how two cores share a run. Both cores step through all iterations with their own counters, and each core computes its part of
- * every iteration. The two cores wait for each other at barriers. The converter's checker proves that between two barriers, neither core accesses
- * bytes that the other core writes. The program must have only row groups, no state, and input 0 in the arena. */
+/* Division of a run between two cores. Both cores step through all iterations with their own counters, and each core computes its part of every
+ * iteration. The two cores wait for each other at barriers. The converter's checker proves that between two barriers, neither core accesses bytes
+ * that the other core writes. The program must have only row groups, no state, and input 0 in the arena. */
 typedef struct {
   uint32_t shardings; /* tmo_sharding[n_ops] */
   uint32_t barriers; /* Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run. */
-  uint32_t n_barriers; /* The run has this number of barriers. */
-  uint32_t serial; /* The field is the offset of an array of bits, or 0 if no bit is set. Core 0 runs the iterations whose bits are set. */
-  uint32_t counters; /* The counters of core 1 begin this many bytes after the counters of core 0. */
+  uint32_t n_barriers; /* Number of barriers in a run. */
+  uint32_t serial; /* Offset in the program of an array of bits, or 0 if no bit is set. Core 0 runs all iterations with a set bit. */
+  uint32_t counters; /* Number of bytes between the counters of core 0 and the counters of core 1. */
 } tmo_cores;
 
 #endif /* TMO_PROGRAM_H_ */
