@@ -1,13 +1,13 @@
-"""Recomputes the rows near the edges of a sliding input, which depend on padding.
+"""Computes the rows near the edges of a sliding input again, because they depend on padding.
 
-Rows that do not depend on padding stay valid when the input slides. A layer with padding in time makes edge rows: its
-first and last rows depend on padding. Edge rows also depend on edge rows of the previous layer, so their number grows
-from layer to layer. The last rows of a layer are recomputed from the previous layer's last rows, its new rows, and its
-rolling buffer. The first rows are recomputed from padding and from the first rows of the input, which are kept for this
-purpose. If an operator reads all rows, its input joins the first rows, the kept rows, the new rows and the last rows.
-Two branches with different numbers of edge rows may meet, as in a residual connection. The branch with fewer edge rows
-then gets as many as the other branch. The new rows of both branches are then at the same position. A rolling buffer
-keeps the additional edge rows after the inference that computed the rows.
+Rows that do not depend on padding stay valid when the input slides. The first and last rows of a layer depend on
+padding, and on the first and last rows of the layer before it. So the number of these edge rows grows from layer to
+layer. The last rows of a layer are computed again from the previous layer's last rows, its new rows, and its rolling
+buffer. The first rows are computed again from padding and from the first rows of the input, which are kept for this
+purpose. An operator that reads all rows gets the first rows, the kept rows, the new rows and the last rows joined.
+If branches with different numbers of edge rows meet, as in a residual connection, the branch with fewer gets as many as
+the other one. Then the new rows of both branches are at the same position, and a rolling buffer keeps the additional
+edge rows for later inferences.
 """
 
 from collections.abc import Sequence
@@ -26,16 +26,14 @@ JOIN = "CONCATENATION"
 
 
 class Impossible(Exception):
-    """Raised if rows that depend on padding cannot be recomputed."""
+    """Raised if rows near an edge cannot be computed again."""
 
 
 class Slid(NamedTuple):
     """A tensor of which an inference computes only the last rows that do not depend on padding."""
 
     whole: Rows
-    """Shape of the tensor's rows in the original model."""
     new: int
-    """Number of rows that an inference computes."""
     top: int = 0
     """Number of rows at the top that depend on padding."""
     bottom: int = 0
@@ -62,36 +60,29 @@ class Edges(GraphWork):
         self.input = tensor
         self.slid: dict[TensorId, Slid] = {}
         self.depth: dict[TensorId, int] = {}
-        """For each tensor, the number of older rows that operators read."""
+        """For each tensor, the number of rows of earlier inferences that operators read."""
         self.rolling_buffers: dict[TensorId, TensorId] = {}
-        """The state that keeps rows of each tensor."""
         self._original = {op.output: op for op in self.row_ops.values()}
-        """For each tensor, the operator that makes it in the original graph."""
         self._aligned = dict(self._original)
-        """Operators whose inputs all have equally many edge rows, by output."""
         self._rows_of: dict[tuple[object, ...], TensorId] = {}
-        """Tensors that consist of joined rows. The key has the joined tensors and the range of rows in the result."""
         self._made_first: dict[TensorId, TensorId] = {}
         """For each tensor, the tensor that holds its first rows."""
         self._made_last: dict[TensorId, TensorId] = {}
         self._made_below: dict[tuple[TensorId, tuple[int, int]], TensorId] = {}
-        """Tensors that got more edge rows. The key has the original tensor and its new numbers of edge rows."""
 
     def rolling_buffer(self, tensor: TensorId) -> TensorId:
-        """Return the state that keeps rows of a tensor, which is created if needed."""
         if tensor not in self.rolling_buffers:
             self.rolling_buffers[tensor] = self.add_tensor(tensor, name=f"{self.tensors[tensor].name}/older")
         return self.rolling_buffers[tensor]
 
     def older_rows(self, tensor: TensorId) -> TensorId:
-        """Return the state that keeps all valid rows of a tensor, apart from its new rows."""
         self.depth[tensor] = self.slid[tensor].older
         return self.rolling_buffer(tensor)
 
     def rows_of(
         self, like: TensorId, parts: Sequence[tuple[TensorId, int]], before: int, taken: slice = slice(None)
     ) -> TensorId:
-        """Return a tensor of the rows `taken` of joined tensors."""
+        """Return a tensor with the rows `taken` of joined tensors. like: a tensor with rows of the same size."""
         asked = (*parts, taken.start, taken.stop)
         if asked not in self._rows_of:
             sources, inputs = self.row_ops[before].sources, tuple(t for t, _ in parts)
@@ -108,7 +99,7 @@ class Edges(GraphWork):
         self.add_op(op, self.order.index(before))
 
     def first(self, tensor: TensorId, count: int, before: int) -> TensorId:
-        """Return a tensor's first rows. The first rows of earlier tensors are computed as far as needed."""
+        """Return a tensor's first rows. The first rows of earlier tensors are computed as far as they are needed."""
         needs = {tensor: count}
         for op in reversed(self._original.values()):
             wanted, w = needs.get(op.output, 0), op.window
@@ -137,7 +128,6 @@ class Edges(GraphWork):
         return made if rows == count else self.rows_of(tensor, [(made, rows)], before, slice(count))
 
     def last(self, tensor: TensorId, before: int) -> TensorId:
-        """Return the last rows of a tensor that depend on padding."""
         if tensor not in self._made_last:
             op, count = self._aligned[tensor], self.slid[tensor].bottom
             if op.has_window:
@@ -148,7 +138,6 @@ class Edges(GraphWork):
         return self._made_last[tensor]
 
     def _last_of_window(self, op: RowOp, count: int, before: int) -> TensorId:
-        """Compute the last rows of a tensor from older rows, new rows, and the input's last rows."""
         (source,), w = op.inputs, op.window
         slid = self.slid[source]
         first = (op.writes.h - count) * w.stride_h - w.pad_top
@@ -167,7 +156,6 @@ class Edges(GraphWork):
         )
 
     def aligned(self, op: RowOp, key: int, edges: tuple[int, int]) -> RowOp:
-        """Return an element-wise operator whose inputs have as many edge rows as its output."""
         self._aligned[op.output] = replace(op, inputs=tuple(self._with_edges(t, edges, key) for t in op.inputs))
         return self._aligned[op.output]
 
@@ -192,7 +180,6 @@ class Edges(GraphWork):
         return self._made_below[tensor, edges]
 
     def becomes(self, tensor: TensorId, slid: Slid) -> None:
-        """Record that an inference computes only the new rows of a tensor."""
         self.slid[tensor] = slid
         old = self.tensors[tensor]
         pixels = (1, slid.new, slid.whole.w, slid.whole.c // ITEM_BYTES[old.dtype])
@@ -201,7 +188,6 @@ class Edges(GraphWork):
     def _again(
         self, op: RowOp, inputs: tuple[TensorId, ...], pad_top: int, count: int, older: TensorId | None, before: int
     ) -> TensorId:
-        """Add an operator that computes `count` rows of another operator's output from these inputs."""
         heights = [self.tensors[t].nbytes // r.row_bytes for t, r in zip(inputs, op.reads, strict=True)]
         again = replace(
             op,

@@ -1,12 +1,10 @@
 """Removes dead channels, which cannot influence any output, whatever the input is.
 
-A channel that always holds its zero point adds nothing to a convolution's sums, and neither does padding. A channel
-with any other constant value adds one constant to all sums if no window meets padding. The bias can include the effect
-of a constant channel. A channel that no operator reads need not be computed. The values of the remaining channels do
-not change.
-
-Only tensors inside a region lose channels, since TFLM sees all other tensors. If an operator computes each channel
-alone, its input and output lose the same channels. A convolution may lose any of its input and output channels.
+A channel that always holds its zero point adds nothing to a convolution's sums, and neither does padding. Any other
+constant channel adds a constant to all sums if no window meets padding, and the bias can include this constant. A
+channel that no operator reads need not be computed. The values of the remaining channels do not change. Only tensors
+inside a region lose channels, since TFLM sees all other tensors. If an operator computes each channel alone, its input
+and output lose the same channels. A convolution may lose any of its input and output channels.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,18 +36,15 @@ def without_dead_channels(graph: RowGraph) -> RowGraph:
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """An operator, and how its output channels depend on its input channels."""
-
     op: RowOp
     seen: tuple[Range, ...]
-    """Value ranges of the inputs."""
 
     def needs(self, written: Bools) -> Bools:
         """Return the channels of each input that these output channels depend on."""
         if self.op.is_convolution:
             (x,) = self.seen
             weighed: Bools = np.any(self.op.own_weights[written], axis=(0, 1, 2))
-            # a channel that adds one number to every sum goes into the bias
+            # The bias can include a channel that adds the same number to every sum.
             at_zero_point = np.equal(x.low, self.op.input_zero_points[0])
             return weighed & ~(x.constant & (at_zero_point | (not meets_padding(self.op))))
         if self.op.is_depthwise:
@@ -61,7 +56,7 @@ class _Link:
         """Return the output channels that must stay if these input channels stay."""
         if self.op.is_convolution:
             return np.zeros(self.op.writes.c, dtype=np.bool_)
-        # the outputs of an input channel stay with it, unless it is the only input channel
+        # The outputs of an input channel stay with it, unless it is the only input channel.
         if self.op.is_depthwise:
             return np.repeat(read & (len(read) > 1), self.op.writes.c // len(read))
         return read
@@ -110,7 +105,7 @@ def _mask(masks: ChannelMasks, tensor: TensorId, channels: int) -> Bools:
 
 
 def _cut(link: _Link, masks: ChannelMasks) -> RowOp:
-    """Return the operator without dead channels, whose effect is moved to the bias."""
+    """Return the operator without dead channels. A convolution's bias includes the effect of dead constant channels."""
     op = link.op
     read = [_mask(masks, t, rows.c) for t, rows in zip(op.inputs, op.reads, strict=True)]
     written = _mask(masks, op.output, op.writes.c)
@@ -120,7 +115,6 @@ def _cut(link: _Link, masks: ChannelMasks) -> RowOp:
 
 
 def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.int32] | None) -> RowOp:
-    """Return the operator for a selection of its input and output channels."""
     cut = replace(
         op,
         constant=_without(op.constant, written),

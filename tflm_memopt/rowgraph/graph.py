@@ -1,6 +1,6 @@
-"""Defines the row graph: operators that run row by row in regions, with builtin operators in between.
+"""Defines the row graph, on which planner, checker and lowering work.
 
-Planner, checker and lowering all start from the row graph.
+Some operators run row by row in regions. TFLM's own kernels run the operators between the regions.
 """
 
 import enum
@@ -19,11 +19,11 @@ class Space(enum.Enum):
     """Places outside the arena where operators find the rows of a tensor."""
 
     STREAM = "stream"
-    """The caller pushes rows in order. The arena holds the last push, and older rows that are still needed."""
+    """The caller passes a few rows at a time. The arena holds these rows, and older rows that are still needed."""
     EXTERNAL = "external"
     """The caller's buffer holds all rows and is only read."""
     STATE = "state"
-    """A rolling buffer that outlives the inference holds the rows."""
+    """A rolling buffer holds the rows and outlives the inference."""
     LINK = "link"
     """Another device sends the rows in order."""
     SLOW = "slow"
@@ -32,15 +32,15 @@ class Space(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class InputSource:
-    """A model input outside the arena, with `height` rows of `row_bytes`."""
+    """A model input outside the arena, with `height` rows of `row_bytes` bytes."""
 
     tensor: int
     height: int
     row_bytes: int
     pushed: int
-    """Number of rows per push, or 0 if the input is in the caller's buffer."""
+    """Number of rows that the caller passes at a time, or 0 if the input is in the caller's buffer."""
     shape: tuple[int, ...] = ()
-    """The input's shape in the model. The tensor of a streamed input has only the rows of one push."""
+    """Shape of the input in the original model. A streamed tensor has only the rows that arrive at once."""
 
     @property
     def space(self) -> Space:
@@ -53,7 +53,7 @@ class SlidingWindow:
 
     rows: int
     new: int
-    """Number of rows that each inference adds."""
+    """Number of rows that each inference adds to the input."""
 
     @property
     def inferences(self) -> int:
@@ -66,14 +66,14 @@ class Rematerialisation:
     """Operators that run a second time for one reader of their result (rowgraph/rematerialisation.py)."""
 
     reader: int
-    """Number of the operator that reads the recomputed result."""
+    """Number of the operator that reads the result of the second run."""
     ops: tuple[int, ...]
     """Numbers of the operators that run twice, in execution order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Operators that become one custom operator."""
+    """Operators of the model that become one custom operator."""
 
     ops: tuple[int, ...]
     """Numbers of the operators (Op.index), in execution order."""
@@ -89,7 +89,6 @@ class Region:
 
     @property
     def width(self) -> int:
-        """Number of inputs and outputs."""
         return len(self.inputs) + len(self.outputs)
 
 
@@ -105,7 +104,7 @@ class AccessOrder:
 
 @dataclass(frozen=True, slots=True)
 class StoredIn:
-    """Place of a tensor whose bytes are part of another tensor, from byte `first` of that tensor on."""
+    """Place of a tensor that is a part of another tensor, from the other tensor's byte `first` on."""
 
     storage: TensorId
     first: int = 0
@@ -117,14 +116,14 @@ class BuiltinNode:
 
     op: int
     inputs: tuple[TensorId, ...]
-    """Inputs and outputs at run time. Constants and variables are not included."""
+    """Tensors that the operator reads at run time, without constants and variables."""
     outputs: tuple[TensorId, ...]
     macs: int = 0
-    """Number of multiply-accumulates, which is used only if all operators are builtin."""
+    """Number of multiply-accumulates, which is used only if TFLM's kernels run all operators."""
     scratch: int = 0
-    """Scratch bytes that the kernel requests from TFLM's planner."""
+    """Bytes of scratch that the kernel requests from TFLM's memory planner."""
     orders: Mapping[TensorId, Callable[[], AccessOrder]] = field(default_factory=dict, compare=False)
-    """For each input that the output may overwrite, the access order of a kernel with a single output."""
+    """For each input that the output may overwrite, the access order of the kernel, which has a single output."""
     copies: bool = False
     """Whether the kernel only copies bytes, and does nothing if the bytes are already in place."""
 
@@ -134,21 +133,17 @@ Node = Region | BuiltinNode
 
 @dataclass(frozen=True)
 class RowGraph:
-    """The whole model as nodes in execution order."""
-
     model: Graph
     """The operators in their original form, and all tensors of the rewritten model."""
     nodes: tuple[Node, ...]
     ops: Mapping[int, RowOp]
     """The operators of all regions by Op.index, on the tensors of the rewritten model."""
     source: InputSource | None = None
-    """The model's input, if it is streamed or external."""
     window: SlidingWindow | None = None
-    """The model's input, if it slides along an endless sequence."""
     rematerialisations: tuple[Rematerialisation, ...] = ()
     """Operators that run twice in the graph (rowgraph/rematerialisation.py)."""
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
-    """Tensors whose bytes are part of another tensor. Nodes name the other tensor."""
+    """Tensors whose bytes are a part of another tensor. Nodes name the other tensor."""
     slow: frozenset[TensorId] = frozenset()
     """Tensors in slow memory (rowgraph/slow.py)."""
 
@@ -180,7 +175,7 @@ class RowGraph:
 
 
 def tensor_sizes(graph: RowGraph) -> dict[TensorId, int]:
-    """Return the bytes of every tensor that may be in memory as a whole."""
+    """Return the number of bytes of every tensor that may be in the arena as a whole."""
     sizes = {t: tensor.nbytes for t, tensor in graph.model.tensors.items() if not tensor.constant}
     made = {op.output: op.writes.nbytes for op in graph.ops.values()}
     return sizes | made | dict.fromkeys(graph.outside, 0)

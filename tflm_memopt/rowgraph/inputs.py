@@ -16,7 +16,7 @@ TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
 class InputMode:
     where: str = ARENA
     rows: int = 0
-    """Number of rows per push of a streamed input, or number of new rows of a sliding input."""
+    """Number of rows of a streamed input that arrive at once, or of new rows of a sliding input."""
     layers: int | None = None
     """Maximum number of operators that compute only new rows of a sliding input, or None for no limit."""
 
@@ -28,8 +28,8 @@ IN_ARENA = InputMode()
 
 
 def input_mode(text: str) -> InputMode:
-    """Return the meaning of an `--input` value: `arena`, `external`, `stream` or `sliding`. The text :ROWS may follow
-    `stream` or `sliding`. Raises UsageError for any other text.
+    """Convert an `--input` value: `arena`, `external`, `stream[:ROWS]` or `sliding[:ROWS]`. Raises UsageError for other
+    text.
 
     >>> str(input_mode("stream")), str(input_mode("stream:4"))
     ('stream:1', 'stream:4')
@@ -47,11 +47,12 @@ def input_mode(text: str) -> InputMode:
 
 
 def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with an input in the arena, a streamed input or an external input. Raises UsageError with an
-    alternative if the model does not allow the requested input. The tensor of a streamed input has only the rows of one
-    push. An external input is no longer an input of the model.
+    """Return the graph with an input in the arena, a streamed input or an external input.
+
+    The tensor of a streamed input has only the rows that arrive at once. An external input is no longer an input of the
+    model. Raises UsageError with an alternative if the model does not allow the requested input.
     """
-    if mode.where in (ARENA, SLIDING):  # the module sliding.py has already changed the graph of a sliding input
+    if mode.where in (ARENA, SLIDING):
         return graph
     word = "streamed" if mode.where == STREAM else "external"
     if Space.STATE in graph.spaces.values():
@@ -100,7 +101,7 @@ def _only_input(graph: Graph, word: str) -> Tensor:
 
 
 def _rows(graph: RowGraph, tensor: Tensor, word: str) -> tuple[int, int]:
-    """Return the number of rows and the bytes per row of an input, on which all readers must agree."""
+    """Return the number of rows and the bytes per row of an input, on which all its readers must agree."""
     reads = (pair for op in graph.ops.values() for pair in zip(op.inputs, op.reads, strict=True))
     seen = list(dict.fromkeys(rows for t, rows in reads if t == tensor.id))
     if len(seen) > 1:
@@ -110,7 +111,6 @@ def _rows(graph: RowGraph, tensor: Tensor, word: str) -> tuple[int, int]:
 
 
 def _impossible(word: str, why: str, hint: str = "") -> UsageError:
-    """Return the error for an input that cannot live where the user asked, with the best alternative."""
     return UsageError(
         f"the input cannot be {word}: {why}",
         code="unsupported_input",

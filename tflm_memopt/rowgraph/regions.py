@@ -1,9 +1,9 @@
-"""Selects the regions: the largest sets of supported operators that can each become one custom operator.
+"""Selects the largest sets of supported operators that can each become one custom operator, which are called regions.
 
-No path may leave a region through a builtin operator and return to it. A region and a builtin operator that both need
-each other's results could never run. The level of an operator says how often a path from the inputs goes from other
-operators to supported operators. Operators of one level never depend on each other through a builtin operator. A region
-therefore consists of connected operators of one level.
+No path may leave a region through another operator and return to it, since then neither of them could run first. The
+level of an operator says how often a path from the inputs goes from other operators to supported operators. Two
+operators of one level never depend on each other through an operator that is not supported. A region therefore consists
+of connected operators of one level.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -22,11 +22,11 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 from tflm_memopt.rowgraph.supported import Support, View
 
 ANY: Variable = (b"*", b"*")
-"""All variables without a handle in the graph share this value."""
+"""Stands for all variables without a handle in the graph."""
 
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
-    """Return the regions and the builtin operators of a graph in canonical form."""
+    """Divide a graph in canonical form into regions and operators that TFLM's kernels run."""
     model, graph = graph, without_dead(graph, lambda op: _stays(op, support[op.index]))
     builtin_views: set[int] = set()
     while True:
@@ -40,7 +40,7 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
 
 
 def _stays(op: Op, support: Support) -> bool:
-    """Return whether an operator stays although nothing reads it: it is builtin, keeps a state, or sends rows."""
+    """Return whether an operator stays although nothing reads it: TFLM runs it, or it keeps a state or sends rows."""
     has_message = isinstance(support, RowOp) and support.message is not None
     return isinstance(support, Unsupported) or op.type == WRITE_STATE or has_message
 
@@ -104,7 +104,7 @@ def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
 
 
 def builtin_with_devices(where: str) -> UsageError:
-    """Return the error for a builtin operator with several devices. TFLM would rerun it after each wait."""
+    """Return the error for an operator of TFLM in a model for several devices. TFLM would rerun it after each wait."""
     return UsageError(
         "several devices cannot run operators that stay builtin",
         code="unsupported_operator",
@@ -116,7 +116,10 @@ def builtin_with_devices(where: str) -> UsageError:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """Return the views that stay operators. Also return the view's output for each tensor that only views read."""
+    """Return operators that only change a shape and cannot disappear.
+
+    Also return, for each tensor that only such operators read, the output that takes its place.
+    """
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)
     names: dict[TensorId, list[tuple[int, TensorId]]] = {}
@@ -196,9 +199,9 @@ def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]
 @dataclass(frozen=True, slots=True)
 class TensorUse:
     by_rows: Mapping[TensorId, Sequence[int]]
-    """Numbers of the operators in regions that read each tensor."""
+    """For each tensor, the numbers of the operators in regions that read it."""
     by_others: Collection[TensorId]
-    """Tensors that builtin operators or the model's caller read."""
+    """Tensors that TFLM's kernels or the model's caller read."""
     external: Collection[TensorId]
     """Tensors outside the arena, which are never inputs of a region."""
 
@@ -206,7 +209,6 @@ class TensorUse:
 def tensor_use(
     graph: Graph, ops: Mapping[int, RowOp], builtins: Iterable[BuiltinNode], external: Collection[TensorId] = ()
 ) -> TensorUse:
-    """Return the readers of all tensors. ops: operators in regions. builtins: all other operators."""
     by_rows: dict[TensorId, list[int]] = {}
     for key, op in ops.items():
         for t in op.inputs:
@@ -215,7 +217,7 @@ def tensor_use(
 
 
 def regions_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) -> Iterator[Region]:
-    """Yield one region of these operators, or several if a custom operator cannot have so many tensors."""
+    """Yield a region of these operators, or several regions if one would have more than MAX_IO inputs and outputs."""
     piece: list[int] = []
     if region_of(group, ops, use).width > MAX_IO:
         for i in group:
@@ -244,7 +246,7 @@ def region_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) ->
 
 
 def _builtin(graph: Graph, op: Op, variables: Collection[TensorId]) -> BuiltinNode:
-    """Return the node of a builtin operator. variables: handles of variables, for which TFLM allocates no bytes."""
+    """variables: handles of variables, for which TFLM allocates no bytes in the arena."""
 
     def activations(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
         there = (t for t in tensors if t >= 0 and t not in variables)

@@ -1,13 +1,12 @@
 """Finds operators that should run twice (rematerialisation), so that a reduction need not keep its input.
 
 A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. Either the whole tensor is
-kept until the vector is ready, or the tensor is computed again from a smaller one. To compute the tensor again,
-operators run twice: first for the reduction, and later for the multiplication. The planner, the checker and the
-lowering treat copies as ordinary operators. An operator and its copy read the same weights in flash.
-
-More copied operators, or a copy that starts at an earlier tensor, save bytes and cost multiply-accumulates. The bytes
-of tensors that are complete when the multiplication starts are a lower bound of the RAM. For each lower bound of the
-bytes, the copies with the fewest multiply-accumulates are tried (convert/frontier.py).
+kept until the vector is ready, or the tensor is computed again from a smaller one. In the second case, operators run
+twice: first for the reduction, and later for the multiplication. For the planner, the checker and the lowering, the
+copy of an operator is an ordinary operator. An operator and its copy read the same weights in flash.
+Copies of more operators may save more bytes, but cost multiply-accumulates. A lower bound of the RAM are the bytes of
+the tensors that are complete when the multiplication starts. For each lower bound, the copies with the fewest
+multiply-accumulates are tried (convert/frontier.py).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,13 +25,13 @@ MOST_OPS = 16
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A choice of the operators that run twice, for a single late reader or for all late readers."""
+    """A choice of the operators that run twice, either for one operator that reads a tensor late or for all of them."""
 
     rematerialisations: tuple[Rematerialisation, ...]
     macs: int
-    """Multiply-accumulates of the repeated operators (choice for one reader) or of the whole model (for all)."""
+    """Multiply-accumulates: of the second runs if the choice is for one reader, otherwise of the whole model."""
     bound: int
-    """Maximum number of bytes of whole tensors when a late reader starts."""
+    """Maximum number of bytes of whole tensors when an operator starts that reads a tensor late."""
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
@@ -58,7 +57,7 @@ def rematerialised(graph: RowGraph, rematerialisations: Sequence[Rematerialisati
 
 
 def _cheapest(some: Collection[Choice], limit: int) -> Choice:
-    """Return the option of least compute within the limit or, if no option fits, the option of lowest bound."""
+    """Return the choice of least compute within the limit or, if none fits, the choice of lowest bound."""
     return min((w for w in some if w.bound <= limit), key=lambda w: w.macs, default=min(some, key=lambda w: w.bound))
 
 
@@ -76,12 +75,10 @@ class _Seen:
 
     @cached_property
     def keys(self) -> Mapping[TensorId, int]:
-        """Number of the operator that writes each tensor."""
         return {op.output: key for key, op in self.graph.ops.items()}
 
     @cached_property
     def position(self) -> Mapping[TensorId, int]:
-        """Place of each tensor in the order of their creation."""
         there = dict.fromkeys((*self.graph.model.inputs, *self.graph.outside))
         for step in self.steps:
             there |= dict.fromkeys((*step.inputs, *_outputs(step)))
@@ -112,7 +109,7 @@ class _Seen:
     def late_readers(self) -> tuple[tuple[int, int], ...]:
         """Operators that cannot read input k before another input is complete, each with k.
 
-        Operators that keep rows in a state are left out, because they cannot read a copy of a tensor.
+        An operator that keeps rows in a state is left out, because it cannot read a copy of a tensor.
         """
         return tuple(
             (self.keys[op.output], k)
@@ -124,7 +121,6 @@ class _Seen:
 
     @cached_property
     def read_late(self) -> frozenset[TensorId]:
-        """Outputs of operators that read one input only after another input is complete."""
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> frozenset[TensorId]:
@@ -137,7 +133,6 @@ class _Seen:
         return self.complete[reader.output] & wanted
 
     def nbytes(self, tensors: Iterable[TensorId]) -> int:
-        """Return the bytes of tensors in the arena."""
         return sum(self.sizes.get(t, 0) for t in tensors if t not in self.graph.spaces)
 
 
@@ -146,7 +141,7 @@ def _outputs(step: RowOp | BuiltinNode) -> tuple[TensorId, ...]:
 
 
 def _ways(seen: _Seen, key: int, k: int) -> Iterator[Choice]:
-    """Yield the option without repeated operators, then options that repeat more operators to lower the bound."""
+    """Yield the choice without repeated operators, then choices that repeat more operators to lower the bound."""
     reader = seen.graph.ops[key]
     tensor = reader.inputs[k]
     best = seen.nbytes(seen.whole(reader))
@@ -159,9 +154,9 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[Choice]:
         ops = [seen.graph.ops[seen.keys[t]] for t in made]
         border = {t for op in ops for t in op.inputs}.difference(made)
         if any(seen.graph.spaces.get(t) is Space.STREAM for t in border):
-            return  # the streamed input's rows are replaced before they are read again
+            return  # The streamed input's rows are replaced before they are read again.
         if any(op.stateful for op in ops):
-            return  # rows of a state may be replaced before they are read again
+            return  # Rows of a state may be replaced before they are read again.
         bound = seen.nbytes(others | border)
         if bound < best:
             best = bound

@@ -1,10 +1,10 @@
-"""Replaces states that are read and kept as a whole by rolling buffers. A streaming model joins its kept rows and the
-new rows, and keeps the last rows of the result. In a rolling buffer no row moves, since new rows replace the oldest
-rows. A reader of the joined rows then reads the new rows, and finds the kept rows in the state at negative row numbers.
-A reader of fewer rows or channels gets its own, smaller rolling buffer.
+"""Replaces states that are read and kept as a whole by rolling buffers, in which no row moves.
 
-The operator that writes a state must run after all readers of the state. A state's writer therefore gets the outputs of
-all readers as operands. If there are too many outputs, another operator first reads them and writes one byte.
+A streaming model joins its kept rows and the new rows, and keeps the last rows of the result. In a rolling buffer, new
+rows replace the oldest rows. An operator that read the joined rows then reads the new rows, and finds the kept rows in
+the state at negative row numbers. An operator that reads fewer rows or channels gets its own, smaller rolling buffer.
+The operator that writes a state must run after all operators that read the state, so it gets their outputs as operands.
+If there are too many outputs, another operator first reads them and writes one byte.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ def broken(annotated: AnnotatedGraph, graph: RowGraph) -> frozenset[int]:
 
 
 def wanted(annotated: AnnotatedGraph) -> frozenset[TensorId]:
-    """Return the tensors that are model outputs or that builtin operators read."""
+    """Return the tensors that are model outputs or that TFLM's own kernels read."""
     graph, aliases = annotated.graph, views(annotated.graph)
     builtin = (op.inputs for op in graph.ops if isinstance(annotated.support[op.index], Unsupported))
     return frozenset(aliases.get(t, t) for tensors in (graph.outputs, *builtin) for t in tensors)
@@ -70,9 +70,7 @@ class _Joined(NamedTuple):
     state: TensorId
     new: TensorId
     rows: Rows
-    """Number and size of the new rows."""
     old: int
-    """Number of rows in the state."""
 
 
 class _Slice(NamedTuple):
@@ -80,7 +78,6 @@ class _Slice(NamedTuple):
 
     rows: int
     first: int
-    """First channel of the slice."""
     channels: int
 
 
@@ -97,12 +94,11 @@ class GraphWork:
         self.order = [op.index for op in graph.ops]
         self.states = {state.tensor: state for state in graph.states}
         self.parts: dict[tuple[TensorId, int, int], tuple[TensorId, TensorId]] = {}
-        """Tensors of some channels of new rows and of their state, by (rows, first channel, number of channels)."""
         self.wanted = wanted(annotated)
-        """Tensors that must exist as a whole for the model's caller or a builtin operator."""
+        """Tensors that must exist as a whole for the model's caller or for a kernel of TFLM."""
 
     def add_tensor(self, like: TensorId, rows: Rows | None = None, **changes: Any) -> TensorId:
-        """Copy a tensor with the given changes of fields and, if given, of its rows. Return the new tensor's number."""
+        """Copy a tensor with changed fields and, if given, other rows. Return the number of the new tensor."""
         tensor, old = max(self.tensors) + 1, self.tensors[like]
         if rows:
             changes["shape"] = 1, rows.h, rows.w, rows.c // ITEM_BYTES[old.dtype]
@@ -110,7 +106,7 @@ class GraphWork:
         return tensor
 
     def add_op(self, op: RowOp, place: int, kind: str = "", **options: Any) -> None:
-        """kind: the type in the model, unless it equals the name."""
+        """kind: operator type in the model, by default the name of `op`."""
         key = max(self.stated) + 1
         self.support[key] = op
         self.stated[key] = Op(key, kind or op.name, op.inputs, (op.output,), options, op.sources)
@@ -131,7 +127,6 @@ class GraphWork:
 
     @property
     def row_ops(self) -> Mapping[int, RowOp]:
-        """The operators that run row by row, in order."""
         return {i: op for i in self.order if isinstance(op := self.support[i], RowOp)}
 
     def readers(self, tensor: TensorId) -> list[int]:
@@ -141,13 +136,11 @@ class GraphWork:
         return next((i for i, op in self.row_ops.items() if op.output == tensor), None)
 
     def state_writers(self) -> Iterator[tuple[int, RowOp, StateRollingBuffer]]:
-        """Yield the operators that keep rows in a state, each with its number and the state."""
         for i in tuple(self.order):
             if isinstance(op := self.support[i], RowOp) and op.state_write:
                 yield i, op, op.state_write
 
     def readers_of_state(self, state: TensorId) -> list[RowOp]:
-        """Return the operators that read a state, either as an input or as the rows before row 0 of an input."""
         return [op for op in self.row_ops.values() if state in (op.older, *op.inputs)]
 
     def joined(self, writer: RowOp, kept: StateRollingBuffer) -> _Joined | None:
@@ -172,7 +165,7 @@ class GraphWork:
         return _Joined(maker, whole, state, join.inputs[1], new, depth)
 
     def slice(self, key: int) -> _Slice | None:
-        """Return the slice of its input that an operator copies, or None for any other operator."""
+        """Return which channels of the last rows of its input an operator copies, or None for any other operator."""
         op = self.support[key]
         if (
             not isinstance(op, RowOp)
@@ -214,7 +207,6 @@ class GraphWork:
                 self._read_rolling_buffer(joined, op.output, _Slice(cut.rows, seen.first + cut.first, cut.channels))
 
     def _part(self, joined: _Joined, seen: _Slice, like: int) -> tuple[TensorId, TensorId]:
-        """Return tensors of the new rows and of the state that have only the channels read by the operator."""
         part = joined.new, seen.first, seen.channels
         if seen.channels == joined.rows.c:
             return joined.new, joined.state

@@ -1,18 +1,15 @@
-"""Changes a model for a sliding input: the input is the last part of an endless sequence, and each inference adds a few
-rows.
+"""Changes a model for a sliding input, which is the end of an endless sequence: each inference adds a few rows.
 
 The rows of a tensor follow each other in time. A row that depends only on rows around it, and not on padding, stays
-valid when the input slides. Only new rows are therefore computed, and a rolling buffer keeps the rows that later
-inferences need (rolling_buffers.py). Rows that depend on padding are recomputed (edges.py) if recomputing needs fewer
+valid when the input slides. So only new rows are computed, and a rolling buffer keeps the rows that later inferences
+need (rolling_buffers.py). Rows that depend on padding are computed again (edges.py) if this needs fewer
 multiply-accumulates than computing all rows. If an operator needs all rows, it reads the kept and new rows together,
 and all later operators compute all their rows. When all rows of the input are known, the outputs equal those of the
 original model byte for byte.
-
 A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H' rows. Padding influences the
 first a and last b input rows, and the first a' and last b' output rows. For n new input rows, the layer makes m = n / s
-new output rows, or fewer if some depend on padding. The first new output row needs the input from row (H' - b' - m)
-times s - p on. The operator thus also reads the last (H - b - n) - ((H' - b' - m) times s - p) rows before the new
-input rows.
+new output rows, or fewer if some depend on padding. The first new output row needs the input from row (H' - b' - m) * s
+- p on. The layer thus also reads the (H - b - n) - ((H' - b' - m) * s - p) rows before the new input rows.
 """
 
 from dataclasses import replace
@@ -64,7 +61,6 @@ class _Strides(Exception):
 
 
 def _divides(annotated: AnnotatedGraph, n: int, layers: int | None) -> bool:
-    """Return whether n new rows suit the strides of all layers."""
     try:
         _slid(annotated, n, layers)
     except _Strides:
@@ -73,7 +69,7 @@ def _divides(annotated: AnnotatedGraph, n: int, layers: int | None) -> bool:
 
 
 def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[AnnotatedGraph, SlidingWindow]:
-    """Change layers with padding only if this saves multiply-accumulates. Raises _Strides."""
+    """Compute new rows of layers with padding only if this saves multiply-accumulates. Raises _Strides."""
     (tensor,) = annotated.graph.inputs
     away = _Sliding(annotated, tensor, n, layers)
     found, window = away.run(), SlidingWindow(away.height, n)
@@ -94,12 +90,12 @@ class _Sliding(Edges):
     def __init__(
         self, annotated: AnnotatedGraph, tensor: TensorId, n: int, layers: int | None = None, *, padded: bool = False
     ) -> None:
-        """layers: see with_sliding(). padded: whether layers that compute only new rows may have padding in time."""
+        """padded: whether layers that compute only new rows may have padding in time."""
         super().__init__(annotated, tensor)
         self.n, self.padded = n, padded
         self.may_slide = frozenset(self.order[:layers])
         self.joined_rows: dict[TensorId, TensorId] = {}
-        """For each tensor whose rows slide, another tensor that holds all rows."""
+        """For each tensor with only new rows, another tensor that holds all rows."""
         rows = self._input_rows()
         if not 0 < n < rows.h:
             hint = f"--input sliding:ROWS with 1 to {rows.h - 1}" if rows.h > 1 else "--input arena"
@@ -125,7 +121,6 @@ class _Sliding(Edges):
         return self.annotated()
 
     def slide(self, key: int) -> None:
-        """Change an operator to process new rows or, if that is impossible, all rows."""
         op = self.support[key]
         if not isinstance(op, RowOp) or not self.slid.keys() & set(op.inputs):
             return
@@ -228,7 +223,6 @@ class _Sliding(Edges):
         return bool(steady and plain and (first == y).all() and (end == y + 1).all())
 
     def _joined(self, tensor: TensorId, before: int) -> TensorId:
-        """Return all rows of a tensor, for an operator that needs them."""
         if tensor in self.joined_rows:
             return self.joined_rows[tensor]
         if tensor not in self.slid:
@@ -240,7 +234,6 @@ class _Sliding(Edges):
         return self.joined_rows[tensor]
 
     def add_rolling_buffers(self) -> None:
-        """Add a rolling buffer for each tensor whose rows later inferences read again."""
         for tensor, depth in self.depth.items():
             slid, state = self.slid[tensor], self.rolling_buffer(tensor)
             rows = replace(slid.whole, h=depth)

@@ -1,4 +1,4 @@
-"""Determines which operators run row by row, and why the others stay builtin."""
+"""Determines which operators run row by row, and why TFLM's own kernels run the others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class AnnotatedGraph:
 
 
 def to_row_ops(graph: Graph) -> Mapping[int, Support]:
-    """For each Op.index, return the operator's row form or why it stays builtin. graph: any result of read()."""
+    """For each Op.index, return the operator's row form, or why TFLM's own kernel must run the operator."""
     aliases = views(graph)
     written: dict[TensorId, Rows] = {}
     support: dict[int, Support] = {}
