@@ -31,11 +31,10 @@ from tflm_memopt.ops.quant import Multiplier
 from tflm_memopt.ops.rowop import Access, RowOp, Rows, StateRollingBuffer, Window
 
 GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
-"""Scales of the input and of the output of the activation curves of an LSTM's gates."""
 
 
 def svdf_features(context: OperatorContext) -> RowOp:
-    """Parse the dense layer of an SVDF step. Weights have shape [1, rank, units]. The output has the state's scale."""
+    """Parse the dense layer of an SVDF. The output has the scale of the state and the channel order [rank][unit]."""
     size, (x, features, state) = svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
     weights = values(context.input(1)).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
     scale = _scale(x) * _scale(features) / _scale(state)
@@ -52,7 +51,7 @@ def svdf_features(context: OperatorContext) -> RowOp:
 
 
 def svdf_time(context: OperatorContext) -> RowOp:
-    """Parse the time filters of an SVDF, which read the features of this step and the older features in the state."""
+    """Parse the time filters of an SVDF, which read the features of this time step and the older ones in the state."""
     size, (time, state) = svdf_sizes(context), (context.input(k) for k in (2, 4))
     weights = values(context.input(2)).reshape(size.units, size.rank, size.memory).transpose(2, 1, 0)
     scale = _scale(state) * _scale(time) / _scale(context.output)
@@ -109,7 +108,7 @@ def _gates(context: OperatorContext, x_zero: int, hidden_zero: int) -> tuple[NDA
 
 
 def _gate_scales(context: OperatorContext) -> list[Multiplier]:
-    """Return the gates' multipliers (PrepareGateParametersInteger, micro/kernels/lstm_eval_common.cc)."""
+    """Return the multipliers of an LSTM's gates (PrepareGateParametersInteger, micro/kernels/lstm_eval_common.cc)."""
     x, hidden, cells = (float(_scale(context.input(k))) for k in (0, HIDDEN, CELLS))
     found: list[Multiplier] = []
     for of_input, of_hidden in zip(INPUT_WEIGHTS, HIDDEN_WEIGHTS, strict=True):
@@ -122,7 +121,7 @@ def _gate_scales(context: OperatorContext) -> list[Multiplier]:
 
 
 def _cell_range(context: OperatorContext, scale: float) -> int:
-    """Return the range of an LSTM's cells in units of their scale (CreateLstmCellStateInfo), as `param` stores it."""
+    """Return the field `param` of an LSTM: the range of its cells in units of their scale (CreateLstmCellStateInfo)."""
     clip, most = float(context.op.options.get("cellClip", 0.0)), (1 << 15) - 1
     high = int(min(clip / scale, most)) if clip > 0 else most
     low = -high if clip > 0 else -high - 1

@@ -1,4 +1,4 @@
-"""Describes an operator in its graph: its tensors, their division into rows, and the size of its window."""
+"""Finds an operator's tensors, their division into rows, and the size of the operator's window."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,16 +11,15 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows
 
 EXPLICIT_PADDING = "explicit_padding"
-"""Key that this package adds to Op.options: the padding (top, bottom, left, right) of a merged PAD."""
+"""Under this key, `Op.options` has the padding (top, bottom, left, right) of a PAD that was merged."""
 
 PIECE = "piece"
-"""Key that this package adds to the options of SPLIT, SPLIT_V and UNPACK: (axis, begin, end) in the input."""
+"""Under this key, the options of SPLIT, SPLIT_V and UNPACK have the part to copy as (axis, begin, end)."""
 
 STEPS = "steps"
-"""Key that this package adds to the options of a data movement: the operators that it replaces, in order."""
+"""Under this key, the options of a data movement list the operators that the movement replaces, in order."""
 
 EVERY_OPERAND = ("CONCATENATION", "PACK")
-"""Operators that read all their operands at run time."""
 
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
@@ -30,16 +29,15 @@ TWO_OPERANDS = (
     "ADD", "SUB", "MUL", "DIV", "FLOOR_DIV", "FLOOR_MOD", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU",
     "LOGICAL_AND", "LOGICAL_OR", *COMPARISONS,
 )  # fmt: skip
-"""Element-wise operators with two operands. The smaller operand is broadcast, and one operand may be constant."""
 
 VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
-"""Numbers of the operands that are the operator's own variables."""
+"""These operands are variables that belong to the operator alone."""
 
 ONE_PIXEL = 1024
-"""Number of units per pixel in which RESIZE_BILINEAR counts positions."""
+"""RESIZE_BILINEAR counts positions in units of 1/1024 of a pixel."""
 
 AXES = "axes"
-"""Key that this package adds to the options of MEAN: axes that replace those of the second operand."""
+"""Under this key, the options of MEAN have axes that replace those of the second operand."""
 
 
 def natural_rows(shape: tuple[int, ...]) -> Rows | None:
@@ -90,12 +88,9 @@ def byte_shape(tensor: Tensor) -> tuple[int, ...]:
 
 
 class Span(NamedTuple):
-    """The output size and the padding of a window along one dimension."""
-
     output: int
     before: int
     after: int
-    """Padding before the start and after the end of the dimension."""
 
 
 def span(size: int, kernel: int, stride: int, dilation: int, padding: str | tuple[int, int]) -> Span:
@@ -127,7 +122,6 @@ class OperatorContext:
     """For each tensor that an earlier operator writes, the tensor's division into rows."""
 
     def tensor(self, k: int) -> Tensor | None:
-        """Return operand k, or None if it is absent."""
         present = k < len(self.op.inputs) and self.op.inputs[k] != ABSENT
         return self.graph.tensors[self.op.inputs[k]] if present else None
 
@@ -136,14 +130,12 @@ class OperatorContext:
 
     @property
     def activations(self) -> tuple[Tensor, ...]:
-        """Tensors that the operator reads at run time."""
         return tuple(self.input(k) for k in self.read)
 
     @property
     def read(self) -> tuple[int, ...]:
-        """Numbers of the operands that the operator reads at run time, usually only 0. CONCATENATION, PACK, ADD and
-        similar operators read all operands that are not constant. GATHER reads its table and its indices, apart from
-        constants. A custom operator reads the operands of its description.
+        """Numbers of the operands that the operator reads at run time, which exclude constants. Most operators read
+        only 0.
         """
         kind, own = self.op.type, CUSTOM_OPERATORS.get(self.op.type)
         if kind in ("BATCH_MATMUL", "GATHER_ND"):
@@ -169,7 +161,8 @@ class OperatorContext:
     ) -> RowOp:
         """Return the operator as a RowOp.
 
-        operands: numbers of the operands that it reads, by default the first ones. Zero points are 0 by default.
+        `operands` has the numbers of the operands that the RowOp reads, by default the first ones. Zero points are 0 by
+        default.
         """
         inputs = tuple(self.storage(k) for k in operands or range(len(reads)))
         zero_points: dict[str, Any] = {"input_zero_points": (0,) * len(inputs), "output_zero_point": 0}
@@ -183,7 +176,6 @@ class OperatorContext:
         return known or any_rows(byte_shape(self.input(k)))
 
     def kernel(self) -> tuple[int, int]:
-        """Return height and width of the window of a convolution or a pool."""
         filter_ = self.tensor(1)
         if filter_ is not None:
             return filter_.shape[1], filter_.shape[2]
@@ -237,7 +229,6 @@ class OperatorContext:
         return math.prod(shape[:first]), math.prod(shape[first:end]), math.prod(shape[end:])
 
     def axes(self) -> frozenset[int]:
-        """Return the axes that a reduction reduces, as non-negative numbers."""
         own, rank = self.op.options.get(AXES), len(self.input().shape)
         operand = self.tensor(1)
         stated = operand.data.flatten().tolist() if operand is not None and operand.data is not None else ()

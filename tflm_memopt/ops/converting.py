@@ -15,7 +15,6 @@ from tflm_memopt.ops.kinds import Kind, traits
 from tflm_memopt.ops.rowop import RowOp
 
 Types = tuple[str, str]
-"""Names of an element's type before and after the conversion."""
 
 QUANTIZES: Mapping[Types, Kind] = {
     ("FLOAT32", "INT8"): Kind.QUANTIZE,
@@ -41,9 +40,9 @@ CASTS: Mapping[Types, Kind] = {
 }
 """Conversions by CAST (micro/kernels/cast.cc). All kinds except CURVE_F32 require scale 1 and zero point 0."""
 LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"), ("BOOL", "INT8"))
-"""Conversions by CAST that drop the upper bytes of each element or keep all bytes."""
+"""These conversions by CAST drop the upper bytes of each element, or keep all bytes."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}
-"""Number of bits of an integer after subtraction of its zero point, with the sign."""
+"""An integer minus its zero point has this number of bits, with the sign."""
 
 
 def converted(context: OperatorContext) -> RowOp:
@@ -70,7 +69,6 @@ def cast(context: OperatorContext) -> RowOp:
 
 
 def _conversion(context: OperatorContext, kind: Kind, before: int = 0, after: int = 0) -> RowOp:
-    """Return an operator that converts each element from one zero point to another, without scales."""
     reads = context.producer_rows()
     return context.row_op(
         kind,

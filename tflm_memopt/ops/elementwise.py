@@ -21,11 +21,8 @@ Factors = tuple[Multiplier, ...]
 
 
 class Arithmetic(NamedTuple):
-    """How the executor computes an element-wise operator."""
-
     kind: Kind
     factors: Callable[[float, float, float], Factors]
-    """Function that computes the multipliers from the scales of both operands and of the output."""
     left_shift: int = 0
 
 
@@ -50,14 +47,12 @@ ARITHMETIC: Mapping[str, Arithmetic] = {
     ),
     "PRELU": Arithmetic(Kind.PRELU, _prelu),
 }
-"""Arithmetic of each element-wise operator, by its name in TFLite."""
 
 INT16: Mapping[str, Arithmetic] = {
     "ADD": Arithmetic(Kind.ADD_S16, partial(quant.add, left_shift=quant.INT16_ADD_LEFT_SHIFT)),
     "SUB": Arithmetic(Kind.SUB_S16, partial(quant.add, left_shift=quant.INT16_ADD_LEFT_SHIFT)),
     "MUL": Arithmetic(Kind.MUL_S16, _product),
 }
-"""Arithmetic of int16 kernels, whose `param` is the activation range."""
 WHOLE = (quant.INT8_MIN, quant.INT8_MAX)
 
 
@@ -79,12 +74,10 @@ def binary(context: OperatorContext) -> RowOp:
 
 
 UNLIMITED = ("MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU", "FLOOR_DIV", "FLOOR_MOD")
-"""float32 operators whose output has no limits."""
 DIVISIONS = ("DIV", "FLOOR_DIV", "FLOOR_MOD")
 
 
 def binary_32(context: OperatorContext) -> RowOp:
-    """Parse an operator of two float32 or int32 operands."""
     name = context.op.type
     if context.output.dtype == "INT32":
         return _function(context, Kind.BINARY_32, quant.float_form(FloatRange.FINITE, FloatFunction[f"{name}_S32"]))
@@ -105,7 +98,7 @@ def comparison(context: OperatorContext) -> RowOp:
 
 
 WANTED: Mapping[str, int] = {"LESS": 1, "EQUAL": 2, "LESS_EQUAL": 3, "GREATER": 4, "NOT_EQUAL": 5, "GREATER_EQUAL": 6}
-"""The cases in which each comparison is true, as a sum of 1 (less), 2 (equal) and 4 (greater)."""
+"""The numbers add 1 (less), 2 (equal) and 4 (greater) for the cases in which a comparison is true."""
 
 
 def _scaled_comparison(context: OperatorContext) -> RowOp:
@@ -123,7 +116,6 @@ def logical(context: OperatorContext) -> RowOp:
 
 
 def _function(context: OperatorContext, kind: Kind, param: int, order: tuple[int, int] = (0, 1)) -> RowOp:
-    """Return an operator with two operands and no scales. order: the operand numbers in the kernel's order."""
     reads, writes = _rows(context)
     read = [k for k in order if not context.input(k).constant]
     constant = None
@@ -155,10 +147,9 @@ def float_leaky_relu(context: OperatorContext) -> RowOp:
 
 
 def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
-    """Return how both operands and the output are divided into rows.
+    """If an operand has a value for each pixel, its rows stay as the producer divided them.
 
-    If an operand has a value for each pixel, its rows stay as the producer divided them. The other operand must have
-    the same pixels, one element, or one element per channel.
+    The other operand must have the same pixels, one element, or one element per channel.
     """
     shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.input().dtype]
     out, made = context.output.shape, ITEM_BYTES[context.output.dtype]
@@ -188,7 +179,7 @@ def _beside(context: OperatorContext, k: int) -> Rows | None:
 
 
 def constant_rows(tensor: Tensor, shape: tuple[int, ...], rows: Rows) -> NDArray[np.int8]:
-    """Return the bytes of a constant as rows. shape: the shape to which it is broadcast."""
+    """Return the bytes of a constant as rows, after the constant is broadcast to `shape`."""
     stored = np.ascontiguousarray(np.broadcast_to(values(tensor), shape), _STORED.get(tensor.dtype, "<i1"))
     return stored.reshape(-1).view(np.int8).reshape(rows.h, rows.w, rows.c)
 

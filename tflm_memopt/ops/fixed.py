@@ -34,6 +34,6 @@ def round_shift(x: Ints, exponent: ArrayLike) -> Ints:
 
 
 def rescale(x: Ints, multiplier: ArrayLike, shift: ArrayLike) -> Ints:
-    """Return MultiplyByQuantizedMultiplier with two roundings (kernels/internal/common.cc). x << shift fits int64."""
+    """Return TFLM's MultiplyByQuantizedMultiplier with two roundings (kernels/internal/common.cc)."""
     shift = np.asarray(shift, np.int64)
     return round_shift(high_mul(x << np.maximum(shift, 0), multiplier), np.maximum(-shift, 0))

@@ -30,7 +30,6 @@ class Range:
 
     @property
     def constant(self) -> Bools:
-        """Whether each channel always has the value `low`, whatever the input is."""
         return np.equal(self.low, self.high)
 
 
@@ -44,7 +43,7 @@ def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
 
 
 def inputs(op: RowOp, known: Mapping[TensorId, Range]) -> tuple[Range, ...]:
-    """Return the ranges of an operator's inputs. The range of a state also includes its initial value."""
+    """Return the ranges of an operator's inputs. Rows in a state can have any value."""
     if op.older is not None:
         return tuple(_anything(rows.c) for rows in op.reads)
     return tuple(_seen(known.get(t), rows.c) for t, rows in zip(op.inputs, op.reads, strict=True))
@@ -71,13 +70,13 @@ def _anything(channels: int) -> Range:
 
 
 def _int32(low: Ints, high: Ints) -> Range:
-    """Return the range of values that are stored as int32. A value that may wrap can become any int32."""
+    """A value that may wrap can become any int32."""
     fits = (low >= fixed.INT32_MIN) & (high <= fixed.INT32_MAX)
     return Range(np.where(fits, low, fixed.INT32_MIN), np.where(fits, high, fixed.INT32_MAX))
 
 
 def _rescaled(x: Range, multipliers: NDArray[np.int32] | np.int32, shifts: NDArray[np.int8] | np.int8) -> Range:
-    """Return the range after MultiplyByQuantizedMultiplier, in which only the left shift may wrap."""
+    """Return the range after TFLM's MultiplyByQuantizedMultiplier, in which only the left shift may wrap."""
     left = np.maximum(np.asarray(shifts, np.int64), 0)
     shifted = _int32(x.low << left, x.high << left)
     return Range(*(fixed.rescale(end, multipliers, np.minimum(shifts, 0)) for end in (shifted.low, shifted.high)))
@@ -89,7 +88,6 @@ def _output(op: RowOp, x: Range) -> Range:
 
 
 def _requantized(op: RowOp, low: Ints, high: Ints) -> Range:
-    """Return the range of clamp(rescale(x) + zero point), with one scale or one per channel."""
     return _output(op, _rescaled(_int32(low, high), *op.own_scales))
 
 
@@ -106,13 +104,12 @@ def _depthwise(op: RowOp, x: Sequence[Range]) -> Range:
 
 
 def _centred(op: RowOp, x: Range) -> tuple[Ints, Ints]:
-    """Return the range of the input minus its zero point. A tap in the padding counts as 0."""
+    """A pixel in the padding counts as 0 after the zero point is subtracted."""
     low, high = x.low - op.input_zero_points[0], x.high - op.input_zero_points[0]
     return (np.minimum(low, 0), np.maximum(high, 0)) if meets_padding(op) else (low, high)
 
 
 def _signed_sums(op: RowOp, taps: tuple[int, int]) -> tuple[Ints, Ints]:
-    """Return the sums of the positive and of the negative weights over all taps of a window."""
     weights = op.own_weights.astype(np.int64)
     return np.maximum(weights, 0).sum(taps), np.minimum(weights, 0).sum(taps)
 
@@ -123,7 +120,6 @@ def _biased(op: RowOp, low: Ints, high: Ints) -> Range:
 
 
 def _operands(op: RowOp, x: Sequence[Range]) -> tuple[Range, Range]:
-    """Return the ranges of both operands, of which one may be constant or broadcast."""
     known = list(x)
     if op.constant:
         values = op.constant.values.reshape(-1, op.constant.rows.c).astype(np.int64)
@@ -158,7 +154,7 @@ def _extreme(op: RowOp, x: Sequence[Range]) -> Range:
 
 
 def _pool(op: RowOp, x: Sequence[Range]) -> Range:
-    """Return the range of a pool. An average or maximum lies within the input's range, since padding does not count."""
+    """The average or maximum of a window lies within the input's range, since padding does not count."""
     return Range(np.clip(x[0].low, *op.activation), np.clip(x[0].high, *op.activation))
 
 
@@ -191,4 +187,3 @@ _TRANSFER: Mapping[Kind, Callable[[RowOp, Sequence[Range]], Range]] = {
     Kind.LOOKUP: _lookup,
     Kind.GATHER: _gather,
 }
-"""Functions that return the output range of each kind of operator. The output of any other kind may have any value."""

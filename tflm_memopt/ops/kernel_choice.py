@@ -1,7 +1,7 @@
 """Determines from sizes which kernel the C library selects for an operator.
 
-Each function makes the same choice as a function in custom_ops/src. The choices determine the parts of the library that
-a program needs (lower/parts.py), and the time estimates in plan/iteration.
+Each function makes the same choice as a function in custom_ops/src. lower/parts.py uses the choices to find the parts
+of the library that a program needs. plan/iteration uses the choices to estimate times.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ _PACKED_ROWS = (Packing.DSP_CONV, Packing.DSP_ADD)
 
 
 def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, whole: bool) -> bool:
-    """Return whether tmo_iterate_pixel() runs an operator. whole: whether iterations make all channels of a pixel."""
+    """Return whether tmo_iterate_pixel() runs an operator. Set `whole` if iterations make all channels of a pixel."""
     if tile > 1 or (tile == 0 and width > 1):
         return False
     if packing is not Packing.NONE:
@@ -38,24 +38,24 @@ def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, 
 
 
 def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
-    """Return the result of tmo_makes_fours() in C. complete: whether iterations compute outputs instead of sums."""
+    """Return the result of tmo_makes_fours() in C. Set `complete` if iterations do not compute partial sums."""
     return complete and biased and out_channels >= LEAST_DEPTH
 
 
 def gathers(window: Window, in_channels: int, out_channels: int, *, rows: bool) -> bool:
-    """Return whether conv_small() of tmo_conv_ref.c gathers windows. rows: whether conv_small() reads whole rows."""
+    """Return whether conv_small() in C copies each window to a buffer. Set `rows` if it reads whole rows."""
     most, least = (GATHERED_ROWS_BYTES, MANY_CHANNELS) if rows else (GATHERED_BYTES, SOME_CHANNELS)
     small = window.kernel_h * window.kernel_w * in_channels <= most and out_channels >= least
     return small or gathers_everywhere(window, in_channels)
 
 
 def gathers_everywhere(window: Window, in_channels: int) -> bool:
-    """Return whether a convolution without packed weights gathers the bytes of a window on all cores."""
+    """Return whether a convolution without packed weights copies each window to a buffer on all cores."""
     return window.kernel_h * window.kernel_w * in_channels <= FEW_BYTES
 
 
 def depthwise_part(window: Window, width: int, tile: int) -> Part:
-    """Return the kernel of a depthwise convolution for the DSP extension. tile: columns per iteration, 0 for rows."""
+    """Return the depthwise kernel for the DSP extension. An iteration makes `tile` columns, or a row if `tile` is 0."""
     dense = (window.kernel_h, window.kernel_w, window.stride_w, window.dilation_w) == (3, 3, 1, 1)
     if tile == 0 and dense and width >= BLOCK_PIXELS - 1 and width != BLOCK_PIXELS + 1:
         return Part.DSP_3X3
@@ -63,7 +63,7 @@ def depthwise_part(window: Window, width: int, tile: int) -> Part:
 
 
 def makes_two_rows(packing: Packing, window: Window, values: int, width: int) -> bool:
-    """Return the result of tmo_makes_two_rows() in C. values: number of weights per output channel, with padding."""
+    """Return the result of tmo_makes_two_rows() in C. `values` counts the padded weights of a channel."""
     if packing is Packing.DSP_DEPTHWISE:
         return depthwise_part(window, width, 0) is Part.DSP_3X3
     return packing is Packing.DSP_CONV and width == FIVE_PIXELS and values <= FIVE_VALUES

@@ -1,5 +1,5 @@
 """Lists the kinds of kernels that the executor runs, each with traits that planner, checker and lowering need. The
-script scripts/program_format.py writes these rows in C: custom_ops/include/tmo/kinds.def.
+script scripts/program_format.py writes the list to the C file custom_ops/include/tmo/kinds.def.
 """
 
 import enum
@@ -14,7 +14,7 @@ from tflm_memopt.kernels.needs import InputNeed, needs
 
 
 class Kind(enum.IntEnum):
-    """Kinds of kernels, with the values of TMO_OP_* in C."""
+    """Each kind of kernel has the number of its constant TMO_OP_* in C."""
 
     CONV = 1
     DEPTHWISE = 2
@@ -24,7 +24,7 @@ class Kind(enum.IntEnum):
     MEAN = 6
     SOFTMAX = 7
     LOOKUP = 8
-    """Maps each byte with a table (lookup.py): QUANTIZE int8 -> int8, RELU, LOGISTIC, HARD_SWISH, ..."""
+    """LOOKUP maps each byte with a table (lookup.py), for RELU, LOGISTIC, HARD_SWISH and others."""
     SUB = 9
     MUL = 10
     MAXIMUM = 11
@@ -32,25 +32,26 @@ class Kind(enum.IntEnum):
     SQUARED_DIFFERENCE = 13
     PRELU = 14
     SUMS = 15
-    """Convolution over some of the input channels, whose int32 sums take `param` bytes each."""
+    """SUMS is a convolution over some of the input channels, whose int32 sums take `param` bytes each."""
     ADD_SUMS = 16
-    """Adds partial sums of SUMS, and rescales the total like a convolution."""
+    """ADD_SUMS adds the partial sums of SUMS, and rescales the total like a convolution."""
     GATHER = 40
-    """Copies a row of a constant table for each int32 index (embeddings)."""
+    """GATHER copies a row of a constant table for each int32 index, as embeddings do."""
     LOG_SOFTMAX = 41
     ARG_MAX = 42
-    """Returns the int32 index of a pixel's largest or smallest channel."""
+    """ARG_MAX returns the int32 index of a pixel's largest or smallest channel."""
     COPY = 20
-    """Copies bytes as `moves` describes: PAD, CONCATENATION, STRIDED_SLICE, SPACE_TO_DEPTH, ..."""
+    """COPY copies bytes as `moves` describes, for PAD, CONCATENATION, STRIDED_SLICE and others."""
     RESIZE_BILINEAR = 21
     TRANSPOSE_CONV = 22
     BATCH_MATMUL = 23
     LSTM = 24
-    """One step of an LSTM, from the input and two states that it rewrites."""
+    """LSTM runs one time step of an LSTM, from the input and two states that it rewrites."""
     SLIDING_SUM = 25
-    """Mean over a sliding input. The state holds sums: the operator adds new rows and subtracts old rows."""
+    """SLIDING_SUM computes the mean over a sliding input. It adds new rows to sums in a state, and subtracts old rows.
+    """
     CONV_S16 = 30
-    """This kind has int16 activations and int8 weights. An int16 channel takes two bytes, and Rows.c counts bytes."""
+    """CONV_S16 has int16 activations and int8 weights. An int16 channel takes two bytes, and `Rows.c` counts bytes."""
     DEPTHWISE_S16 = 31
     ADD_S16 = 32
     SUB_S16 = 33
@@ -63,66 +64,61 @@ class Kind(enum.IntEnum):
     BATCH_MATMUL_S16 = 43
     SOFTMAX_S16 = 44
     CURVE_S16 = 45
-    """Computes LOGISTIC or TANH."""
+    """CURVE_S16 computes LOGISTIC or TANH of int16."""
     CONV_F32 = 17
-    """This kind has float32 activations and weights. A float32 channel takes four bytes, and Rows.c counts bytes."""
+    """CONV_F32 has float32 activations and weights. A float32 channel takes four bytes, and `Rows.c` counts bytes."""
     DEPTHWISE_F32 = 18
     TRANSPOSE_CONV_F32 = 19
     AVERAGE_POOL_F32 = 26
-    """Computes AVERAGE_POOL_2D or MEAN."""
+    """AVERAGE_POOL_F32 computes AVERAGE_POOL_2D or MEAN of float32."""
     MAX_POOL_F32 = 27
-    """Computes MAX_POOL_2D or REDUCE_MAX."""
+    """MAX_POOL_F32 computes MAX_POOL_2D or REDUCE_MAX of float32."""
     ARITHMETIC_F32 = 28
-    """Computes a function of two operands, element by element."""
+    """ARITHMETIC_F32 computes a function of two float32 operands, element by element."""
     CLAMP_F32 = 29
-    """Computes RELU or RELU6."""
+    """CLAMP_F32 computes RELU or RELU6 of float32."""
     CURVE_F32 = 46
-    """Computes a function of one operand with four bytes, such as SQRT, or converts to and from int32."""
+    """CURVE_F32 computes a function of one operand with four bytes, such as SQRT, or converts to and from int32."""
     SOFTMAX_F32 = 47
     BATCH_MATMUL_F32 = 48
     BINARY_32 = 49
-    """Computes DIV, FLOOR_DIV and FLOOR_MOD of float32, and arithmetic of int32."""
+    """BINARY_32 computes DIV, FLOOR_DIV and FLOOR_MOD of float32, and arithmetic of int32."""
     COMPARE_32 = 60
-    """Compares two float32 or int32 operands. Each output is a byte, 1 for true and 0 for false."""
+    """COMPARE_32 compares two float32 or int32 operands. Each output is a byte, 1 for true and 0 for false."""
     ARG_MAX_ALONG = 61
-    """Returns, for each channel, the int32 index of the largest or smallest pixel under a window."""
+    """For each channel, ARG_MAX_ALONG returns the int32 index of the largest or smallest pixel under a window."""
     ARG_MAX_F32 = 62
-    """Does the same as ARG_MAX_ALONG, for float32."""
     GATHER_ND = 63
-    """Copies pixels of operand 0, each selected by the int32 indices in a pixel of operand 1. For each index, `bias`
-    has the distance in pixels between successive index values.
+    """GATHER_ND copies pixels of operand 0, each selected by the int32 indices in a pixel of operand 1. For each index,
+    `bias` has the distance in pixels between successive values of the index.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65
     MIN_POOL_F32 = 66
-    """Computes REDUCE_MIN."""
+    """MIN_POOL_F32 computes REDUCE_MIN of float32."""
     RESIZE_BILINEAR_F32 = 67
     SELECT = 68
-    """Copies each element from operand 1 or, where operand 0 is 0, from operand 2."""
+    """SELECT copies each element from operand 1 or, where operand 0 is 0, from operand 2."""
     QUANTIZE = 50
-    """Converts float32 to int8."""
     QUANTIZE_S16 = 51
     DEQUANTIZE = 52
-    """Converts int8 to float32."""
     DEQUANTIZE_S16 = 53
     WIDEN = 54
-    """Rescales int8 to int16."""
+    """WIDEN rescales int8 to int16."""
     NARROW = 55
-    """Rescales int16 to int8."""
+    """NARROW rescales int16 to int8."""
     RESCALE_S16 = 56
     COMPARE = 69
-    """Compares two int8 operands after scaling both. Each output is a byte, 1 for true and 0 for false."""
+    """COMPARE compares two int8 operands after scaling both. Each output is a byte, 1 for true and 0 for false."""
     SEND = 57
-    """Sends rows to another device unchanged."""
     RECEIVE = 58
-    """Receives rows from another device."""
     OWN = 59
-    """Computes a pixel from one or two pixels with a custom kernel of the application (own.py)."""
+    """OWN computes a pixel from one or two pixels with a custom kernel of the application (own.py)."""
 
 
 GATES = 4
 OPERAND_SCALES = 3
-"""Number of scales of a kind with one scale for each of two operands and one for the output."""
+"""ADD and similar kinds have one scale for each of two operands, and one for the output."""
 
 
 class Constants(enum.Enum):
@@ -142,14 +138,14 @@ class Constants(enum.Enum):
 
 
 class Channels(enum.Enum):
-    """From which input channels an output channel is computed."""
+    """The input channels from which a kernel computes an output channel."""
 
     OWN = enum.auto()
-    """Channel c is computed from channel c of each input."""
+    """Channel c of the output is computed from channel c of each input."""
     FILTERED = enum.auto()
-    """In a depthwise operator, channel c is computed from channel c // (outputs / inputs)."""
+    """In a depthwise operator, output channel c is computed from input channel c // (outputs / inputs)."""
     SUMMED = enum.auto()
-    """Each channel is a weighted sum of all channels."""
+    """Each output channel is a weighted sum of all input channels."""
     ANY = enum.auto()
     """No code relies on how an output channel depends on input channels."""
 
@@ -165,31 +161,30 @@ class Traits:
     constants: Constants = Constants.NONE
     channels: Channels = Channels.ANY
     elementwise: bool = False
-    """Whether an output element depends only on the same element of each operand. Operands may be broadcast."""
+    """True if an output element depends only on the same element of each operand. Operands may be broadcast."""
     operands: int | None = 1
-    """Number of operands that a kind reads in rows, or None for one or more."""
+    """Number of operands that the kernel reads in rows, or None for any number from one on."""
     slides: bool = False
-    """Whether the kind has a window of rows and columns, which may be a single pixel."""
+    """True if the kernel has a window of rows and columns, which may be a single pixel."""
     pools: bool = False
-    """Whether the kind pools each channel separately, so that its window can be processed row by row."""
+    """True if the kernel pools each channel separately, so that its window can be processed row by row."""
     runs_along: bool = False
-    """Whether sums stay in a state. Each run adds the new rows to the sums and subtracts the rows that leave."""
+    """True if the kernel keeps sums in a state. It adds the new rows to the sums and subtracts the rows that leave."""
     accumulators: int = 1
     """Number of 32-bit sums for each output element, if the operator processes one input row at a time."""
     scales: int | None = 1
-    """Number of multipliers and of shifts. None means that one multiplier, or one per output channel, is valid."""
+    """Number of multipliers and of shifts. None allows one multiplier, or one per output channel."""
     named: bool = False
-    """Whether the application defines the kernel, which `param` identifies."""
+    """True if the application defines the kernel, which `param` identifies."""
     biased: bool = False
-    """Whether the kind may have a bias per output channel."""
+    """True if the operator may have a bias per output channel."""
 
 
 WINDOW = needs(windows.max_pool).inputs["x"].along[:2]
-"""Rows and columns of an input under one window, for all kinds with windows."""
+"""The input rows and columns under one window are the same for all kinds with windows."""
 
 
 _Derived = Callable[[], Traits]
-"""Function that derives the traits of a kind from a kernel description."""
 
 
 def _generated(
@@ -199,7 +194,6 @@ def _generated(
 
 
 def _traits_of(kernel: KernelProgram, scales: int | None, constants: Constants, *, biased: bool) -> Traits:
-    """Return a kind's traits from its kernel description, and from properties that the description lacks."""
     found = needs(kernel)
     inputs, writes = [*found.inputs.values()], found.output.type.nbytes
     reads = inputs[0].tensor.type.nbytes
@@ -232,7 +226,7 @@ _CONV = _generated(windows.conv, None, Constants.FILTER, biased=True)
 _DEPTHWISE = _generated(windows.depthwise, None, Constants.DEPTHWISE_FILTER, biased=True)
 _TRANSPOSED = _generated(windows.transpose_conv, None, Constants.FILTER, biased=True)
 _PLACE = Traits(writes=4, slides=True, pools=True, accumulators=2, scales=0)
-"""Traits of ARG_MAX, which needs two sums: one for a value and one for its index."""
+"""ARG_MAX needs two sums for each output, one for a value and one for its index."""
 
 _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.CONV: _CONV,
@@ -316,12 +310,12 @@ def traits(kind: Kind) -> Traits:
 
 _BOTH = ("CONV", "DEPTHWISE", "TRANSPOSE_CONV", "AVERAGE_POOL", "MAX_POOL", "BATCH_MATMUL", "SOFTMAX")
 WIDE: Mapping[Kind, Kind] = {Kind[name]: Kind[f"{name}_S16"] for name in (*_BOTH, "MEAN", "MUL")}
-"""The int16 kind for each int8 kind that has one."""
+"""Maps each int8 kind to its int16 kind, if there is one."""
 FLOAT: Mapping[Kind, Kind] = {
     Kind.MEAN: Kind.AVERAGE_POOL_F32,
     **{Kind[name]: Kind[f"{name}_F32"] for name in (*_BOTH, "LOG_SOFTMAX")},
 }
-"""The float32 kind for each int8 kind that has one."""
+"""Maps each int8 kind to its float32 kind, if there is one."""
 PRODUCTS = (Kind.BATCH_MATMUL, Kind.BATCH_MATMUL_S16, Kind.BATCH_MATMUL_F32)
 USING_LIBM = (Kind.CURVE_F32, Kind.SOFTMAX_F32, Kind.LOG_SOFTMAX_F32, Kind.BINARY_32)
-"""Kinds whose kernels call functions of the C library: expf and others."""
+"""The kernels of these kinds call functions of the C library, such as expf()."""

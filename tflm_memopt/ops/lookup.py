@@ -1,7 +1,7 @@
-"""Computes tables of 256 bytes for operators that map each byte, as TFLM does.
+"""Computes the tables of 256 bytes by which LOOKUP maps each input byte to the output byte of TFLM's operator.
 
-Entry x + 128 of a table is the output for input x. The pinned wheel converts scales to double before it divides or
-multiplies them. TFLM's source of August 2026 (90b983c2b) sometimes uses float32.
+Entry x + 128 of a table is the output for input x. The pinned wheel of TFLM converts scales to double before it divides
+or multiplies them. TFLM's source of August 2026 (90b983c2b) sometimes uses float32.
 """
 
 import math
@@ -19,13 +19,12 @@ from tflm_memopt.ops.fixed import rescale as fixed_rescale
 Table = NDArray[np.int8]
 
 EVERY = np.arange(quant.INT8_MIN, quant.INT8_MAX + 1, dtype=np.int64)
-"""All int8 input values, from lowest to highest."""
 MAX_ROUNDED = 2.0**30
-"""Largest float that TFLM may convert to an int32 and then add to another number without overflow."""
+"""TFLM may convert floats up to this limit to int32, and then add another number without overflow."""
 INTEGER_BITS = 4
-"""Number of integer bits in the inputs of LOGISTIC and TANH."""
+"""TFLM gives the inputs of LOGISTIC and TANH this number of integer bits."""
 ROOT_SHIFT = 20
-"""Number of fractional bits of RSQRT's inverse roots."""
+"""TFLM gives the inverse roots of RSQRT this number of fractional bits."""
 
 
 class OutOfRange(ValueError):
@@ -33,7 +32,7 @@ class OutOfRange(ValueError):
 
 
 def table(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of an operator of TABLES with one scale per input and output. Raises OutOfRange."""
+    """Return the table of an operator in TABLES, whose input and output have one scale each. Raises OutOfRange."""
     return TABLES[op.type](op, source, target)
 
 
@@ -52,7 +51,7 @@ def requantized(source: Tensor, target: Tensor) -> Table:
 def compared(name: str, x: Quantization, constant: Quantization, value: int, *, first: bool) -> Table:
     """Return the table of a comparison of int8 with a constant (ComparisonWithScaling, reference/comparisons.h).
 
-    first: whether the constant is the first operand.
+    Set `first` if the constant is the first operand.
     """
     scaled = [
         _rescaled((values - q.zero_point[0]) << COMPARED_SHIFT, quant.quantize_multiplier(q.scale[0]))
@@ -71,9 +70,8 @@ COMPARISONS: Mapping[str, Callable[[Ints, Ints], NDArray[np.bool_]]] = {
     "LESS_EQUAL": np.less_equal,
 }
 COMPARED_SHIFT = 8
-"""Left shift of both operands of a comparison."""
+"""TFLM shifts both operands of a comparison to the left by this number of bits."""
 NEGATED: Table = (EVERY == 0).astype(np.int8)
-"""Table of LOGICAL_NOT."""
 
 
 def _relu6(op: Op, source: Quantization, target: Quantization) -> Table:
@@ -98,7 +96,7 @@ def _leaky_relu(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _abs(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of ABS (micro/kernels/elementwise.cc). Rescaling to the same scale changes nothing."""
+    """Return the table of ABS (micro/kernels/elementwise.cc)."""
     return _output(_rescaled(np.abs(_centred(source)), quant.rescale(source.scale[0], target.scale[0])), target)
 
 
@@ -125,7 +123,9 @@ def _tanh(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _saturating(source: Quantization, function: Callable[[Ints], Ints]) -> Table:
-    """Return the table of a function of Q4 values. Inputs beyond Q4 give -128 or 127 (CalculateInputRadius)."""
+    """Return the table of a function of inputs with four integer bits. Larger inputs give -128 or 127
+    (CalculateInputRadius).
+    """
     fraction, shift = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
     if not -31 <= shift <= 62:
         raise OutOfRange(f"input scale {source.scale[0]:g}")
@@ -154,7 +154,7 @@ def _hard_swish(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _high_mul16(x: Ints, multiplier: quant.Multiplier) -> Ints:
-    """Return SaturatingRoundingDoublingHighMul of int16 values by a 16-bit multiplier."""
+    """Return TFLM's SaturatingRoundingDoublingHighMul of int16 values by a 16-bit multiplier."""
     return (x * min((multiplier.value + (1 << 15)) >> 16, 0x7FFF) + (1 << 14)) >> 15
 
 
@@ -163,7 +163,7 @@ def _int16(x: Ints) -> Ints:
 
 
 def _round_shift16(x: Ints, exponent: int) -> Ints:
-    """Return RoundingDivideByPOT of int16 values. Exponents from 16 on give 1 or -1, as in TFLM."""
+    """Return TFLM's RoundingDivideByPOT of int16 values. Exponents from 16 on give 1 or -1, as in TFLM."""
     return round_shift(x, exponent) if exponent < 16 else np.where(x < 0, -1, 1)
 
 
@@ -171,7 +171,7 @@ def _round_shift16(x: Ints, exponent: int) -> Ints:
 def _elu(op: Op, source: Quantization, target: Quantization) -> Table:
     """Return the table of ELU in float32 (PopulateLookupTable, micro/kernels/elu.cc).
 
-    The C library computes exp(x). OutOfRange is raised if the last bits of exp(x) decide an output.
+    Raises OutOfRange if an output depends on the last bits of exp(x), which the C library computes.
     """
     scale, inverse = np.float32(source.scale[0]), np.float32(1) / np.float32(target.scale[0])
     x = scale * _centred(source).astype(np.float32)
@@ -199,7 +199,6 @@ TABLES: Mapping[str, Callable[[Op, Quantization, Quantization], Table]] = {
     "ELU": _elu,
     "RSQRT": _rsqrt,
 }
-"""Functions that return tables, by TFLite's operator name."""
 
 
 def _centred(q: Quantization) -> Ints:
@@ -207,7 +206,7 @@ def _centred(q: Quantization) -> Ints:
 
 
 def _rescaled(x: Ints, multiplier: quant.Multiplier) -> Ints:
-    """Return MultiplyByQuantizedMultiplier, whose left shift wraps like an int32."""
+    """As in TFLM's MultiplyByQuantizedMultiplier, the left shift wraps like an int32."""
     if multiplier.shift > MAX_SHIFT:
         raise OutOfRange(f"a rescaling by 2^{multiplier.shift}, at most 2^{MAX_SHIFT}")
     left = max(multiplier.shift, 0)

@@ -1,6 +1,6 @@
-"""Defines SEND and RECEIVE, which pass tensors between devices, in the models of devices. SEND and RECEIVE are custom
-operators whose options are the bytes of a tmo_message. SEND reads the tensor that is passed, and RECEIVE writes it. A
-tensor without elements, which stands for the link, is SEND's output and RECEIVE's input.
+"""Defines SEND and RECEIVE, the custom operators that pass a tensor from one device's model to another's. The options
+of SEND and RECEIVE are the bytes of the C struct `tmo_message`. SEND reads the tensor that is passed, and RECEIVE
+writes it. The output of SEND and the input of RECEIVE are tensors without elements, which stand for the link.
 """
 
 import struct
@@ -13,12 +13,12 @@ from tflm_memopt.ops.rowop import Message, RowOp, Rows
 
 SEND, RECEIVE = "TMO_SEND", "TMO_RECEIVE"
 MOST_ROW_BYTES = 0xFFFF
-"""Limit of the bytes of a row that is sent."""
+"""A row that one device sends to another has at most this many bytes."""
 _OPTIONS = struct.Struct("<IHBB")
 
 
 def options(message: Message) -> bytes:
-    """Return the custom options of the operators at both ends of a message.
+    """Return the custom options of a message's SEND and RECEIVE.
 
     >>> options(Message(1, 2, 0, 1)).hex()
     '0100000002000001'
@@ -44,7 +44,7 @@ def rows_of(tensor: Tensor) -> Rows:
 
 
 def message_op(context: OperatorContext) -> RowOp | None:
-    """Parse SEND or RECEIVE."""
+    """Parse SEND or RECEIVE. Return None for any other operator and for too long rows."""
     message = message_of(context.op)
     if message is None:
         return None

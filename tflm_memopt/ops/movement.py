@@ -1,6 +1,6 @@
 """Turns operators that only move data into RowOps. Each function applies the operator's movement to an array of element
-numbers (moves.py), and relies on the operator's constraints in opset.OPSET. An operator that contradicts its operands
-stays builtin, because NumPy fails or the result has a wrong size.
+numbers (moves.py), and relies on the operator's constraints in opset.OPSET. If an operator contradicts its operands,
+NumPy fails or the result has a wrong size, and the operator stays builtin.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from tflm_memopt.ops.moves import FILL, Indices, Irregular, by_rows, in_bytes, n
 from tflm_memopt.ops.rowop import Access, Constant, Move, Moves, RowOp, Rows, StateRollingBuffer
 
 Transform = Callable[[OperatorContext, Sequence[Indices]], Indices]
-"""Function that maps the element numbers of an operator's inputs to those of its output."""
+"""A Transform maps the element numbers of an operator's inputs to those of its output."""
 
 
 def moved(context: OperatorContext, transform: Transform) -> RowOp:
@@ -46,7 +46,6 @@ def moved(context: OperatorContext, transform: Transform) -> RowOp:
 
 
 def _constants(context: OperatorContext, fixed: Sequence[int]) -> Constant | None:
-    """Return the values of all constant operands in order, as a single row."""
     if not fixed:
         return None
     values = b"".join(_stored(context.input(k)) for k in fixed)
@@ -60,7 +59,7 @@ def _stored(tensor: Tensor) -> bytes:
 
 
 _Form = tuple[Rows, tuple[Access, ...], Moves]
-"""The output rows of a COPY, the rows of each input that an iteration reads, and the moves of bytes."""
+"""A COPY has its output rows, the rows of each input that an iteration reads, and the moves of bytes."""
 
 
 def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:
@@ -123,7 +122,6 @@ def ends(graph: Graph, tensor: TensorId) -> bool:
 
 
 _WHOLE = frozenset({"DEQUANTIZE", "LOGISTIC", "QUANTIZE", "RELU", "RELU6", "TANH", VIEW})
-"""Operators that pass on a whole tensor without moving its elements."""
 
 
 def state_copy(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
@@ -145,7 +143,7 @@ def copy_to_state(
 
 
 def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
-    """Return a WRITE_STATE that waits until these tensors are complete: it reads and ignores their last rows."""
+    """Return a WRITE_STATE that waits until these tensors are complete. It reads and ignores their last rows."""
     found = len(tensors)
     return replace(
         writer,
@@ -222,7 +220,6 @@ def _in_steps(context: OperatorContext, transform: Transform, x: Sequence[Indice
 
 
 def _shaped(context: OperatorContext, index: Indices) -> Indices:
-    """Return the element numbers, or raise Irregular if they do not have the output's shape."""
     if index.shape != context.output.shape:
         raise Irregular(f"it makes {list(index.shape)}, its output has shape {list(context.output.shape)}")
     return index
@@ -384,7 +381,7 @@ STEP: Mapping[str, Transform] = {
     "STRIDED_SLICE": strided_slice,
     "GATHER": gather,
 }
-"""Movements of one tensor of any shape. One operator may combine several movements, except PAD."""
+"""Each of these operators moves one tensor of any shape. One COPY may combine several of them, except PAD."""
 
 
 def _data(tensor: Tensor | None) -> NDArray[np.int64]:
@@ -398,7 +395,6 @@ def _ints(context: OperatorContext, k: int) -> list[int]:
 
 
 def _pairs(context: OperatorContext) -> list[tuple[int, int]]:
-    """Return the padding before and after each dimension."""
     flat = _ints(context, 1)
     if min(flat, default=0) < 0:
         raise ValueError("a negative padding")

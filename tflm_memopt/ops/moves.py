@@ -1,4 +1,4 @@
-"""Turns the source of each output byte into row accesses and runs of bytes, for PAD, CONCATENATION, SLICE and others.
+"""Finds the rows and the runs of bytes that operators such as PAD, CONCATENATION and SLICE move.
 
 To describe an operator that only moves data, the module numbers all elements of the inputs. NumPy then applies the
 operator to the numbers. The numbers in the output determine which rows each iteration reads, and which runs of bytes
@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 from tflm_memopt.ops.rowop import NO_ROW, Access, Ints, Move, Moves, Rows
 
 FILL = -1
-"""Number that stands for the fill value in an array of byte numbers."""
+"""In an array with numbers of bytes, this number stands for the fill value."""
 MAX_MOVES = 256
-"""Maximum number of moves of an operator, each of which takes 32 bytes of flash."""
+"""A COPY operator has at most this many moves, each of which takes 32 bytes of flash."""
 
 MAX_RUNS = 0xFFFF
-"""Maximum number of runs in a move, which is a uint16_t of tmo_move."""
+"""A move has at most this many runs, because the C struct `tmo_move` stores their number as uint16_t."""
 
 UNLIKE = "the rows of the output are made in different ways"
-"""Reason why the moves of an operator are irregular."""
 
 Indices = NDArray[np.int32]
 
@@ -62,7 +61,7 @@ def by_rows(
 ) -> tuple[tuple[Access, ...], Moves]:
     """Return the rows of each input that iterations read, and the moves of bytes. Raises Irregular.
 
-    index: the number of the input byte for each output byte, or FILL if the byte has the fill value.
+    `index` has the number of the input byte for each output byte, or FILL if the byte has the fill value.
     """
     index = index.reshape(writes.h, writes.row_bytes)
     first, accesses, slots = 0, list[Access](), list[_Slot]()
@@ -80,7 +79,7 @@ def by_rows(
 
 
 def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves: Moves) -> Indices:
-    """Return the inverse of by_rows(): for each byte of each output row, the number of its input byte, or FILL."""
+    """Return the number of the input byte for each output byte, or FILL. This function is the inverse of by_rows()."""
     index: Indices = np.full((writes.h, writes.row_bytes), FILL, np.int32)
     starts = np.cumsum([0, *(rows.nbytes for rows in reads)])
     y = np.arange(writes.h)
@@ -99,7 +98,7 @@ def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves
 def scattered(index: Indices, reads: Rows) -> Moves:
     """Return the moves of each input row to its places in a single output row. Raises Irregular.
 
-    index: for each output byte, the number of its input byte. The array `index` contains each input byte exactly once.
+    `index` has the number of the input byte for each output byte. Each input byte appears exactly once.
     """
     flat = index.ravel()
     if len(flat) != reads.nbytes or not np.array_equal(np.sort(flat), np.arange(len(flat))):
@@ -109,7 +108,6 @@ def scattered(index: Indices, reads: Rows) -> Moves:
 
 
 def _exchanged(move: Move) -> Move:
-    """Return the move with source and target exchanged. As in all moves, the target positions ascend."""
     last = (move.count - 1) if move.source_step < 0 else 0
     sign = -1 if last else 1
     return replace(
@@ -122,20 +120,20 @@ def _exchanged(move: Move) -> Move:
 
 
 class _Slot(NamedTuple):
-    """The bytes that an iteration moves from one row: their targets, and their sources in the first phase."""
+    """The positions of the bytes that an iteration moves from one input row to the output row."""
 
     operand: int
     tap: int
     targets: Ints
     sources: Ints
     step: int
-    """In iteration y, `step` times (y + shift) modulo `period` is added to the sources."""
+    """Iteration y adds `step` times ((y + shift) modulo `period`) to all positions in the input row."""
     period: int
     shift: int
 
 
 def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
-    """Return the access to the rows of one input. mine: for each output byte, whether it comes from this input."""
+    """Return the rows of one input that iterations read. `mine` is true for each output byte from this input."""
     some: NDArray[np.bool_] = np.any(mine, axis=1)
     if not some.any():
         raise Irregular("an input is not read at all")
@@ -154,7 +152,7 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
 
 
 def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Access]:
-    """Yield accesses that may fit. The first row grows with each iteration, or by 1 after several iterations."""
+    """Yield formulas for the first input row, which grows with each iteration, or by 1 after several iterations."""
     (known,) = np.nonzero(some)
     a = known[0]
     if len(known) == 1:
@@ -179,7 +177,6 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
 def _slots(
     operand: int, access: Access, mine: NDArray[np.bool_], row: Ints, column: Ints, rows: Rows
 ) -> Iterator[_Slot]:
-    """Yield each row of an operand from which an iteration moves bytes."""
     y = np.arange(len(mine))
     start = access.first(y, rows.h)
     for tap in range(access.extent):
@@ -227,7 +224,6 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
 
 
 def _fewest_runs(slot: _Slot, writes: Rows) -> Sequence[Move]:
-    """Return as few moves as possible that copy the row: moves of the whole row, or repeated moves of a few pixels."""
     fewest = list(_runs(slot))
     for pixels in range(1, writes.w):
         if len(fewest) > 1 and writes.w % pixels == 0:
@@ -237,7 +233,6 @@ def _fewest_runs(slot: _Slot, writes: Rows) -> Sequence[Move]:
 
 
 def _repeated(slot: _Slot, period: int) -> list[Move] | None:
-    """Return the moves of the first `period` bytes if they repeat in every further period, or None."""
     n = int(np.searchsorted(slot.targets, period))
     if not 0 < n < len(slot.targets) or len(slot.targets) % n:
         return None
@@ -273,7 +268,6 @@ def _runs(slot: _Slot) -> Iterator[Move]:
 
 
 def _regular(target: Ints, source: Ints, lengths: Ints, i: int) -> int:
-    """Return the end of a sequence of runs that begins with run i and has equal lengths and equal distances."""
     same = np.flatnonzero(lengths[i:] != lengths[i])
     end = i + int(same[0]) if len(same) else len(lengths)
     if end - i < 3:

@@ -22,7 +22,7 @@ from tflm_memopt.ops.rowop import RowOp
 @dataclass(frozen=True, slots=True)
 class Row:
     constraints: tuple[Constraint, ...]
-    """The operator's constraints in the order of checking, which stops at the first failure."""
+    """The constraints are checked in this order, up to the first failure."""
     parse: Callable[[OperatorContext], RowOp]
 
 
@@ -34,15 +34,12 @@ INSTEAD: Mapping[str, str] = {
     "FLOOR_DIV": "multiply by the reciprocal and round down",
     "LOG": "use tf.nn.log_softmax, which contains it",
 }
-"""A hint for the user: what can replace an operator without a kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """The reason why an operator stays builtin."""
-
     code: str
-    """Name of the constraint, which is stable across versions."""
+    """The name of the constraint, which is stable across versions."""
     reason: str
     detail: str
     hint: str
@@ -56,7 +53,6 @@ _DILATIONS = ("dilationHFactor", "dilationWFactor")
 
 
 def _row(parse_: Callable[[OperatorContext], RowOp], operands: Constraint, *constraints: Constraint) -> Row:
-    """Return a row with the constraints that every operator has, and with its own constraints."""
     return Row((operands, common.static_shapes, common.runtime_values, common.stateless, *constraints), parse_)
 
 
@@ -83,7 +79,6 @@ def _convolution(
     axis: int,
     checks: tuple[Constraint, ...] = _WINDOW,
 ) -> Row:
-    """Return the table row of a convolution. axis: the filter's axis of output channels."""
     every = (*_INTEGER, common.rank_four, weighted.filter_rank(4), *_FILTER, weighted.filter_scales(axis))
     return _row(parse_, _WEIGHTED, common.options(*_STRIDES, *options), *every, channels, *checks)
 
@@ -105,9 +100,9 @@ def _moving(
     most: int = 1,
     types: Constraint = common.moved_types,
 ) -> Row:
-    """Return the row of an operator that only moves bytes, with the types that TFLM supports.
+    """Return the table row of an operator that only moves bytes, with the types that TFLM supports.
 
-    constants: number of constant operands after the first operand. most: maximum number of other operands.
+    `constants` counts the constant operands after the first operand. `most` limits the number of all other operands.
     """
     operands = common.operands(least=1 + constants, most=most + constants)
     stated = (moving.constant_operands(*range(1, 1 + constants)),) if constants else ()
@@ -131,7 +126,6 @@ def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = c
 
 _BYTE = common.byte_or_float
 _LOOKED_UP = _row(parse.table, _ONE, *_ELEMENTWISE, arithmetic.tabulated)
-"""Table row of operators that map each byte (lookup.TABLES)."""
 _GROUPS = common.options("blockSize"), common.rank_four, moving.block_divides
 
 OPSET: Mapping[str, Row] = {
@@ -253,13 +247,12 @@ OPSET: Mapping[str, Row] = {
     "LOGISTIC": _curve(arithmetic.logistic_output),
     "TANH": _curve(),
 }
-"""For each operator name of TFLite, its row of the table."""
 _TYPES = {
     common.int8_activations: common.float_activations,
     common.int8_or_int16: common.float_activations,
     weighted.int8_filter: weighted.float_filter,
 }
-"""For each constraint on integer types, the constraint that float32 operators have instead."""
+"""A float32 operator has the second constraint of each pair instead of the first, which is on integer types."""
 _OF_INTEGERS = frozenset(
     """
     quantized symmetric_filter int32_bias bias_scale dense_int4_scale pool_keeps_scale same_quantization add_scales
@@ -267,11 +260,10 @@ _OF_INTEGERS = frozenset(
     log_softmax_scale tabulated resized_inside
     """.split()  # noqa: SIM905
 )
-"""Names of the constraints on scales and tables, which float32 does not need."""
+"""float32 operators have none of these constraints on scales and tables."""
 
 
 def _floats(row: Row, parse_: Callable[[OperatorContext], RowOp] | None = None) -> Row:
-    """Return a float32 operator's table row, derived from its int8 row. parse_: a different parse function, or None."""
     kept = (constraint for constraint in row.constraints if constraint.__name__ not in _OF_INTEGERS)
     return Row(tuple(_TYPES.get(constraint, constraint) for constraint in kept), parse_ or row.parse)
 
@@ -297,7 +289,7 @@ FLOATS: Mapping[str, Row] = {
     **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND", "RELU", "RELU6"), _CURVED),
     "RESIZE_BILINEAR": _floats(OPSET["RESIZE_BILINEAR"], parse.float_resize_bilinear),
 }  # fmt: skip
-"""Table rows of operators with float32 output. Operators that only move data are in another table."""
+"""This table has the operators with float32 output. Operators that only move data are in another table."""
 
 
 def _integer_binary(*constraints: Constraint) -> Row:
@@ -308,17 +300,14 @@ INTEGERS: Mapping[str, Row] = {
     **dict.fromkeys(("ADD", "SUB", "MUL"), _integer_binary(common.no_activation)),
     **dict.fromkeys(("MAXIMUM", "MINIMUM"), _integer_binary()),
 }
-"""Rows of operators of int32 by TFLite's operator name."""
 COMPUTED_TABLE = _row(parse.gather_nd, _TWO, moving.selected, moving.leading_axis)
 """This table row is for GATHER from a tensor that is computed at run time."""
 PICKED = _moving(movement.gather, common.options("axis"), constants=1)
-"""Row of the table for GATHER from a computed tensor by constant indices."""
+"""This table row is for GATHER from a computed tensor by constant indices."""
 OWN = _row(parse.own, common.own_operands, *_ELEMENTWISE)
-"""This table row is for all custom operators (custom.OPERATORS)."""
 
 
 def row_of(context: OperatorContext) -> Row | None:
-    """Return the row of an operator by its name and the types of its first tensors, or None."""
     op, first = context.op, context.tensor(0)
     dtype = first.dtype if first is not None and op.outputs and first.dtype == context.output.dtype else ""
     if op.type == "GATHER" and first is not None and not first.constant:
@@ -343,7 +332,7 @@ def refusal(context: OperatorContext) -> Unsupported | None:
 
 
 def _wrong_type(row: Row, context: OperatorContext) -> Unsupported | None:
-    """Return the failure of a constraint on types, or None. A wrong type explains more than any other failure."""
+    """A wrong type of a tensor explains more than any other reason, so types come first."""
     types = [one for one in row.constraints if one in common.TYPES]
     with suppress(LookupError):  # operands may be absent
         return next((_refused(one, detail) for one in types if (detail := one(context)) is not None), None)
@@ -364,7 +353,6 @@ def row_op(context: OperatorContext) -> RowOp | Unsupported:
 
 
 def _no_kernel(context: OperatorContext) -> Unsupported:
-    """Return the reason: no kernel for the operator, or only kernels for other types."""
     name = context.op.type
     types = [dtype for dtype, rows in (("int8", OPSET), ("float32", FLOATS), ("int32", INTEGERS)) if name in rows]
     hint = INSTEAD.get(name, NO_KERNEL_HINT)

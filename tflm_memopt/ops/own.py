@@ -1,12 +1,11 @@
 """Adds a user's own operators to the library by a decorator (docs/own-operator.md).
 
-    @operator("CUMSUM", numbers)
-    def cumsum(b: Builder) -> None: ...
+@operator("CUMSUM", numbers) def cumsum(b: Builder) -> None: ...
 
-A description computes an int8 pixel `y` from a pixel `x`, or from `x` and `other`. A pixel has `channels` elements
-along the tensor's last dimension. The sizes and parameters of each operator in a model are inserted in its description.
-Running the NumPy form of the description proves that all accesses are in bounds. C is generated only for sizes with
-proved bounds, so a damaged program cannot use other sizes.
+The description of a kernel computes an int8 pixel `y` from a pixel `x`, or from `x` and `other`. A pixel has `channels`
+elements along the tensor's last dimension. The sizes and parameters of each operator in a model are inserted in its
+description. Running the NumPy form of the description proves that all accesses are in bounds. C is generated only for
+sizes with proved bounds, so a damaged program cannot use other sizes.
 """
 
 import functools
@@ -36,7 +35,7 @@ TENSORS = (("x", "y"), ("x", "other", "y"))
 def operator(name: str, numbers: Numbers = lambda context: {}) -> Callable[[Callable[[Builder], None]], KernelProgram]:
     """Return a decorator that registers a description for all operators with a TFLite name.
 
-    numbers: function that returns the description's parameters for one operator.
+    `numbers` is a function that returns the description's parameters for one operator of a model.
     """
 
     def decorate(describe: Callable[[Builder], None]) -> KernelProgram:

@@ -1,7 +1,7 @@
-"""Lists the layouts of constants for the fast kernels of some cores, which are called packings.
+"""A packing is a layout of an operator's constants for a fast kernel of some cores.
 
-The header custom_ops/include/tmo/program.h defines the layouts, ops/packings.py selects operators, and lower/pack.py
-packs them.
+The header custom_ops/include/tmo/program.h defines the packings. ops/packings.py selects a packing for each operator,
+and lower/pack.py writes the constants.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Packing(enum.IntEnum):
     RVV_CONV = 7
     """For each input value, the weights of all output channels are adjacent."""
     RVV_DEPTHWISE = 8
-    """For each tap, the weights of all channels are adjacent."""
+    """For each position in the window, the weights of all channels are adjacent."""
     ESP_CONV = 9
     """The weights of an output channel are padded to a multiple of 16, for a dot product of ESP-NN."""
     ESP_DEPTHWISE = 10
-    """For each tap, the weights of all channels are adjacent, in the form that ESP-NN reads."""
+    """For each position in the window, the weights of all channels are adjacent, in the form that ESP-NN reads."""
 
 
 class Family(enum.IntEnum):
@@ -75,7 +75,6 @@ TARGETS = {
     "rv32-v": Family.RVV,
     "esp-nn": Family.ESP,
 }
-"""Core families by the name of the target for `--target`."""
 GENERIC = "generic"
 
 
@@ -87,23 +86,22 @@ def family(target: str) -> Family:
 
 
 LAYOUT = "hwc"
-"""Name of the order of a tensor's axes in memory, for reports."""
+"""Reports call the order of a tensor's axes in memory by this name."""
 
 QUAD, OCTET, VECTOR = 4, 8, 16
-"""Each row of a kernel is padded to a multiple of QUAD, and the kernel to a multiple of OCTET (Helium: VECTOR)."""
+"""A row of packed weights is padded to a multiple of QUAD, and a kernel to a multiple of OCTET (Helium: VECTOR)."""
 OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV, Packing.ESP_CONV)
-"""Packings of convolutions that multiply bytes directly."""
 OF_CHANNELS = (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE, Packing.ESP_DEPTHWISE)
 ON_CORE_0 = (Packing.ESP_DEPTHWISE,)
-"""Packings whose kernels only one core may run, since ESP-NN keeps their scratch in a static variable."""
+"""Only one core may run the kernels of these packings, since ESP-NN keeps their scratch in a static variable."""
 OF_VECTORS = (Packing.ESP_CONV, Packing.ESP_DEPTHWISE)
-"""Packings whose kernels copy a row if its address is not a multiple of VECTOR."""
+"""The kernels of these packings copy a row if its address is not a multiple of VECTOR."""
 LEAST_DEPTH = 4
-"""Minimum number of channels to pack with the DSP extension. Helium needs VECTOR channels if a window is not 3x3."""
+"""Operators with fewer channels are not packed for the DSP extension."""
 
 
 def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> int:
-    """Return the number of weights per output channel, with padding.
+    """Return the number of packed weights per output channel, with padding.
 
     >>> packed_values(Packing.DSP_CONV, (3, 3), 3), packed_values(Packing.MVE_CONV, (3, 3), 3)
     (40, 32)
@@ -117,7 +115,6 @@ def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> i
 
 
 def tile_limit(packing: Packing) -> int:
-    """Return the maximum number of padded weights per output channel."""
     return MVE_TILE if packing in OF_BYTES else PACKED_TILE
 
 
@@ -133,7 +130,7 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 def packed_pixels(packing: Packing, values: int, columns: int, *, wide: bool = False) -> int:
     """Return the number of pixels that a packed convolution computes at once if `columns` columns remain.
 
-    With the DSP extension, a single last pixel is avoided. wide: whether the scratch has room for any number of values,
+    With the DSP extension, a single last pixel is avoided. With `wide`, the scratch has room for any number of values,
     and for the last five pixels of a row.
 
     >>> [packed_pixels(Packing.DSP_CONV, 64, n) for n in (1, 4, 5, 9)]
@@ -157,7 +154,6 @@ def packed_pixels(packing: Packing, values: int, columns: int, *, wide: bool = F
 
 
 def makes_five(packing: Packing, values: int, columns: int, *, wide: bool) -> bool:
-    """Return whether a packed convolution computes the last five pixels of a row at once."""
     last = columns >= FIVE_PIXELS and columns % PACKED_PIXELS == 1
     return packing is Packing.DSP_CONV and wide and values <= FIVE_VALUES and last
 
@@ -177,7 +173,7 @@ def esp_channels(kernel: tuple[int, int], channels: int) -> int:
 
 
 def esp_depthwise_bytes(kernel: tuple[int, int], stride_w: int, channels: int, columns: int) -> int:
-    """Return the bytes of ESP-NN's scratch and of one call's input and output in a depthwise convolution."""
+    """Return the bytes of scratch that ESP-NN needs in a depthwise convolution, with one call's input and output."""
     padded = esp_channels(kernel, channels)
     taps = kernel[0] * kernel[1] * padded
     image, wider = (kernel[1] - 1) * kernel[0] * padded, stride_w * kernel[0] * padded

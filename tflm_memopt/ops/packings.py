@@ -30,19 +30,19 @@ from tflm_memopt.ops.rowop import Ints, RowOp
 Condition = Callable[[RowOp], bool]
 HALF = 1 << 30
 SUM_LIMIT = 1 << 23
-"""Limit of sums with which 256 * B + A fits an int32."""
+"""If all sums are below this limit, the packed sums 256 * B + A of two channels fit an int32."""
 LARGE_SUM_LIMIT = 1 << 29
-"""Limit of sums with which a sum plus a rounding constant fits an int32."""
+"""A sum below this limit plus a rounding constant fits an int32."""
 
 
 def packing(op: RowOp, wanted: Family) -> Packing:
-    """Return the order in which the fast kernels of these cores need an operator's constants, or Packing.NONE."""
+    """Return the packing of an operator for a family of cores, or Packing.NONE."""
     fits = (found for found in PACKINGS.get(wanted, ()) if all(holds(op) for holds in CONDITIONS[found]))
     return next(fits, Packing.NONE)
 
 
 def alignment(ops: Iterable[RowOp]) -> int:
-    """Return the alignment of rows, in bytes, that the kernels of these operators prefer."""
+    """Return the alignment in bytes that the kernels of these operators prefer for rows."""
     return VECTOR if any(op.packing in OF_VECTORS for op in ops) else 1
 
 
@@ -52,13 +52,12 @@ def is_convolution(op: RowOp) -> bool:
 
 
 def tile_fits(packing: Packing, op: RowOp) -> bool:
-    """Return whether the values of one pixel fit into the tile of the packed kernel."""
     values = packed_values(packing, _kernel(op), op.reads[0].c)
     return values <= tile_limit(packing) or _is_direct(packing, op)
 
 
 def is_not_mostly_padding(op: RowOp) -> bool:
-    """Return whether padding is at most half of the packed weights if a row has one pixel."""
+    """For rows of one pixel, return whether at most half of the packed weights are padding."""
     weights = math.prod(_kernel(op)) * op.reads[0].c
     return op.writes.w > 1 or packed_values(Packing.DSP_CONV, _kernel(op), op.reads[0].c) <= 2 * weights
 
@@ -68,15 +67,13 @@ def columns_are_adjacent(op: RowOp) -> bool:
 
 
 def esp_call_fits(op: RowOp) -> bool:
-    """Return whether the scratch of one pixel is at most as large as input and output together. For few pixels with
-    many channels, the scratch is larger than input and output.
-    """
+    """Return whether the scratch of one pixel is at most as large as input and output together."""
     nbytes = esp_depthwise_bytes(_kernel(op), op.window.stride_w, op.reads[0].c, 1)
     return nbytes <= op.reads[0].nbytes + op.writes.nbytes
 
 
 def is_deep(op: RowOp) -> bool:
-    """Return whether a layer has 16 or more channels, or 4, 8 or 12 with undilated 3x3 taps and a ReLU."""
+    """Return whether a layer has 16 or more channels, or 4, 8 or 12 with an undilated 3x3 window and a ReLU."""
     nine = (*_kernel(op), op.window.dilation_w) == (3, 3, 1)
     relu = op.output_zero_point == -128 and op.activation == (-128, 127)
     return op.reads[0].c >= VECTOR or (nine and relu and op.reads[0].c % QUAD == 0)
@@ -92,7 +89,6 @@ def taps_fit(op: RowOp) -> bool:
 
 
 def weights_are_symmetric(op: RowOp) -> bool:
-    """Return whether no weight is -128."""
     return not (op.own_weights == -128).any()
 
 
@@ -104,7 +100,6 @@ def scales_in_range(op: RowOp) -> bool:
 
 
 def sums_fit(limit: int, op: RowOp) -> bool:
-    """Return whether the sum of each channel stays below the limit for any input."""
     low, high = sum_range(filters(op), op.input_zero_points[0])
     bias = 0 if op.bias is None else op.bias
     return bool(max(-(bias + low).min(), (bias + high).max()) < limit)
@@ -116,7 +111,6 @@ def is_dense(op: RowOp) -> bool:
 
 
 def is_addition(op: RowOp) -> bool:
-    """Return whether the operator is an ADD of two operands with the output's size."""
     return op.kind is Kind.ADD and len(op.reads) == 2 and not (op.constant or op.repeats(0) or op.repeats(1))
 
 
@@ -162,14 +156,13 @@ CONDITIONS: Mapping[Packing, tuple[Condition, ...]] = {
     Packing.ESP_CONV: (is_convolution, partial(tile_fits, Packing.ESP_CONV), *_LARGE_SUMS),
     Packing.ESP_DEPTHWISE: (is_depthwise, columns_are_adjacent, taps_fit, esp_call_fits, *_LARGE_SUMS),
 }
-"""Conditions of each packing. All other conditions rely on the first condition."""
+"""A packing is possible if all its conditions hold. All other conditions rely on the first one."""
 PACKINGS: Mapping[Family, tuple[Packing, ...]] = {
     Family.DSP: (Packing.DSP_DENSE, Packing.DSP_CONV, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),
     Family.MVE: (Packing.MVE_CONV, Packing.MVE_DEPTHWISE, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),
     Family.ESP: (Packing.ESP_CONV, Packing.ESP_DEPTHWISE),
     Family.RVV: (Packing.RVV_CONV, Packing.RVV_DEPTHWISE),
 }
-"""The packings of each family of cores, best first."""
 
 
 def filters(op: RowOp) -> NDArray[np.int8]:
@@ -184,7 +177,7 @@ def folded_bias(op: RowOp) -> Ints:
 
 
 def sum_range(weights: NDArray[Any], zero_point: int) -> tuple[Ints, Ints]:
-    """Return the minimum and maximum sum of each output channel for int8 inputs. weights: [out][..][in]."""
+    """Return the minimum and maximum sum of each output channel for int8 inputs. The weights are [out][..][in]."""
     flat = weights.reshape(len(weights), -1)
     negative, positive = (half.sum(axis=1, dtype=np.int64) for half in (np.minimum(flat, 0), np.maximum(flat, 0)))
     least, most = (n - zero_point for n in (-128, 127))

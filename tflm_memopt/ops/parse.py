@@ -1,4 +1,4 @@
-"""Parses each operator of a model into a RowOp. The functions rely on constraints in opset.OPSET."""
+"""Parses each operator of a model into a RowOp. Every operator has already passed its constraints in `opset.OPSET`."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,6 @@ from tflm_memopt.ops.quant import Multiplier
 from tflm_memopt.ops.rowop import FLOAT_BYTES, UNIT, Access, RowOp, Rows, Window, accesses
 
 TRANSPOSED, PRODUCT = needs(windows.transpose_conv), needs(of_rows.batch_matmul)
-"""Accesses of the kernels that read rows without a window."""
 
 
 def conv(context: OperatorContext) -> RowOp:
@@ -78,7 +77,7 @@ def reduce_extreme(context: OperatorContext) -> RowOp:
 
 
 def gather(context: OperatorContext) -> RowOp:
-    """Parse GATHER of rows of a constant table. Each int32 index is a pixel of four bytes."""
+    """Parse GATHER from a constant table. Each int32 index counts as a pixel of four bytes."""
     stored = np.ascontiguousarray(values(context.input()), "<f4" if _is_float(context) else "<i1")
     table, rows = stored.view(np.int8), any_rows(byte_shape(context.output))
     return context.row_op(
@@ -92,7 +91,9 @@ def gather(context: OperatorContext) -> RowOp:
 
 
 def gather_nd(context: OperatorContext) -> RowOp:
-    """Parse GATHER_ND, and GATHER along the first axis of a computed tensor. An index selects a pixel of operand 0."""
+    """Parse GATHER_ND, and GATHER along the first axis of a computed tensor. An index selects a pixel of the first
+    operand.
+    """
     params, indices = context.input(0), context.input(1)
     depth = indices.shape[-1] if context.op.type == "GATHER_ND" else 1
     item, count = ITEM_BYTES[params.dtype], indices.elements // depth
@@ -124,7 +125,7 @@ def resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def float_resize_bilinear(context: OperatorContext) -> RowOp:
-    """Parse RESIZE_BILINEAR of float32, which finds the first row of an iteration as TFLM does."""
+    """Parse RESIZE_BILINEAR of float32. As in TFLM, float32 arithmetic finds the input rows of each output row."""
     (_, h, w, c), (_, h_out, w_out, _) = context.input().shape, context.output.shape
     corners, centers = (bool(context.op.options[name]) for name in ("alignCorners", "halfPixelCenters"))
     less, y = int(corners and h_out > 1), np.arange(h_out, dtype=np.float32)
@@ -142,7 +143,9 @@ def float_resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def transpose_conv(context: OperatorContext) -> RowOp:
-    """Parse TRANSPOSE_CONV with weights as for CONV_2D. An earlier rewrite removed the output shape."""
+    """Parse TRANSPOSE_CONV with weights as for CONV_2D. An earlier rewrite has removed the operand with the output
+    shape.
+    """
     filter_, padding = values(context.input(1)), (span.before for span in context.output_spans())
     window = Window(*context.kernel(), *context.strides(), 1, 1, *padding)
     geometry = _along(context, window)
@@ -201,7 +204,7 @@ def log_softmax(context: OperatorContext) -> RowOp:
 
 
 def own(context: OperatorContext) -> RowOp:
-    """Parse a custom operator (custom.OPERATORS) over the last dimension."""
+    """Parse a custom operator that a user has described. The operator works along the last dimension."""
     rows, custom = _last_dimension(context), CUSTOM_OPERATORS[context.op.type]
     numbers = {"channels": rows.c, **(custom.numbers(context) or {})}
     return _row_op(context, Kind.OWN, (rows,) * custom.operands, rows, param=custom.identify(numbers))
@@ -235,7 +238,7 @@ def table(context: OperatorContext) -> RowOp:
 
 
 def comparison(context: OperatorContext) -> RowOp:
-    """Parse a comparison, which is a table if it compares int8 values with a constant."""
+    """Parse a comparison. A comparison of int8 values with a constant becomes a lookup table."""
     at = int(context.input(1).constant)
     if context.input().dtype != "INT8" or not context.input(at).constant or context.input(at).elements > 1:
         return elementwise.comparison(context)
@@ -282,7 +285,7 @@ def curve(context: OperatorContext) -> RowOp:
 
 
 def _last_dimension(context: OperatorContext, size: int | None = None) -> Rows:
-    """Return the input as rows of pixels. A pixel has `size` elements, by default those of the whole last dimension."""
+    """Return the input as rows of pixels with `size` elements each, by default with those of the last dimension."""
     channels = context.input().shape[-1] if size is None else size
     rows = _channels(context, context.producer_rows())
     return rows if rows.c == channels else Rows(context.input().elements // channels, 1, channels)
@@ -293,7 +296,7 @@ class Geometry(NamedTuple):
     reads: Rows
     writes: Rows
     swapped: bool = False
-    """Whether height and width are exchanged, so that the columns of a one-row tensor become rows."""
+    """True if height and width are exchanged, so that the columns of a tensor of one row become rows."""
 
 
 def slide(context: OperatorContext) -> Geometry:
@@ -302,7 +305,6 @@ def slide(context: OperatorContext) -> Geometry:
 
 
 def _along(context: OperatorContext, w: Window) -> Geometry:
-    """Return the geometry of a window. Height and width are exchanged if input and output have only one row."""
     stated = _as_stated(context, w)
     (h_in, w_in, c_in), (h_out, w_out, c_out) = ((r.h, r.w, r.c) for r in (stated.reads, stated.writes))
     if not h_in == h_out == 1 or max(w_in, w_out) == 1:
@@ -380,7 +382,7 @@ def _float_reduced(context: OperatorContext, kind: Kind, g: Geometry) -> RowOp:
 
 
 def _counted(context: OperatorContext, kind: Kind, g: Geometry, **fields: Any) -> RowOp:
-    """Return a RowOp with a window over rows of elements. For int16 and float32, `param` is the activation range."""
+    """For int16 and float32, the field `param` of the RowOp holds the activation range."""
     activation, item = context.op.options.get("fusedActivationFunction", "NONE"), ITEM_BYTES[context.output.dtype]
     if _is_float(context):
         fields["param"] = quant.FLOAT_RANGES[activation]
@@ -406,7 +408,6 @@ def _row_op(
     multipliers: Sequence[Multiplier] = (),
     **fields: Any,
 ) -> RowOp:
-    """Return a RowOp with the fields that all kinds take from the model's operator."""
     return context.row_op(
         kind,
         reads=reads,

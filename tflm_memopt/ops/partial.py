@@ -1,4 +1,4 @@
-"""Defines SUMS and ADD_SUMS, parts of a layer whose input channels are split over devices.
+"""Defines SUMS and ADD_SUMS, the two operators of a layer whose input channels are divided among devices.
 
 In SUMS, each device computes partial sums of the output from its input channels. Each device that needs the output
 receives the partial sums, and adds and rescales them in ADD_SUMS. SUMS and ADD_SUMS are custom operators in the models
@@ -23,7 +23,7 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
 _BITS = 4
-"""ADD_SUMS's param has this number of bits per tensor, for the bytes of one sum (tmo_sum_bytes())."""
+"""In the field `param` of ADD_SUMS, this number of bits per tensor holds the bytes of one sum (tmo_sum_bytes())."""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")
@@ -39,7 +39,7 @@ def bytes_of(low: int, high: int) -> int:
 
 
 def sums_options(op: Op, margins: Sequence[int], nbytes: int) -> bytes:
-    """Return the custom options of SUMS. margins: padding at top, bottom, left and right."""
+    """Return the custom options of SUMS. The margins are the padding at the top, bottom, left and right."""
     return _SUMS.pack(nbytes, *(int(op.options.get(name, 1)) for name in _WINDOW), *margins)
 
 
@@ -48,7 +48,7 @@ def add_options(
 ) -> bytes:
     """Return the custom options of ADD_SUMS.
 
-    operands: bytes of a sum in each operand. made: bytes of a sum in the output, or 0 for a rescaled output.
+    A sum has `operands[k]` bytes in operand k and `made` bytes in the output. A rescaled output has 0 for `made`.
     """
     param = _param((*operands, *[0] * (MAX_INPUTS - len(operands)), made))
     return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)
@@ -67,23 +67,22 @@ def _param(nbytes: Sequence[int]) -> int:
 
 
 def _bytes(param: int) -> list[int]:
-    """Return the bytes of a sum in each operand of ADD_SUMS, and in its output."""
     return [param >> _BITS * k & (1 << _BITS) - 1 for k in range(MAX_INPUTS + 1)]
 
 
 def bytes_made(param: int) -> int:
-    """Return the bytes of a sum that ADD_SUMS outputs, or 0 if it outputs rescaled values."""
+    """Return the bytes of a sum that ADD_SUMS outputs, or 0 if ADD_SUMS rescales its output."""
     return _bytes(param)[MAX_INPUTS]
 
 
 def in_order(param: int, order: Sequence[int]) -> int:
-    """Return the param of ADD_SUMS with its operands reordered."""
+    """Return the field `param` of an ADD_SUMS whose operands are reordered."""
     nbytes = _bytes(param)
     return _param([*(nbytes[k] for k in order), *nbytes[len(order) :]])
 
 
 def partial(context: OperatorContext) -> RowOp | None:
-    """Parse SUMS or ADD_SUMS, or return None for any other operator and for an invalid one."""
+    """Parse SUMS or ADD_SUMS. Return None for any other operator and for invalid options."""
     said, code, op = context.op.options.get("custom_options", b""), context.op.options.get("custom_code", ""), None
     if code == SUMS and len(said) == _SUMS.size and len(context.op.inputs) == 2:
         op = _sums(context, *_SUMS.unpack(said))
@@ -93,7 +92,6 @@ def partial(context: OperatorContext) -> RowOp | None:
 
 
 def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
-    """Parse SUMS as a convolution or, for single pixels, as a dense layer."""
     x, weights, made = context.input(0), context.input(1).data, context.output
     if weights is None or weights.ndim != 4 or weights.dtype != np.int8 or x.quantization is None:
         return None
@@ -128,7 +126,7 @@ def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
 
 
 def _add_sums(context: OperatorContext, parts: int, param: int, zero_point: int, low: int, high: int) -> RowOp | None:
-    """Parse ADD_SUMS, whose operands have the rows that were sent. A tensor of height 1 is one row."""
+    """The operands of ADD_SUMS have the rows in which the devices sent them. Height 1 means a single row."""
     *nbytes, made = _bytes(param)
     if not 2 <= parts <= min(MAX_INPUTS, len(context.op.inputs)) or not all(nbytes[:parts]):
         return None

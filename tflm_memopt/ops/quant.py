@@ -1,8 +1,8 @@
-"""Computes TFLM's arithmetic constants, bit by bit.
+"""Computes the integer multipliers and limits of TFLM's kernels, bit by bit.
 
-The model's scales are float32. The last bit of a multiplier depends on whether a product or quotient is computed in
-float32 or double. Each function follows the TFLM function that it names
-(tensorflow/lite/kernels/internal/quantization_util.cc unless stated otherwise).
+The scales in a model are float32. The last bit of a multiplier depends on whether a product or quotient is computed in
+float32 or in double. The docstring of each function names the TFLM function that it follows. TFLM functions named
+without a file are in tensorflow/lite/kernels/internal/quantization_util.cc.
 """
 
 import math
@@ -17,16 +17,16 @@ INT8_MIN, INT8_MAX = -128, 127
 ADD_LEFT_SHIFT, INT16_ADD_LEFT_SHIFT = 20, 15
 SQUARED_DIFFERENCE_LEFT_SHIFT = 7
 SOFTMAX_INTEGER_BITS = 5
-"""Value of kScaledDiffIntegerBits of micro/kernels/softmax_common.cc."""
+"""TFLM calls this constant kScaledDiffIntegerBits (micro/kernels/softmax_common.cc)."""
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 
 POWER_TOLERANCE = 1e-3
-"""Maximum distance of a logarithm from an integer at which TFLM takes the scale for a power of two."""
+"""TFLM takes a scale for a power of two if the scale's logarithm is at most this far from an integer."""
 
 
 class Multiplier(NamedTuple):
-    """The factor `value` * 2^(`shift` - 31). The value is 0 or in [2^30, 2^31), except in MEAN's division."""
+    """A factor of `value` * 2^(`shift` - 31). `value` is 0 or in [2^30, 2^31), but may be smaller for MEAN."""
 
     value: int
     shift: int
@@ -90,7 +90,9 @@ def add(
 
 
 def squared_difference(scale_a: float, scale_b: float, scale_out: float) -> tuple[Multiplier, Multiplier, Multiplier]:
-    """Return the multipliers of input 0, input 1 and output (PrepareQuantized, micro/kernels/squared_difference.cc)."""
+    """Return the multipliers of both inputs and the output of SQUARED_DIFFERENCE (PrepareQuantized,
+    micro/kernels/squared_difference.cc).
+    """
     twice = 2 * max(scale_a, scale_b)
     factor = twice * twice / ((1 << 2 * SQUARED_DIFFERENCE_LEFT_SHIFT) * scale_out)
     return (*add(scale_a, scale_b, scale_out)[:2], quantize_multiplier(factor))
@@ -102,7 +104,9 @@ def add_output_factor(twice_max_scale: float, scale_out: float, left_shift: int 
 
 
 def mean(scale_in: float, scale_out: float, count: int) -> Multiplier:
-    """Return the multiplier of MEAN over `count` values, with the division (QuantizedMeanOrSum, reduce.h)."""
+    """Return the multiplier of MEAN over `count` values, including the division by `count` (QuantizedMeanOrSum,
+    reduce.h).
+    """
     value, shift = quantize_multiplier(scale_in / scale_out)
     bits = min(count.bit_length() - 1, 32, 31 + shift)
     return Multiplier((value << bits) // count, shift - bits)
@@ -123,7 +127,9 @@ def softmax_factor(beta: float, scale_in: float) -> float:
 
 
 def softmax(beta: float, scale_in: float) -> tuple[Multiplier, int]:
-    """Return SOFTMAX's input multiplier, and the difference (diff_min) below which exp is 0 (CalculateInputRadius)."""
+    """Return SOFTMAX's input multiplier and its limit diff_min (CalculateInputRadius). For inputs that are further
+    below the largest input than diff_min, exp is 0.
+    """
     multiplier = quantize_multiplier(softmax_factor(beta, scale_in))
     radius = ((1 << SOFTMAX_INTEGER_BITS) - 1) * (1 << (31 - SOFTMAX_INTEGER_BITS)) / (1 << multiplier.shift)
     return multiplier, -math.floor(radius)
@@ -143,7 +149,7 @@ def log2(scale: float) -> tuple[int, float]:
 
 def curve(scale_in: float, exact: Iterable[int]) -> Multiplier:
     """Return the factor and right shift that convert an int16 input of LOGISTIC and TANH to units of 1 / 12288
-    (micro/kernels/logistic_common.cc and tanh.cc). exact: numbers n for which a scale of 2^(n - 12) needs no rounded
+    (micro/kernels/logistic_common.cc and tanh.cc). For a scale of 2^(n - 12) with n in `exact`, TFLM does not round the
     factor.
     """
     power, distance = log2(scale_in)
@@ -168,7 +174,7 @@ def log_softmax_inverse(scale_in: float) -> float:
 
 
 def quantized(real: float, scale: float, zero_point: int) -> int:
-    """Return `real` in units of the scale: a float32 quotient, with halves rounded away from zero, not clamped."""
+    """Return the quantized value of `real`, rounded half away from zero after a float32 division, and not clamped."""
     return zero_point + round_away(float32_quotient(real, scale))
 
 
@@ -200,11 +206,11 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
     "RELU_N1_TO_1": FloatRange.RELU_N1_TO_1,
     "RELU6": FloatRange.RELU6,
 }
-"""Output limits of float32 by fused activation. A rewrite adds operators with the range UNLIMITED."""
+"""Output limits of float32 operators, by fused activation. Only operators that a rewrite adds are UNLIMITED."""
 
 
 def float_form(limits: FloatRange, function: FloatFunction) -> int:
-    """Return the limits and function of a float32 operator, encoded as `param` (program.h)."""
+    """Return the field `param` of a float32 operator, which encodes its output limits and its function (program.h)."""
     return limits | function << 4
 
 
@@ -218,6 +224,6 @@ def bits(value: float) -> int:
 
 
 def int16_activation(activation: str, scale: float) -> int:
-    """Return the activation range of an int16 output, encoded as `param` (program.h)."""
+    """Return the field `param` of an int16 operator, which encodes the activation range of the output (program.h)."""
     low, high = activation_range(activation, scale, 0, 16)
     return high << 16 | low & 0xFFFF

@@ -1,8 +1,9 @@
-"""Defines the row operator: an operator as planner and executor see it.
+"""Defines RowOp, an operator that makes its output row by row.
 
 Iteration y of an operator makes output row y. The iteration reads the rows [first(y), first(y) + extent) of each input,
-as far as they exist. The accesses of windows follow from the kernel descriptions. The accesses of all other operators
-are stored as Access. The planner uses sizes only, and lowering also uses weights and multipliers.
+as far as they exist. For an operator with a window, these rows follow from the description of its kernel. Any other
+operator stores its rows as Access. The planner uses only the sizes in a RowOp. Lowering also uses the weights and
+multipliers.
 """
 
 from collections.abc import Iterator
@@ -23,14 +24,11 @@ from tflm_memopt.ops.packing import OF_CHANNELS, Packing, esp_depthwise_bytes, i
 Ints = NDArray[np.int64]
 FLOAT_BYTES = 4
 INT16_BYTES = 2
-"""Bytes of an int16. Sums of products of int16 have 64 bits and are never kept between calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A tensor as `h` rows of `w` pixels of `c` one-byte channels. An int32 index is a pixel of four bytes, an int16
-    channel counts as two channels, and a float32 channel as four.
-    """
+    """This record divides a tensor into `h` rows of `w` pixels. A pixel has `c` bytes."""
 
     h: int
     w: int
@@ -54,13 +52,13 @@ STRIDE_W = {
     "scale_w": "RESIZE_BILINEAR has TFLM's width_scale_10, in 1/1024 of a pixel.",
     "rows_out": "The output of RESIZE_BILINEAR_F32 has this number of rows.",
 }
-"""Other names of the fields `stride_h` and `stride_w`, for operators without strides."""
+"""Operators without strides use the fields `stride_h` and `stride_w` under these names."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """The size and steps of a window, with the parameter names of kernels/descriptions/windows.py. Padding at the
-    bottom and right follows from the sizes, and is not stored.
+    """This record has the size and the steps of a window (kernels/descriptions/windows.py). The padding at the bottom
+    and right follows from the sizes, and is not stored.
     """
 
     kernel_h: U16 = 1
@@ -74,19 +72,19 @@ class Window:
 
     @cached_property
     def rows(self) -> AxisSteps:
-        """The input rows under a window, before clipping."""
+        """The input rows under the window of an output row, including rows in the padding."""
         return WINDOW[0].steps(asdict(self))
 
     @cached_property
     def columns(self) -> AxisSteps:
-        """The input columns under a window, before clipping."""
+        """The input columns under the window of an output pixel, including columns in the padding."""
         return WINDOW[1].steps(asdict(self))
 
 
 UNIT = Window()
 
 NO_ROW = 0xFFFF
-"""Entry of Access.table for an iteration that reads no row (TMO_NONE)."""
+"""An iteration that reads no row has this entry in `Access.table` (TMO_NONE in C)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +99,8 @@ class Access:
     div: U16 = 1
     extent: U16 = 1
     table: Annotated[tuple[int, ...] | None, ArrayOffset("<u2")] = None
-    """The field is the offset of a table with the first input row, a uint16_t, for each output row. Without a table,
-    the field is 0. TMO_NONE stands for iterations that read no row.
+    """This field is the offset of a table of uint16_t, with the first input row for each output row. Without a table,
+    this field is 0. TMO_NONE stands for iterations that read no row.
     """
 
     def first(self, y: Ints, height: int) -> Ints:
@@ -129,21 +127,21 @@ def _access(rows: AxisRange, found: OutputNeeds, values: Extents) -> Access:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """`count` runs of `nbytes` bytes that are copied from one input row to the output row."""
+    """A move copies `count` runs of `nbytes` bytes from one input row to the output row."""
 
     operand: int
     tap: int
-    """Number of the input row relative to first(y). If the row is outside the input, the move copies nothing."""
+    """Iteration y reads the input row first(y) + `tap`. If this row is outside the input, the move copies nothing."""
     source: int
-    """Byte of the input row where the first run starts."""
+    """The first run starts at this byte of the input row."""
     target: int
-    """Byte of the output row to which the first run is written."""
+    """The first run is written to the output row from this byte on."""
     nbytes: int
     count: int = 1
     source_step: int = 0
     target_step: int = 0
     phase_step: int = 0
-    """Number that is added to `source` in each phase."""
+    """This number times the phase of the iteration is added to `source`."""
     period: int = 1
     shift: int = 0
 
@@ -157,14 +155,16 @@ class Moves:
 
     moves: tuple[Move, ...]
     fill: int | None = None
-    """Value of bytes that no move writes, or None if moves write all bytes."""
+    """Bytes that no move writes have this value. The value is None if the moves write all bytes."""
     scattered: bool = False
-    """Whether each iteration moves one input row into the only output row. `phase_step` counts bytes of the output."""
+    """True if each iteration moves one input row into the only output row. `phase_step` then counts bytes of the
+    output.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """An operand stored in flash."""
+    """An operand whose values are stored in flash."""
 
     position: int
     """Position of the constant among the kernel's operands."""
@@ -177,10 +177,10 @@ class StateRollingBuffer:
     """A buffer that outlives an inference and keeps the newest rows of a tensor."""
 
     tensor: TensorId
-    """The state as a tensor for operators that read it, with the oldest row first."""
+    """Operators read the rows of the buffer as this tensor, with the oldest row first."""
     rows: Rows
     fill: int
-    """Value of every byte before the first inference and after a reset."""
+    """Every byte has this value before the first inference and after a reset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,16 +197,16 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class RowOp:
-    """One operator, ready to plan and to lower. `inputs` are the activations that the operator reads row by row.
-    `reads[k]` has the rows, columns and channels of input k. If an input's producer divides the input differently into
-    rows, the whole input must be in memory.
+    """An operator of the model in the form that planner, checker and lowering use. `inputs` are the activations that
+    the operator reads row by row. `reads[k]` has the rows, columns and channels of input k. If an input's producer
+    divides the input differently into rows, the whole input must be in memory.
     """
 
     kind: Kind
     name: str
-    """The model's operator type, for messages: CONV_2D, FULLY_CONNECTED, RELU6."""
+    """The operator type in the model, such as CONV_2D or RELU6. The type appears in messages."""
     sources: tuple[int, ...]
-    """The model's operators that this RowOp replaces, by Op.index."""
+    """The RowOp replaces the operators of the model with these values of `Op.index`."""
     inputs: tuple[TensorId, ...]
     output: TensorId
     reads: tuple[Rows, ...]
@@ -217,49 +217,51 @@ class RowOp:
     window: Window = UNIT
     activation: tuple[int, int] = (-128, 127)
     weights: NDArray[np.int8] | None = field(default=None, compare=False)
-    """CONV: [out][kernel_h][kernel_w][in]. DEPTHWISE: [kernel_h][kernel_w][out]. GATHER: the table, [row][out]. LOOKUP:
-    the table, whose entry x + 128 is the output for x. For float32, the last axis counts bytes, four per value.
+    """CONV has weights [out][kernel_h][kernel_w][in], and DEPTHWISE has weights [kernel_h][kernel_w][out]. GATHER has a
+    table [row][out]. Entry x + 128 of LOOKUP's table is the output for x. For float32, the last axis counts bytes.
     """
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Biases: for int16 activations, 64 bits each, lower half first. For float32, biases are the bits of floats."""
+    """A bias for int16 activations takes 64 bits, the lower half first. A bias for float32 is the bits of a float."""
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Q31 multipliers: a single one, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have one multiplier
-    each for operand 0, operand 1 and the output. PRELU and LEAKY_RELU have one multiplier for positive and one for
-    negative values.
+    """An operator has one Q31 multiplier, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have one
+    multiplier for each operand and one for the output. PRELU and LEAKY_RELU have one for positive and one for negative
+    values.
     """
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
     """Exponent of two for each multiplier. A positive exponent shifts to the left."""
     param: int = 0
-    """ADD, SUB and SQUARED_DIFFERENCE store the left shift. int16 operators store the activation range. SOFTMAX stores
-    diff_min. GATHER stores the number of rows of its table. For ARG_MAX, the value 1 means a search for the smallest
-    value. For DSP_CONV, the value 1 selects the wide tile. QUANTIZE and DEQUANTIZE store the bits of the float32 scale.
-    float32 operators store their limits and function (quant.float_form), and float32 SOFTMAX stores the bits of beta.
+    """ADD, SUB and SQUARED_DIFFERENCE store the left shift in `param`. int16 operators store the activation range.
+    SOFTMAX stores its limit diff_min in `param`. GATHER stores the number of rows of its table. ARG_MAX searches for
+    the smallest value if `param` is 1. DSP_CONV selects the wide tile if `param` is 1. QUANTIZE and DEQUANTIZE store
+    the bits of the float32 scale. float32 operators store quant.float_form(), and float32 SOFTMAX the bits of beta.
     """
     constant: Constant | None = None
     """The constant operand, which is not in `inputs`."""
     access: tuple[Access, ...] = ()
-    """The rows of each operand that an iteration reads, for operators without a window."""
+    """For an operator without a window, these are the rows of each operand that an iteration reads."""
     moves: Moves | None = field(default=None, compare=False)
     nibbles: bool = False
-    """Whether the model's weights are int4. Without a packing, the program also stores each weight in four bits."""
+    """True if the model's weights are int4. Without a packing, the program also stores each weight in four bits."""
     packing: Packing = Packing.NONE
-    """Order of the constants for a fast kernel. Operators with sums or channel groups have no packing."""
+    """The order in which a fast kernel reads its constants. Operators with sums or channel groups have no such order.
+    """
     macs: int = 0
     """Number of multiply-accumulates of the model's operator, including those in padding."""
     older: TensorId | None = None
-    """The state whose rows precede row 0 of the input, in place of padding. The last row of the state has number -1."""
+    """In place of padding, the rows of this state precede row 0 of the input. The last row of the state has number -1.
+    """
     recalls: bool = False
-    """Whether an input is a state."""
+    """True if an input is a state that outlives the inference."""
     state_write: StateRollingBuffer | None = None
-    """The state whose oldest rows the output rows replace. An output in a state has no bytes in the arena."""
+    """The output rows replace the oldest rows of this state. An output in a state takes no bytes of the arena."""
     updates: tuple[StateRollingBuffer, ...] = ()
-    """States of one row that the operator updates in place."""
+    """The operator updates these states of one row in place."""
     core_1_counters: int = 0
     """Distance in bytes from core 0's counters to core 1's, or 0 with one core."""
     message: Message | None = None
-    """The message of SEND or RECEIVE. SEND's output and RECEIVE's input have no bytes in the arena."""
+    """SEND and RECEIVE have a message. SEND's output and RECEIVE's input take no bytes of the arena."""
     again: bool = False
-    """Whether the operator computes an earlier result again (rowgraph/rematerialisation.py)."""
+    """True if the operator computes an earlier result again (rowgraph/rematerialisation.py)."""
 
     @property
     def traits(self) -> Traits:
@@ -281,69 +283,69 @@ class RowOp:
 
     @property
     def takes_copied_weights(self) -> bool:
-        """Whether the kernel can read its weights from the arena."""
+        """True if the kernel can read copied weights from the arena."""
         return self.kind is Kind.CONV
 
     @property
     def is_convolution(self) -> bool:
-        """Whether each output channel is a sum over all int8 channels of a window."""
+        """True if each output channel is a sum over all int8 channels of a window."""
         return self.traits.channels is Channels.SUMMED and self.element_bytes == 1
 
     @property
     def is_softmax(self) -> bool:
-        """Whether `param` is the distance from the maximum below which exponentials are zero."""
+        """True if `param` is the distance from the maximum below which exponentials are zero."""
         return self.kind is Kind.SOFTMAX
 
     @property
     def takes_greatest(self) -> bool:
-        """Whether each int8 output channel is the maximum of the same input channel under a window."""
+        """True if each int8 output channel is the maximum of the same input channel under a window."""
         return self.kind is Kind.MAX_POOL and self.param == 0
 
     @property
     def is_product(self) -> bool:
-        """Whether the operator multiplies int8 matrices. With a `param` of 1, the right matrix is transposed."""
+        """True if the operator multiplies int8 matrices. With a `param` of 1, the right matrix is transposed."""
         return self.kind is Kind.BATCH_MATMUL
 
     @property
     def keeps_order(self) -> bool:
-        """Whether the kernel reads its operands in the order of the model."""
+        """True if the kernel must read its operands in the order of the model."""
         return bool(self.updates) or self.kind in PRODUCTS
 
     @property
     def is_depthwise(self) -> bool:
-        """Whether each output channel is a sum over a window of one int8 channel."""
+        """True if each output channel is a sum over a window of one int8 channel."""
         return self.traits.channels is Channels.FILTERED and self.element_bytes == 1
 
     @property
     def is_channelwise(self) -> bool:
-        """Whether each int8 output channel is computed from the same channel of each input."""
+        """True if each int8 output channel is computed from the same channel of each input."""
         return self.traits.channels is Channels.OWN and self.element_bytes == 1
 
     @property
     def makes_sums(self) -> bool:
-        """Whether each output channel is a sum of `param` bytes over some input channels."""
+        """True if each output channel is a sum of `param` bytes over some input channels."""
         return self.kind is Kind.SUMS
 
     @property
     def scatters(self) -> bool:
-        """Whether each iteration writes one input row to its places in a single output row (COPY)."""
+        """True if each iteration of a COPY writes one input row to its places in a single output row."""
         return self.moves is not None and self.moves.scattered
 
     @property
     def has_window(self) -> bool:
-        """Whether a window larger than a pixel slides over the only input."""
+        """True if a window larger than a pixel slides over the only input."""
         return not self.access and self.traits.slides
 
     @property
     def is_binary(self) -> bool:
-        """Whether the operator is element-wise with two operands."""
         return self.traits.elementwise and self.traits.operands == 2
 
     @property
     def reducible(self) -> bool:
-        """Whether the operator makes one output row from all input rows and can process one input row at a time. An
-        operator on rows adds to 32-bit sums (msf-CNN, section 7) or writes into the output. Sums of float32 keep the
-        order of additions of a whole window.
+        """True if the operator makes one output row from all input rows, and can process one input row at a time. The
+        operator adds each input row to 32-bit sums (msf-CNN, section 7), or writes it into the output. Sums of float32
+        are added in the same order as for a whole window. Sums of int16 products have 64 bits, so int16 convolutions
+        are excluded.
         """
         if self.scatters:
             return True
@@ -356,7 +358,7 @@ class RowOp:
 
     @property
     def needs_order(self) -> bool:
-        """Whether results depend on the order of a window's pixels, as float32 sums and indices do."""
+        """True if results depend on the order of a window's pixels, as float32 sums and indices do."""
         return self.traits.slides and (self.element_bytes == FLOAT_BYTES or self.traits.accumulators > 1)
 
     @property
@@ -384,24 +386,24 @@ class RowOp:
 
     @property
     def cuts_columns(self) -> bool:
-        """Whether the executor can compute some columns of a row from the input pixels under these columns only."""
+        """True if the executor can compute some columns of a row from the input pixels under these columns only."""
         if self.access or self.traits.constants is Constants.ROWS:
             return False
         return self.has_window or self.is_binary or all(rows.w == self.writes.w for rows in self.reads)
 
     @property
     def cuts_channels(self) -> bool:
-        """Whether the executor can compute some channels of a row alone."""
+        """True if the executor can compute some channels of an output row without the other channels."""
         return self.is_convolution or (self.is_depthwise and self.reads[0].c == self.writes.c)
 
     @property
     def in_place(self) -> bool:
-        """Whether output row y may overwrite row y of an input, since each byte is read before it is written."""
+        """True if output row y may overwrite row y of an input, since each byte is read before it is written."""
         return bool(self.replaceable)
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """Inputs that the output may overwrite: not broadcast, and with elements at least as large as the output's."""
+        """Inputs that are not broadcast, and whose elements are at least as large as the elements of the output."""
         if not self.traits.elementwise or self.traits.reads < self.traits.writes:
             return frozenset()
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))
@@ -417,18 +419,18 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """Whether one core runs the operator and writes the last byte of an output after its last read."""
+        """True if a single core runs the operator, and writes the last byte of an output after its last read."""
         return self.is_convolution and self.packing is Packing.NONE and not self.core_1_counters
 
     @property
     def wide_tile(self) -> bool:
-        """Whether the scratch of a packed convolution has room for all pixels that its kernel can compute at once."""
+        """True if the scratch of a packed convolution has room for all pixels that its kernel can compute at once."""
         return self.packing is Packing.DSP_CONV and self.param == 1
 
     def scratch_bytes(self, columns: int, at_once: int = 1) -> int:
-        """Return the bytes of scratch of a kernel with packed weights, on one core.
+        """Return the bytes of scratch that a kernel with packed weights needs on one core.
 
-        columns: number of columns that an iteration makes. at_once: number of iterations that run at once.
+        An iteration makes `columns` columns, and `at_once` iterations run together.
         """
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
         if packing is Packing.ESP_DEPTHWISE:
@@ -445,7 +447,9 @@ class RowOp:
 
     @property
     def tileable(self) -> bool:
-        """Whether the operator may run in tiles: it reads windows and uses no state, or it exchanges rows."""
+        """True if the operator may run in tiles. It reads windows and uses no state, or it exchanges rows with other
+        devices.
+        """
         return not self.access and (not self.stateful or self.message is not None)
 
     @property
@@ -462,7 +466,7 @@ class RowOp:
 
     @property
     def stateful(self) -> bool:
-        """Whether the operator uses states or other devices, and so can be neither duplicated nor reordered."""
+        """True if the operator uses states or other devices, and so can be neither duplicated nor reordered."""
         return self.older is not None or self.recalls or bool(self.rolling_buffers) or self.message is not None
 
     @property

@@ -1,7 +1,8 @@
-"""Computes means over a sliding input from sums in a state, by adding new rows and subtracting leaving rows. A state
-keeps input rows for the next inference, and the sums always cover the rows in the state. A reset fills sums and rows
-with zeros. Addition and subtraction of int32 sums are exact. Rows that depend on padding are not kept. A row that
-depends on padding is added only in the inference that computes the row.
+"""To compute a mean over a sliding input, each inference adds the new rows to sums in a state.
+
+The inference also subtracts the rows that leave. Another state keeps input rows for the next inference, and the sums
+always cover the rows in that state. A reset fills sums and rows with zeros. Addition and subtraction of int32 sums are
+exact. A row that depends on padding is not kept, and is added only in the inference that computes it.
 """
 
 from collections.abc import Sequence

@@ -13,14 +13,13 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Access, Constant, RowOp, Rows
 
 OPERANDS = 3
-"""Number of operands: the condition and both choices."""
 ROW = 3
-"""Mask of the bits of SelectForm with an operand's row number."""
+"""These bits of a SelectForm hold the row number of an operand."""
 BYTES_AT, FORM_BITS = 12, 4
 
 
 def select(context: OperatorContext) -> RowOp:
-    """Parse SELECT_V2. The rows of two constants alternate in one operand."""
+    """Parse SELECT_V2. If two operands are constants, their rows alternate in one operand."""
     items = [ITEM_BYTES[context.input(k).dtype] for k in range(OPERANDS)]
     rows, writes = _rows(context, items)
     fixed = [k for k in range(OPERANDS) if context.input(k).constant]
@@ -47,7 +46,7 @@ def select(context: OperatorContext) -> RowOp:
 
 
 def in_order(form: int, first: Sequence[int]) -> int:
-    """Return SELECT's `form` for reordered operands. first: for each old row number, the new row number."""
+    """Return SELECT's `form` for reordered operands. `first` has the new row number for each old row number."""
     for shift in range(0, OPERANDS * FORM_BITS, FORM_BITS):
         row = form >> shift & ROW
         form += first[row] - row << shift
@@ -59,7 +58,7 @@ def without_rows(form: int) -> int:
 
 
 def _rows(context: OperatorContext, items: Sequence[int]) -> tuple[list[Rows], Rows]:
-    """Return the rows of all operands and of the output. Two constant operands are divided into rows alike."""
+    """Return the rows of all operands and of the output. Two constants are divided into rows in the same way."""
     out, inputs = context.output.shape, [context.input(k) for k in range(OPERANDS)]
     if all(t.shape == out for t in inputs):
         k = next(k for k, t in enumerate(inputs) if not t.constant)

@@ -13,11 +13,9 @@ _ONE_Q2 = 1 << 29
 _EXP_MINUS_EIGHTH = 1895147668
 _THIRD = 715827883
 _FACTORS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)
-"""The values exp(-1/4), exp(-1/2), exp(-1), ... exp(-16) in Q0."""
+"""The factors exp(-1/4), exp(-1/2), exp(-1), ... exp(-16) in Q0."""
 _48_OVER_17, _MINUS_32_OVER_17 = 1515870810, -1010580540
-"""The fractions 48/17 and -32/17 in Q2."""
 _ROOT_OF_HALF = 1518500250
-"""sqrt(1/2) in Q0."""
 
 
 def logistic(x: Ints, integer_bits: int) -> Ints:

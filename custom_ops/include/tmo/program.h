@@ -72,9 +72,9 @@ enum {
   TMO_PACKING_DSP_ADD = 5, /* ADD has its three scales in the form that the kernel needs. */
   TMO_PACKING_DSP_DENSE = 6, /* The weights of three pairs of output channels alternate, for a layer with a single pixel. */
   TMO_PACKING_RVV_CONV = 7, /* For each input value, the weights of all output channels are adjacent. */
-  TMO_PACKING_RVV_DEPTHWISE = 8, /* For each tap, the weights of all channels are adjacent. */
+  TMO_PACKING_RVV_DEPTHWISE = 8, /* For each position in the window, the weights of all channels are adjacent. */
   TMO_PACKING_ESP_CONV = 9, /* The weights of an output channel are padded to a multiple of 16, for a dot product of ESP-NN. */
-  TMO_PACKING_ESP_DEPTHWISE = 10, /* For each tap, the weights of all channels are adjacent, in the form that ESP-NN reads. */
+  TMO_PACKING_ESP_DEPTHWISE = 10, /* For each position in the window, the weights of all channels are adjacent, in the form that ESP-NN reads. */
 };
 
 /* These codes give the order of a tensor's rows in memory. A reversed group computes and counts rows from the last to the first. */
@@ -332,7 +332,7 @@ typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
   uint8_t reserved_10[2];
-  /* The field is the offset of a table with the first input row, a uint16_t, for each output row. Without a table, the field is 0. TMO_NONE stands
+  /* This field is the offset of a table of uint16_t, with the first input row for each output row. Without a table, this field is 0. TMO_NONE stands
    * for iterations that read no row. */
   uint32_t table;
 } tmo_access;

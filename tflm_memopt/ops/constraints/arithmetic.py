@@ -9,15 +9,14 @@ from tflm_memopt.ops.constraints.base import QUANTIZE, hint, name, quantization,
 from tflm_memopt.ops.context import AXES, OperatorContext
 
 SOFTMAX_TOLERANCE = 0.00099
-"""Maximum relative error of an int16 SOFTMAX's output scale that TFLM accepts (micro/kernels/softmax_common.cc)."""
+"""TFLM accepts this relative error of an int16 SOFTMAX's output scale (micro/kernels/softmax_common.cc)."""
 BORDER = 1e-5
-"""Error of float32 logarithms. If a scale is this close to a limit, the result depends on the C library."""
+"""If the logarithm of a scale is this close to a limit, TFLM's choice depends on the C library's rounding."""
 MAX_CURVE_FACTOR, MAX_CURVE_SHIFT = 32767, 30
-"""Maximum factor and shift of int16 LOGISTIC and TANH with which product and rounding term fit an int32."""
+"""With at most this factor and right shift, the rounded product of an int16 LOGISTIC or TANH fits an int32."""
 SELECTED = ("INT8", "INT16", "INT32", "FLOAT32")
-"""Element types that SELECT_V2 supports."""
 MAX_INT16_FACTOR = 1 << 15
-"""Limit of an int16 factor with which the shifted int16 fits an int32."""
+"""An int16 times a factor below this limit fits an int32."""
 
 
 @hint(QUANTIZE)

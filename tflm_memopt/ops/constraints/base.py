@@ -1,7 +1,8 @@
-"""Defines constraints: functions whose docstrings are the messages that users read.
+"""A constraint on an operator is a function whose docstring is the message that users read.
 
-A constraint returns None if it holds, and otherwise the tensor or field that breaks it, with its value. The constraints
-in a row of opset.OPSET are checked in order, so each constraint may rely on the earlier ones.
+A constraint returns None for an operator that fulfils it. Otherwise the constraint returns the offending tensor or
+field with its value. Each operator type has a list of constraints in `opset.OPSET`. The list is checked in order, so
+each constraint may rely on the earlier ones.
 """
 
 import ast
@@ -25,7 +26,7 @@ RECONVERT = "convert again with a current TensorFlow Lite converter"
 FREEZE = "fix the input shape and freeze the weights before the conversion"
 
 HINTS: defaultdict[Constraint, str] = defaultdict(lambda: RECONVERT)
-"""A hint for the user about each constraint. The default hint is to convert the model again."""
+"""Advice to the user for each constraint, which by default is to convert the model again."""
 
 
 def hint(text: str) -> Callable[[Constraint], Constraint]:
@@ -37,7 +38,7 @@ def hint(text: str) -> Callable[[Constraint], Constraint]:
 
 
 def message(constraint: Callable[..., str | None]) -> str:
-    """Return a constraint's docstring. `python -OO` drops docstrings, so the source file then provides the text."""
+    """Return a constraint's docstring, or read the docstring from the source file if `python -OO` has dropped it."""
     if constraint.__doc__ is None:
         function = ast.parse(textwrap.dedent(inspect.getsource(constraint))).body[0]
         text = ast.get_docstring(function) if isinstance(function, ast.FunctionDef) else ""
@@ -51,7 +52,7 @@ def name(tensor: Tensor) -> str:
 
 
 def shapes(tensors: Iterable[Tensor]) -> str | None:
-    """Return the name and the shape of the first tensor, or None if there is no tensor."""
+    """Return a text with the name and the shape of the first tensor, or None if there are no tensors."""
     return next((f"{name(t)} has shape {list(t.shape)}" for t in tensors), None)
 
 
@@ -61,14 +62,13 @@ def activations(context: OperatorContext) -> tuple[Tensor, ...]:
 
 
 def quantization(tensor: Tensor) -> Quantization:
-    """Return the tensor's quantization. The constraint `quantized` has already checked that the tensor is quantized."""
     if tensor.quantization is None:
         raise ValueError(f"{name(tensor)} is not quantized")
     return tensor.quantization
 
 
 def zero_point(tensor: Tensor) -> int:
-    """Return the tensor's only zero point, or 0 for float32."""
+    """Return the tensor's only zero point, or 0 for a float32 tensor."""
     return 0 if tensor.dtype == "FLOAT32" else quantization(tensor).zero_point[0]
 
 

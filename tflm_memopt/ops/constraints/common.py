@@ -55,7 +55,7 @@ def static_shapes(context: OperatorContext) -> str | None:
 
 
 def only(dtype: str, code: str, what_to_do: str = QUANTIZE) -> Constraint:
-    """Return the constraint that all inputs and outputs have one type. code: the constraint's name."""
+    """Return a constraint with the name `code` that all inputs and outputs of an operator have the type `dtype`."""
 
     def one_type(context: OperatorContext) -> str | None:
         return next((f"{name(t)} is {t.dtype}" for t in activations(context) if t.dtype != dtype), None)
@@ -165,4 +165,3 @@ def no_activation(context: OperatorContext) -> str | None:
 
 
 TYPES = (int32_activations, int8_activations, int8_or_int16, float_activations, moved_types, byte_or_float)
-"""Constraints on the types of activations."""

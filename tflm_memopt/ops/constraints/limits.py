@@ -5,7 +5,7 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
 
 MAX_DIMENSION = 0xFFFF
-"""Limit of the fields of tmo_tensor and tmo_op, which are uint16_t."""
+"""A dimension must not exceed this limit, because the C structs `tmo_tensor` and `tmo_op` store it as uint16_t."""
 
 
 def executable(op: RowOp) -> str | None:
@@ -30,7 +30,7 @@ def executable(op: RowOp) -> str | None:
         return f"a window of {w.kernel_h} rows, at most {MAX_KERNEL_H}"
     if w.kernel_h * w.kernel_w > MAX_POOL_AREA:
         return f"a window of {w.kernel_h}x{w.kernel_w}, at most {MAX_POOL_AREA} pixels"
-    there = 0 if op.older is None else w.pad_top  # the rows above row 0 come from the state
+    there = 0 if op.older is None else w.pad_top  # an operator with state reads the rows above row 0 from its state
     heights = (w.kernel_h, w.stride_h, w.dilation_h, w.pad_top - there, reads.h + there, op.writes.h)
     widths = (w.kernel_w, w.stride_w, w.dilation_w, w.pad_left, reads.w, op.writes.w)
     return None if _reaches(*heights) and _reaches(*widths) else "a window lies wholly in the padding"

@@ -14,25 +14,25 @@ from tflm_memopt.ops.context import VARIABLES, OperatorContext
 INPUT_WEIGHTS, HIDDEN_WEIGHTS, BIASES = (2, 1, 3, 4), (6, 5, 7, 8), (13, 12, 14, 15)
 """Operand numbers of an LSTM for its forget, input, cell and output gates (micro/kernels/lstm_shared.h)."""
 HIDDEN, CELLS = 18, 19
-"""Operand numbers of an LSTM's variables: its hidden state and its cells."""
+"""Operand numbers of the hidden state and the cell state of an LSTM."""
 LSTM_OPERANDS = 24
 CURVE_POWER = 12
-"""Exponent of the unit 2^-12 in which the activation curve of an LSTM reads the cells."""
+"""The activation curve of an LSTM reads the cells in units of 2^-12."""
 LEAST_SHIFT, MOST_SHIFT = -15, 14
-"""Range of the shift from the scale of an LSTM's cells to the scale of its curve (custom_ops/src/tmo_check_kind.c)."""
+"""The executor can shift the cells of an LSTM by these numbers of bits to the unit of the activation curve
+(custom_ops/src/tmo_check_kind.c).
+"""
 BIAS_TOLERANCE = 1e-5
 """Tolerance of TFLM for the bias scale of an SVDF (PrepareSvdf, micro/kernels/svdf_common.cc)."""
 
 
 @dataclass(frozen=True, slots=True)
 class SvdfSizes:
-    """The dimensions of an SVDF."""
-
     inputs: int
     units: int
     rank: int
     memory: int
-    """An SVDF computes an output from this number of steps, including the current step."""
+    """An SVDF computes an output from this number of time steps, including the current one."""
 
     @property
     def filters(self) -> int:
@@ -40,7 +40,6 @@ class SvdfSizes:
 
 
 def svdf_sizes(context: OperatorContext) -> SvdfSizes:
-    """Return the dimensions of an SVDF, from its weights."""
     (filters, inputs), (_, memory) = context.input(1).shape, context.input(2).shape
     rank = int(context.op.options["rank"])
     return SvdfSizes(inputs, filters // rank, rank, memory)
@@ -91,7 +90,7 @@ def int8_svdf(context: OperatorContext) -> str | None:
     faults = (*_types(context, dtypes), *_constants(context, (1, 2, 3)), *_scales(context.input(k) for k in (1, 2, 4)))
     if faults:
         return faults[0]
-    state = context.input(4)  # TFLM's versions compute different results if the state's zero point is not 0
+    state = context.input(4)  # TFLM's versions differ in their results if the state's zero point is not 0
     shift = quantization(state).zero_point[0]
     return f"{name(state)} has zero point {shift}" if shift else None
 

@@ -5,7 +5,7 @@ from tflm_memopt.ops.constraints.limits import MAX_DIMENSION
 from tflm_memopt.ops.context import ONE_PIXEL, PIECE, OperatorContext, natural_rows
 
 MAX_MOVED = 1 << 24
-"""Maximum number of moved bytes. To find moves, the parser numbers all bytes once per output."""
+"""An operator may move at most this many bytes, because the parser gives a number to each of them."""
 
 
 def constant_operands(*which: int) -> Constraint:
@@ -30,7 +30,7 @@ def movable(context: OperatorContext) -> str | None:
 @hint("move along fewer dimensions at once: replace this operator by two simpler ones")
 def regular_moves(context: OperatorContext) -> str | None:
     """Every row of the output must be made in the same way, from at most 64 rows and 256 runs of bytes"""
-    return None  # parsing raises moves.Irregular
+    return None  # the parser checks this constraint, and raises moves.Irregular
 
 
 @hint("give constant sizes and axis, as in tf.split(x, [3, 5], axis=-1)")

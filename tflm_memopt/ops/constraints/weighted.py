@@ -4,11 +4,11 @@ from tflm_memopt.ops.constraints.base import QUANTIZE, Constraint, hint, is_scal
 from tflm_memopt.ops.context import OperatorContext
 
 SUMS_OF_BIAS_TYPE = ("CONV_2D", "FULLY_CONNECTED")
-"""Operators whose int16 kernels take the type of their sums from quantizedBiasType if they have no bias."""
+"""The int16 kernels of these operators take the type of their sums from `quantizedBiasType` if there is no bias."""
 INT32 = 2
-"""Value of TensorType.INT32 in the schema."""
+"""The schema of `.tflite` files has this value for TensorType.INT32."""
 MAX_STEP = 0x7FFF
-"""Limit of strides, dilations and paddings, which TFLM stores as int16 (kernels/internal/types.h, ConvParams)."""
+"""TFLM stores strides, dilations and paddings as int16 (kernels/internal/types.h, ConvParams)."""
 
 
 @hint(QUANTIZE)
