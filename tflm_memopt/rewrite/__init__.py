@@ -1,1 +1,1 @@
-"""Rewrites a model's graph without changing its outputs: rules for fewer forms of operators, tiles, int8 interfaces."""
+"""Rewrites a model's graph so that more operators run row by row, without changing the outputs."""

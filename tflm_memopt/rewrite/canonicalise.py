@@ -69,18 +69,16 @@ class LeftAlone:
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """The rewritten graph, and the operators that rules refused to rewrite."""
-
     graph: Graph
     refusals: tuple[LeftAlone, ...] = ()
 
 
 def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: bool = False) -> Canonical:
-    """Replace known integers by constants, then apply all rules in order. left_alone: indices of operators to skip."""
+    """Replace known integers by constants, then apply all rules in order. Skip operators in `left_alone`."""
     refusals: list[LeftAlone] = []
     graph = with_known(graph, left_alone)
     for rule in RULES:
-        # with a sliding window, no map is transposed, because the rows that arrive must stay rows
+        # a sliding input arrives row by row, so its rows must not become columns
         rewrite = partial(columns.rewrite, worth=math.inf) if sliding and rule is columns else rule.rewrite
         for anchor in graph.ops:
             ops = rule.match(graph, anchor) if has(anchor, 0) and anchor.outputs else None

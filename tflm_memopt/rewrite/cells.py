@@ -1,4 +1,4 @@
-"""Splits operators with variables into operators that compute, and tensors that persist between inferences.
+"""Turns the variables of SVDF and LSTM operators into tensors that persist between inferences.
 
 Before the first inference and after a reset, TFLM sets an int8 variable to its zero point and variables of other types
 to 0 (ResetVariableTensors, micro/micro_interpreter_graph.cc). An SVDF becomes three operators: a dense layer, a
@@ -33,7 +33,7 @@ def _states(graph: Graph, op: Op) -> tuple[StateTensor, ...]:
 
 
 def _in_parts(graph: Graph, op: Op) -> Graph:
-    """Split an SVDF into three operators. The state of an SVDF has a row for each remembered step except the newest."""
+    """The state of an SVDF has a row for each remembered time step except the newest one."""
     size, state = svdf_sizes(OperatorContext(graph, op)), graph.tensors[op.inputs[4]]
     made, token, key = max(graph.tensors) + 1, max(graph.tensors) + 2, max(o.index for o in graph.ops) + 1
     step = (1, 1, size.rank, size.units)

@@ -1,4 +1,4 @@
-"""`--int8-io`: replaces the model's inputs and outputs by the int8 tensors after QUANTIZE and before DEQUANTIZE.
+"""With `--int8-io`, the model's inputs and outputs become the int8 tensors after QUANTIZE and before DEQUANTIZE.
 
 The caller then converts float values by q = round(x / scale) + zero_point and x = (q - zero_point) * scale. The caller
 converts uint8 values by q = u - 128.
@@ -18,12 +18,10 @@ CONVERTIBLE = ("FLOAT32", "UINT8")
 
 @dataclass(frozen=True, slots=True)
 class Int8Interface:
-    """A graph with int8 inputs and outputs, the changes, and reasons why some inputs or outputs keep their type."""
-
     graph: Graph
     changes: Changes
     replaced: Mapping[TensorId, TensorId]
-    """For each replaced input or output, the new tensor."""
+    """Maps each replaced input or output to the new tensor."""
     refusals: tuple[LeftAlone, ...]
 
 
@@ -67,7 +65,6 @@ _Find = Callable[[Graph, int, Tensor], "_Border | str"]
 def _borders(
     graph: Graph, tensors: Sequence[TensorId], find: _Find, others: Sequence[_Border]
 ) -> tuple[list[_Border], list[LeftAlone]]:
-    """Return conversions to remove at `tensors`, and reasons why some stay. others: conversions found earlier."""
     found: list[_Border] = []
     refusals = []
     for index, tensor in enumerate(tensors):

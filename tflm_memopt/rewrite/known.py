@@ -1,6 +1,7 @@
-"""Evaluates integers that are known before run time: shapes, and values computed from shapes and constants. For an
-unknown batch size, converters write SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE, whose results are known once all shapes
-are fixed.
+"""Evaluates integers that are known before run time: shapes, and values computed from shapes and constants.
+
+For an unknown batch size, converters write SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE. Once all shapes are fixed, the
+results of these operators are known.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,17 +18,17 @@ from tflm_memopt.ops.context import OperatorContext
 
 Values = NDArray[Any]
 Evaluate = Callable[[OperatorContext, Sequence[Values]], Values]
-"""Function that computes an operator from the values of all operands. The function may raise NumPy's errors."""
+"""This function computes an operator from the values of all operands. The function may raise NumPy's errors."""
 
 INTEGERS: Mapping[str, Any] = {"INT32": np.iinfo(np.int32), "INT64": np.iinfo(np.int64)}
 MOST = 1024
-"""Maximum number of elements of an evaluated tensor, since shapes are short and longer tensors are data."""
+"""Only tensors of at most this many elements are evaluated, since longer tensors are data and not shapes."""
 
 
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
     """Return the graph with constants instead of operators whose results are the same in every inference.
 
-    left_alone: indices of operators that keep their operands. A new tensor holds each computed constant, so that code
+    Operators with an index in `left_alone` keep their operands. A new tensor holds each computed constant, so that code
     can tell it from the constants of the file.
     """
     values, makers = evaluated(graph)
@@ -85,9 +86,6 @@ def _operand(tensor: Tensor, known: Mapping[TensorId, Values]) -> Values | None:
     return value if usable else None
 
 
-# ---- operators, as TFLM computes them ----
-
-
 def _shape(context: OperatorContext) -> Values:
     source = context.input()
     if source.dynamic:
@@ -100,7 +98,6 @@ def _reshaped(context: OperatorContext, x: Sequence[Values]) -> Values:
 
 
 def _plain(compute: Callable[[Values, Values], Values], context: OperatorContext, x: Sequence[Values]) -> Values:
-    """Compute element by element. Raises ValueError for numbers that do not fit an int32."""
     a, b = x
     small = all(np.abs(v).max(initial=0) < 1 << 31 for v in x)
     if not small or context.op.options.get("fusedActivationFunction", "NONE") != "NONE":
@@ -131,4 +128,4 @@ EVALUATED: Mapping[str, Evaluate] = {
     "MAXIMUM": partial(_plain, np.maximum),
     "MINIMUM": partial(_plain, np.minimum),
 }
-"""Functions by TFLite's operator name, for the integer operators of TFLM, which lacks GATHER, REDUCE_PROD and DIV."""
+"""These functions compute the integer operators of TFLM, which lacks GATHER, REDUCE_PROD and DIV."""

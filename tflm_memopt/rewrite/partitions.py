@@ -11,11 +11,11 @@ from tflm_memopt.model.reader import Model
 from tflm_memopt.model.writer import drop_unused, edit, write
 
 NEAREST = 3
-"""Number of alternatives that an error message suggests for an impossible cut."""
 
 
 def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
-    """Return the models of a pipeline. starts: index of the first operator of the second, third and further models.
+    """Return the models of a pipeline. `starts` has the index of the first operator of the second and each further
+    model.
 
     Raises UsageError for models that feed each other in a cycle, a cut that several tensors cross, or a model of
     several subgraphs.
@@ -65,7 +65,7 @@ def _border(graph: Graph, start: int) -> TensorId:
 
 
 def _part(model: Model, ops: tuple[int, int], inputs: Sequence[TensorId], outputs: Sequence[TensorId]) -> bytes:
-    """Return the model of some operators, without signatures, which would name missing inputs and outputs."""
+    """The part has no signatures, because they would name missing inputs and outputs."""
     tree = edit(model)
     graph = tree.subgraphs[0]
     graph.operators = graph.operators[slice(*ops)]

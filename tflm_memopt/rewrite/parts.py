@@ -1,4 +1,4 @@
-"""Builder of a graph in which several operators, each for a part of the output, replace one operator."""
+"""Builds a graph in which several operators replace one operator, each for a part of the output."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,15 +9,13 @@ import numpy as np
 from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
 
 Range = tuple[int, int]
-"""The elements [first, end) along an axis."""
 MOST_JOINED = 10
-"""Maximum number of inputs of CONCATENATION in TFLM (kMaxInputNum, concatenation.cc)."""
+"""CONCATENATION has at most this many inputs in TFLM (kMaxInputNum, concatenation.cc)."""
 PART = "part"
-"""Key that we add to Op.options of operators that tiling created."""
+"""Under this key, `Op.options` marks the operators that tiling created."""
 
 
 def data_of(graph: Graph, tensor: TensorId) -> Any:
-    """Return a constant's values."""
     data = graph.tensors[tensor].data
     if data is None:
         raise ValueError(f"tensor {tensor} is not a constant")
@@ -38,7 +36,6 @@ class Parts:
         self._last = max(self.tensors, default=-1)
 
     def slice_of(self, x: TensorId, axis: int, first: int, end: int) -> TensorId:
-        """Return elements [first, end) of a tensor along an axis."""
         return self.cut_of(x, {axis: (first, end)})
 
     def cut_of(self, x: TensorId, ranges: Mapping[int, Range]) -> TensorId:
@@ -105,7 +102,7 @@ class Parts:
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
     ) -> TensorId:
-        """Add an operator. of: the original operator of which the new operator computes a part."""
+        """Add an operator. The new operator computes a part of the original operator `of`."""
         marked = {**options, PART: True}
         self.new.append(Op(self.next, kind, tuple(inputs), (output,), marked, of.stands_for if of else ()))
         self.next += 1

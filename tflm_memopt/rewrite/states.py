@@ -20,13 +20,12 @@ from tflm_memopt.model.variables import ASSIGN, HANDLE, ONCE, READ, Variable, ha
 
 @dataclass(slots=True)
 class _Uses:
-    """The uses of a variable. ops: operators of the first subgraph that use the variable, in order."""
+    """`ops` has the operators of the first subgraph that use the variable, in order."""
 
     ops: list[Op] = field(default_factory=list)
     assigned: list[Tensor] = field(default_factory=list)
-    """Tensors that other subgraphs assign to the variable."""
     elsewhere: bool = False
-    """Whether another subgraph reads the variable, or an operator passes on the variable's handle."""
+    """True if another subgraph reads the variable, or if an operator passes on the variable's handle."""
 
 
 def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
@@ -101,7 +100,6 @@ def _look_into(other: Graph, uses: Mapping[Variable, _Uses]) -> None:
 
 
 def _state(graph: Graph, use: _Uses, left_alone: Collection[int]) -> Op | str:
-    """Return the operator that assigns a variable, or the reason why the variable is not a state."""
     assigns = [op for op in use.ops if op.type == ASSIGN]
     if use.elsewhere:
         return "another subgraph does more than assign it, or its handle is passed on"
@@ -149,7 +147,7 @@ def _only_fills(graph: Graph) -> bool:
 def _with_tensors(
     graph: Graph, uses: Mapping[Variable, _Uses], states: Mapping[Variable, Op], setup: Collection[int]
 ) -> Graph:
-    """Return the graph with the given variables as tensors. setup: indices of CALL_ONCE operators to remove."""
+    """`setup` has the indices of the CALL_ONCE operators to remove."""
     tensors, same = dict(graph.tensors), dict[TensorId, TensorId]()
     kept: dict[int, Op] = {}
     names = handles(graph)

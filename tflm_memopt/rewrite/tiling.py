@@ -16,16 +16,15 @@ from tflm_memopt.rewrite.rules.rule import sole_readers
 
 POINTWISE = ("RELU", "RELU6", "LOGISTIC", "TANH", "HARD_SWISH", "LEAKY_RELU", "QUANTIZE", "DEQUANTIZE")
 WEIGHTS = ("INT8", "INT32", "INT64", "FLOAT32")
-"""Types of constants that can be cut along an axis."""
 MOVED = ("INT8", "INT16", "FLOAT32")
-"""Types that TFLM's SLICE, PAD and CONCATENATION all support."""
+"""TFLM's SLICE, PAD and CONCATENATION all support these types."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""By operator type, the operands that are constants per output channel, each with the axis of its channels."""
+"""Maps an operator to its operands with a constant per output channel, each with the axis of its channels."""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""Operators that compute an output channel from one input channel: by type and operand number, the channels' axis."""
+"""These operators compute an output channel from one input channel. Operands are mapped to the channels' axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +34,11 @@ class Tiling:
     ops: tuple[int, ...]
     """Indices of the chain's operators. Each operator is the only reader of the previous operator's output."""
     rows: int = 1
-    """Number of tiles along the height."""
     columns: int = 1
-    """Number of tiles along the width."""
     channels: int = 1
     """Number of channel groups. A chain with several channel groups is not tiled."""
     padded: bool = False
-    """Whether the first operator's padding is added once to the whole input instead of to each tile."""
+    """True if the padding of the first operator is added once to the whole input instead of to each tile."""
 
     def __str__(self) -> str:
         if self.channels > 1:
@@ -57,14 +54,11 @@ class Tiling:
 
 @dataclass(frozen=True, slots=True)
 class Along:
-    """An operator's window along one axis."""
-
     kernel: int = 1
     stride: int = 1
     dilation: int = 1
     before: int = 0
     after: int = 0
-    """Number of padding elements after the end of the axis."""
 
     def reads(self, first: int, end: int) -> tuple[int, int]:
         """Return the range of input indices that outputs [first, end) read, including padding before and after."""
@@ -151,7 +145,7 @@ def can_tile(graph: Graph, op: Op) -> bool:
 class _ChainInput:
     tensor: TensorId
     padded: bool = False
-    """Whether `tensor` already contains the first operator's padding."""
+    """True if `tensor` already contains the first operator's padding."""
     top: int = 0
     left: int = 0
 
@@ -161,17 +155,15 @@ def _ranges(size: int, parts: int) -> Iterator[Range]:
 
 
 def filter_axis(tensor: Tensor, op: Op) -> int:
-    """Return along which axis a filter or a bias has its output channels."""
+    """Return the axis along which a filter or a bias has its output channels."""
     return 3 if op.type == "DEPTHWISE_CONV_2D" and len(tensor.shape) == 4 else 0
 
 
 class Tiles(Parts):
-    """Builder of a graph whose feature maps are computed in tiles."""
-
     def tile(self, op: Op, x: TensorId, rows: Range, columns: Range | None = None, *, padded: bool = False) -> TensorId:
         """Return the given rows and columns of an operator's output. By default, return all columns.
 
-        padded: whether the input already contains the padding.
+        Set `padded` if the input already contains the padding.
         """
         whole, source = self.tensors[op.outputs[0]], self.graph.tensors[op.inputs[0]]
         ranges = rows, columns or (0, whole.shape[2])
@@ -210,10 +202,7 @@ class _Tiler(Tiles):
                 ops.append(op)
         return replace(self.graph, tensors=self.tensors, ops=tuple(ops))
 
-    # --- tiles
-
     def _tiles(self, output: TensorId) -> None:
-        """Compute the output tile by tile. Join the tiles of each stripe, and then the stripes."""
         whole, tiling = self.tensors[output], self.tiling
         source = self._padded_source()
         stripes = []
@@ -244,15 +233,12 @@ class _Tiler(Tiles):
         return x
 
     def _padded_source(self) -> _ChainInput:
-        """Return the chain's input. If tiling.padded is true, a PAD before the chain adds the padding."""
         first = self.chain[0]
         down, across = along(self.graph, first)
         margins = (down.before, down.after), (across.before, across.after)
         if first.type == "PAD" or not self.tiling.padded or not any(map(any, margins)):
             return _ChainInput(first.inputs[0])
         return _ChainInput(self.padded(first.inputs[0], *margins), True, down.before, across.before)
-
-    # --- channel groups
 
     def _channel_groups(self) -> Iterator[TensorId]:
         channels = self.tensors[self.chain[0].outputs[0]].shape[-1]

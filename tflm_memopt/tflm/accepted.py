@@ -131,8 +131,6 @@ ZEROS_LIKE                   | T | T | float32 int8 int32 int64
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """Accepted types of one input or output."""
-
     types: tuple[str, ...]
     """Names of types in the schema, ("T",) for the form's type parameter, or () for any type."""
     optional: bool = False
@@ -145,7 +143,6 @@ class Form:
 
     operator: str
     text: str
-    """The row of the table as text."""
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
     types: tuple[str, ...]
@@ -207,7 +204,6 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
     operator: tuple(forms)
     for operator, forms in groupby(map(_form, _ROWS.strip().splitlines()), attrgetter("operator"))
 }
-"""Rows of the table by the operator's name."""
 CUSTOM_OPERATORS = frozenset({
     "CIRCULAR_BUFFER", "SignalDelay", "SignalEnergy", "SignalFftAutoScale", "SignalFilterBank", "SignalFilterBankLog",
     "SignalFilterBankSpectralSubtraction", "SignalFilterBankSquareRoot", "SignalFramer", "SignalIrfft",

@@ -27,7 +27,7 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""Function of a node and the number of an input. The function returns the step at which the kernel last reads each
+"""An Order is a function of a node and the number of an input. It returns the step at which the kernel last reads each
 input element, and the step at which the kernel first writes each output element.
 """
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
@@ -36,8 +36,6 @@ ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))
 
 @dataclass(frozen=True, slots=True)
 class KernelOrder:
-    """The order of a kernel's accesses to its tensors."""
-
     order: Order
     types: tuple[tuple[str, str], ...] = ALIKE
     """Pairs of input and output types for which the order is verified."""
@@ -46,20 +44,20 @@ class KernelOrder:
 
 
 def elementwise(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Order of memory accesses in kernels that process elements one after the other."""
+    """The kernel processes elements one after the other."""
     steps = np.arange(node.elements("o0"))
     return steps, steps
 
 
 def whole_windows(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Order of memory accesses in kernels that compute each output channel from all channels of the window."""
+    """The kernel computes each output channel from all channels of the window."""
     w = conv_shape(node)
     last = _last_pixel(w) * w.out_channels
     return np.repeat(np.where(last < 0, -1, last + w.out_channels - 1), w.channels), _written(node)
 
 
 def channel_windows(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Order of memory accesses in kernels that compute each output channel from one channel of the window."""
+    """The kernel computes each output channel from one channel of the window."""
     w = conv_shape(node)
     last = _last_pixel(w)[:, None]
     read = (np.arange(w.channels) + 1) * w.multiplier - 1
@@ -67,14 +65,14 @@ def channel_windows(node: Node, k: int) -> tuple[Ints, Ints]:
 
 
 def rows_of_dense(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Order of memory accesses in kernels that compute each output from all inputs of its row."""
+    """The kernel computes each output from all inputs of its row."""
     units = node.dim("i1", 0)
     rows = node.elements("o0") // units
     return np.repeat((np.arange(rows) + 1) * units - 1, node.elements("i0") // rows), _written(node)
 
 
 def padded(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Order of memory accesses in kernels that write outputs one after the other and read each input once."""
+    """The kernel writes outputs one after the other and reads each input once."""
     shape, margins = node.outputs[0].shape, node.tensor("i1")
     before = np.asarray(margins.data if margins is not None else ()).reshape(-1, 2)[:, 0]
     inside = tuple(slice(b, b + node.dim("i0", axis)) for axis, b in enumerate(before))
@@ -120,7 +118,6 @@ REFERENCE: Mapping[str, KernelOrder] = {
     "SUB": KernelOrder(elementwise, operands=2),
     "TANH": KernelOrder(elementwise),
 }
-"""Access orders by the operator's name in the schema."""
 
 CMSIS_NN = frozenset(
     (
@@ -129,11 +126,11 @@ CMSIS_NN = frozenset(
         "UNIDIRECTIONAL_SEQUENCE_LSTM",
     )
 )  # fmt: skip
-"""Kernels that CMSIS-NN replaces (tensorflow/lite/micro/kernels/cmsis_nn)."""
+"""CMSIS-NN replaces these kernels (tensorflow/lite/micro/kernels/cmsis_nn)."""
 ESP_NN = frozenset(
     ("ADD", "AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MAX_POOL_2D", "MUL", "SOFTMAX")
 )
-"""Kernels that ESP-NN replaces (tensorflow/lite/micro/kernels/esp_nn of esp-tflite-micro)."""
+"""ESP-NN replaces these kernels (tensorflow/lite/micro/kernels/esp_nn of esp-tflite-micro)."""
 
 
 def without(replaced: frozenset[str]) -> Mapping[str, KernelOrder]:
@@ -164,25 +161,22 @@ def _in_bytes(order: Order, node: Node, k: int, tensor: Tensor, output: Tensor) 
     )
 
 
-# --- tensors that are parts of others
-
 VIEWS = frozenset(("RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
-"""Operators that change only the shape. The kernels of RESHAPE and SQUEEZE skip the copy if input and output are the
+"""These operators change only the shape. The kernels of RESHAPE and SQUEEZE skip the copy if input and output are the
 same memory (reshape.cc, squeeze.cc).
 """
 SLICES: Mapping[str, Callable[[OperatorContext, Sequence[Indices]], Indices]] = {
     "SLICE": movement.slice_, "STRIDED_SLICE": movement.strided_slice,
 }  # fmt: skip
-"""Functions that return the indices of the input elements in a slice."""
 UNREAD = ("ellipsisMask", "newAxisMask", "offset")
-"""Options of STRIDED_SLICE that TFLM ignores."""
+"""TFLM ignores these options of STRIDED_SLICE."""
 COPIES = VIEWS | SLICES.keys() | {"CONCATENATION"}
-"""Operators that only copy bytes."""
+"""These operators only copy bytes."""
 
 
 def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:
-    """Return the tensors of a copying operator that can be stored inside another tensor, so that the copy changes
-    nothing: outputs of views, slices of adjacent bytes, and inputs of a CONCATENATION along its outermost axis.
+    """Yield tensors that can be stored inside another tensor, so that an operator's copy changes nothing. These tensors
+    are outputs of views, slices of adjacent bytes, and inputs of a CONCATENATION along its outermost axis.
     """
     node = node_of(graph, op)
     if not op.outputs or any(t is not None and t.variable for t in (*node.inputs, *node.outputs)):

@@ -46,7 +46,7 @@ from tflm_memopt.tflm.lifetimes import (
 from tflm_memopt.tflm.structs import PLANNER_BYTES_PER_BUFFER, STRUCTS, Abi, size_of
 
 MAX_SCRATCH_PER_OP = 12
-"""Value of kMaxScratchBuffersPerOp (micro_allocator.cc)."""
+"""TFLM calls this limit kMaxScratchBuffersPerOp (micro_allocator.cc)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,11 @@ class Arena:
     of 16.
     """
     min: int
-    """The smallest arena with which AllocateTensors succeeds. The smallest sufficient size can be up to 15 B below
-    `total`, because an arena whose size is not a multiple of 16 may have smaller alignment gaps.
+    """AllocateTensors succeeds in an arena of at least this size. The size can be up to 15 B below `total`, because an
+    arena whose size is not a multiple of 16 may have smaller alignment gaps.
     """
     unknown: tuple[str, ...] = ()
-    """Names of the operators whose allocations are unknown; if there are any, all figures are lower bounds."""
+    """Names of the operators whose allocations are unknown. If there are any, all figures are lower bounds."""
     kernels: Kernels = "reference"
     """Kernel library of the builtin operators, whose scratch and state are included."""
     variables: int = 0
@@ -103,8 +103,8 @@ def predict(
 ) -> Arena:
     """Predict the arena of `model`, original or rewritten, with the kernels of `library`.
 
-    abi: "ilp32", "ilp32-full" for the largest of 32-bit builds, or "lp64"; structs.py describes these builds.
-    recording: whether to predict RecordingMicroInterpreter, whose own structs are larger. Raises ModelError if the
+    The argument `abi` is "ilp32", "ilp32-full" for the largest of 32-bit builds, or "lp64"; structs.py describes these
+    builds. With `recording`, predict RecordingMicroInterpreter, whose own structs are larger. Raises ModelError if the
     bytes are not a model, and for an offline plan that TFLM rejects.
     """
     return predict_together((model,), abi, recording=recording, libraries=(library,))
@@ -115,7 +115,7 @@ def predict_together(
 ) -> Arena:
     """Predict the arena of several interpreters that are created one after the other with one MicroAllocator. The
     interpreters share one head, as large as the largest head. The common tail is the sum of all tails, with the structs
-    of one allocator. libraries: the kernel library of each model. Raises the errors of predict().
+    of one allocator. `libraries` has the kernel library of each model. Raises the errors of predict().
     """
     events: list[_Event] = []
     unknown: set[str] = set()
@@ -137,11 +137,9 @@ def predict_together(
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The offsets and lifetimes that TFLM's own planner gives to activations and scratch buffers."""
-
     wanted: Wanted
     offsets: tuple[int, ...]
-    """For each request, the offset in bytes from the arena's start."""
+    """Each request has an offset in bytes from the arena's start."""
 
 
 def head_plan(model: Model, abi: Abi = "ilp32", library: Library = REFERENCE) -> Head:
@@ -151,29 +149,23 @@ def head_plan(model: Model, abi: Abi = "ilp32", library: Library = REFERENCE) ->
     return Head(wanted, greedy_planner.place(wanted.requests))
 
 
-# --- AllocateTensors, step by step
-
-
 class _Where(enum.Enum):
     TAIL = enum.auto()
-    """Event: allocates persistent bytes."""
+    """The event allocates persistent bytes."""
     HEAD = enum.auto()
-    """Event: sets the size of the head section and frees all temporary allocations."""
+    """The event sets the size of the head section, and frees all temporary allocations."""
     TEMP = enum.auto()
-    """Event: allocates temporary bytes above the head, which the next RESET or HEAD frees."""
+    """The event allocates temporary bytes above the head, which the next RESET or HEAD frees."""
     RESET = enum.auto()
     LENT = enum.auto()
-    """Event: lends all free bytes to TFLM's planner. The event's number of bytes is the minimum for the planner."""
+    """The event lends all free bytes to TFLM's planner. Its number of bytes is the minimum for the planner."""
 
 
 _Event = tuple[_Where, int, int]
-"""Kind, bytes and alignment of an allocation event."""
 
 
 @dataclass(slots=True)
 class _Replay:
-    """The model and its allocations so far, in order."""
-
     tree: Any
     graphs: tuple[Graph, ...]
     abi: Abi
@@ -184,10 +176,9 @@ class _Replay:
     unknown: set[str] = field(default_factory=set)
     variables: int = 0
     filled: set[Variable] = field(default_factory=set)
-    """Variables whose values have been allocated."""
     variable_bytes: int = 0
     floor: int = 0
-    """Bytes of the arena's start (head) that previous interpreters have reserved for good."""
+    """Previous interpreters have reserved this many bytes of the arena's start (head) for good."""
 
     def add(self, where: _Where, size: int = 0, align: int = 1) -> None:
         self.events.append((where, size, align))
@@ -218,7 +209,7 @@ class _Replay:
 def _replay(
     source: Model, abi: Abi, recording: bool, library: Library, *, floor: int = 0, first: bool = True
 ) -> _Replay:
-    """Replay the allocations of one interpreter. first: whether to include the allocator's own allocations."""
+    """Replay the allocations of one interpreter. For the first interpreter, include the allocator's own allocations."""
     replay = _Replay(source.tree, source.graphs, abi, recording, library, floor=floor)
     for step in (_create,) * first + (_create_variables, _start, _parse_and_init, _prepare, _plan, _expose):
         step(replay)
@@ -330,9 +321,6 @@ def _length(vector: Any) -> int:
     return 0 if vector is None else len(vector)
 
 
-# --- the two ends of the arena: SingleArenaBufferAllocator (arena_allocator/single_arena_buffer_allocator.cc)
-
-
 class _Ends(NamedTuple):
     """Ends of head and tail, in bytes from the arena's start."""
 
@@ -343,9 +331,10 @@ class _Ends(NamedTuple):
 
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
-    """Return the ends of head and tail in an arena of `size` bytes after all events, or after the first event that does
-    not fit. Events that overwrite a temporary tensor which Prepare still reads do not fit, but TFLM accepts them.
-    Therefore, events that fit an arena also fit every larger arena, so a binary search finds the smallest.
+    """Replay SingleArenaBufferAllocator (arena_allocator/single_arena_buffer_allocator.cc) in an arena of `size` bytes.
+    Stop after all events, or after the first event that does not fit. Events that overwrite a temporary tensor which
+    Prepare still reads do not fit, but TFLM accepts them. Therefore, events that fit an arena also fit every larger
+    arena, so a binary search finds the smallest arena.
     """
     head = temp = 0
     tail = size
@@ -368,7 +357,8 @@ def _ends(events: Iterable[_Event], size: int) -> _Ends:
 
 
 def _smallest(events: Sequence[_Event], total: int) -> int:
-    """Return the smallest arena in which all events fit. total: used bytes in an arena with ample room.
+    """Return the smallest arena in which all events fit. `total` is the number of used bytes in an arena with ample
+    room.
 
     An arena that lacks `missing` bytes must grow by at least `missing` minus the alignment, because a smaller alignment
     gap can provide the rest.

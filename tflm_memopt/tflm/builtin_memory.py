@@ -19,29 +19,29 @@ from tflm_memopt.tflm.structs import Abi, size_of
 
 @dataclass(frozen=True, slots=True)
 class Persistent:
-    """AllocatePersistentBuffer: bytes in the tail, aligned to 16."""
+    """AllocatePersistentBuffer reserves these bytes in the tail, aligned to 16."""
 
     nbytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class TempTensor:
-    """AllocateTempTfLiteTensor: a TfLiteTensor and its quantization, freed at the end of the operator's Prepare."""
+    """AllocateTempTfLiteTensor allocates a TfLiteTensor and its quantization until the end of Prepare."""
 
     tensor: Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """RequestScratchBufferInArena: bytes in the head that TFLM's planner places, used only by this operator."""
+    """RequestScratchBufferInArena reserves bytes in the head, which TFLM's planner places, for this operator alone."""
 
     nbytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceBuffer:
-    """MicroResourceVariables::Allocate: the bytes of a variable in the tail. TFLM allocates the bytes when the variable
-    first gets a value, in the subgraph that creates the variable's handle.
+    """MicroResourceVariables::Allocate reserves the bytes of a variable in the tail. TFLM allocates the bytes when the
+    variable first gets a value, in the subgraph that creates the variable's handle.
     """
 
     handle: Tensor
@@ -83,7 +83,6 @@ class Node:
 
 
 def node_of(graph: Graph, op: Op) -> Node:
-    """Return an operator of a graph with its tensors."""
     inputs = tuple(None if i == ABSENT else graph.tensors[i] for i in op.inputs)
     return Node(inputs, tuple(graph.tensors[i] for i in op.outputs), op.options)
 
@@ -133,12 +132,9 @@ def scratch(nbytes: int) -> Iterator[Step]:
 
 @dataclass(frozen=True, slots=True)
 class ConvShape:
-    """Sizes of a convolution's tensors and of its window."""
-
     kernel_h: int
     kernel_w: int
     channels: int
-    """Number of input channels."""
     batches: int = 1
     in_h: int = 1
     in_w: int = 1
@@ -152,11 +148,9 @@ class ConvShape:
     dilation_w: int = 1
     pad_h: int = 0
     pad_w: int = 0
-    """Padding above the first row and before the first column (pad_h and pad_w)."""
 
 
 def conv_shape(node: Node) -> ConvShape:
-    """Return the sizes of a CONV_2D, a DEPTHWISE_CONV_2D or a pool."""
     stride_h, stride_w, dilation_h, dilation_w = (
         max(1, int(node.options.get(name, 1))) for name in ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
     )
@@ -342,8 +336,6 @@ _NOTHING = reads("")
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A row of the table, which describes the allocations of an operator."""
-
     params: str = ""
     """Struct that the parser allocates for the operator, or "" if there is none."""
     state: str = ""
@@ -465,7 +457,7 @@ KERNELS: Mapping[str, Kernel] = {
     "TMO_CONV_2D": Kernel(),
     "TMO_FULLY_CONNECTED": Kernel(),
 }
-"""The table's rows by schema name, or by custom code for our operators and TFLM's CIRCULAR_BUFFER."""
+"""Rows by the operator's name in the schema, or by custom code for our operators and TFLM's CIRCULAR_BUFFER."""
 
 UNKNOWN = Kernel()
-"""Row for operators whose allocations are unknown, so that all arena figures are lower bounds."""
+"""Operators whose allocations are unknown have this row. Their presence makes all arena figures lower bounds."""

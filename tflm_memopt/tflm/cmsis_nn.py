@@ -28,15 +28,15 @@ from tflm_memopt.tflm.builtin_memory import (
 from tflm_memopt.tflm.structs import Abi, size_of
 
 MVE_BLOCK = 124
-"""Number of channels of a depthwise convolution that are processed at once (CH_IN_BLOCK_MVE)."""
+"""Helium processes this number of channels of a depthwise convolution at once (CH_IN_BLOCK_MVE)."""
 REVERSED_FROM = 16
-"""Number of channels above which a transposed convolution becomes a convolution with a reversed filter
+"""With more channels, a transposed convolution becomes a convolution with a reversed filter
 (REVERSE_TCOL_EFFICIENT_THRESHOLD).
 """
 
 
 def rows(*, mve: bool) -> Mapping[str, Kernel]:
-    """Return what each operator allocates, by the operator's name in the schema. mve: whether the core has Helium."""
+    """Return what each operator allocates, by the operator's name in the schema. Set `mve` for a core with Helium."""
     own = {
         "AVERAGE_POOL_2D": Kernel("TfLitePoolParams", "OpDataPooling+int", partial(_average_pool, mve)),
         "BATCH_MATMUL": Kernel("TfLiteBatchMatMulParams", "cmsis_nn::BatchMatmul", partial(_batch_matmul, mve)),
@@ -71,7 +71,7 @@ def _per_channel(node: Node, channel_axis: int) -> Iterator[Step]:
 
 
 def conv_bytes(w: ConvShape, mve: bool, *, grouped: bool = False) -> int:
-    """Return arm_convolve_wrapper_s8_get_buffer_size."""
+    """Return the result of arm_convolve_wrapper_s8_get_buffer_size()."""
     plain = w.dilation_w == 1 and not grouped
     if w.kernel_h == w.kernel_w == 1 and w.pad_h == w.pad_w == 0 and w.dilation_h == 1 and plain:
         return 0
@@ -87,7 +87,7 @@ def _columns_s8(w: ConvShape, mve: bool) -> int:
 
 
 def _columns_s16(w: ConvShape, mve: bool) -> int:
-    """Return arm_convolve_s16_get_buffer_size."""
+    """Return the result of arm_convolve_s16_get_buffer_size()."""
     values = w.kernel_h * w.kernel_w * w.channels
     return 4 * -(-values // 8) * 8 * 2 if mve else 2 * values * 2
 
@@ -110,7 +110,7 @@ def _depthwise(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def depthwise_bytes(w: ConvShape, mve: bool, *, packed: bool) -> int:
-    """Return arm_depthwise_conv_wrapper_s8_get_buffer_size. packed: whether to return the size for int4 weights."""
+    """Return the result of arm_depthwise_conv_wrapper_s8_get_buffer_size(). Set `packed` for int4 weights."""
     if mve and not packed and w.channels == 1 and w.out_channels > 1:
         return conv_bytes(w, mve) + w.out_channels * w.kernel_h * w.kernel_w
     if w.channels != w.out_channels or w.batches != 1 or not w.dilation_h == w.dilation_w == 1:
@@ -167,7 +167,6 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 _LSTM_BIAS_BYTES: Mapping[str, int] = {"INT8": 4, "INT16": 8}
-"""Bytes of a value of the bias, by the input's type."""
 
 
 def _batch_matmul(mve: bool, node: Node, abi: Abi) -> Iterator[Step]:

@@ -11,9 +11,9 @@ from tflm_memopt.tflm.builtin_memory import KERNELS, ConvShape, Kernel, Node, St
 from tflm_memopt.tflm.structs import Abi
 
 WHOLE_INPUT = 40 * 1024
-"""Largest padded depthwise input, in bytes, that is buffered as a whole; larger inputs are buffered in stripes."""
+"""A padded depthwise input of at most this many bytes is buffered as a whole, and a larger input in stripes."""
 WHOLE_INT16 = 48 * 1024
-"""Maximum bytes of input and filter together, as int16. A larger input is buffered in stripes."""
+"""Input and filter may have this many bytes together, as int16. A larger input is buffered in stripes."""
 
 
 def rows() -> Mapping[str, Kernel]:
@@ -43,7 +43,7 @@ def _softmax(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def conv_bytes(w: ConvShape) -> int:
-    """Return esp_nn_get_conv_scratch_size_esp32s3."""
+    """Return the result of esp_nn_get_conv_scratch_size_esp32s3()."""
     margin, window_values, row_values = 64, w.kernel_h * w.kernel_w * w.channels, w.kernel_w * w.channels
     padded = w.pad_h > 0 or w.pad_w > 0
     if w.kernel_h == w.kernel_w == 1 and not padded and w.stride_h == w.stride_w == 1:
@@ -62,7 +62,7 @@ def conv_bytes(w: ConvShape) -> int:
 
 
 def depthwise_bytes(w: ConvShape) -> int:
-    """Return esp_nn_get_depthwise_conv_scratch_size_esp32s3."""
+    """Return the result of esp_nn_get_depthwise_conv_scratch_size_esp32s3()."""
     filters, pixels = w.kernel_h * w.kernel_w * w.channels * w.multiplier, w.in_h * w.in_w
     if w.multiplier == 1 and w.channels % 8 == 0:
         if not w.kernel_h == w.kernel_w == 3:

@@ -15,13 +15,11 @@ from tflm_memopt.tflm.structs import Abi
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A library of TFLM kernels, built for a core."""
-
     name: Kernels
     rows: Mapping[str, Kernel]
     """Allocations of the library's kernels by operator."""
     orders: Mapping[str, KernelOrder]
-    """Order in which an operator's kernel reads and writes its tensors, by operator, if the order is known."""
+    """The order in which an operator's kernel reads and writes its tensors, if the order is known."""
 
 
 def _rows(builtin: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
@@ -50,7 +48,7 @@ def _lstm_2023(node: Node, abi: Abi) -> Iterator[Step]:
 
 REFERENCE = Library("reference", _rows(builtin_memory.KERNELS), access_order.REFERENCE)
 ANY = Library("reference", REFERENCE.rows, access_order.without(access_order.CMSIS_NN | access_order.ESP_NN))
-"""The reference kernels, without the access orders that CMSIS-NN or ESP-NN does not have."""
+"""The reference kernels, with only those access orders that CMSIS-NN and ESP-NN also have."""
 LSTM_2023 = Kernel("TfLiteUnidirectionalSequenceLSTMParams", "OpDataLSTM 2023", _lstm_2023)
 EARLY_2023 = Library("reference", {**REFERENCE.rows, "UNIDIRECTIONAL_SEQUENCE_LSTM": LSTM_2023}, access_order.REFERENCE)
 """The reference kernels of January 2023, which libraries for Arduino still contain."""
@@ -58,7 +56,7 @@ EARLY_2023 = Library("reference", {**REFERENCE.rows, "UNIDIRECTIONAL_SEQUENCE_LS
 
 @cache
 def library(name: Kernels | None, *, mve: bool = False) -> Library:
-    """Return the kernel library `name`, or ANY for None. mve: whether the core has Helium, for which CMSIS-NN needs
+    """Return the kernel library `name`, or ANY for None. Set `mve` for a core with Helium, on which CMSIS-NN needs
     other buffers. Raises UsageError for an unknown name.
     """
     match name:

@@ -18,9 +18,9 @@ from tflm_memopt.model.variables import handles
 from tflm_memopt.tflm.greedy_planner import Need
 
 ALIGNMENT = 16
-"""Value of MicroArenaBufferAlignment() (micro_arena_constants.h)."""
+"""TFLM returns this value from MicroArenaBufferAlignment() (micro_arena_constants.h)."""
 _UNUSED = (-1, -1)
-"""Lifetime that TFLM gives to unused tensors, which it plans nevertheless."""
+"""TFLM gives this lifetime to unused tensors, which it plans nevertheless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +29,14 @@ class ScratchRequest:
 
     subgraph: int
     position: int
-    """Position of the operator in its subgraph."""
     nbytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The buffers that TFLM's planner must place, with their lifetimes and owners."""
-
     requests: tuple[Need, ...]
     whom: tuple[tuple[int, TensorId] | ScratchRequest, ...]
-    """Owner of each request: subgraph and tensor, or the scratch request."""
+    """Each request comes from a tensor, given as (subgraph, tensor), or from a scratch request."""
     scopes: tuple[tuple[int, int], ...]
     """Subgraph and position of the operator that opens each allocation scope. Scope 0 precedes all operators, and is
     listed under the first operator. The scope that the call of a subgraph opens is listed under the calling operator.
@@ -47,7 +44,8 @@ class Wanted:
 
 
 def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets: Sequence[int] | None) -> Wanted:
-    """Return all buffers in TFLM's order: tensors of all subgraphs, then scratch. offsets: `offline_offsets()`.
+    """Return all buffers in TFLM's order: tensors of all subgraphs, then scratch. `offsets` comes from
+    offline_offsets().
 
     TFLM plans no bytes for the output of VAR_HANDLE, which stores the handle in its own state (kernels/var_handle.cc).
     """

@@ -1,4 +1,4 @@
-"""Prepares a model for plans with only builtin operators: finds the tensors that may share memory in TFLM's kernels."""
+"""Finds the tensors that may share memory in TFLM's kernels, for plans with only builtin operators."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,8 +12,8 @@ from tflm_memopt.tflm.structs import Abi, size_of
 
 
 def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi: Abi) -> RowGraph:
-    """Return the graph with builtin operators only, and with the access orders of the kernels. macs:
-    multiply-accumulates by Op.index.
+    """Return the graph with builtin operators only, and with the access orders of the kernels. `macs` has the
+    multiply-accumulates by `Op.index`.
     """
     ops = {op.index: op for op in graph.model.ops}
     parts = _parts(graph.model)

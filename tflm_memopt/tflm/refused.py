@@ -37,14 +37,12 @@ REPLACED: Mapping[str, str] = {
     "TILE": "replace it by tf.broadcast_to",
     "DENSIFY": "convert it without Optimize.EXPERIMENTAL_SPARSITY",
 }
-"""Hints for common operators that TFLM lacks."""
 FLOAT_ONLY: Mapping[str, str] = {
     "EXP": "use tf.nn.softmax along one axis or tf.sigmoid, which contain it, or leave it out of the model",
     "LOG": "use tf.nn.log_softmax, which contains it, or leave it out of the model",
     "REDUCE_MAX": "use a MaxPooling layer of the whole size",
     "SQRT": "use squares instead of roots, or leave it out of the model",
 }
-"""Hints for operators whose kernels do not take the types of quantized models."""
 WEIGHTS: Mapping[str, tuple[int, tuple[int, ...]]] = {
     "CONV_2D": (0, (1,)),
     "DEPTHWISE_CONV_2D": (0, (1,)),
@@ -54,7 +52,7 @@ WEIGHTS: Mapping[str, tuple[int, tuple[int, ...]]] = {
     "SVDF": (0, (1,)),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": (0, tuple(range(1, 9))),
 }
-"""Input numbers of an operator's activations and weights."""
+"""The input numbers of each operator's activations and weights."""
 CONSTANTS: Mapping[str, tuple[int, ...]] = {
     "EXPAND_DIMS": (1,),
     "FILL": (0,),
@@ -67,7 +65,6 @@ CONSTANTS: Mapping[str, tuple[int, ...]] = {
     "STRIDED_SLICE": (1, 2, 3),
     "TRANSPOSE": (1,),
 }
-"""Inputs that must be constants."""
 RANKS: Mapping[str, tuple[int, int]] = {
     "BATCH_MATMUL": (2, 5),
     "BATCH_TO_SPACE_ND": (3, 4),
@@ -80,13 +77,11 @@ RANKS: Mapping[str, tuple[int, int]] = {
     "STRIDED_SLICE": (0, 4),
     "TRANSPOSE": (0, 5),
 }
-"""Minimum and maximum number of dimensions of the first input."""
+"""The first input must have a number of dimensions in this range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An operator that TFLM does not run, and the reason."""
-
     subgraph: int
     op: int
     what: str
@@ -95,7 +90,6 @@ class Refusal:
 
 
 def refusals(model: Model) -> tuple[Refusal, ...]:
-    """Return every operator that TFLM rejects."""
     return tuple(
         Refusal(number, op.index, what, describe(op), hint)
         for number, graph in enumerate(model.graphs)
@@ -106,7 +100,7 @@ def refusals(model: Model) -> tuple[Refusal, ...]:
 
 
 def refuse(found: Sequence[Refusal], because: str = "") -> None:
-    """Raise ModelError if `found` is not empty. because: text that says why the operators were not replaced, or ""."""
+    """Raise ModelError if `found` is not empty. The text `because` tells why the operators were not replaced."""
     if found:
         raise ModelError(f"{summary(found)}{because}", code="tflm_refuses", where=found[0].where, hint=found[0].hint)
 
@@ -137,7 +131,7 @@ def _refused(graph: Graph, op: Op, known: Container[TensorId]) -> Iterator[tuple
     if op.type not in FORMS:
         yield f"it has no {op.type}", REPLACED.get(op.type, OTHERS)
         return
-    of_shapes = any(tensor in known for tensor in op.inputs)  # shape arithmetic, as for a free batch size
+    of_shapes = any(tensor in known for tensor in op.inputs)  # the operator computes shapes, as for a free batch size
     node = node_of(graph, op)
     inputs = ["" if tensor is None else tensor.dtype for tensor in node.inputs]
     outputs = [tensor.dtype for tensor in node.outputs]

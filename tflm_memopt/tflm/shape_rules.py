@@ -54,9 +54,6 @@ def _fits(holds: bool, why: str) -> None:
         raise Diagnostics(why)
 
 
-# ---- element by element
-
-
 def broadcast(node: Node) -> Shapes:
     shapes = [tensor.shape for tensor in node.inputs if tensor is not None]
     try:
@@ -69,9 +66,6 @@ def all_same(node: Node) -> Shapes:
     shapes = [tensor.shape for tensor in node.inputs if tensor is not None]
     _fits(len(set(shapes)) == 1, f"{_listed(shapes)} should be equal")
     return (shapes[0],)
-
-
-# ---- windows and products
 
 
 def conv(node: Node) -> Shapes:
@@ -143,16 +137,10 @@ def batch_matmul(node: Node) -> Shapes:
     return ((*np.broadcast_shapes(a[:-2], b[:-2]), rows, columns),)
 
 
-# ---- reductions
-
-
 def reduction(node: Node) -> Shapes:
     shape = of(node, "i0")
     axes = {_axis(a, len(shape)) for a in constant(node, "i1")}
     return (tuple(1 if a in axes else d for a, d in enumerate(shape)),)
-
-
-# ---- moves
 
 
 def concatenation(node: Node) -> Shapes:

@@ -22,7 +22,7 @@ FIX_BATCH = "fix the batch size to 1 and convert again: keras.Input(shape, batch
 PAD_FIRST = f"{FIX_BATCH}, which makes dilated convolutions of it; or pad with PAD before it"
 SPACE_TO_BATCH = "SPACE_TO_BATCH_ND"
 Alike = Callable[[Shape, Shape], bool]
-"""Function of the shape in the file and the computed shape: returns whether a kernel accepts the shape in the file."""
+"""This function returns whether a kernel accepts the shape in the file instead of the computed shape."""
 
 
 def exactly(stated: Shape, computed: Shape) -> bool:
@@ -52,8 +52,6 @@ def same_rows(stated: Shape, computed: Shape) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ShapeRule:
-    """The rule for an operator's output shapes."""
-
     outputs: rules.Rule
     alike: Alike = exactly
 

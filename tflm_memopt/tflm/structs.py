@@ -17,7 +17,7 @@ TF_LITE_STATIC_MEMORY, as measured from TFLM's headers of October 2023.
 """
 
 PLANNER_BYTES_PER_BUFFER = 40
-"""Value of GreedyMemoryPlanner::per_buffer_size(): ten ints (memory_planner/greedy_memory_planner.h)."""
+"""GreedyMemoryPlanner::per_buffer_size() is ten ints (memory_planner/greedy_memory_planner.h)."""
 
 
 class StructSize(NamedTuple):
@@ -193,5 +193,4 @@ STRUCTS: Mapping[str, Struct] = {
 
 
 def size_of(name: str, abi: Abi) -> int:
-    """Return the bytes of a struct under an ABI."""
     return STRUCTS[name].of(abi).size

@@ -14,9 +14,9 @@ from tflm_memopt.ops.opset import OPSET, Unsupported, row_op
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops
 
 MAX_IMAGES = 64
-"""Maximum number of images of a batch, since each image has its own operator in the program."""
+"""A batch may have at most this many images, since each image has its own operator in the program."""
 MAX_OPERATORS = 2_048
-"""Maximum number of operators of a graph with batches."""
+"""A graph whose batches are split may have at most this many operators."""
 JOINED = "CONCATENATION"
 ALONE = frozenset(
     {
@@ -26,7 +26,7 @@ ALONE = frozenset(
         "SQUARED_DIFFERENCE", "SUB", "TANH", "TRANSPOSE_CONV", *COMPARISONS,
     }
 ) | REDUCTIONS  # fmt: skip
-"""Operators that compute image n of a batch only from image n of each operand."""
+"""These operators compute image n of a batch only from image n of each operand."""
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -94,7 +94,6 @@ def _varies(graph: Graph, op: Op, operand: TensorId) -> bool:
 
 
 def _each(graph: Graph, op: Op) -> tuple[Graph, list[Ops], Op]:
-    """Return the graph with the images' tensors, the operators of each image, and the operator that joins them."""
     made, each, images = NewOps(graph, op), list[Ops](), graph.tensors[op.outputs[0]].shape[0]
     joins = _joins(graph, images)
 

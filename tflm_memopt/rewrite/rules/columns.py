@@ -17,7 +17,6 @@ from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has, reason_to_stay, rep
 
 INTEGERS = frozenset({"INT8", "INT16"})
 SIZED = frozenset({"RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"})
-"""Operators whose operand 1 is a height and a width."""
 WINDOWS = frozenset((*CONVOLUTIONS, *POOLS))
 ELEMENTWISE = frozenset(
     """
@@ -26,19 +25,18 @@ ELEMENTWISE = frozenset(
     SOFTMAX SQUARED_DIFFERENCE SUB TANH
     """.split()  # noqa: SIM905
 )
-"""Operators whose pixels depend only on the same pixels of their operands."""
+"""An output pixel of these operators depends only on the same pixel of each operand."""
 ALONG_CHANNELS = frozenset({"LOG_SOFTMAX", "SOFTMAX"})
-"""Operators whose output pixel depends on all channels of one input pixel, and on no other pixel."""
+"""An output pixel of these operators depends on all channels of one input pixel, and on no other pixel."""
 SUMS = WINDOWS | REDUCTIONS | SIZED
-"""Operators whose float32 results would change if rows and columns were exchanged, because sums change their order."""
+"""The float32 results of these operators would change with rows and columns, because sums change their order."""
 DIMENSIONS: Mapping[str, tuple[int, ...]] = {
     "BROADCAST_TO": (1,), "MIRROR_PAD": (1,), "PAD": (1,), "PADV2": (1,), "SLICE": (1, 2), "STRIDED_SLICE": (1, 2, 3),
 }  # fmt: skip
-"""Numbers of the operands that have a value or a pair of values for each dimension."""
+"""These operands have a value or a pair of values for each dimension."""
 PAIRS = ("strideH", "strideW"), ("dilationHFactor", "dilationWFactor"), ("filterHeight", "filterWidth")
 MASKS, OTHER_MASKS = ("beginMask", "endMask"), ("ellipsisMask", "newAxisMask", "shrinkAxisMask")
 MOVES = frozenset({"RESHAPE", "TRANSPOSE"})
-"""Operators that only move elements and can be rearranged when rows and columns are exchanged."""
 EXCHANGED = (0, 2, 1, 3)
 WORTH = 2
 """An exchange must save at least this number of buffered bytes for each byte that it transposes."""
@@ -90,7 +88,7 @@ def _part(graph: Graph, anchor: Op) -> Ops:
 
 
 def connected(graph: Graph, start: Op, maps: Maps, order: Sequence[int]) -> list[Op]:
-    """Return `start`, and all rearrangeable operators that feature maps connect with `start`."""
+    """Return `start`, and all operators that feature maps connect with `start` and that can be rearranged."""
     found, seen = [start], {start.index}
     for op in found:
         for near in neighbours(graph, maps(graph, op)):
@@ -101,7 +99,6 @@ def connected(graph: Graph, start: Op, maps: Maps, order: Sequence[int]) -> list
 
 
 def neighbours(graph: Graph, tensors: Iterable[TensorId]) -> Iterator[Op]:
-    """Yield the operators that write or read these tensors."""
     for t in tensors:
         yield from (op for op in (graph.producer(t), *graph.consumers(t)) if op is not None)
 
@@ -111,7 +108,6 @@ def can_rearrange(graph: Graph, op: Op, order: Sequence[int]) -> bool:
 
 
 def _is_map(tensor: Tensor) -> bool:
-    """Return whether the tensor changes if its rows and columns are exchanged."""
     shape = tensor.shape
     return len(shape) == 4 and shape[0] == 1 and shape[1:3] != (1, 1) and not tensor.constant
 
@@ -167,7 +163,7 @@ def rearranged(graph: Graph, op: Op, order: Sequence[int]) -> tuple[Constants, d
 def add_rearranged(
     made: NewOps, op: Op, order: Sequence[int], maps: Mapping[TensorId, TensorId], sources: Sequence[int]
 ) -> None:
-    """Add an operator that can be rearranged. maps: for each old tensor, the new tensor with rearranged axes."""
+    """Add an operator that can be rearranged. `maps` has the rearranged tensor for each old tensor."""
     constants, options = rearranged(made.graph, op, order) or ({}, {})
     inputs = tuple(
         made.put(made.tensors[t], constants[k].shape, data=constants[k]) if k in constants else maps.get(t, t)

@@ -9,7 +9,7 @@ from tflm_memopt.ops.context import AXES
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, replace_ops
 
 EPSILON = 1e-6
-"""Least norm by which L2_NORMALIZATION divides (micro/kernels/l2norm.cc)."""
+"""L2_NORMALIZATION divides by a norm of at least this value (micro/kernels/l2norm.cc)."""
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -35,7 +35,6 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
 
 
 def _chosen(made: NewOps) -> None:
-    """Add SELECT_V2, which equals SELECT for tensors of one shape."""
     made.add("SELECT_V2", made.op.inputs, made.op.outputs[0])
 
 
@@ -63,4 +62,3 @@ def _summed(made: NewOps) -> None:
 
 
 FLOATS: Mapping[str, Callable[[NewOps], None]] = {"ADD_N": _summed, "L2_NORMALIZATION": _normalized}
-"""For each float32 operator's name, the function that adds the operators in its place."""

@@ -69,7 +69,6 @@ def _shapes(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], tuple[int, int], t
 def _dilated(
     graph: Graph, ops: Ops, read: tuple[int, ...], dilation: tuple[int, int], written: tuple[int, ...]
 ) -> NewOps:
-    """Return the operators that replace the BATCH_TO_SPACE_ND. read, written: shapes of the convolution's tensors."""
     conv, first = next(op for op in ops if op.type in CONVOLUTIONS), ops[-1]
     gone = [op for op in ops[1:] if len(graph.consumers(op.outputs[0])) == 1]
     sources = tuple(dict.fromkeys(i for op in (*gone, ops[0]) for i in op.stands_for))

@@ -1,5 +1,5 @@
-"""Rewrites CONV_2D with groups: one group per input channel, as onnx2tf writes depthwise convolutions, becomes
-DEPTHWISE_CONV_2D, and other groups become a CONV_2D each.
+"""Rewrites CONV_2D with groups. One group per input channel, as onnx2tf writes depthwise convolutions, becomes
+DEPTHWISE_CONV_2D. Any other group becomes a CONV_2D.
 """
 
 from dataclasses import replace
@@ -11,7 +11,7 @@ from tflm_memopt.ops.context import PIECE
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, has
 
 MAX_GROUPS = 64
-"""Maximum number of groups that become convolutions, since each group has its own operators in the program."""
+"""At most this many groups become convolutions, since each group has its own operators in the program."""
 
 
 def match(graph: Graph, op: Op) -> Ops | None:

@@ -65,7 +65,6 @@ class _Transposed:
     inside: frozenset[int]
     made: NewOps
     new: dict[int, Ops] = field(default_factory=dict)
-    """New operators, by the index of the replaced operator."""
     there: dict[TensorId, TensorId] = field(default_factory=dict)
     """For each tensor in the old layout, the tensor with the same values in the new layout."""
     spared: int = 0
@@ -74,7 +73,6 @@ class _Transposed:
     """Number of bytes that are transposed only because of the new layout."""
 
     def add(self, op: Op) -> None:
-        """Add the operator in the new layout, after its operands."""
         graph, made = self.graph, self.made
         made.op, made.ops, sources = op, [], [*op.stands_for]
         for t in (t for t in _maps(graph, op) if t in op.inputs and t not in self.there):
@@ -144,6 +142,5 @@ def _inverse(order: Order) -> Order:
 
 
 def _maps(graph: Graph, op: Op) -> list[TensorId]:
-    """Return the operands and outputs that have four dimensions and several elements, and are not constant."""
     tensors = {t: graph.tensors[t] for t in (*op.inputs, *op.outputs) if t != ABSENT}
     return [t for t, x in tensors.items() if x.elements > 1 and len(x.shape) == 4 and not x.constant]

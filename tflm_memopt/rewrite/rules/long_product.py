@@ -1,5 +1,7 @@
-"""Transposes matrices of a BATCH_MATMUL: a left matrix with adj_x, and a right matrix with more rows than an operator
-reads at once, as in attention over long sequences. The kernel reads a transposed right matrix column by column. The
+"""Transposes a left matrix of BATCH_MATMUL with adj_x, and a right matrix with more rows than an operator reads at
+once.
+
+Attention over long sequences has such right matrices. The kernel reads a transposed right matrix column by column. The
 order in which values are summed stays the same.
 """
 

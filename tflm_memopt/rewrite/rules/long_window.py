@@ -42,8 +42,6 @@ class _Form(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LongWindow:
-    """A window along one axis."""
-
     samples: int
     channels: int
     kernel: int
@@ -97,7 +95,6 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _rewritten(graph: Graph, op: Op) -> NewOps | None:
-    """Return operators on rows of several samples, which replace the original operator, or None if there are none."""
     long = long_window(graph, op)
     if long is None or ((long.along.before or long.along.after) and not _ignores_zeros(graph, op)):
         return None
@@ -176,7 +173,6 @@ def _in_new_rows(graph: Graph, op: Op, long: LongWindow, form: _Form) -> NewOps:
 
 
 def _in_rows(graph: Graph, made: NewOps, long: LongWindow, form: _Form, rows: int) -> TensorId:
-    """Return the samples as rows, with the padding and without samples after the last window."""
     x, step, c = made.op.inputs[0], form.samples, long.channels
     before, missing = long.along.before, rows * step - long.samples - long.along.before
     if graph.tensors[x].shape[1] != long.samples:
@@ -222,7 +218,7 @@ def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArra
 
 
 def _repeated(tensor: Tensor, times: int, *, each: bool) -> Quantization | None:
-    """Return the scales for `times` copies of each channel. each: whether copies of one channel are adjacent."""
+    """Return the scales for `times` copies of each channel. With `each`, copies of one channel are adjacent."""
     q = tensor.quantization
     if q is None or len(q.scale) <= 1:
         return q

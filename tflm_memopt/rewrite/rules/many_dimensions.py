@@ -19,14 +19,12 @@ MAPPED = frozenset(
         "QUANTIZE", "RELU", "RELU6", "RSQRT", "SQRT", "SQUARE", "TANH",
     }
 )  # fmt: skip
-"""Operators with one operand that compute each element alone."""
 BROADCAST = frozenset(
     {
         "ADD", "DIV", "LOGICAL_AND", "LOGICAL_OR", "MAXIMUM", "MINIMUM", "MUL", "PRELU", "SELECT_V2",
         "SQUARED_DIFFERENCE", "SUB", *COMPARISONS,
     }
 )  # fmt: skip
-"""Operators whose operands may be broadcast."""
 Whole = tuple[bool, ...]
 
 

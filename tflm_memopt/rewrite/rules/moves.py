@@ -30,7 +30,6 @@ def _moves(graph: Graph, op: Op) -> bool:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Replace the last operator of the chain by the combined operator, and remove all others."""
     for op in ops:
         reason = None if op.type == VIEW else refusal(OperatorContext(graph, op))
         if reason is not None:

@@ -1,6 +1,6 @@
 """Rewrites a PAD of three dimensions with four, so that the convolutions that read it can do the padding (fold_pad.py).
 
-Converters write causal convolutions in this way: a PAD of steps, then a RESHAPE to one row of steps.
+Converters write a causal convolution with a PAD of time steps, and a RESHAPE to one row of steps.
 """
 
 from dataclasses import replace

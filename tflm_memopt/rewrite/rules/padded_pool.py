@@ -14,19 +14,17 @@ from tflm_memopt.rewrite.rules.long_window import LongWindow, long_window
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, without_padding
 
 MOST_CLIPPED = 16
-"""Maximum number of clipped windows, since each has its own operators in the program."""
+"""A pool may have at most this many clipped windows, since each has its own operators in the program."""
 
 
 class _Part(NamedTuple):
     first: int
-    """First sample."""
     samples: int
     kernel: int
     windows: int
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a pool along one axis with a long window and padding."""
     long = long_window(graph, op) if op.type in POOLS else None
     padded = long is not None and (long.along.before > 0 or long.along.after > 0)
     return (op,) if padded and long and long.kernel > MAX_KERNEL_H and long.along.output > 1 else None

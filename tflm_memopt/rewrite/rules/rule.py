@@ -42,16 +42,14 @@ class NewOps:
     def __post_init__(self) -> None:
         self.tensors = dict(self.graph.tensors)
         self.index = max(op.index for op in self.graph.ops)
-        """The highest operator index in use."""
 
     @property
     def extended(self) -> Graph:
-        """The old graph, extended by the new tensors."""
         return replace(self.graph, tensors=self.tensors)
 
     def in_place(self, kinds: Collection[str] | None = None, who: str = "it") -> Graph | str:
         """Return the graph with the new operators in place of the old operator. The last new operator gets the old
-        index. If the library refuses a new operator, return only the reason. kinds: types to check, or None for all.
+        index. If the library refuses a new operator of the types `kinds`, return only the reason.
         """
         ops = (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))
         checked = (op for op in ops if kinds is None or op.type in kinds)
@@ -76,7 +74,6 @@ class NewOps:
         return self.add("RESHAPE", [x], self.put(self.tensors[x], shape))
 
     def cut(self, x: TensorId, begin: Sequence[int], shape: tuple[int, ...]) -> TensorId:
-        """Return the part of a tensor that has this shape and begins at these indices."""
         operands = self.integers(begin), self.integers(shape)
         return self.add("SLICE", [x, *operands], self.put(self.tensors[x], shape))
 
@@ -88,13 +85,12 @@ def without_padding(op: Op, **changes: Any) -> dict[str, Any]:
 
 
 def reason_to_stay(graph: Graph, ops: Iterable[Op], who: str = "it") -> str | None:
-    """Return the reason if the library cannot run one of the new operators, or None. who: subject of the reason."""
+    """Return the reason if the library cannot run one of the new operators, or None. `who` is the reason's subject."""
     reasons = (refusal(OperatorContext(graph, op)) for op in ops)
     return next((f"{who} stays builtin: {reason}" for reason in reasons if reason is not None), None)
 
 
 def has(op: Op, k: int) -> bool:
-    """Return whether the file has operand k of an operator."""
     return k < len(op.inputs) and op.inputs[k] != ABSENT
 
 
@@ -111,7 +107,7 @@ def same_numbers(a: Tensor, b: Tensor) -> bool:
 
 
 def replace_ops(graph: Graph, new: Mapping[int, Ops]) -> Graph:
-    """Return the graph with some operators replaced. new: new operators by the index of the replaced operator."""
+    """Return the graph with some operators replaced. `new` has new operators by the old operator's index."""
     return replace(graph, ops=tuple(n for op in graph.ops for n in new.get(op.index, (op,))))
 
 
