@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from tflm_memopt.emit.names import guard, identifier
 
 ALIGNMENT = 16
-"""Alignment of the model in bytes, which TFLM and our operator require."""
+"""TFLM and our operator require that the model's address in flash is a multiple of this many bytes."""
 BYTES_PER_LINE = 16
 
 
 def model_header(name: str, nbytes: int) -> str:
-    """Return the text of NAME_model.h."""
     c = identifier(name)
     return f"""\
 // {name}.tflite, {nbytes:,} B, for flash. Written by tflm-memopt. The model's own licence applies to its data.
@@ -27,7 +26,7 @@ alignas({ALIGNMENT}) extern const unsigned char {c}_model[{c}_model_len];
 
 
 def model_source(name: str, data: bytes) -> str:
-    """Return the text of NAME_model.cpp. TFLM reads the array in place, so it is aligned."""
+    """Return the text of NAME_model.cpp. Its array is aligned, because TFLM reads the model in place."""
     c = identifier(name)
     lines = "\n".join(byte_lines(data))
     return f"""\
@@ -41,7 +40,6 @@ alignas({ALIGNMENT}) const unsigned char {c}_model[{c}_model_len] = {{
 
 
 def byte_lines(data: bytes) -> Iterator[str]:
-    """Yield the lines of an array's initialiser."""
     text, width = "0x" + data.hex(" ").replace(" ", ",0x") + ",", len("0x00,") * BYTES_PER_LINE
     for line in range(-(-len(data) // BYTES_PER_LINE)):
         yield "  " + text[line * width : (line + 1) * width]

@@ -10,20 +10,22 @@ from tflm_memopt.model.interface import METADATA, changes_of, format_of, metadat
 from tflm_memopt.model.reader import Model
 
 SMALLEST_IMAGE, LARGEST_IMAGE = 16, 2048
-"""Limits of an image's height and width, in pixels."""
+"""Smallest and largest height and width of an input that is treated as an image, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A model's inputs and outputs in the file's order. A streamed or external input has the whole input's shape."""
+    """A model's inputs and outputs in the file's order. Even a streamed or external input has the shape of the original
+    model's whole input.
+    """
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
 
 
 def border(rewritten: Model, original: Model | None = None) -> Border:
-    """Return a model's inputs and outputs. If `original` is None, an external input is left out, and the shape of a
-    streamed input has only the rows of one push.
+    """Return a model's inputs and outputs. Without the original model, an external input is missing, and a streamed
+    input has the shape of one push.
     """
     graph = rewritten.graph
     if original is not None:
@@ -51,19 +53,19 @@ class Image:
     width: int
     channels: int
     type: str
-    """Element type in C."""
+    """C type of an element of the image."""
     lowest: int
     highest: int
     """Minimum and maximum quantized value, or 0 and 0 if the input takes real values."""
     black: float
     white: float
-    """Real values for the brightness 0 and for the brightness 255."""
+    """Real input values for a black pixel (brightness 0) and for a white pixel (brightness 255)."""
     why: str
-    """Source of `black` and `white` for a comment, such as "from the model's metadata"."""
+    """Where the values of `black` and `white` come from, as text for a comment ("from the model's metadata")."""
 
 
 def image_of(of: Border, pixels: tuple[float, float] | None) -> Image | None:
-    """Return a model's only input if it is an image. pixels: mean and standard deviation from the metadata."""
+    """Return a model's only input if the input is an image. pixels: mean and standard deviation from the metadata."""
     if len(of.inputs) != 1 or len(of.inputs[0].shape) != 4:
         return None
     (tensor,) = of.inputs

@@ -31,27 +31,27 @@ Sampler = Callable[[], Sample] | None
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """Data about a model that only emitters use."""
+    """Data about a model that only the writers of C++ files and projects use."""
 
     sample: Sampler = None
-    """Function that runs the model on an example. Some emitters store the outputs of the run."""
+    """Function that runs the model on an example. Some of the written programs contain the outputs of the run."""
     original: bytes | None = None
     """The original model, which has the metadata and the scale of an external input."""
     labels: tuple[str, ...] = ()
-    """Labels of output 0, which replace the labels in the original's metadata."""
+    """Labels of the first output, which replace the labels in the original's metadata."""
     library: str = ""
-    """Stem of the existing *_library.c that the model uses, or "" if the model gets one of its own."""
+    """Stem of an existing *_library.c that the model shares, or "" if the model gets its own file."""
 
 
 Emitter = Callable[[str, Model, Optimized, Extras], Mapping[str, str]]
 NO_EXTRAS = Extras()
 NOTHING_PLANNED = Plan(steps=(), buffers=(), offsets=(), head=0, lower_bound=0, proven=True)
-"""An empty plan, for a model that stays unchanged."""
+"""Empty plan, which is written for a model that stays unchanged."""
 
 
 def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extras: Extras = NO_EXTRAS) -> Files:
-    """Return all files of a model by name, with the model itself first. kinds: names of EMITTERS. Raises UsageError for
-    a model that an emitter cannot write, and for labels that do not match the output.
+    """Return all files of a model by name, with the model itself first. kinds: names of EMITTERS. Raises UsageError if
+    one of these kinds is impossible for the model, and for labels that do not match the output.
     """
     if result.report.op_per == BUILTIN and MODULE in kinds:
         hint = f"--ops {PER_REGION}, or --emit cpp"
@@ -72,7 +72,6 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extra
 
 
 def cpp(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
-    """Return the C++ files of the model, the op resolver and the library, for TensorFlow Lite Micro."""
     sides = border(model, read(extras.original) if extras.original else None)
     return {
         f"{stem}_model.h": model_header(stem, len(result.model)),
@@ -87,7 +86,6 @@ def _library(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapp
 
 
 def c_module(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
-    """Return a C module, which runs without an interpreter, and the part of the library that it needs."""
     kept = ", ".join(f"operator {k.index} {k.operator}" for k in result.report.kept_builtin)
     whole = module(stem, model, result.report.source, kept or result.report.why_unchanged, result.report.window)
     if extras.sample is None:
@@ -100,9 +98,8 @@ def c_module(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapp
 
 
 MODULE = "c"
-"""Name of the emitter of C modules, which run without an interpreter."""
 ONE_CORE = (MODULE, "stm32cube")
-"""Emitters whose programs use one core only."""
+"""Kinds of files whose programs can use only one core."""
 
 
 def _project(kind: str, stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
@@ -135,7 +132,6 @@ EMITTERS: Mapping[str, Emitter] = {
     MODULE: c_module,
     **{kind: functools.partial(_project, kind) for kind in PROJECTS},
 }
-"""Emitters by their name for `--emit`."""
 
 
 def needs_interpreter(kinds: Collection[str]) -> bool:
@@ -162,7 +158,7 @@ def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
 
 
 def plans(result: Exploration, name: str) -> Files:
-    """Return the plans of a frontier by file name. A file name has the plan's number in the table of `explore`."""
+    """Return the plans that `explore` found, by file name. Each name has the plan's number in its table."""
     digits = len(str(max(0, len(result.points) - 1)))
     return {
         f"{file_stem(name)}.{number:0{digits}}.plan.json": to_json(point.plan.to_json()).encode()

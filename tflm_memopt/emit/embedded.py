@@ -24,16 +24,16 @@ FUNCTIONS = {
     "push": "tmo_push",
     "run_paused": "tmo_run_paused",
 }
-"""The C function for each entry of a tmo_library."""
+"""The C function for each function pointer of a tmo_library."""
 
 
 def symbol(name: str) -> str:
-    """Return the name of the tmo_library in NAME_library.c."""
+    """Return the C name of the tmo_library that NAME_library.c defines."""
     return f"{identifier(name)}_library"
 
 
 def file_name(name: str) -> str:
-    """Return the name of the file that defines the tmo_library."""
+    """Return the name of the C file that defines a model's tmo_library."""
     return f"{file_stem(name)}_library.c"
 
 
@@ -44,7 +44,7 @@ def _entry(region: CustomOperator, *, shared: bool) -> str:
 
 
 def library(name: str, regions: Collection[CustomOperator], *, shared: bool = False) -> Mapping[str, str]:
-    """Return NAME_library.c by name, or nothing for a model without regions. shared: whether two cores are used."""
+    """Return the file NAME_library.c, or nothing for a model without custom operators. shared: for two cores."""
     if not regions:
         return {}
     called = {_entry(region, shared=shared) for region in regions}
@@ -53,8 +53,8 @@ def library(name: str, regions: Collection[CustomOperator], *, shared: bool = Fa
 
 
 def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, OwnKernel]) -> str:
-    """Return the text of NAME_library.c. called: entries of the tmo_library besides `check`. own: the user's kernels by
-    number.
+    """Return the text of NAME_library.c. called: function pointers of the tmo_library besides `check` that are set.
+    own: the user's kernels by their number.
     """
     table = symbol(name)
     points = ", ".join(f".{e} = {function}" for e, function in FUNCTIONS.items() if e == "check" or e in called)
@@ -94,7 +94,7 @@ def _mask(bits: int, names: type[IntEnum], prefix: str, one: str) -> str:
 
 
 def own_kernels(regions: Iterable[CustomOperator]) -> Mapping[int, OwnKernel]:
-    """Return the custom kernels of a model's regions by identity. Raises UsageError if a kernel is not registered."""
+    """Return the user's own kernels that a model calls, by their number. Raises UsageError if one is missing."""
     found: dict[int, OwnKernel] = {}
     for region in regions:
         header = np.frombuffer(region.program, HEADER, 1)[0]

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from tflm_memopt.emit.module import Module
 
 STREAM = 8
-"""Bytes of a tmo_stream."""
+"""Size of a tmo_stream in bytes."""
 
 
 def firmware(data: bytes, *, interpreter: bool = True) -> Firmware:
-    """Return the requirements of a .tflite file under TFLM or, without an interpreter, those of its C module."""
+    """Return what a .tflite file needs in flash under TFLM or, without an interpreter, what its C module needs."""
     return firmware_of(read(data), len(data)) if interpreter else module_firmware(read(data))
 
 
 def together(each: Sequence[Firmware]) -> Firmware:
-    """Return the requirements of a firmware that contains all models, which share operators and library parts."""
+    """Return what one firmware with all these models needs in flash. The models share operators and library parts."""
     operators = dict.fromkeys(name for one in each for name in one.operators)
     parts = dict.fromkeys(name for one in each for name in one.parts)
     rewritten = any(one.rewritten for one in each)
@@ -40,7 +40,7 @@ def together(each: Sequence[Firmware]) -> Firmware:
 
 
 def firmware_of(model: Model, nbytes: int) -> Firmware:
-    """Return the requirements of a model with all its subgraphs. nbytes: size of the model's file."""
+    """Return what a model with all its subgraphs needs in flash. nbytes: size of the model's file."""
     graphs = model.graphs
     mine = [(g, op) for g in graphs for op in g.ops if is_region(op)]
     constants = [g.tensors[op.inputs[-1]].data for g, op in mine if op.inputs]
@@ -52,12 +52,12 @@ def firmware_of(model: Model, nbytes: int) -> Firmware:
 
 
 def is_module(model: Model) -> bool:
-    """Return whether a C module can run the model: all its operators must be regions of tflm-memopt."""
+    """Return whether a C module can run the model. All operators of the model must be regions of tflm-memopt."""
     return bool(model.graph.ops) and all(is_region(op) for op in model.graph.ops)
 
 
 def module_firmware(model: Model) -> Firmware:
-    """Return the requirements of a model's C module, without the stored sample of the self-test."""
+    """Return what a model's C module needs in flash, without the stored sample of the self-test."""
     from tflm_memopt.emit.module import module  # noqa: PLC0415
 
     whole = module("model", model)

@@ -11,18 +11,17 @@ from tflm_memopt.ops.packing import Packing
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The library parts that some programs need. Bit n of each mask stands for value n of an enumeration."""
+    """Parts of the C library that some programs need. Bit n of each mask stands for the enumeration's value n."""
 
     kinds: int = 0
-    """Bit mask of the operator types TMO_OP_* whose weights are not packed."""
+    """Bit mask of the operator types TMO_OP_* that occur with unpacked weights."""
     packings: int = 0
-    """Bit mask of the orders of packed weights, TMO_PACKING_*."""
+    """Bit mask of the orders of packed weights, TMO_PACKING_*, that occur."""
     parts: int = 0
-    """Bit mask of the executor parts TMO_PART_*."""
+    """Bit mask of the executor parts TMO_PART_* that run the programs."""
 
 
 def needs(programs: Iterable[bytes]) -> Needs:
-    """Return the library parts that these programs need together."""
     kinds = packings = parts = 0
     for program in programs:
         header = np.frombuffer(program, HEADER, 1)[0]

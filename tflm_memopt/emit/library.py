@@ -1,4 +1,4 @@
-"""Reads the C library's sources for projects, unchanged or in the single folder that Arduino requires."""
+"""Reads the C library's sources for projects. They stay as they are or move into Arduino's single folder."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,12 +10,13 @@ PLACES = (PACKAGE, PACKAGE.parent)
 """Folders that may contain custom_ops/ and arduino/: the installed package's folder, and the checkout."""
 FOLDERS = ("include", "src", "tflm")
 INCLUDED = ("include", "src")
-"""Folders with the library's headers."""
 SUFFIXES = {".h", ".def", ".c", ".cpp", ".S"}
 
 
 def folder() -> Path:
-    """Return the folder of the sources. Raises RuntimeUnavailable if the package was installed without the sources."""
+    """Return the folder of the C library's sources. Raises RuntimeUnavailable if the installed package lacks the
+    sources.
+    """
     for place in PLACES:
         if (found := place / "custom_ops").is_dir():
             return found
@@ -42,7 +43,7 @@ def sources(*manifests: str) -> Mapping[str, str]:
 
 
 def arduino() -> Mapping[str, str]:
-    """Return the files of the Arduino library by path. Arduino compiles all of src/, its only include folder."""
+    """Return the files of the Arduino library by path. Arduino compiles all of src/ and has no other include folder."""
     manifest = folder().parent / "arduino/library.properties"
     files = {manifest.name: manifest.read_text(encoding="utf-8")}
     for path, text in sources().items():

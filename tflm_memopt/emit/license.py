@@ -10,14 +10,13 @@ SUFFIXES = (".c", ".cpp", ".h", ".ino")
 
 
 def license_text() -> str:
-    """Return the licence text, which accompanies every copy of the library (Apache-2.0, section 4)."""
     places = (library.folder(), library.folder().parent)
     return next(place / FILE for place in places if (place / FILE).is_file()).read_text(encoding="utf-8")
 
 
 def marked(texts: Mapping[str, str]) -> dict[str, str]:
-    r"""Add an SPDX line to each C and C++ file without one, and NAME_library.LICENSE beside each NAME_library.c. In
-    projects, the licence text is in the folder of the C library.
+    r"""Add an SPDX line to each C and C++ file without one, and NAME_library.LICENSE beside each NAME_library.c. In a
+    project, the folder of the C library contains the licence text.
 
     >>> marked({"net.c": "int x;", "net.json": "{}"})
     {'net.c': '// SPDX-License-Identifier: Apache-2.0\nint x;', 'net.json': '{}'}

@@ -18,16 +18,14 @@ from tflm_memopt.runtime.regions import CustomOperator, addresses, regions
 
 @dataclass(frozen=True, slots=True)
 class InApp:
-    """Names that an application defines for the models that share its arena."""
+    """Names that an application defines for those of its models that share an arena."""
 
     header: str
-    """Name of the application's header without its suffix."""
     prefix: str
-    """Prefix of the application's identifiers."""
     model: str
-    """C constant with the model's number among the models that take turns."""
+    """C constant with the model's number in the application."""
     pauses: tuple[int, ...]
-    """The model pauses after the iterations with these numbers."""
+    """Numbers of the iterations after which the model pauses, so that a shorter model can run."""
 
     @property
     def turn(self) -> str:
@@ -36,28 +34,27 @@ class InApp:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """The contents of a module's two files."""
+    """The contents of the two files of a C module."""
 
     name: str
     prefix: str
     regions: tuple[CustomOperator, ...]
-    """The model's regions in execution order."""
+    """The model's custom operators in execution order."""
     workspaces: tuple[int, ...]
-    """Bytes of each region's workspace."""
+    """Bytes of workspace that each custom operator needs."""
     sizes: Mapping[TensorId, int]
-    """Bytes of each tensor that a region reads or writes."""
+    """Bytes of each tensor that a custom operator reads or writes."""
     arena: int
-    """Bytes of the arena."""
     at: Mapping[TensorId, int]
-    """Arena offsets of the inputs and outputs of the model and of its regions."""
+    """Arena offsets of the inputs and outputs of the model and of its custom operators."""
     ports: Ports
-    """The inputs and outputs as the .tflite file orders them. A streamed input's tensor has the rows of one push."""
+    """The inputs and outputs in the order of the .tflite file. A streamed input's tensor has the rows of one push."""
     constants: Mapping[TensorId, bytes]
-    """Outputs of the model that are constants outside the arena."""
+    """Model outputs that are constants, and so are not in the arena."""
     source: SourceReport | None
-    """The streamed or external input, or None."""
+    """Information about the streamed or external input, or None if there is none."""
     window: WindowReport | None
-    """The sliding window to which the input belongs, or None."""
+    """Information about the sliding input, or None if there is none."""
     shared: InApp | None = None
     """The application whose arena is used, or None if the module has its own arena."""
     slow: int = 0
@@ -65,27 +62,24 @@ class Module:
 
     @property
     def macro(self) -> str:
-        """Prefix of the module's constants."""
         return self.prefix.upper()
 
     @property
     def library_stem(self) -> str:
-        """Return the stem of the *_library.c with the module's code."""
         return self.shared.header if self.shared else self.name
 
     @property
     def library(self) -> str:
-        """Return the name of the tmo_library in the *_library.c of the module."""
+        """C name of the tmo_library with the module's code."""
         return symbol(self.library_stem)
 
     @property
     def pauses(self) -> tuple[int, ...]:
-        """The model pauses after the iterations with these numbers."""
+        """Numbers of the iterations after which the model pauses, so that a shorter model can run."""
         return self.shared.pauses if self.shared else ()
 
     @property
     def states(self) -> tuple[TensorId, ...]:
-        """The states that are kept between invocations."""
         return tuple(region.state for region in self.regions if region.state is not None)
 
     @property
@@ -100,7 +94,7 @@ class Module:
 def module(
     name: str, model: Model, source: SourceReport | None = None, left: str = "", window: WindowReport | None = None
 ) -> Module:
-    """Return the module of a rewritten model. left: text for the error message, with the model's builtin operators or
+    """Return the C module of a rewritten model. left: text for the error message, with the model's builtin operators or
     the reason why all operators are builtin. Raises UsageError if the model has builtin operators.
     """
     found = tuple(regions(model))

@@ -29,7 +29,7 @@ def module_header(m: Module) -> str:
 def module_source(m: Module, sample: Sample) -> str:
     """Return the text of NAME.c. sample: the input of the self-test, with the expected outputs."""
     step = m.ports.inputs[0].nbytes if m.window else 1
-    inputs = [bytes(-len(data) % step) + data for data in sample.inputs]  # zeros precede a short window
+    inputs = [bytes(-len(data) % step) + data for data in sample.inputs]  # Zeros precede a short window.
     regions = [_region(m, k, region) for k, region in enumerate(m.regions)]
     return rendered(
         "module.c.jinja",
@@ -75,14 +75,14 @@ def _noted(m: Module) -> Iterator[tuple[Port, str]]:
 @dataclass(frozen=True, slots=True)
 class _Region:
     n: str
-    """Suffix of the C names that belong to the region."""
+    """Suffix of the C names of the custom operator."""
     places: list[str]
-    """C expressions for the elements of the region's io array, without an external input and slow memory."""
+    """C expressions for the elements of the io array, without an external input and slow memory."""
     sizes: list[int]
     """Bytes of the buffer of each element of the io array."""
     check: str
     run: str
-    """C calls that check the region's program and run it."""
+    """C calls that check the custom operator's program and run the program."""
 
 
 def _region(m: Module, k: int, region: CustomOperator) -> _Region:
@@ -111,7 +111,6 @@ def _run(m: Module, region: CustomOperator, n: str) -> str:
 
 
 def _until_wrong(calls: Sequence[str]) -> str:
-    """Return C statements that make the calls in order until one call fails, and that return the last status."""
     *first, last = calls
     before = [
         f"{'  tmo_status status' if k == 0 else '  if (status == TMO_OK) status'} = {c};" for k, c in enumerate(first)

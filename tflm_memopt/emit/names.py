@@ -32,9 +32,10 @@ def _without(unwanted: Container[str], text: str) -> str:
 
 
 def identifier(name: str) -> str:
-    """Return `name` as a prefix of C++ identifiers. Suffixes such as `_model` keep identifiers from being keywords.
+    """Return `name` as a prefix of C++ identifiers. A suffix such as `_model` follows, so the prefix may be a keyword
+    of C++.
 
-    The prefix is not reserved (no double or leading underscore), does not start with a digit and is not the library's.
+    The prefix does not start with an underscore or a digit, has no double underscore, and is not "tmo".
 
     >>> identifier('kws_int8'), identifier('1-model v2'), identifier('__x__y'), identifier('日本')
     ('kws_int8', 'model_1_model_v2', 'x_y', 'model')

@@ -11,7 +11,7 @@ from tflm_memopt.model.graph import Graph, Tensor, TensorId
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An input or output of the model: `type *function(void)` returns its address, and `constant` is its size."""
+    """An input or output of a C module. `type *function(void)` returns its address; `constant` names its size."""
 
     function: str
     constant: str
@@ -19,9 +19,9 @@ class Port:
     nbytes: int
     tensor: TensorId
     conversion: str
-    """C function that converts between real and quantized values, or "" if the tensor has no scale."""
+    """Name of the C function that converts between real and quantized values, or "" if the tensor has no scale."""
     about: str
-    """Text for a comment: type, shape, scale and name."""
+    """Text for a comment with the tensor's type, shape, scale and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,9 @@ class Ports:
 
 
 def ports(prefix: str, graph: Graph) -> Ports:
-    """Return a model's ports. prefix: start of their C names. Raises UsageError for types that C lacks."""
+    """Return the inputs and outputs of a model's C module. prefix: start of their C names. Raises UsageError for types
+    that C lacks.
+    """
     sides = (("input", graph.inputs), ("output", graph.outputs))
     found = (_side(prefix, side, [graph.tensors[t] for t in tensors]) for side, tensors in sides)
     return Ports(*found)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def printable(text: str) -> str:
-    r"""Return one line that is safe for a terminal, because names come from files.
+    r"""Return `text` as one line that is safe to print, because a name from a file may contain control characters.
 
     >>> printable("a\nb")
     'a\\nb'

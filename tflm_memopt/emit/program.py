@@ -14,12 +14,10 @@ from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.interface import format_of
 
 Texts = Mapping[str, str]
-"""Contents of files by name or path."""
 HEADER = "<tflm_memopt.h>"
-"""Name of the C library's header in Arduino's include folder."""
 INVOKE = "interpreter->Invoke() == kTfLiteOk"
 ESP_SIZES = (("QQVGA", 160, 120), ("QVGA", 320, 240), ("VGA", 640, 480))
-"""Frame sizes of esp32-camera, smallest first."""
+"""Frame sizes of the driver esp32-camera, smallest first."""
 STATIC_MEMORY = """\
 /* The model's slow memory is in the section .slow, which you can place in the memory that you want. */
 alignas(16) static uint8_t slow_bytes[BYTES] __attribute__((section(".slow")));
@@ -30,73 +28,63 @@ static void *slow_memory() { return slow_bytes; }
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """The parts of a program that depend on the platform."""
+    """Pieces of C++ that differ between Arduino, ESP-IDF and a program without an operating system."""
 
     includes: tuple[str, ...]
     clock: str
-    """C expression for the elapsed time."""
     say: str
-    """Statement that prints the string `line`."""
     entry: str
     first: str = ""
-    """Header that the program includes first."""
     unit: str = "us"
-    """Unit of the elapsed time."""
+    """Unit of time in which `clock` counts."""
     cameras: bool = True
     counter: str = ""
-    """Body of a function that reads the core's cycle counter, or "" if the core has no counter."""
+    """Body of a C++ function that reads the core's cycle counter, or "" if the core has no counter."""
     team: str = ""
-    """C code of second_core(), which returns a tmo_team for the second core or NULL. The code is "" for one core."""
+    """C++ code of second_core(), which returns a tmo_team for the second core or NULL. The code is "" for one core."""
     slow: str = STATIC_MEMORY
-    """C definition of slow_memory(), which returns a 16-byte aligned buffer of BYTES bytes, or NULL."""
+    """C++ definition of slow_memory(), which returns a 16-byte aligned buffer of BYTES bytes, or NULL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A model and the data that a program around it needs."""
-
     name: str
-    """Stem of the model's files."""
     report: Report
     border: Border
     sample: Sample
-    """The example on which the program runs first, with the expected outputs."""
+    """An example input, which the program runs first, with its expected outputs."""
     labels: tuple[str, ...] = ()
-    """A label for each value of output 0."""
+    """A label for each value of the first output, or no labels."""
     pixels: tuple[float, float] | None = None
     """Mean and standard deviation of the training images, if known."""
 
     @property
     def builtin_only(self) -> bool:
-        """Whether the model has builtin operators only, so that the project needs no C library."""
+        """Whether the rewritten model has builtin operators only, so that the project needs no C library."""
         return bool(self.report.planned_for)
 
     @property
     def slow(self) -> int:
-        """Bytes of slow memory that the model needs."""
         return self.report.memories.slow if self.report.memories else 0
 
     @property
     def image(self) -> Image | None:
-        """The image input that a camera can fill through the library's functions, or None."""
-        own = self.builtin_only or self.report.window  # a camera's picture cannot fill a sliding window
+        """The model's input, if the input is an image that a camera can fill, or None."""
+        own = self.builtin_only or self.report.window  # A camera's picture cannot fill a sliding input.
         return None if own else image_of(self.border, self.pixels)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """C code that prints the name of the highest value of output 0, and the value as a real number."""
-
     values: int
     type: str
     quantized: bool
     format: str
     name: str
-    """C expression for the first conversion (%) in `format`."""
+    """C expression that printf inserts for the first conversion (%) in `format`."""
 
 
 def result_of(output: Tensor, labels: Sequence[str]) -> Result | None:
-    """Return the code that prints an output, or None if the output is empty or of a type that C++ cannot compare."""
     if output.dtype not in C_TYPES or output.dtype == "FLOAT16" or not output.elements:
         return None
     value = "%s%ld.%03ld"
@@ -111,12 +99,10 @@ def result_of(output: Tensor, labels: Sequence[str]) -> Result | None:
 
 
 def labels_count(border: Border) -> int:
-    """Return the number of labels for output 0, or 0 if the model has no output."""
     return border.outputs[0].elements if border.outputs else 0
 
 
 def program(subject: Subject, platform: Platform) -> str:
-    """Return the text of the program."""
     name = subject.name
     image = subject.image if platform.cameras else None
     if subject.builtin_only:
@@ -133,8 +119,9 @@ def program(subject: Subject, platform: Platform) -> str:
 
 
 def inference(subject: Subject, platform: Platform, invoke: str, prefix: str = "") -> str:
-    """Return the code that runs one model, tests it and prints its results. invoke: expression that runs the
-    interpreter and is true on success. prefix: printf format at the start of each printed line.
+    """Return C++ code that runs one model, compares its outputs with the stored ones and prints its results. invoke:
+    expression that runs the interpreter and is true on success. prefix: printf format at the start of each printed
+    line.
     """
     c, border = identifier(subject.name), subject.border
     return rendered(
@@ -149,12 +136,10 @@ def inference(subject: Subject, platform: Platform, invoke: str, prefix: str = "
 
 
 def printed(text: str) -> str:
-    """Return `text` for use inside a printf format."""
     return escaped(text).replace("%", "%%")
 
 
 def camera(subject: Subject) -> Texts:
-    """Return the file NAME_camera.h with its name, for a model whose input is an image."""
     if (image := subject.image) is None:
         return {}
     name = subject.name
@@ -168,7 +153,6 @@ def camera(subject: Subject) -> Texts:
 
 
 def stored(subject: Subject) -> Texts:
-    """Return NAME_sample.h by name, with an input and the outputs that TFLM computes from it."""
     name, c = subject.name, identifier(subject.name)
     arrays = "\n".join(
         f"alignas({ALIGNMENT}) static const uint8_t {c}_{side}_{k}[{len(data)}] = {{\n{lines}\n}};\n"

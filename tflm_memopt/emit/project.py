@@ -1,7 +1,7 @@
 """Writes complete projects around a model, for Arduino, PlatformIO and ESP-IDF.
 
-The program first compares the outputs of a stored input with those of TFLM on a PC. Then it prints the results for
-camera pictures or for the stored input. Users add their own sensors and actions to the program.
+The written program first compares the outputs of a stored input with the outputs of TFLM on a PC. Then it prints the
+results for camera pictures or for the stored input. Users add their own sensors and actions to the program.
 """
 
 from collections.abc import Callable, Collection
@@ -22,11 +22,11 @@ from tflm_memopt.ops.packing import Family
 from tflm_memopt.targets.boards import BoardFit, boards, runs
 
 LIBRARY = "tflm-memopt"
-"""Folder of a project that holds the C library."""
+"""Folder of a written project that holds the C library."""
 TFLM = "spaziochirale/Chirale_TensorFLowLite@^2.0.0"
-"""Name of TensorFlow Lite Micro in PlatformIO's registry, for all Arduino cores."""
+"""Library in PlatformIO's registry with TensorFlow Lite Micro for all Arduino cores."""
 OV767X = "arduino-libraries/Arduino_OV767X@^0.0.2"
-"""Name of the OV7675's driver in PlatformIO's registry."""
+"""Library in PlatformIO's registry with the driver of the camera OV7675."""
 
 _DWT = """\
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && __ARM_ARCH >= 7
@@ -38,7 +38,7 @@ _DWT = """\
   return 0;
 #endif
 """
-"""C++ code that reads the cycle counter of the DWT, which cores from Cortex-M3 on have."""
+"""Body of a C++ function that reads the cycle counter of the DWT, a debug unit of Cortex-M3 and later cores."""
 
 _ON_FREERTOS = """\
 #ifdef CONFIG_FREERTOS_UNICORE
@@ -68,7 +68,7 @@ static tmo_team *second_core() {
 }
 #endif
 """
-"""C++ code for the second core of an ESP32, on which a task waits for notifications."""
+"""C++ code for the second core of an ESP32 under FreeRTOS, on which a task waits for notifications."""
 _ON_ARDUINO = f"""\
 #if defined(ARDUINO_ARCH_RP2040) && !defined(ARDUINO_ARCH_MBED)
 #include <tmo/spin.h>
@@ -84,7 +84,7 @@ void loop1() {{ tmo_run_worker(&team); }} /* arduino-pico calls loop1() repeated
 static tmo_team *second_core() {{ return nullptr; }} /* Only one core runs the model. */
 #endif
 """
-"""C++ code for the second core of an ESP32, RP2040 or RP2350, if this core has no other task."""
+"""C++ code for the second core of an ESP32, RP2040 or RP2350 under Arduino, if the sketch does not use that core."""
 _ESP_MEMORY = """\
 #include "esp_heap_caps.h"
 
@@ -103,7 +103,6 @@ alignas(16) static uint8_t slow_bytes[BYTES]; /* This memory is in RAM; you can 
 static void *slow_memory() {{ return slow_bytes; }}
 #endif
 """
-"""C++ code for slow memory on Arduino boards."""
 _ARDUINO = Platform(
     ("<Chirale_TensorFlowLite.h>", HEADER),
     "micros()",
@@ -153,7 +152,7 @@ phy_init, data, phy,     ,       0x1000,
 factory,  app,  factory, ,       {size}K,
 """
 _PROGRAM_BYTES = 512 << 10
-"""Bytes of flash reserved for a program, without its models."""
+"""Bytes of flash that a program may need besides its models."""
 _FLASH_MEGABYTES = (4, 8, 16, 32, 64, 128)
 _SDKCONFIG_SLOW = """\
 # The large tensors are in PSRAM.
@@ -185,33 +184,28 @@ dependencies:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The contents of a project around a model or an application."""
+    """The contents of a project around one model or around an application with several models."""
 
     name: str
     main: Callable[[Platform], str]
-    """Function that returns the program for a platform."""
     files: Texts
-    """Files of models, operators and stored inputs."""
     library: bool
-    """Whether the project needs the C library."""
     boards: Collection[str]
-    """Boards on which the project fits or, if there are none, boards that could run it with more memory."""
+    """Boards with enough RAM and flash for the project or, if there are none, boards whose core could run it."""
     board: str = ""
-    """Requested board."""
+    """Id of the board that the user chose, or ""."""
     camera: Texts = field(default_factory=dict)
-    """Files with the camera's C++ code, for platforms that have cameras."""
+    """File with the C++ code of a camera, for platforms that have cameras."""
     packed: frozenset[Family] = frozenset()
-    """Families of cores for which the programs' weights are packed."""
+    """Families of cores for which the weights are packed."""
     about: About | None = None
-    """Contents of README.md, or None for no README.md."""
+    """Data for README.md, or None for a project without README.md."""
     slow: int = 0
-    """Bytes of slow memory that the program needs."""
     models: int = 0
-    """Bytes of all models of the project."""
 
 
 def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
-    """Return the project of one model, whose files are `model`."""
+    """Return the project of one model. model: C++ files of the model."""
     return Project(
         name=subject.name,
         main=partial(program, subject),
@@ -228,7 +222,7 @@ def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
 
 
 def arduino(project: Project) -> Texts:
-    """Return a sketchbook: a sketch with the model's files, and the C library."""
+    """Return a sketchbook folder for Arduino's IDE, with a sketch, the model's files and the C library."""
     sketch = identifier(project.name)
     files = {f"{sketch}.ino": project.main(_ARDUINO), **project.files, **project.camera}
     steps = (
@@ -300,7 +294,7 @@ project({identifier(project.name)})
     remark = " TARGET is the name of your chip, such as esp32s3." if target == "TARGET" else ""
     steps = f"Run `idf.py set-target {target} build flash monitor` in this folder.{remark}"
     psram = _PSRAM_80_MHZ if project.slow else ""
-    if project.slow and board and board.external_ram:  # the known boards with an ESP32-S3 have octal PSRAM
+    if project.slow and board and board.external_ram:  # All ESP32-S3 boards of the board list have octal PSRAM.
         psram += f"{_OCTAL}\n"
     elif project.slow:
         steps += _ASK_FOR_OCTAL
@@ -317,7 +311,7 @@ project({identifier(project.name)})
 
 
 def _flash(models: int) -> tuple[str, Texts]:
-    """Return settings for the size of flash, and a partition table if none of ESP-IDF's tables is large enough."""
+    """Return settings for the flash size, and a partition table if all of ESP-IDF's own tables are too small."""
     kilobytes = -(-(models + _PROGRAM_BYTES) // (64 << 10)) * 64
     if kilobytes <= 1500:
         return _SINGLE_APP_LARGE, {}
@@ -335,17 +329,17 @@ CONFIG_PARTITION_TABLE_CUSTOM_FILENAME="partitions.csv"
 
 
 def with_library(project: Project, folder: str, sources: Callable[[], Texts]) -> Texts:
-    """Return the C library in its folder, with its licence, or nothing for a project without the library."""
+    """Return the C library with its licence, or nothing for a project that does not need the library."""
     return below(folder, {FILE: license_text(), **sources()}) if project.library else {}
 
 
 def below(folder: str, files: Texts) -> Texts:
-    """Return the files with `folder` before their names."""
+    """Return the same files in the subfolder `folder`."""
     return {f"{folder}/{name}": text for name, text in files.items()}
 
 
 def suited(fits: Collection[BoardFit]) -> tuple[str, ...]:
-    """Return ids of boards on which a model fits or, if it fits on none, of boards with too little RAM or flash."""
+    """Return the ids of boards on which a model fits or, if there are none, of boards with too little RAM or flash."""
     fitting = tuple(one.board for one in fits if one.fits)
     return fitting or tuple(one.board for one in fits if one.runs and one.slow_left >= 0)
 

@@ -11,13 +11,13 @@ C_TYPES: Mapping[str, str] = {
     "UINT32": "uint32_t", "INT64": "int64_t", "UINT64": "uint64_t", "FLOAT32": "float", "FLOAT64": "double",
     "FLOAT16": "uint16_t", "BOOL": "uint8_t",
 }  # fmt: skip
-"""C types by element type. C11 has no half-precision type, so FLOAT16 elements are raw bits."""
+"""C types by element type of the tensor. C11 has no half-precision type, so FLOAT16 elements are raw bits."""
 LIMITS = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""Minimum and maximum of each element type."""
+"""Minimum and maximum of each quantized element type."""
 
 
 def quantizer(name: str, tensor: Tensor) -> Iterator[str]:
-    """Yield NAME_quantize(), which converts a real value to an element of an input that has a scale."""
+    """Yield the C function NAME_quantize(), which converts a real value to an element of a quantized input."""
     if not (found := _scale(tensor)):
         return
     scale, zero = found
@@ -34,7 +34,7 @@ def quantizer(name: str, tensor: Tensor) -> Iterator[str]:
 
 
 def dequantizer(name: str, tensor: Tensor) -> Iterator[str]:
-    """Yield NAME_real(), which converts an element of an output that has a scale."""
+    """Yield the C function NAME_real(), which converts an element of a quantized output to a real value."""
     if not (found := _scale(tensor)):
         return
     scale, zero = found
@@ -44,7 +44,7 @@ def dequantizer(name: str, tensor: Tensor) -> Iterator[str]:
 
 
 def literal(value: float) -> str:
-    """Return a float constant of C.
+    """Return a number as a float constant of C.
 
     >>> literal(1.0), literal(0.00390625), literal(1e-12)
     ('1.0f', '0.00390625f', '1e-12f')

@@ -1,4 +1,4 @@
-"""Writes a project's README.md, which names the file to open, the commands to run, and where the sensor's values go."""
+"""Writes a project's README.md. It says which file to open, which commands to run, and where sensor values go."""
 
 from dataclasses import dataclass
 
@@ -11,21 +11,20 @@ from tflm_memopt.model.graph import Tensor
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Text about a project's models for its README.md."""
+    """Facts about a project's models for its README.md."""
 
     name: str
     models: tuple[str, ...]
     arena: str
-    """Size of the arena in bytes, as text."""
+    """Size of the arena in bytes, such as "at least 20,480"."""
     real: bool
-    """Whether the stored inputs are the user's examples and not random values."""
+    """Whether the stored inputs are the user's examples. Otherwise they are random values."""
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    """Sentences about the inputs and outputs, with the functions that convert their values."""
+    """Sentences about each input and output, with the C functions that convert their values."""
 
 
 def about(subject: Subject, arena: int) -> About:
-    """Return the contents of README.md for one model."""
     c, border = identifier(subject.name), subject.border
     inputs = (_port(f"{c}_input_{k}", t, "quantize", "input") for k, t in enumerate(border.inputs))
     outputs = (_port(f"{c}_output_{k}", t, "real", "output") for k, t in enumerate(border.outputs))
@@ -41,8 +40,8 @@ def _port(name: str, tensor: Tensor, function: str, side: str) -> str:
 
 
 def readme(told: About | None, kind: str, steps: str, main: str, *, library: bool) -> Texts:
-    """Return README.md by name, or no file if `told` is None. kind: the project's build system. steps: text that says
-    how to build and run the project. main: the program's file. library: whether the project contains the C library.
+    """Return README.md, or no file if `told` is None. kind: the project's build system. steps: text that says how to
+    build and run the project. main: the program's file. library: whether the project contains the C library.
     """
     if told is None:
         return {}

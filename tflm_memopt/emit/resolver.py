@@ -1,4 +1,4 @@
-"""Writes NAME_ops.h, an op resolver with exactly the operators that a model needs, and the size of the arena."""
+"""Writes NAME_ops.h, with an op resolver for exactly the operators of a model, and with the size of the arena."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,11 +21,11 @@ from tflm_memopt.tflm.libraries import EARLY_2023, Library, library
 from tflm_memopt.tflm.structs import Abi
 
 ARENA_ALIGNMENT = 16
-"""Alignment of the arena's start and end in TFLM (MicroArenaBufferAlignment, micro_arena_constants.h)."""
+"""TFLM aligns the arena's start and end to this many bytes (MicroArenaBufferAlignment, micro_arena_constants.h)."""
 
 
 def _method(operator: str) -> str:
-    """Return the usual name of a builtin operator's method.
+    """Return the name of the op resolver's method for a builtin operator, which follows a rule.
 
     >>> _method("DEPTHWISE_CONV_2D"), _method("UNIDIRECTIONAL_SEQUENCE_LSTM")
     ('AddDepthwiseConv2D', 'AddUnidirectionalSequenceLSTM')
@@ -41,18 +41,18 @@ CUSTOM_METHODS: Mapping[str, str] = {name: f"Add{name.removeprefix('Signal')}" f
     "CIRCULAR_BUFFER": "AddCircularBuffer", "TFLM_DECODE": "AddDecode",
     "TFLite_Detection_PostProcess": "AddDetectionPostprocess", "ethos-u": "AddEthosU",
 }  # fmt: skip
-"""Methods of TFLM's MicroMutableOpResolver by the name of the operator that each method adds.
+"""Methods of TFLM's MicroMutableOpResolver that add custom operators, by the operator's name.
 
 Source: tensorflow/lite/micro/micro_mutable_op_resolver.h.
 """
 
 AFTER_2023 = frozenset(("AddDecode", "AddDynamicUpdateSlice", "AddReduceAll", "AddReduceMin", "AddReverseV2"))
-"""Methods that TFLM lacked in October 2023."""
+"""Methods that TFLM's op resolver did not have in October 2023."""
 
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """An operator that the model needs, and C++ that adds the operator to `resolver`, or "" if the user must add it."""
+    """An operator that the model needs. `add` is C++ that adds it to `resolver`, or "" if the user must add it."""
 
     operator: str
     add: str
@@ -60,7 +60,7 @@ class Needed:
 
 
 def needed(model: Model, library: str, *, shared: bool = False) -> tuple[Needed, ...]:
-    """Return each operator of all subgraphs once. library: name of the tmo_library with the code of our operators
+    """Return the operators of all subgraphs, each once. library: name of the tmo_library with the code of our operators
     (emit/embedded.py). shared: whether our operators run on two cores.
     """
     ops = (op for graph in model.graphs for op in graph.ops)
@@ -91,15 +91,15 @@ def _builds(model: Model, report: Report) -> Mapping[str, int]:
 
 
 def enough(arenas: Mapping[str, int]) -> int:
-    """Return the largest of some arenas, rounded up to a multiple of ARENA_ALIGNMENT."""
+    """Return the largest of some arena sizes in bytes, rounded up to a multiple of ARENA_ALIGNMENT."""
     return -(-max(arenas.values()) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
 
 def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Library]) -> Mapping[str, int]:
-    """Return the bytes of arena that the models need in each build of TFLM, by a description of the build.
+    """Return the arena bytes that the models need in each build of TFLM. The keys describe the builds.
 
-    Arduino libraries and toolchains for RISC-V and Xtensa have larger structs than the Cortex-M build of `arena`.
-    TFLM libraries of early 2023 have other kernels than today's TFLM. libraries: the kernel library of each model.
+    Arduino libraries and toolchains for RISC-V and Xtensa have larger structs than the Cortex-M build of `arena`. TFLM
+    libraries of early 2023 have other kernels than today's TFLM. libraries: the kernel library of each model.
     """
     full: Abi = "ilp32-full" if arena.abi.startswith("ilp32") else "lp64-full"
     arenas = {
@@ -113,8 +113,8 @@ def builds(models: Sequence[bytes | Model], arena: Arena, libraries: Sequence[Li
 
 
 def ops_header(name: str, model: Model, report: Report, ports: Border | None = None, library: str = "") -> str:
-    """Return the text of NAME_ops.h. ports: inputs and outputs, if the model's graph lacks some of them. library: stem
-    of the *_library.c with our operators' code, if it is not NAME.
+    """Return the text of NAME_ops.h. ports: the model's inputs and outputs, if its graph lacks some of them. library:
+    stem of the *_library.c with our operators' code, if not NAME.
     """
     c, stem, shared = identifier(name), library or name, bool(report.cores)
     operators, arenas = needed(model, symbol(stem), shared=shared), _builds(model, report)
@@ -128,6 +128,6 @@ def ops_header(name: str, model: Model, report: Report, ports: Border | None = N
 
 
 def _limit(model: Model) -> str:
-    """Return the command-line flag that limits RAM: --ram-limit, or --memory for several devices."""
+    """Return the command-line flag that limits RAM. It is --memory for a model on several devices."""
     parts = needs(region.program for region in regions(model)).parts
     return "--memory" if parts >> Part.LINK & 1 else "--ram-limit"

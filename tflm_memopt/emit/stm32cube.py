@@ -1,7 +1,7 @@
 """Writes a project for STM32CubeIDE: a managed build for the chip of a board, without a HAL.
 
-The program uses only the bare core, so the user needs to add nothing but TensorFlow Lite Micro's sources. CubeIDE reads
-chip, sources, include paths and flags from .cproject.
+The program uses no drivers, so the user only adds TensorFlow Lite Micro's sources. CubeIDE reads chip, sources, include
+paths and flags from .cproject.
 """
 
 from collections.abc import Mapping
@@ -18,18 +18,18 @@ from tflm_memopt.targets.boards import Board, boards, runs
 
 SRAM, AXI_SRAM = 0x20000000, 0x24000000
 STACK = 4096
-"""Bytes of stack that the linker reserves, for an inference (targets/boards.py) and printf()."""
+"""Bytes of stack that the linker script reserves, for an inference (targets/boards.py) and printf()."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """The chip of a board: its name in CubeIDE, and the settings of linker and compiler."""
+    """A board's chip: its name in STM32CubeIDE, and its settings for linker and compiler."""
 
     mcu: str
     fpu: str = ""
     """Argument of the compiler option -mfpu, or "" if the chip has no FPU."""
     ram_origin: int = SRAM
-    """Address of the largest contiguous RAM."""
+    """Start address of the largest contiguous RAM."""
 
 
 M4F, M7, M7_DOUBLE, M33 = "fpv4-sp-d16", "fpv5-sp-d16", "fpv5-d16", "fpv5-sp-d16"
@@ -69,7 +69,7 @@ CHIPS: Mapping[str, Chip] = {
     "nucleo_h743zi": Chip("STM32H743ZITx", M7_DOUBLE, AXI_SRAM),
     "nucleo_h7a3zi_q": Chip("STM32H7A3ZITxQ", M7_DOUBLE, AXI_SRAM),
 }
-"""Chips by board id. Chips with two programmable cores are not listed."""
+"""Chips by board id. Chips with two programmable cores are missing."""
 
 NATURES = (
     "com.st.stm32cube.ide.mcu.MCUProjectNature",
@@ -83,7 +83,6 @@ NATURES = (
     "org.eclipse.cdt.managedbuilder.core.ScannerConfigNature",
 )
 SOURCES = ("Core", LIBRARY, "tflm")
-"""Folders of the project whose sources are compiled."""
 INCLUDES = (
     "Core",
     f"{LIBRARY}/include",
@@ -94,8 +93,8 @@ INCLUDES = (
     *(f"tflm/third_party/{name}" for name in ("cmsis", "cmsis/CMSIS/Core/Include", "cmsis_nn", "cmsis_nn/Include")),
 )
 SYMBOLS = ("TF_LITE_STATIC_MEMORY",)
-"""Preprocessor symbols for all sources, including TFLM's. The emitted arena size holds for TFLM compiled with these
-symbols.
+"""Preprocessor symbols for all sources. The emitted arena size is right only if TFLM is compiled with these symbols,
+too.
 """
 
 _BARE = Platform(
@@ -133,7 +132,7 @@ and define the symbol `CMSIS_NN` in Properties, C/C++ Build, Settings, for the C
 
 
 def stm32cube(project: Project) -> Texts:
-    """Return the project. Raises UsageError for an unknown chip, or a chip that cannot run the program."""
+    """Return a project for STM32CubeIDE. Raises UsageError for an unknown chip, or one that cannot run the program."""
     on, chip = _chip(project.board)
     if not runs(on, project.packed):
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Fills in the templates of this folder."""
+"""Fills in the Jinja templates of the package's folder emit/."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 TEMPLATES = Environment(
     loader=PackageLoader("tflm_memopt", "emit"),
-    autoescape=False,  # the templates are C, not HTML
+    autoescape=False,  # The templates are C, not HTML.
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
@@ -15,5 +15,5 @@ TEMPLATES = Environment(
 
 
 def rendered(template: str, **context: Any) -> str:
-    """Return the text of a template of this folder. context: values of the template's variables."""
+    """Return the filled-in text of a Jinja template. context: values of the template's variables."""
     return TEMPLATES.get_template(template).render(**context)
