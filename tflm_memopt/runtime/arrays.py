@@ -1,4 +1,4 @@
-"""Reads the user's arrays from .npy files. The error for another file format says how to make a .npy file."""
+"""Reads the user's arrays from .npy files. For another file format, the error says how to convert the file to .npy."""
 
 import zipfile
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from tflm_memopt.files import start_of
 from tflm_memopt.runtime.stimuli import Array
 
 START = 512
-"""Number of bytes at the start of a file that suffice to recognise its format."""
+"""A file's first bytes, up to this number, suffice to recognise its format."""
 IMAGES = "numpy.save('X.npy', numpy.stack([numpy.asarray(PIL.Image.open(f)) for f in FILES])), scaled as for training"
 FORMATS: Sequence[tuple[bytes, str, str]] = (
     *((start, "an image", IMAGES) for start in (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM")),
@@ -20,7 +20,7 @@ FORMATS: Sequence[tuple[bytes, str, str]] = (
     (b"\x89HDF", "an HDF5 file", "numpy.save('X.npy', h5py.File('FILE')['NAME'][:])"),
     (b"\x80", "a pickle", "numpy.save('X.npy', numpy.array(pickle.load(open('FILE', 'rb'))))"),
 )
-"""For each file format, its first bytes, its name, and the code that converts such a file to .npy."""
+"""For each file format: its first bytes, its name, and code that converts such a file to .npy."""
 SAVE = "numpy.save('X.npy', X): numbers, examples stacked along the first axis"
 TEXT = "numpy.save('X.npy', numpy.loadtxt('FILE', delimiter=','))"
 
@@ -77,7 +77,7 @@ def _found(start: bytes) -> tuple[str, str]:
     try:
         text = start.decode("utf-8")
     except UnicodeDecodeError as error:
-        # a character may be cut off at the end of the bytes
+        # The last character may be incomplete.
         text = start[: error.start].decode("utf-8") if error.start > START - 4 else "\0"
     is_text = all(c.isprintable() or c.isspace() for c in text)
     return ("a text file", TEXT) if is_text else ("a file of an unknown format", SAVE)

@@ -26,47 +26,39 @@ from tflm_memopt.runtime.stimuli import Array, Run
 from tflm_memopt.runtime.windows import Slide, step_elements
 
 EXTERNAL = "external"
-"""Value of Changes.input for an input that the model reads from the caller's buffer."""
+"""Value of `Changes.input` for an input that the model reads from the caller's buffer."""
 STANDARD = ("-std=c11", "-O1")
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 SECONDS = 600
 """Timeout in seconds for all runs of a C module."""
 SELFTEST = re.compile(r"^int32_t (\w+)_selftest\(void\);$", re.MULTILINE)
-"""Pattern that finds the prefix of a module's names in its header."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The files of a C module on disk."""
-
     header: Path
     source: Path
     prefix: str
 
     @property
     def library(self) -> Path:
-        """The file with the part of the C library that the C module needs."""
         return self.source.with_name(file_name(self.source.stem))
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The result of running a C module."""
-
     outputs: tuple[Array, ...]
-    """Outputs of every run, stacked by output, or empty after a failure."""
+    """Outputs of all runs, stacked by output, or no outputs after a failure."""
     sanitized: bool
     selftest: int
     """Number of bytes that differ in the C module's self-test."""
     failure: str
-    """Reason of a failure, or "" if every run ended."""
+    """Reason of a failure, or "" if all runs ended normally."""
 
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """A C compiler for this machine."""
-
     command: tuple[str, ...]
     sanitized: bool
     """Whether AddressSanitizer and UndefinedBehaviorSanitizer check the compiled code."""
@@ -81,7 +73,7 @@ class Toolchain:
 
 
 def find(place: Path) -> Sources:
-    """Return the only C module in `place`, a folder or NAME.c. Raises UsageError unless there is exactly one."""
+    """Return the only C module in `place`, which is a folder or NAME.c. Raises UsageError for none or several."""
     wanted = [place] if place.is_file() else sorted(place.glob("*.c"))
     found = [module for path in wanted if (module := _module(path))]
     if not found:
@@ -109,7 +101,7 @@ def _module(source: Path) -> Sources | None:
 
 @functools.cache
 def toolchain(command: tuple[str, ...]) -> Toolchain:
-    """Return a compiler, with sanitizers if they work on this machine."""
+    """Return the C compiler. It uses sanitizers if they work on this machine."""
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         folder = Path(name)
         (folder / "probe.c").write_text("int main(void) { return 0; }\n")
@@ -121,9 +113,9 @@ def toolchain(command: tuple[str, ...]) -> Toolchain:
 
 
 def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
-    """Return the outputs of all runs of a C module, or the reason why the module failed. model: the rewritten model to
-    which the module must belong. where: place of the input, Changes.input. runs: inputs of each run, with the whole
-    input also if it is streamed or external, and the whole window of a sliding input.
+    """Run a C module. The result has the outputs of all runs, or the reason why the module failed. model: the rewritten
+    model to which the module must belong. where: place of the input, as in `Changes.input`. runs: inputs of each run,
+    with the whole input also if the input is streamed or external, and the whole window of a sliding input.
     """
     compiler, new = toolchain(native.compiler()), step_elements(model.graph, where)
     source = None if new else _source(model, where, runs)
@@ -178,7 +170,7 @@ def _fed(model: Model, where: str, runs: Sequence[Run]) -> Iterator[bytes]:
 
 
 def _steps(runs: Sequence[Run], new: int) -> Iterator[bytes]:
-    """Yield the parts of the input file for a model that has a state. new: number of new elements per window."""
+    """Yield the parts of the input file for a model with a state. new: elements by which an input slides."""
     slide = Slide(new)
     for run in runs:
         if run.reset:
@@ -222,18 +214,18 @@ def _outputs(graph: Graph, data: bytes, runs: int) -> tuple[Array, ...]:
 
 
 OTHER_MODULE = "not a module of this model"
-"""Message of the C compiler if the module has other inputs or outputs than the model."""
+"""Message of the C compiler if the module's inputs or outputs differ from the model's."""
 GIVEN_UP = 2
-"""Before the run with this number, the harness pushes half of another input and abandons it."""
+"""Before the run with this number, the test program pushes half of another input and abandons it."""
 
 
 def harness(
     header: str, prefix: str, ports: Ports, source: SourceReport | None, *, stateful: bool, slow: bool = False
 ) -> str:
-    """Return main.c, which prints the result of the self-test and then performs N runs. The program takes three
-    arguments: N, the input file and the output file. For each run, the input file holds the bytes of each input. A
-    streamed input is in the file with all its rows. An external input is a frame: its number of bytes, pitch, x, y and
-    format as uint32, and then its data. The output file holds the bytes of each output for each run.
+    """Return a test program, main.c, which prints the result of the self-test and then performs N runs. The program
+    takes three arguments: N, the input file and the output file. For each run, the input file holds the bytes of each
+    input. A streamed input is in the file with all its rows. An external input is a frame: its number of bytes, pitch,
+    x, y and format as uint32, and then its data. The output file holds the bytes of each output for each run.
 
     ports, source: the module's inputs and outputs. stateful: whether the module has a state. If the module has a state,
     each run's data begin with three uint32: whether to reset the module, whether only the last inference has a full

@@ -36,32 +36,29 @@ class Difference:
 
     run: int
     label: str
-    """Description of the input in the run with the difference."""
+    """Name of the input in the run with the difference, such as "random 3"."""
     output: int
     name: str
     index: tuple[int, ...]
     original: int | float
     rewritten: int | float
     elements: int
-    """Number of elements that differ in this output of this run."""
+    """Number of elements that differ in the output with the first difference, in the run with the difference."""
     ulps: int | None = None
-    """Largest difference of float32 values in the output, in units of the last place, or None for other types."""
+    """Largest difference of float32 values , in units of the last place, or None for other types."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A model and the inputs of all its runs."""
-
     model: bytes
     graph: Graph
     fed: Sequence[Run]
     input: str = ""
-    """Place of the model's input, as in Changes.input."""
+    """Place of the model's input, as in `Changes.input`."""
     cores: int = 1
     """Number of threads that run a model made for two cores."""
 
     def stacks(self) -> list[Array]:
-        """Return, for each input, one array with the values of all runs."""
         return [np.stack(values) for values in zip(*(run.values for run in self.fed), strict=True)]
 
     def resets(self) -> list[int]:
@@ -92,8 +89,6 @@ def on_host(*jobs: Job) -> Iterable[Outcome]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One inference, with the inputs for both models."""
-
     original: Run
     rewritten: Run
 
@@ -109,7 +104,9 @@ def cases_of(
     steps: Steps = NO_STEPS,
     new: int = 0,
 ) -> list[Case]:
-    """Return random cases, extreme cases, the user's cases and a sequence. new: new elements per window, or 0."""
+    """Return random cases, extreme cases, the user's cases and a sequence of cases. new: number of elements by which a
+    sliding input advances, or 0. new: new elements per window, or 0.
+    """
     inputs = inputs_of(before, after, changes)
     usual = of_rewritten(changes, stimuli(before, inputs, runs, seed)) + _of_files(before, after, changes, files)
     if not new:
@@ -122,8 +119,8 @@ def cases_of(
 def further_cases(
     before: Graph, after: Graph, changes: Changes, *, done: int, count: int, seed: int
 ) -> tuple[list[Case], int]:
-    """Return `count` more inferences, and a number n. The function every_value() made the first n inferences, in whole
-    sets of 256. The rest are random. done: number of earlier random inferences.
+    """Return `count` more inferences, and how many of them every_value() made. Those come first, in whole sets of 256,
+    and random inferences follow. done: number of earlier random inferences.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
     if count >= EVERY:
@@ -143,7 +140,7 @@ def _of_files(before: Graph, after: Graph, changes: Changes, files: Sequence[Arr
 
 
 def example_of(before: Graph, after: Graph, changes: Changes, files: Sequence[Array]) -> Case:
-    """Return the first inference of the user's arrays. Real numbers are quantized for an input of integers."""
+    """Return the first inference of the user's arrays. For an integer input, real numbers are quantized."""
     inputs = inputs_of(before, after, changes)
     quantized = [_quantized(inputs[k % len(inputs)], array) for k, array in enumerate(files)] if inputs else files
     return _of_files(before, after, changes, quantized)[0]
@@ -157,19 +154,18 @@ def _quantized(tensor: Tensor, array: Array) -> Array:
 
 
 def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
-    """Return the original model's inputs, with the rewritten model's format for each changed input."""
+    """Return the original model's inputs. An input that the rewriting changed has the rewritten model's format."""
     changed = {change.index for change in changes.inputs}
     return [after.tensors[t] if k in changed else before.tensors[before.inputs[k]] for k, t in enumerate(after.inputs)]
 
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
-    """Return the cases for runs of the rewritten model. The original model gets inputs in its own formats."""
+    """Pair runs of the rewritten model with runs of the original. The original model gets inputs in its own formats."""
     to_old = each(changes.inputs, convert.preimage)
     return [Case(_mapped(to_old, run), run) for run in runs]
 
 
 def each(changed: Sequence[Change], conversion: Callable[[Change], Conversion]) -> dict[int, Conversion]:
-    """Return the conversion of each changed input or output by its number."""
     return {change.index: conversion(change) for change in changed}
 
 
@@ -180,7 +176,9 @@ def _mapped(conversions: dict[int, Conversion], run: Run) -> Run:
 def first_difference(
     graph: Graph, changes: Changes, cases: Sequence[Case], expected: Outcome, got: Outcome
 ) -> Difference | None:
-    """Return the first difference of two models by run and output, or None. Floats are compared as bits."""
+    """Return the first run and output in which two models differ, or None. Floats are compared as bits. Floats are
+    compared as bits.
+    """
     back = each(changes.outputs, convert.backward)
     outputs = [
         (a, back[k](b) if k in back else b) for k, (a, b) in enumerate(zip(expected.outputs, got.outputs, strict=True))

@@ -1,7 +1,7 @@
 """Repeats TFLM's arithmetic of QUANTIZE and DEQUANTIZE between float32, uint8 and int8.
 
-`--int8-io` removes QUANTIZE and DEQUANTIZE from models, so `verify` needs the functions to compare the models. Tests
-compare the functions with the operators of TFLM's wheel.
+`--int8-io` removes these operators from models, so `verify` computes them when it compares the models. Tests compare
+the functions of this module with the operators of TFLM's wheel.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def quantize(values: NDArray[np.float32], form: Format) -> Array:
     """
     scale, zero_point = _affine(form)
     ratio = values.astype(np.float32) / np.float32(scale)
-    rounded = np.trunc(ratio + np.copysign(np.float64(0.5), ratio))  # the sum is exact in float64
+    rounded = np.trunc(ratio + np.copysign(np.float64(0.5), ratio))  # The sum is exact in float64.
     return _clamp(rounded + zero_point, form)
 
 
@@ -50,10 +50,10 @@ def requantize(values: Array, source: Format, target: Format) -> Array:
 
 
 def preimage(change: Change) -> Callable[[Int8], Array]:
-    """Return the conversion of the rewritten model's int8 input to the original model's input.
+    """Return a function that converts int8 inputs of the rewritten model to inputs of the original model.
 
     TFLM's QUANTIZE must turn the converted input into the original int8 values. All 256 values are checked with TFLM's
-    arithmetic, and InterfaceError names the first value for which the check fails.
+    arithmetic. InterfaceError names the first value for which the check fails.
     """
     before, after = change.before, change.after
     where = f"input {change.index} '{short_name(change.name)}'"
@@ -80,7 +80,6 @@ def preimage(change: Change) -> Callable[[Int8], Array]:
 
 
 def between(source: Format, target: Format) -> Conversion:
-    """Return the conversion of a QUANTIZE or DEQUANTIZE from `source` to `target`."""
     if source.dtype == "FLOAT32":
         return partial(quantize, form=target)
     return (
@@ -91,12 +90,12 @@ def between(source: Format, target: Format) -> Conversion:
 
 
 def forward(change: Change) -> Conversion:
-    """Return the conversion of the operator that a rewrite removed at an input."""
+    """Return a function that computes the QUANTIZE or DEQUANTIZE that rewriting removed at an input."""
     return between(change.before, change.after)
 
 
 def backward(change: Change) -> Conversion:
-    """Return the conversion of the operator that a rewrite removed at an output."""
+    """Return a function that computes the QUANTIZE or DEQUANTIZE that rewriting removed at an output."""
     return between(change.after, change.before)
 
 

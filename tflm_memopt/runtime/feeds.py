@@ -1,4 +1,4 @@
-"""Gives an interpreter its input: in the input tensor, a few rows at a time, or through a pointer."""
+"""Gives inputs to an interpreter: through the input tensor, by pushing a few rows at a time, or through a pointer."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from tflm_memopt.runtime.stimuli import Array
 from tflm_memopt.runtime.windows import Slide, step_elements
 
 Feed = Callable[[Sequence[Array], int], int]
-"""Function that runs an inference on the inputs, and returns TFLM's status; 0 means success."""
+"""Function that runs an inference with given inputs and a run's number. It returns TFLM's status (0: success)."""
 
 ABORT = 15
 """Value of kTfLiteAbort in TFLM's wheel, which our operator returns when it waits for more rows."""
 RESET_BEFORE = 2
-"""Before the inference with this number, half of an input is pushed, and then the interpreter is reset."""
+"""Before the inference with this number, half of another input is pushed, and then the interpreter is reset."""
 BORDER = 3
-"""Width of the margin around the input, in pixels, if a frame is larger than the input."""
+"""Width in pixels of the margin around the model's input in a larger camera frame."""
 
 
 def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = ()) -> Feed:
-    """Return the function that feeds a model. where: Changes.input, the place of the model's input. resets: inferences
-    before which the caller resets the interpreter.
+    """Return the function that feeds a model. where: place of the model's input, as in `Changes.input`. resets: numbers
+    of inferences before which the caller resets the interpreter.
     """
     own = regions(read(model))
     if slow := max((host.slow_bytes(region.program) for region in own), default=0):
@@ -57,7 +57,7 @@ def _to_the_end(interpreter: Any, values: Sequence[Array]) -> int:
 
 
 def _streamed(interpreter: Any, whole: Array, number: int) -> int:
-    """Push all rows of an input and return the last status. Raises RuntimeError if an earlier status is not ABORT."""
+    """Push all rows of an input and return the last status. Raises RuntimeError unless each earlier status is ABORT."""
     shape = interpreter.get_input_details(0)["shape"]
     pushes = np.ascontiguousarray(whole).reshape(-1, *shape)
     if number == RESET_BEFORE and len(pushes) > 1:
@@ -69,7 +69,7 @@ def _streamed(interpreter: Any, whole: Array, number: int) -> int:
 
 
 def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> int:
-    """Push rows until the window is full, and return the last status. anew: whether to start with an empty window."""
+    """Push rows until a sliding input is complete, and return the last status. anew: whether to forget old rows."""
     if anew:
         slide.forget()
     shape = interpreter.get_input_details(0)["shape"]
@@ -79,7 +79,7 @@ def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> in
 
 
 def _pushed(interpreter: Any, pushes: Array, expected: int, when: str) -> int:
-    """Push rows and return the last status. Raises RuntimeError if an earlier status is not `expected`."""
+    """Push rows and return the last status. Raises RuntimeError unless each earlier status is `expected`."""
     for rows in pushes[:-1]:
         interpreter.set_input(rows, 0)
         status = int(interpreter.invoke())
@@ -94,7 +94,7 @@ def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], numb
     held = picture.pixels
     wheel.set_source(TmoSource(held.ctypes.data, held.nbytes, picture.pitch, picture.x, picture.y, picture.format))
     status = int(interpreter.invoke())
-    wheel.set_source(TmoSource())  # a later read through a stale pointer then fails
+    wheel.set_source(TmoSource())  # With an empty source, a late read fails.
     return status
 
 
@@ -113,7 +113,7 @@ class CameraFrame:
 
 
 def in_a_picture(values: Array, shape: Sequence[int], number: int) -> CameraFrame:
-    """Return the input as a frame or, for an odd `number`, as part of a larger frame of random bytes.
+    """Return the input as a camera frame or, for an odd `number`, as a part of a larger frame of random bytes.
 
     shape: rows, pixels of a row, bytes of a pixel.
     """

@@ -1,4 +1,4 @@
-"""Runs the programs of a rewritten model with buffers at their planned places, and checks all writes."""
+"""Runs the programs of a rewritten model with buffers at their planned addresses, and checks all writes."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -18,15 +18,15 @@ from tflm_memopt.runtime.windows import whole
 State = NDArray[np.uint8]
 
 RANDOM_RUNS = 2
-"""Number of runs of each region on random values; two suffice, as the written addresses do not depend on data."""
+"""Number of runs of a custom operator on random values. Two suffice, since addresses do not depend on data."""
 
 
 def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> tuple[int, str]:
     """Return the number of runs, and a description of the first error, or "".
 
-    A region that is the whole model runs on `inputs`, a list of values for each run; other regions run on random
-    values. A write outside the row, sums or counters of an iteration is found at once. The outputs must equal
-    the outputs of a run in separate buffers, so buffers that overwrite each other are found.
+    A custom operator that is the whole model runs on `inputs`, a list of values for each run. Other operators run on
+    random values. A write outside the row, the sums or the counters of an iteration is found at once. The outputs must
+    equal those of a run in separate buffers, so buffers that overwrite each other are found, too.
     """
     done = 0
     for region in regions(model):
@@ -44,13 +44,13 @@ def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> 
 
 
 def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: int, watched: State, plain: State) -> str:
-    """Run a region in the watched and in the plain executor, and compare the outputs. watched, plain: their states."""
+    """Run a custom operator with planned and with separate buffers, and compare the outputs. watched, plain: states."""
     sizes = [model.graph.tensors[t].nbytes for t in region.outputs]
     got = host.run_guarded(region.program, placement(model, region), inputs, sizes, seed, watched)
     expected = host.run(region.program, inputs, sizes, plain)
     for t, a, b in zip(region.outputs, expected, got, strict=True):
         wrong = np.flatnonzero(a != b)
-        if model.graph.tensors[t].dtype == "FLOAT32":  # IEEE 754 leaves the sign and payload of a NaN open
+        if model.graph.tensors[t].dtype == "FLOAT32":  # NaNs have any sign and payload in IEEE 754.
             wrong = wrong[~(np.isnan(a.view(np.float32)) & np.isnan(b.view(np.float32)))[wrong // 4]]
         if len(wrong):
             at = wrong[0]
@@ -62,7 +62,7 @@ def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: in
 
 
 def _in_steps(graph: Graph, region: CustomOperator, inputs: Sequence[Sequence[Array]]) -> Iterator[Sequence[Array]]:
-    """Yield the inputs of each run. A whole sliding window becomes several runs with new rows each."""
+    """Yield the inputs of each run. A whole sliding input becomes several runs with new rows each."""
     elements = [graph.tensors[t].elements for t in region.inputs]
     for values in inputs:
         if region.input == InputPlace.ARENA and len(elements) == 1 and values[0].size > elements[0]:
@@ -86,7 +86,7 @@ def _random(graph: Graph, region: CustomOperator, seed: int) -> list[list[Array]
 
 
 def _drawn(random: np.random.Generator, tensor: Tensor) -> Array:
-    """Return random bytes, or zeros for indices, because index 0 exists in every table."""
+    """Return random bytes, or zeros for an input of indices, because index 0 exists in every table."""
     if tensor.dtype == "INT32":
         return np.zeros(tensor.nbytes, np.int8)
     return random.integers(-128, 128, tensor.nbytes, dtype=np.int8)

@@ -22,7 +22,7 @@ Bytes = NDArray[np.int8]
 
 
 class Status(enum.IntEnum):
-    """tmo_status of custom_ops/include/tmo/tmo.h."""
+    """The status codes `tmo_status` of custom_ops/include/tmo/tmo.h."""
 
     OK = 0
     ALIGNMENT = -1
@@ -41,34 +41,34 @@ class Status(enum.IntEnum):
 
     @property
     def text(self) -> str:
-        """The library's own message about a status, with the error and its remedy."""
+        """Message of the C library for a status, with the error and its remedy."""
         return str(_library().tmo_status_text(int(self)).decode())
 
 
 WAIT = 2
 MORE = 1
 INT8, UINT8 = 0, 1
-"""Formats of an external input."""
+"""Formats of an external input: signed and unsigned bytes."""
 GUARD_VIOLATION = -100
 GUARD_MEMORY = -101
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceArena:
-    """Offsets of a program's buffers on the device, in bytes from the start of the arena. Buffers may overlap."""
+    """Offsets of a program's buffers in bytes from the start of the device's arena. Buffers may overlap."""
 
     nbytes: int
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     workspace: int
-    """Offset of the workspace, 16-byte aligned."""
+    """Offset of the workspace in the arena, 16-byte aligned."""
     state: int | None = None
-    """Offset of the state, 16-byte aligned, or None for a program without a state."""
+    """Offset of the state in the arena, 16-byte aligned, or None for a program without a state."""
 
 
 class OpIteration(NamedTuple):
-    """An operator of a program, and the part of its output that an iteration computes (tmo_iteration). For an operator
-    without tiles, the field `stripe` has the number of the output row.
+    """An operator of a program, and the part of its output that an iteration computes (tmo_iteration). Without tiles,
+    `stripe` is the number of the output row.
     """
 
     op: int
@@ -83,7 +83,7 @@ class _Iteration(ctypes.Structure):
 
 
 class TmoSource(ctypes.Structure):
-    """tmo_source: an input outside the arena. The creator of a tmo_source must keep its `data` alive."""
+    """The C struct tmo_source, which describes an input outside the arena. The creator must keep `data` alive."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),
@@ -136,7 +136,7 @@ def check(
     workspace: int | None = None,
     slow: int | None = None,
 ) -> Status:
-    """Return the result of tmo_check(). workspace, slow: bytes, by default as the program declares."""
+    """Return the result of tmo_check(). workspace, slow: available bytes, by default as many as needed."""
     image = aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
     declared = slow_bytes(program) if slow is None else slow
@@ -150,10 +150,10 @@ def check(
 def run(
     program: bytes, inputs: Sequence[Array], output_bytes: Sequence[int], state: NDArray[np.uint8] | None = None
 ) -> list[Bytes]:
-    """Run one inference with separate buffers and return the outputs as flat int8 arrays.
+    """Run one inference with separate buffers. Return the outputs as flat int8 arrays.
 
-    inputs: whole inputs, also for a streamed or external one. state: new_state(), or the state after the previous
-    inference, which the run updates. Raises ModelError if the executor refuses the program.
+    inputs: whole inputs, even if one is streamed or external. state: the program's state, which the run updates, or
+    None for a new state. Raises ModelError if the executor refuses the program.
     """
     buffers = _Buffers(program, inputs, output_bytes, state)
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data
@@ -171,7 +171,6 @@ def run(
 
 
 def check_cores(program: bytes) -> Status:
-    """Return the result of tmo_check_cores() for a program that has passed check()."""
     image = aligned(program)
     return Status(_library().tmo_check_cores(image.ctypes.data))
 
@@ -179,7 +178,8 @@ def check_cores(program: bytes) -> Status:
 def run_shared(
     program: bytes, arena: DeviceArena, inputs: Sequence[Array], output_bytes: Sequence[int], jitter: int = 0
 ) -> list[Bytes]:
-    """Run one inference on two threads, with all buffers at their device addresses. jitter: seed of delays, or 0.
+    """Run one inference on two threads, with all buffers at their addresses on the device. jitter: seed of random
+    delays, or 0. jitter: seed of delays, or 0.
 
     Raises ModelError if the executor refuses the program.
     """
@@ -194,7 +194,9 @@ def run_shared(
 
 
 def iteration_order(program: bytes, inputs: Sequence[Array], output_bytes: Sequence[int]) -> list[OpIteration]:
-    """Run one inference step by step, and return all iterations in execution order. Raises the same errors as run()."""
+    """Run one inference step by step, and return all iterations in the order of their execution. Raises the same errors
+    as run(). Raises the same errors as run().
+    """
     buffers, state = _Buffers(program, inputs, output_bytes), _RunState()
     _library().tmo_begin(ctypes.byref(state), buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)
     order = []
@@ -221,10 +223,11 @@ def run_guarded(
     seed: int = 0,
     state: NDArray[np.uint8] | None = None,
 ) -> list[Bytes]:
-    """Run one inference in an arena of noise with buffers at device addresses, and check the writes of each iteration.
+    """Run one inference in an arena of random bytes, with buffers at their addresses on the device. Check the writes of
+    each iteration.
 
-    state: as in run(). Raises ModelError if the executor refuses the program, and PlanError if an iteration writes
-    anywhere but to its own pixels, its sums, or the counters of its group.
+    state: the program's state, which the run updates, or None. Raises ModelError if the executor refuses the program,
+    and PlanError if an iteration writes anywhere but to its own pixels, its sums, or the counters of its group.
     """
     image, mode = aligned(program), input_mode(program)
     source: Any = None
@@ -273,7 +276,7 @@ def _with_slow(arena: DeviceArena, slow: int) -> tuple[DeviceArena, int]:
 def _filled(
     arena: DeviceArena, inputs: Sequence[Array], mode: int, state: NDArray[np.uint8], seed: int
 ) -> NDArray[np.uint8]:
-    """Return an arena with the inputs and the state. The remaining bytes are random."""
+    """Return an arena with the inputs and the state. All other bytes are random."""
     noise = np.random.default_rng(seed).integers(0, 256, arena.nbytes, dtype=np.uint8)
     memory = aligned(noise.tobytes())
     for k, (offset, values) in enumerate(zip(arena.inputs, inputs, strict=True)):
@@ -285,7 +288,7 @@ def _filled(
 
 
 def _header(program: bytes) -> Any:
-    """Return the header of a program, in which all fields are 0 if the program is too short."""
+    """Return the header of a program. If the program is too short, all fields are 0."""
     return np.frombuffer(program if len(program) >= HEADER.itemsize else bytes(HEADER.itemsize), HEADER, 1)[0]
 
 
@@ -294,7 +297,6 @@ def workspace_bytes(program: bytes) -> int:
 
 
 def state_bytes(program: bytes) -> int:
-    """Return the bytes that a program keeps between runs."""
     return int(_header(program)["state"])
 
 
@@ -305,17 +307,16 @@ def slow_bytes(program: bytes) -> int:
 
 
 def inputs_of(program: bytes) -> int:
-    """Return the number of inputs of a program."""
     return int(_header(program)["n_inputs"])
 
 
 def new_state(program: bytes) -> NDArray[np.uint8]:
-    """Return the state of a program before its first run and after a reset."""
+    """Return the program's state, all zeros, as before the first run and after a reset."""
     return np.zeros(state_bytes(program), np.uint8)
 
 
 def input_mode(program: bytes) -> int:
-    """Return the place of a program's input 0: one of the values of InputPlace."""
+    """Return where a program's first input is: one of the values of InputPlace."""
     return int(_header(program)["input"])
 
 
@@ -326,7 +327,7 @@ def source_shape(program: bytes) -> tuple[int, int, int]:
 
 
 def source_of(program: bytes, values: NDArray[np.uint8]) -> TmoSource:
-    """Return an int8 external input that contains exactly the program's input."""
+    """Return a tmo_source that contains exactly the program's int8 external input."""
     view = _source_view(program)
     return TmoSource(values.ctypes.data, values.nbytes, int(view["width"]) * int(view["channels"]), 0, 0, INT8)
 
@@ -338,7 +339,7 @@ def _source_view(program: bytes) -> Any:
 
 
 def _handed_bytes(program: bytes, inputs: Sequence[Array]) -> list[int]:
-    """Return how many bytes of each input the arena holds. For a streamed input, these are the bytes of one push."""
+    """Return how many bytes of each input are in the arena. For a streamed input, these are the bytes of one push."""
     sizes, mode = [i.nbytes for i in inputs], input_mode(program)
     if mode == InputPlace.STREAM:
         view = _source_view(program)
@@ -349,8 +350,6 @@ def _handed_bytes(program: bytes, inputs: Sequence[Array]) -> list[int]:
 
 
 class _Buffers:
-    """A program that passed the check, with separate buffers for all its data."""
-
     def __init__(
         self,
         program: bytes,
@@ -360,10 +359,10 @@ class _Buffers:
     ) -> None:
         _accept(check(program, _handed_bytes(program, inputs), output_bytes))
         self.image, self.workspace = aligned(program), aligned(bytes(workspace_bytes(program)))
-        self.inputs = [np.array(i, order="C") for i in inputs]  # copies, because a run may overwrite its inputs
+        self.inputs = [np.array(i, order="C") for i in inputs]  # A run may overwrite its inputs.
         self.outputs = [np.zeros(n, np.int8) for n in output_bytes]
         self.pushes: list[NDArray[np.uint8]] = []
-        """The parts of a streamed input, one for each push."""
+        """The parts of a streamed input, one part for each push."""
         if (mode := input_mode(program)) == InputPlace.STREAM:
             size = _handed_bytes(program, inputs)[0]
             self.pushes = list(self.inputs[0].ravel().view(np.uint8).reshape(-1, size))
@@ -384,7 +383,7 @@ def _iteration(record: _RunState | _Report) -> OpIteration:
 
 
 def _ended(status: int) -> Status:
-    """Return the final status of a run. The status WAIT counts as OK: a sliding window is not full yet."""
+    """Return the final status of a run. The status WAIT counts as OK, since a sliding input was incomplete."""
     return Status.OK if status == WAIT else Status(status)
 
 
@@ -397,7 +396,7 @@ def _accept(status: Status) -> None:
 
 
 def aligned(data: bytes) -> NDArray[np.uint8]:
-    """Return a copy of the data at a 16-byte boundary."""
+    """Return a copy of the data that starts at a 16-byte boundary."""
     room = np.zeros(len(data) + ALIGNMENT, np.uint8)
     start = -room.ctypes.data % ALIGNMENT
     copy = room[start : start + len(data)]
@@ -410,7 +409,7 @@ def _uint32s(values: Sequence[int]) -> ctypes.Array[ctypes.c_uint32]:
 
 
 def _library() -> ctypes.CDLL:
-    """Return the library with all of the user's kernels that are registered so far."""
+    """Return the compiled C library with all of the user's kernels that are registered so far."""
     own.use(_loaded())
     return _loaded()
 

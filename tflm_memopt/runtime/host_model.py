@@ -1,8 +1,8 @@
 """Runs a whole model on this machine without TFLM, operator by operator, with every tensor in its own buffer.
 
-Operators that run row by row use the library's reference kernels, regions run as programs, and convert.py computes
+Operators that run row by row use the library's reference kernels. Custom operators run as programs. convert.py computes
 QUANTIZE and DEQUANTIZE. A model with other types of operators needs TFLM's wheel. Tests compare the results with the
-wheel's.
+wheel's results.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,15 +27,15 @@ from tflm_memopt.runtime.windows import Slide
 
 Values = dict[TensorId, Array]
 Step = Callable[[Values], None]
-"""Function that computes the outputs of one operator from the values that exist so far."""
+"""Function that computes the outputs of one operator from the values of the tensors that are already computed."""
 
 
 def run_model(
     graph: Graph, inputs: Sequence[Array], runs: int, resets: Sequence[int] = (), step: int = 0
 ) -> tuple[Array, ...]:
-    """Run inferences as process.run_model() does. step: number of new elements per window, or 0.
+    """Run inferences as process.run_model() does. step: number of elements by which a sliding input advances, or 0.
 
-    Raises RuntimeUnavailable, naming the operator, for a model that needs TFLM's own kernels.
+    Raises RuntimeUnavailable with the operator's name for a model that needs TFLM's own kernels.
     """
     steps = compile_steps(graph)
     stacks: list[list[Array]] = [[] for _ in graph.outputs]
@@ -60,7 +60,6 @@ def run_model(
 
 
 def compile_steps(graph: Graph) -> list[Step]:
-    """Return a function for each operator, which computes the operator's outputs."""
     canonical = canonicalise(graph).graph
     support = to_row_ops(canonical)
     return [_step(canonical, op, support) for op in canonical.ops]
@@ -97,7 +96,7 @@ def _program(program: bytes, inputs: Sequence[TensorId], outputs: Sequence[Tenso
 
 
 CONVERSIONS = ("FLOAT32 INT8", "INT8 FLOAT32", "UINT8 FLOAT32", "INT8 UINT8", "UINT8 INT8")
-"""Types of input and output of QUANTIZE and DEQUANTIZE that this module computes."""
+"""Types of input and output for which this module computes QUANTIZE and DEQUANTIZE."""
 
 
 def _border_conversion(graph: Graph, op: Op) -> convert.Conversion | None:
@@ -108,7 +107,7 @@ def _border_conversion(graph: Graph, op: Op) -> convert.Conversion | None:
 
 
 def _reference_program(op: RowOp) -> bytes:
-    """Return the program of one operator, with whole tensors as its inputs and output, and a counter as workspace."""
+    """Return the program of one operator. Its inputs and output are whole tensors, and its workspace is a counter."""
     n, constant = len(op.inputs), operands.constant(op)
     inputs = (*range(n),) if constant is None else (*range(n), n + 1)
     lone = ProgramOp(
@@ -132,4 +131,4 @@ def _reference_program(op: RowOp) -> bytes:
 
 
 COUNTER_BYTES = 2
-"""Bytes of the operator's counter of iterations, a uint16."""
+"""Bytes of an operator's counter of iterations, which is a uint16."""

@@ -22,8 +22,8 @@ def file_name(name: str) -> str:
 def native_library(name: str) -> Path:
     """Return the path of a compiled library: "tmo_host" (the C executor) or "tmo_wheel_shim" (TFLM's wheel).
 
-    An editable install has the libraries in site-packages, so the installer's list of files is searched, too. Raises
-    RuntimeUnavailable if the package was installed without a C and C++ compiler.
+    An editable install has the libraries in site-packages, so the function also searches the installer's list of files.
+    Raises RuntimeUnavailable if the package was installed without a C and C++ compiler.
     """
     file = file_name(name)
     packaged = Path(__file__).with_name(file)
@@ -51,7 +51,7 @@ def _installed_files() -> list[Path]:
 
 
 def compiler() -> tuple[str, ...]:
-    """Return the command $CC, or a compiler that is installed. Raises RuntimeUnavailable without a compiler."""
+    """Return the command in $CC, or an installed C compiler. Raises RuntimeUnavailable if there is no compiler."""
     command = tuple(shlex.split(os.environ.get("CC", ""))) or next(((c,) for c in COMPILERS if shutil.which(c)), ())
     if not command or not shutil.which(command[0]):
         raise RuntimeUnavailable(

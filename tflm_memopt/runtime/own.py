@@ -27,29 +27,28 @@ void tmo_own_use(tmo_own_table *given) {{ (void)given; }}
 void tmo_own_to(void (*use)(tmo_own_table *));
 void tmo_own_to(void (*use)(tmo_own_table *)) {{ use(&table); }}
 """
-"""C code that registers the kernels. The caller passes the executor, because a process may have several executors."""
+"""C code that registers the kernels. The caller passes the executor, because a process may load several executors."""
 _COMPILING = threading.Lock()
 
 
 def build(folder: Path) -> None:
-    """Write the compiled kernels that this process's models have needed so far, if any, into a folder."""
+    """Write the compiled kernels that this process's models have needed so far (if any) into a folder."""
     if MADE:
         shutil.copy(_built(), folder / FILE)
 
 
 def use(executor: ctypes.CDLL) -> None:
-    """Register the user's kernels with a loaded executor."""
+    """Register all user's kernels of this process with a loaded executor."""
     if MADE:
         register(executor, _built())
 
 
 def register(executor: ctypes.CDLL, kernels: Path) -> None:
-    """Register compiled kernels with a loaded executor."""
     ctypes.CDLL(str(kernels)).tmo_own_to(executor.tmo_own_use)
 
 
 def _built() -> Path:
-    """Compile the user's kernels, once and by one thread. Raises RuntimeUnavailable without a compiler."""
+    """Compile the user's kernels, once and by one thread. Raises RuntimeUnavailable if there is no compiler."""
     with _COMPILING:
         return _compiled(source("tmo_own_all"))
 

@@ -1,4 +1,4 @@
-"""Runs a model under TFLM in a separate process (worker.py), which serves further models until the caller ends."""
+"""Runs models under TFLM in a separate process (worker.py), which serves further models until the caller ends."""
 
 import atexit
 import contextlib
@@ -18,15 +18,15 @@ from tflm_memopt.runtime import own, worker
 from tflm_memopt.runtime.stimuli import Array
 
 ARENA_LINE = re.compile(r"Arena allocation (total|head|tail) (\d+) bytes")
-"""Output of RecordingMicroAllocator::PrintAllocations (TFLM, recording_micro_allocator.cc)."""
+"""Output lines of RecordingMicroAllocator::PrintAllocations (TFLM, recording_micro_allocator.cc)."""
 TOOK_LINE = re.compile(re.escape(worker.TOOK) + r" (\S+)")
 LOG_LINES = 6
-"""Number of last lines of TFLM's output that a message repeats."""
+"""An error message repeats this number of the last lines of TFLM's output."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedArena:
-    """Bytes that the wheel's recording interpreter counts, with 64-bit pointers."""
+    """Bytes that the wheel's recording interpreter counts on this machine, where pointers have 64 bits."""
 
     head: int
     tail: int
@@ -35,14 +35,14 @@ class RecordedArena:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outputs of all runs, stacked by output, or the reason why there are none."""
+    """The outputs of all runs of a model, stacked by output, or the reason why the model did not run."""
 
     outputs: tuple[Array, ...] = ()
     arena: RecordedArena | None = None
     failure: str = ""
-    """Phrase after "the model" that says how it failed, with TFLM's output, or ""."""
+    """Phrase that says after "the model" how the model failed, with TFLM's output, or "" after success."""
     seconds: float = 0.0
-    """Time of all runs, without the start of the interpreter."""
+    """Seconds for all runs, without the start of the interpreter."""
 
 
 def run_model(
@@ -55,11 +55,11 @@ def run_model(
     resets: Sequence[int] = (),
     cores: int = 1,
 ) -> Outcome:
-    """Run `runs` inferences of a model with `outputs` outputs under the official wheel.
+    """Run `runs` inferences of a model with `outputs` outputs under TFLM's official wheel.
 
-    inputs[k][r]: value of input k in run r, with the whole input also if it is streamed or external. input:
-    Changes.input. resets: runs before which the interpreter is reset. cores: number of threads for a model made for two
-    cores, which get random delays.
+    inputs[k][r]: whole value of input k in run r, even if the input is streamed or external. input: place of the input,
+    as in `Changes.input`. resets: numbers of runs before which the interpreter is reset. cores: number of threads with
+    random delays, for a model made for two cores.
     """
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         directory = Path(name)
@@ -79,11 +79,11 @@ def run_model(
 Worker = subprocess.Popen[str]
 
 _idle: dict[int, list[Worker]] = {}
-"""Idle workers by the process that started them. After a fork, a process must not use the workers of its parent."""
+"""Idle workers by the process that started them. A forked process must not use the workers of its parent."""
 
 
 def _ask(request: Sequence[object]) -> int:
-    """Return the exit code of the process that ran a model. If the worker ended, return the worker's exit code."""
+    """Return the exit code of the process that ran a model or, if the worker ended, the worker's exit code."""
     process = _take()
     try:
         questions, answers = _pipes(process)
@@ -108,7 +108,7 @@ def _pipes(worker: Worker) -> tuple[IO[str], IO[str]]:
 
 def _take() -> Worker:
     mine = _idle.get(os.getpid(), [])
-    with contextlib.suppress(IndexError):  # another thread may have taken the last worker
+    with contextlib.suppress(IndexError):  # Another thread may have taken the last worker.
         while process := mine.pop():
             if process.poll() is None:
                 return process
@@ -116,12 +116,12 @@ def _take() -> Worker:
     command = [sys.executable, "-m", worker.__name__]
     return subprocess.Popen(
         command, cwd=os.sep, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        start_new_session=True,  # only the caller gets Ctrl-C, and then ends the worker
+        start_new_session=True,  # Ctrl-C reaches only the caller, which ends the worker.
     )  # fmt: skip
 
 
 def _end(process: Worker) -> int:
-    with contextlib.suppress(BrokenPipeError), process:  # a worker ends when its input is closed
+    with contextlib.suppress(BrokenPipeError), process:  # A worker ends when its input is closed.
         pass
     return process.returncode
 
@@ -133,17 +133,16 @@ def _end_all() -> None:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment for a worker, which imports modules from the same folders as the caller."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path)}
 
 
 def recorded(log: str) -> RecordedArena:
-    """Return the arena figures in TFLM's output."""
+    """Return the arena sizes that TFLM's output reports."""
     return RecordedArena(**{key: int(value) for key, value in ARENA_LINE.findall(log)})
 
 
 def _failure(returncode: int, log: str) -> str:
-    """Return one line that tells how the process ended, with TFLM's output of the last attempt."""
+    """Return one line that says how the process ended, with TFLM's output of the last attempt to run the model."""
     attempt = log.rpartition(worker.ATTEMPT)[2].splitlines()[1:]
     said = "; ".join(line.strip() for line in attempt[-LOG_LINES:] if line.strip())
     how = f"crashed in TFLM ({_signal(-returncode)})" if returncode < 0 else "does not run in TFLM"
@@ -151,7 +150,7 @@ def _failure(returncode: int, log: str) -> str:
 
 
 def _signal(number: int) -> str:
-    """Return the name of a signal, or its number for a real-time signal."""
+    """Return the name of a signal or, for a real-time signal, its number."""
     with contextlib.suppress(ValueError):
         return signal.Signals(number).name
     return f"signal {number}"

@@ -15,14 +15,14 @@ from tflm_memopt.model.reader import Model, is_region
 from tflm_memopt.runtime import host
 
 PAUSING = 2
-"""An operator that pauses has this many additional inputs: the iterations of the pauses, and the progress so far."""
+"""A custom operator that pauses has this many more inputs: the iterations to pause after, and its progress."""
 OFFLINE_HEADER = 3
-"""Number of int32 values before the offsets in OFFLINE_PLAN: version, subgraphs and tensors."""
+"""Number of int32 values that precede the offsets in a model's offline memory plan: version, subgraphs and tensors."""
 
 
 @dataclass(frozen=True, slots=True)
 class CustomOperator:
-    """One of our operators in a model (docs/how-it-works.md)."""
+    """One of our custom operators in a model (docs/how-it-works.md)."""
 
     op: Op
     program: bytes
@@ -30,20 +30,19 @@ class CustomOperator:
     outputs: tuple[TensorId, ...]
     workspace: TensorId | None
     state: TensorId | None = None
-    """Tensor that is kept between inferences, or None."""
+    """Tensor whose content stays from one inference to the next, or None."""
     input: int = InputPlace.ARENA
-    """Place of the program's input 0: ARENA or another value of InputPlace. An external input is not in `inputs`."""
+    """Where the first input of the program is: a value of InputPlace. An external input is not in `inputs`."""
     pauses: bool = False
     """Whether the operator stops between iterations and continues in the next invocation."""
 
     @property
     def own(self) -> tuple[TensorId, ...]:
-        """The operator's workspace and state, if they exist."""
         return tuple(t for t in (self.workspace, self.state) if t is not None)
 
 
 def region_of(graph: Graph, op: Op) -> CustomOperator:
-    """Return the program, inputs and state of our operator. Raises ModelError if the operator lacks its program."""
+    """Return the program, inputs and state of our custom operator. Raises ModelError if it has no program."""
     constant = graph.tensors[op.inputs[-1]].data if op.inputs else None
     if constant is None:
         raise ModelError(
@@ -66,17 +65,16 @@ def region_of(graph: Graph, op: Op) -> CustomOperator:
 
 
 def regions(model: Model) -> list[CustomOperator]:
-    """Return all custom operators of a model in execution order."""
     return [region_of(model.graph, op) for op in model.graph.ops if is_region(op)]
 
 
 def external_shape(own: Iterable[CustomOperator]) -> tuple[int, int, int]:
-    """Return rows, pixels per row and bytes per pixel of the external input of a model's operators."""
+    """Return rows, pixels per row and bytes per pixel of the external input, which one of the operators must have."""
     return next(host.source_shape(region.program) for region in own if region.input == InputPlace.EXTERNAL)
 
 
 def placement(model: Model, region: CustomOperator) -> host.DeviceArena:
-    """Return the addresses of the region's buffers on the device, relative to the lowest address."""
+    """Return the planned arena addresses of a custom operator's buffers, relative to the lowest of these addresses."""
     nbytes, at = addresses(model, (*region.inputs, *region.outputs, *region.own))
     return host.DeviceArena(
         nbytes=nbytes,
@@ -95,8 +93,9 @@ def _planned(model: Model, tensors: Iterable[TensorId]) -> dict[TensorId, int]:
 
 
 def addresses(model: Model, tensors: Iterable[TensorId], *, relative: bool = True) -> tuple[int, dict[TensorId, int]]:
-    """Return the size of an arena with these tensors, and their offsets. Tensors that the model's plan omits come last.
-    relative: whether the offsets start at the lowest planned offset instead of at the arena's start.
+    """Return the size of an arena with these tensors, and their offsets in the arena. Tensors without an offset in the
+    model's metadata come last. relative: whether the offsets start at the lowest planned offset instead of at the
+    arena's start.
     """
     wanted = tuple(tensors)
     fixed = _planned(model, wanted)

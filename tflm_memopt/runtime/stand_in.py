@@ -1,4 +1,4 @@
-"""Replaces operators that TFLM lacks by other operators, so that TFLM can run a model that has them."""
+"""Replaces operators that TFLM lacks by operators that TFLM has, so that TFLM can run the model."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,8 @@ def runnable(data: bytes) -> bytes:
     """Return the model after the replacement of some operators that TFLM lacks. The output bytes do not change.
 
     TILE becomes RESHAPE, BROADCAST_TO and RESHAPE. SELECT becomes SELECT_V2, or arithmetic for int32 values.
-    STRIDED_SLICE and TRANSPOSE of too many dimensions become GATHER. Operators with invalid operands are not replaced.
+    STRIDED_SLICE and TRANSPOSE become GATHER if they have too many dimensions for TFLM. Operators with invalid operands
+    stay.
     """
     model = read(data)
     if not any(op.type in REPLACED for op in model.graph.ops):
@@ -48,7 +49,7 @@ def runnable(data: bytes) -> bytes:
 
 
 def _steps(graph: Graph, op: Op) -> list[tuple[Shape, Shape]] | None:
-    """For each dimension that a TILE repeats, return the shapes before and after the BROADCAST_TO that repeats it."""
+    """Return shapes before and after a BROADCAST_TO for each dimension that a TILE repeats."""
     if (len(op.inputs), len(op.outputs)) != (2, 1) or ABSENT in op.inputs:
         return None
     source, multiples, output = (graph.tensors[t] for t in (*op.inputs, *op.outputs))
@@ -83,7 +84,7 @@ def _tile(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
 
 
 def _select(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
-    """Replace SELECT by SELECT_V2, or for int32 values by arithmetic with a condition of 0 or 1."""
+    """Replace SELECT by SELECT_V2. For int32 values, replace SELECT by arithmetic with a condition of 0 or 1."""
     if len(op.inputs) != OPERANDS or not (op.type == "SELECT_V2" or is_plain_select(graph, op)):
         return None
     if any(graph.tensors[t].dtype != "INT32" for t in (*op.inputs[1:], *op.outputs)):
@@ -107,7 +108,7 @@ def _select(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
 
 
 def _moved(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
-    """Return RESHAPE to one dimension and GATHER in place of an operator with more dimensions than TFLM takes."""
+    """Return RESHAPE to one dimension and GATHER, which replace an operator with too many dimensions for TFLM."""
     context = OperatorContext(graph, op)
     if refusal(context) is not None or len(context.input().shape) <= RANKS[op.type][1]:
         return None
@@ -128,4 +129,4 @@ def _constant(tree: Any, values: Any) -> int:
 REPLACED: Mapping[str, Callable[[Any, Graph, Op, Any], list[Any] | None]] = {
     "TILE": _tile, "SELECT": _select, "SELECT_V2": _select, "STRIDED_SLICE": _moved, "TRANSPOSE": _moved,
 }  # fmt: skip
-"""By operator name, a function that returns replacements for the operator, or None if the operator stays."""
+"""Functions by operator name. Each function returns replacements for an operator, or None if the operator stays."""

@@ -13,35 +13,34 @@ from tflm_memopt.model.graph import Graph, Op, Tensor
 Array = NDArray[Any]
 
 FLOAT_LIMIT = 4.0
-"""Float inputs whose range is unknown are drawn from [-FLOAT_LIMIT, FLOAT_LIMIT]."""
+"""Float inputs whose range is unknown are drawn from -FLOAT_LIMIT to FLOAT_LIMIT."""
 INDEX_LIMIT = 127
-"""Integers of 32 and 64 bits are drawn from [0, INDEX_LIMIT], or from the indices of a smaller table."""
+"""Integers of 32 and 64 bits are drawn from 0 to INDEX_LIMIT, or from the indices of a smaller table."""
 INTEGERS = ("INT32", "INT64", "UINT32", "UINT64")
 TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
-"""For each operator, the operand numbers of its table and of its indices."""
+"""For each operator that reads a table: the operand numbers of its table and of its indices."""
 
 EXTREME_EVERY = 7
-"""In a sequence, every n-th inference has extreme inputs, where n is this number."""
+"""In a sequence of inferences, each inference whose number is a multiple of EXTREME_EVERY has extreme inputs."""
 EVERY = 256
 """Number of inferences in which a byte takes every value."""
 WHOLE = ("INT8", "UINT8", "INT16", "UINT16")
-"""Types whose bytes may have any value."""
+"""Element types whose bytes may have any value."""
 SIDES = 3
-"""Offsets of a float from the border between two quantized values: on the border, and next to it on both sides."""
+"""Number of test values at a border between two quantized values: the border, and the next float on each side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One inference: a value for every input, and a label that names their source."""
+    """One inference: a value for every input, and a label that says how the values were made."""
 
     label: str
     values: tuple[Array, ...]
     reset: bool = False
-    """Whether the interpreter is reset before the inference."""
 
 
 def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
-    """Return `runs` random inferences, then three with all lowest, all highest and alternating values.
+    """Return `runs` random inferences, and then three inferences with the lowest, the highest, and alternating values.
 
     graph: the original model, whose operators limit the values. A larger `runs` does not change the first runs.
     """
@@ -52,7 +51,7 @@ def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> lis
 
 
 def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
-    """Return random inferences in which each input is drawn from a random part of its range."""
+    """Return random inferences in which each input is drawn from a random part of its range of values."""
     ranges = [(tensor, *limits(graph, tensor)) for tensor in inputs]
     random = np.random.default_rng([seed, runs])
 
@@ -65,7 +64,7 @@ def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int)
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A sequence of inferences, with a reset after every `reset_every` inferences. The number 0 means no resets."""
+    """A sequence of inferences, with a reset after every `reset_every` inferences. The interval 0 means no resets."""
 
     count: int = 0
     reset_every: int = 0
@@ -77,7 +76,7 @@ NO_STEPS = Steps()
 
 
 def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) -> list[Run]:
-    """Return consecutive inferences for a model with state, where every EXTREME_EVERY-th has extreme inputs."""
+    """Return consecutive inferences for a model with a state. Every EXTREME_EVERY-th inference has extreme inputs."""
     ranges, extremes = [(tensor, *limits(graph, tensor)) for tensor in inputs], [*EXTREMES.values()]
     found = []
     for step, run in enumerate(parts_of_range(graph, inputs, steps.count, seed)):
@@ -90,10 +89,10 @@ def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) ->
 
 
 def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
-    """Return the inferences in the user's arrays. All inputs must have equally many arrays.
+    """Return the inferences in the user's arrays. Each input must have the same number of arrays.
 
-    An array has its input's type and shape. An array for several runs has the number of runs as an additional first
-    dimension, or instead of a first dimension of 1.
+    An array for one run has the type and shape of its input. An array for several runs has the number of runs as an
+    additional first dimension, or instead of a first dimension of 1.
     """
     if not files:
         return []
@@ -116,12 +115,11 @@ def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
 
 
 def matches(inputs: Sequence[Tensor], files: Sequence[Array]) -> bool:
-    """Return whether the arrays have the types of these inputs."""
     return bool(inputs) and all(array.dtype == dtype_of(inputs[k % len(inputs)]) for k, array in enumerate(files))
 
 
 def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
-    """Return the lowest and highest value that an input may have for its type and for the operator that reads it."""
+    """Return the lowest and highest test value of an input. They depend on its type and on its reader."""
     reader = next(iter(graph.consumers(tensor.id)), None)
     if tensor.dtype == "FLOAT32":
         return _quantized_range(graph, reader) or (-FLOAT_LIMIT, FLOAT_LIMIT)
@@ -137,7 +135,7 @@ def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
 
 
 def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | None:
-    """Return the range that a QUANTIZE reads, plus one quantized value at each end to test clamping, or None."""
+    """Return the input range of a QUANTIZE, plus one quantized value at each end to test clamping, or None."""
     quantization = (
         graph.tensors[reader.outputs[0]].quantization if reader is not None and reader.type == "QUANTIZE" else None
     )
@@ -149,8 +147,8 @@ def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | N
 
 
 def _last_index(graph: Graph, tensor: Tensor) -> int:
-    """Return the largest index into the smallest table that the tensor indexes, directly or after further operators.
-    TFLM does not check the indices of all operators.
+    """Return the largest index into the smallest table that an input indexes, directly or after other operators. TFLM
+    does not check the indices of all operators.
     """
     found, waiting, seen = list[int](), [tensor.id], {tensor.id}
     for t in waiting:
@@ -219,9 +217,10 @@ def _how_to_save(tensor: Tensor) -> str:
 def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
     """Return inferences in which each byte of each integer input takes every value.
 
-    Integers of 32 and 64 bits take 256 values of their range. A float input takes each value that int8 can stand for if
-    QUANTIZE reads the input, otherwise 256 values of its range. For float inputs, 256 more inferences test values at or
-    next to the border between two values. graph: the original, whose operators limit the values.
+    Integers of 32 and 64 bits take 256 values of their range. A float input that QUANTIZE reads takes each value that
+    int8 can stand for. Any other float input takes 256 values of its range. With float inputs, 256 more inferences test
+    values at or next to the border between two quantized values. graph: the original model, whose operators limit the
+    values.
     """
     values = [_levels(graph, tensor, seed, k) for k, tensor in enumerate(inputs)]
     runs = [Run(f"every value {r}", tuple(value(r, 0) for value in values)) for r in range(EVERY)]
@@ -231,9 +230,9 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
 
 def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
-    """Return a function that makes a tensor from a run's number and `border`. If `border` is 0, each element gets one
-    of 256 values, otherwise a value at or next to the border between two quantized values. Each element has its own
-    random start and random odd step, and so reaches all 256 values.
+    """Return a function that makes a tensor from a run's number and `border`. Unless `border` is 0, each element is at
+    or next to the border between two quantized values. Each element starts at a random value and advances by a random
+    odd step in each run, so it reaches all 256 values.
     """
     random = np.random.default_rng([seed, number])
     low, high = limits(graph, tensor)
@@ -254,7 +253,7 @@ def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[i
         return (int(low) + spread).astype(dtype_of(tensor)).reshape(tensor.shape)
 
     def real(r: int, border: int) -> Array:
-        unit = (high - low) / (EVERY + 1)  # the lowest quantized value is low + unit
+        unit = (high - low) / (EVERY + 1)  # The lowest quantized value is low + unit.
         values = (low + unit * (index(r) + 1.0 - border / 2)).astype(np.float32)
         if border:
             neighbours = np.stack(

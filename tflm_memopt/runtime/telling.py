@@ -1,4 +1,4 @@
-"""Chooses an inference for a self-test. The outputs must change if two inputs of the inference are exchanged."""
+"""Chooses an inference for a self-test. If the inputs of the inference are exchanged, the outputs must change."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
@@ -9,13 +9,13 @@ from tflm_memopt.model.variables import HANDLE
 from tflm_memopt.runtime.stimuli import Array, Run, parts_of_range, stimuli
 
 CANDIDATES = 12
-"""Number of candidate inferences for a model with several inputs or outputs."""
+"""Number of inferences from which one is chosen, for a model with several inputs or outputs."""
 Swaps = Mapping[int, Sequence[int]]
-"""For each candidate inference, the runs in which two of the candidate's inputs are exchanged."""
+"""For each inference that may be chosen: the numbers of the runs in which two of its inputs are exchanged."""
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:
-    """Return inferences with drawn inputs, then their copies with two inputs exchanged. graph: original model."""
+    """Return inferences with random inputs, then the same inferences with two inputs exchanged. graph: the original."""
     if len(inputs) < 2 and len(outputs) < 2:
         return stimuli(graph, inputs, 1, seed)[:1], {0: ()}
     half = CANDIDATES // 2
@@ -26,7 +26,9 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) -> int:
-    """Return the candidate with the most differences between outputs. outputs: values of the tensors in all runs."""
+    """Return the number of the inference whose outputs differ most from each other and from those with exchanged
+    inputs. outputs: values of the tensors in all runs.
+    """
 
     def told_apart(candidate: int) -> int:
         mine = [output[candidate].tobytes() for output in outputs]
@@ -40,8 +42,8 @@ def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[Array]) ->
 
 
 def keeps_state(model: Model) -> bool:
-    """Return whether an inference may depend on earlier ones. A device can repeat only the first inference of a model
-    with state.
+    """Return whether an inference may depend on earlier inferences. A device can repeat only the first inference of a
+    model with state.
     """
     graphs = model.graphs
     variable = any(tensor.variable for graph in graphs for tensor in graph.tensors.values())

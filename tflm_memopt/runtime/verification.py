@@ -13,8 +13,8 @@ HOST_REFERENCE: How = "host-reference"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Bytes that the interpreters allocated on this machine. On a 32-bit device, the interpreters need fewer bytes,
-    because pointers are shorter and no allocations are recorded.
+    """Bytes of arena that the interpreters allocated on this machine. A 32-bit device needs fewer bytes, because its
+    pointers are shorter and its interpreter records no allocations.
     """
 
     original: RecordedArena
@@ -25,29 +25,26 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class PortBytes:
-    """Comparison of an output of the original with the same output of a C module, over all runs."""
-
     output: int
     name: str
     bytes: int
     different: int
-    """Number of bytes that differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleRuns:
-    """Result of running a C module of `optimize --emit c` on this machine."""
+    """The result of running a C module of `optimize --emit c` on this machine."""
 
     source: str
     sanitized: bool
     """Whether the module was compiled with AddressSanitizer and UndefinedBehaviorSanitizer."""
     runs: int
     ports: tuple[PortBytes, ...]
-    """All outputs of the model in order, or () if the module did not run."""
+    """Comparison of each model output, or () if the module did not run."""
     selftest: int
     """Number of wrong bytes in the module's self-test."""
     failure: str = ""
-    """Reason why the module did not run to its end, or ""."""
+    """Reason why the module did not run to its end, or "" if it ended normally."""
 
     @property
     def bit_exact(self) -> bool:
@@ -56,42 +53,42 @@ class ModuleRuns:
 
 @dataclass(frozen=True, slots=True)
 class ComparedConstants:
-    """The result of comparing weights, biases, multipliers, shifts and tables of two models, without running them."""
+    """The result of comparing weights, biases, multipliers, shifts and tables of two models. The models do not run."""
 
     equal: int = 0
-    """Number of operators in the rewritten model whose constants equal the original's."""
+    """Number of operators in the rewritten model whose constants equal those of the original model."""
     unknown: int = 0
-    """Number of the rewritten model's operators without a counterpart in the original."""
+    """Number of operators in the rewritten model without a counterpart in the original model."""
     different: tuple[str, ...] = ()
-    """Descriptions of the differences, one sentence each."""
+    """Descriptions of the differences, one sentence for each difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
     runs: int
-    """Number of random inputs."""
+    """Number of inferences with random inputs."""
     extremes: int
-    """Number of extreme inputs: all lowest, all highest, and alternating values."""
+    """Number of inferences with extreme inputs: the lowest, the highest, and alternating values."""
     files: int
     seed: int
     guarded: int
-    """Number of runs of the rewritten model's programs in the watched executor, which checks all writes."""
+    """Number of runs of the rewritten model's programs in the host executor that checks all writes."""
     how: How
-    """Runtime of the original: "tflm-wheel" or, without it, "host-reference" for this package's kernels."""
+    """What ran the original model: "tflm-wheel", or "host-reference" for this package's kernels without TFLM."""
     measured: Measured | None = None
     difference: Difference | None = None
     failure: str = ""
-    """Reason why the rewritten model did not run, or the error of its programs in the watched executor."""
+    """Reason why the rewritten model did not run, or the error that the check of all writes found, or ""."""
     module: ModuleRuns | None = None
-    """Result of running the C module, or None."""
+    """Result of running the C module, or None if no C module was given."""
     planned_for: str = ""
-    """Library whose kernels a model of builtin operators requires, from its metadata, or "any" for all."""
+    """Library whose kernels a model of builtin operators requires, from its metadata. "any" means all."""
     steps: int = 0
     """Number of inferences in a sequence with resets."""
     every_value: int = 0
-    """Number of inputs over which each input byte takes every value."""
+    """Number of inferences of the series in which each input byte takes every value."""
     constants: ComparedConstants | None = None
-    """Comparison of constants, or None if they were not compared."""
+    """Comparison of the models' constants, or None if they were not compared."""
     threads: tuple[int, ...] = (1,)
     """Numbers of threads on which the rewritten model ran: 1, or 1 and 2 for a model that is made for two cores."""
     undefined: str = ""
@@ -118,5 +115,4 @@ class Verification:
         return f"<Verification: {self.answer}, {self.how}>"
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields for JSON."""
         return {"bit_exact": self.bit_exact, "answer": self.answer, "tried": self.tried, **asdict(self)}

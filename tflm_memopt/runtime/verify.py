@@ -46,12 +46,12 @@ from tflm_memopt.runtime.verification import (
 from tflm_memopt.runtime.windows import step_elements
 
 SECONDS = 2.0
-"""Time in seconds for all runs of a model if the caller gives no number of runs."""
+"""Time in seconds for all runs of a model if the user gives no number of runs."""
 LEAST_RUNS = 10
-"""Minimum number of random inputs, which run even if they exceed the time limit."""
+"""Minimum number of inferences with random inputs, even if they exceed the time limit."""
 MOST_CASES = 10_000
 MOST_BYTES = 64_000_000
-"""Maximum size of all inputs and outputs of one model together, in bytes."""
+"""Maximum bytes of all inputs and outputs of one model in all its runs."""
 
 
 def verify(
@@ -80,7 +80,7 @@ def verify(
     drawn, new = LEAST_RUNS if runs is None else runs, step_elements(after.graph, changes.input)
     cases = cases_of(before.graph, seen, changes, runs=drawn, seed=seed, files=inputs, steps=steps, new=new)
     first = pair.run(cases)
-    watched = cases[max(drawn - 1, 0) :][: 1 + len(EXTREMES)]  # one random and all extreme inputs
+    watched = cases[max(drawn - 1, 0) :][: 1 + len(EXTREMES)]  # one random and all extreme inputs are checked
     guarded, failure = 0, _of_rewritten(first.failure)
     if not failure:
         guarded, failure = guarded_runs(after, [case.rewritten.values for case in watched], seed)
@@ -110,24 +110,22 @@ def _of_rewritten(failure: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """The outcomes of both models for the same cases."""
-
     count: int
     expected: Outcome
     got: tuple[Outcome, ...]
-    """Outcome of the rewritten model for each number of threads."""
+    """Results of the rewritten model, one for each tested number of threads."""
     difference: Difference | None
     nbytes: int
-    """Total bytes of the original model's inputs and outputs in all cases."""
+    """Bytes of the original model's inputs and outputs in all runs."""
 
     @property
     def failure(self) -> str:
-        """Reason why the rewritten model did not run, or ""."""
+        """Reason why the rewritten model did not run, or "" if it ran."""
         return next((outcome.failure for outcome in self.got if outcome.failure), "")
 
     @property
     def left(self) -> int:
-        """Number of further cases that time and memory allow. The models run at the same time."""
+        """Number of further runs that time and memory allow. Both models run at the same time."""
         seconds = max(outcome.seconds for outcome in (self.expected, *self.got))
         most = min(SECONDS / max(seconds, 1e-9), MOST_BYTES / max(self.nbytes, 1)) * self.count
         return max(0, min(int(most), MOST_CASES) - self.count)
@@ -144,17 +142,17 @@ class Pair:
     """Two models that should compute the same outputs."""
 
     execute: Callable[..., Iterable[Outcome]]
-    """Function that runs the jobs of the original model and of the rewritten one."""
+    """Function that runs the jobs of the original model and of the rewritten model."""
     original: bytes
     rewritten: bytes
     before: Graph
     seen: Graph
-    """Graph of the rewritten model as if its whole input were in the arena."""
+    """Graph of the rewritten model, changed as if its whole input were in the arena."""
     changes: Changes
     threads: tuple[int, ...]
 
     def run(self, cases: Sequence[Case], done: int = 0) -> Outcomes:
-        """Run both models. Raises ModelError if the original does not run. done: number of earlier cases."""
+        """Run both models on all cases. Raises ModelError if the original model does not run. done: earlier cases."""
         fed = [case.rewritten for case in cases]
         jobs = [Job(self.rewritten, self.seen, fed, self.changes.input, count) for count in self.threads]
         given = [case.original for case in cases]
@@ -166,20 +164,20 @@ class Pair:
         return Outcomes(len(cases), expected, tuple(got), found, nbytes)
 
     def go_on(self, first: Outcomes, drawn: int, seed: int) -> tuple[Outcomes, int, int]:
-        """Run as many more cases as time allows, and return the outcomes, the number of cases, and the number of cases
-        from every_value(). If no time is left, return `first`. drawn: number of random cases so far.
+        """Run as many more cases as time allows. Return the outcomes, the number of cases, and how many of them
+        every_value() made. If no time is left, return `first`. drawn: number of random cases so far.
         """
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         return self.run(cases, first.count) if cases else first, len(cases), every
 
 
 def message(model: Model) -> list[ProgramOp]:
-    """Return the operators of a device that send or receive rows."""
+    """Return those operators of a device's model that send or receive rows."""
     return [op for region in regions(model) for op in unpack(region.program).ops if op.message]
 
 
 def _programs(model: Model) -> list[Program]:
-    """Return the model's programs, or none if one is damaged. TFLM refuses a model with a damaged program."""
+    """Return a model's programs, or no programs if one is damaged. TFLM refuses a model with a damaged program."""
     try:
         return [unpack(region.program) for region in regions(model)]
     except ModelError:
@@ -187,7 +185,7 @@ def _programs(model: Model) -> list[Program]:
 
 
 def _alone(model: Model) -> Model:
-    """Return the model. Raises UsageError for a model that waits for other devices."""
+    """Return the model, unless it waits for other devices, which raises UsageError."""
     if any(op.message for program in _programs(model) for op in program.ops):
         hint = "verify the folder with the models of all devices"
         raise UsageError("this is the model of one of several devices", code="other_model", hint=hint)
@@ -199,7 +197,8 @@ def _is_for_two_cores(model: Model) -> bool:
 
 
 def interfaces(before: Model, after: Model, cores: int | None = None) -> tuple[Graph, Changes]:
-    """Return the rewritten graph as if its whole input were in the arena, and the changes of inputs and outputs.
+    """Return the rewritten graph, changed as if its whole input were in the arena, and the changes of inputs and
+    outputs.
 
     Raises InterfaceError, and UsageError if two cores were requested for a model that is made for one.
     """
@@ -240,8 +239,8 @@ def _run_module(
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
     """Run both models and return one inference in the rewritten model's formats.
 
-    The inference has the first of the user's `inputs`. If there are no `inputs`, the inference has a random input. If
-    possible, the outputs change when two inputs are exchanged. Raises the errors of verify(), and ModelError if the two
+    The inference has the first of the user's `inputs`. Without `inputs`, it has random inputs, chosen so that the
+    outputs change when two inputs are exchanged, if possible. Raises the errors of verify(), and ModelError if the two
     models differ.
     """
     before = read(original)

@@ -1,4 +1,4 @@
-"""Uses the official TFLM wheel with our operator registered."""
+"""Uses TFLM's official Python wheel with our custom operator."""
 
 import contextlib
 import ctypes
@@ -24,69 +24,73 @@ VERSION = "0.dev20261023182759"
 """The only build of TFLM's wheel whose binary layout custom_ops/host/wheel_shim.cpp supports."""
 
 REGISTERER = "TmoRegisterOps"
-"""Name of the function that adds our operators, which the wheel finds among the process's global symbols."""
+"""Name of the C function that adds our operators. The wheel finds it among the process's global symbols."""
 
 INSTALL = f"pip install --pre '{DISTRIBUTION}=={VERSION}' (64-bit Linux on x86, CPython 3.10 to 3.13)"
 
 
 def interpreter(model: bytes, arena_size: int) -> Any:
-    """Return the wheel's `tflite_micro.runtime.Interpreter` for a model, with allocated tensors and our operators.
+    """Return the wheel's `tflite_micro.runtime.Interpreter` for a model, with our operators and allocated tensors.
 
-    The interpreter's `invoke()` raises RuntimeError on kTfLiteError and returns any other status: 0 means success, and
-    kTfLiteAbort means that the operator waits for input. Call `set_input()` before every `invoke()`, since TFLM reuses
-    the input's bytes. Raises RuntimeUnavailable if the wheel or the compiled operator is missing, and RuntimeError if
-    the model does not fit the arena or an operator refuses it. TFLM's messages go to the process's stderr.
+    The interpreter's `invoke()` raises RuntimeError on kTfLiteError and returns any other status. The status 0 means
+    success, and kTfLiteAbort means that the operator waits for input. Call `set_input()` before every `invoke()`, since
+    TFLM reuses the input's bytes. Raises RuntimeUnavailable if the wheel or the compiled operator is missing, and
+    RuntimeError if the model does not fit the arena or an operator refuses it. TFLM's messages go to the process's
+    stderr.
     """
     runtime = require()
-    model = bytes(model)  # CPython aligns bytes objects to 16 bytes, so aligned programs stay aligned
-    with contextlib.redirect_stdout(io.StringIO()):  # the wheel prints the number of resource variables
+    model = bytes(model)  # CPython aligns bytes objects to 16 bytes.
+    with contextlib.redirect_stdout(io.StringIO()):  # The wheel prints superfluous lines.
         return runtime.Interpreter.from_bytes(model, custom_op_registerers=[REGISTERER], arena_size=arena_size)
 
 
 def set_source(source: TmoSource) -> None:
-    """Set the source of external inputs in every interpreter of this process. The data must stay at their address."""
+    """Set the data that external inputs read, for every interpreter here. The data must not move."""
     _shim().TmoSetSource(ctypes.byref(source))
 
 
 def provide_memory(nbytes: int) -> None:
-    """Provide slow memory of exactly this size, filled with noise, for every interpreter of this process."""
+    """Provide this number of bytes of slow memory, filled with noise, for every interpreter of this process."""
     _shim().TmoSetMemory(_noise(nbytes).ctypes.data, nbytes)
 
 
 @functools.cache
 def _noise(nbytes: int) -> NDArray[np.uint8]:
-    """Return memory at a 16-byte boundary, which must not move while it is used."""
+    """Return random bytes at a 16-byte boundary. The result is cached, so that the memory stays alive and in place."""
     return aligned(np.random.default_rng(nbytes).bytes(nbytes))
 
 
 def set_cores(cores: int, seed: int) -> None:
-    """Set the number of threads for programs made for two cores, in every interpreter of this process. seed: seed of
-    random delays around barriers, or 0 for no delays.
+    """Set the number of threads on which each interpreter of this process runs programs made for two cores. seed: seed
+    of random delays around barriers, or 0 for no delays. seed: seed of random delays around barriers, or 0 for no
+    delays.
     """
     _shim().TmoSetCores(cores, seed)
 
 
 def use_own(kernels: Path) -> None:
-    """Set the user's own kernels for programs, in every interpreter of this process."""
+    """Provide the user's own kernels for every interpreter of this process."""
     own.register(_shim(), kernels)
 
 
 class Link:
-    """Lets this process be one of several devices. The models of the devices exchange rows through sockets."""
+    """Connects this process, which plays one of several devices, with the others. The models of the devices exchange
+    rows through sockets.
+    """
 
     def __init__(self, sockets: Sequence[int], device: int, patience: int) -> None:
-        """Open the link. sockets: file descriptor of each device's socket, or -1 for this device. patience: timeout for
-        a row in milliseconds.
+        """Open the link. sockets: file descriptor of each device's socket, or -1 for the own device. patience:
+        milliseconds to wait for a row.
         """
         fds = (ctypes.c_int * len(sockets))(*sockets)
         _shim().TmoOpenLink(fds, device, len(sockets), 1, patience)
 
     def begin(self) -> None:
-        """Start an inference. Call this function before every inference."""
+        """Start an inference. The caller must do so before every inference."""
         _shim().TmoBeginLink()
 
     def wait(self) -> bool:
-        """Wait for rows that an invocation needs. Return whether the rows arrived in time."""
+        """Wait for the rows that an invocation needs. Return whether the rows arrived in time."""
         return int(_shim().TmoWaitLink()) == 0
 
     @property
@@ -105,15 +109,15 @@ def _shim() -> ctypes.CDLL:
 
 
 def exists_here() -> bool:
-    """Return whether the wheel exists for this platform and this version of Python."""
+    """Return whether TFLM's wheel exists for this platform and this version of Python."""
     cpython = sys.implementation.name == "cpython" and (3, 10) <= sys.version_info < (3, 14)
     return cpython and sys.platform == "linux" and platform.machine() == "x86_64"
 
 
 @functools.cache
 def require() -> Any:
-    """Load our operator where the wheel finds it, and return the wheel's module. Raises RuntimeUnavailable, which names
-    the package to install.
+    """Load our operator as a global symbol, where the wheel finds it, and return the wheel's module. Raises
+    RuntimeUnavailable with the name of the package to install.
     """
     from importlib import metadata  # noqa: PLC0415 # slow to import
 
@@ -128,7 +132,7 @@ def require() -> Any:
         )
     shim = native_library("tmo_wheel_shim")
     try:
-        ctypes.CDLL(runtime._runtime.__file__, ctypes.RTLD_GLOBAL)  # the shim needs the wheel's symbols
+        ctypes.CDLL(runtime._runtime.__file__, ctypes.RTLD_GLOBAL)  # Our library needs symbols of the wheel.
         ctypes.CDLL(str(shim), ctypes.RTLD_GLOBAL)
     except OSError as error:
         raise RuntimeUnavailable(

@@ -1,4 +1,4 @@
-"""Feeds a model that has a sliding window with the rows that are new in each window of a sequence."""
+"""Feeds a model that has a sliding input with only those rows of a sequence that are new in each inference."""
 
 from dataclasses import replace
 
@@ -10,32 +10,32 @@ from tflm_memopt.runtime.stimuli import Array, Run, Steps, sequence
 
 
 def step_elements(graph: Graph, where: str) -> int:
-    """Return the number of elements in the new rows of each inference, or 0 for a model without a sliding window."""
+    """Return the number of elements in the new rows of each inference, or 0 for a model without a sliding input."""
     slides = bool(where) and input_mode(where).where == SLIDING
     return graph.tensors[graph.inputs[0]].elements if slides else 0
 
 
 def whole(window: Array, elements: int) -> Array:
-    """Split a window into the new rows of each inference. elements: number of new elements per inference. If the first
-    inference gets too few rows, zeros precede the rows.
+    """Split a sliding input into the new rows of each inference. elements: number of new elements per inference. If the
+    first inference has too few rows, zeros precede them.
     """
     values = np.ascontiguousarray(window).ravel()
     return np.concatenate([np.zeros(-len(values) % elements, values.dtype), values]).reshape(-1, elements)
 
 
 class Slide:
-    """Finds the new rows of each sliding window. elements: number of new elements per inference."""
+    """Finds the new rows of each input in a sequence. elements: number of new elements per inference."""
 
     def __init__(self, elements: int) -> None:
         self._elements = elements
         self._before: bytes | None = None
 
     def forget(self) -> None:
-        """Forget the previous window, after a reset of the model."""
+        """Forget the previous input, because the model was reset."""
         self._before = None
 
     def steps_to(self, window: Array) -> tuple[Array, bool]:
-        """Return the new rows for each inference, and whether only the last inference has a full window."""
+        """Return the new rows for each inference, and whether only the last inference has a complete input."""
         new, values = self._elements * window.itemsize, np.ascontiguousarray(window).tobytes()
         before, self._before = self._before, values
         rows = whole(window, self._elements)
@@ -43,7 +43,7 @@ class Slide:
 
 
 def windows(graph: Graph, window: Tensor, elements: int, steps: Steps, seed: int) -> list[Run]:
-    """Return windows of one sequence, each one step after the previous window. graph: the original model."""
+    """Return consecutive sliding inputs of one sequence, where each is one step later. graph: the original model."""
     if not steps.count:
         return []
     fill = -(-window.elements // elements)

@@ -1,9 +1,10 @@
 """Runs models under the official TFLM wheel, each in a separate process: `python -m tflm_memopt.runtime.worker`.
 
-A crash in native code (of the operator or of TFLM) ends only the process of one model. The worker imports modules only
-once. Each line of standard input is a JSON list, [DIR, RUNS, OUTPUTS, INPUT, RESETS, CORES], and starts a fork. The
-fork's exit code becomes a line of standard output. DIR contains MODEL and INPUTS. After all runs, the fork writes the
-files OUTPUTS and LOG into DIR. LOG has TFLM's output, which contains the arena figures.
+A crash in native code (of the operator or of TFLM) ends only the process of one model. Python imports its modules only
+once, because each model runs in a fork of the worker. A line of standard input is a JSON list that starts a fork: [DIR,
+RUNS, OUTPUTS, INPUT, RESETS, CORES]. The worker prints the fork's exit code. The folder DIR contains the files MODEL
+and INPUTS. After all runs, the fork writes the files OUTPUTS and LOG into DIR. LOG has TFLM's output, which contains
+the arena figures.
 """
 
 import contextlib
@@ -27,15 +28,15 @@ from tflm_memopt.runtime.stimuli import Array
 
 MODEL = "model.tflite"
 INPUTS = "inputs.npz"
-"""File with an array for each input, whose first axis is the number of the run."""
+"""File with an array for each model input. The first axis of each array is the number of the run."""
 OUTPUTS = "outputs.npz"
-"""File with an array for each output, whose first axis is the number of the run."""
+"""File with an array for each model output. The first axis of each array is the number of the run."""
 LOG = "log.txt"
 
 ATTEMPT = "tflm-memopt: trying an arena of"
-"""Mark in the log before an attempt at AllocateTensors."""
+"""Text in the log before each attempt at AllocateTensors."""
 TOOK = "tflm-memopt: seconds of all runs:"
-"""Prefix of the line with the time of all runs in the log."""
+"""Start of the line in the log with the time of all runs."""
 SMALLEST_ARENA = 1 << 16
 LARGEST_ARENA = 1 << 30
 
@@ -53,7 +54,7 @@ def load(path: Path) -> list[Array]:
 
 
 def arenas(model_bytes: int) -> Iterator[int]:
-    """Yield arena sizes to try, in bytes: at least the model's size, each twice the previous size, up to a limit.
+    """Yield arena sizes in bytes to try, from the model's size up to a limit. Each size is twice the previous size.
 
     >>> [size >> 20 for size in arenas(200 << 20)]
     [256, 512, 1024]
@@ -66,7 +67,7 @@ def arenas(model_bytes: int) -> Iterator[int]:
 
 
 def allocate(model: bytes) -> Any:
-    """Return an interpreter in the first arena that AllocateTensors accepts. TFLM does not report why it fails."""
+    """Return an interpreter with the first arena size that AllocateTensors accepts. TFLM does not say why it fails."""
     refusal = RuntimeError("no arena was tried")
     for size in arenas(len(model)):
         print(ATTEMPT, size, "B", file=sys.stderr, flush=True)
@@ -78,8 +79,9 @@ def allocate(model: bytes) -> Any:
 
 
 def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> None:
-    """Run all inferences of INPUTS through MODEL and write the outputs into OUTPUTS. where: place of the model's input.
-    resets: runs before which the interpreter is reset. cores: number of threads, which get random delays after run 0.
+    """Run MODEL on all inputs of the file INPUTS, and write the outputs into the file OUTPUTS. where: place of the
+    model's input. resets: numbers of runs before which the interpreter is reset. cores: number of threads, which get
+    random delays after run 0.
     """
     model = (directory / MODEL).read_bytes()
     inputs = load(directory / INPUTS)
@@ -104,10 +106,10 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
 
 
 def fork(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> int:
-    """Run run() in a fork. Returns the fork's exit code, or the negative number of the signal that ended it."""
+    """Call run() in a forked process. Return its exit code, or the negative number of the signal that ended it."""
     child = os.fork()
     if not child:
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # the fork must not outlive its parent
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # The fork must not outlive its parent.
         os._exit(_logged(directory, runs, outputs, where, resets, cores))
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
@@ -128,16 +130,15 @@ def _logged(directory: Path, runs: int, outputs: int, where: str, resets: Sequen
 
 
 def serve() -> None:
-    """Answer requests until standard input ends."""
-    with contextlib.suppress(RuntimeUnavailable):  # the log of each model contains the same error
+    with contextlib.suppress(RuntimeUnavailable):  # The log of each model contains the error.
         wheel.require()
-    gc.freeze()  # objects that exist before a fork stay shared with it
+    gc.freeze()  # All forks share existing objects.
     for line in sys.stdin:
         directory, *rest = json.loads(line)
         answer = fork(Path(directory), *rest)
-        with contextlib.suppress(BrokenPipeError):  # the parent of the fork was interrupted
+        with contextlib.suppress(BrokenPipeError):  # The caller was interrupted.
             print(answer, flush=True)
-    os._exit(0)  # all streams are flushed already
+    os._exit(0)  # All streams are flushed already.
 
 
 if __name__ == "__main__":
