@@ -1,7 +1,7 @@
-"""Estimates the instructions of TFLM's own kernels, and of CMSIS-NN's kernels for the operators that have one.
+"""Estimates the instructions of TFLM's own kernels, or of the CMSIS-NN kernels that replace some of them.
 
 For each kernel, builtin_costs.json has the instructions per unit of each kind of work (builtin_work.py).
-benchmarks/builtin_costs.py fits these costs to counts of single operators.
+benchmarks/builtin_costs.py fits these costs to counted instructions of single operators.
 """
 
 from collections import defaultdict
@@ -15,34 +15,31 @@ from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import VIEW, Graph, Op
 
 Counts = Mapping[str, float]
-"""Instructions by type of operator. The type "" stands for the interpreter itself."""
+"""Instructions by type of operator. The key "" stands for the interpreter itself."""
 ONCE = ("CALL_ONCE",)
-"""Operators whose subgraph runs only in the first inference."""
 FREE = (VIEW, *ONCE)
 """Operators that cost nothing, because they are not in the model's file or run only in the first inference."""
 OTHERS = 0.02
-"""Operators without counted instructions may contribute at most this part of an estimate."""
+"""Operators without counted instructions may contribute at most this fraction of an estimate."""
 SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
-"""Operators that have the costs of another operator. split_v.cc and unpack.cc copy values as split.cc does."""
+"""Operators whose costs are those of another operator. split_v.cc and unpack.cc copy values as split.cc does."""
 WITHOUT_DSP = ("cortex-m0", "cortex-m3")
-"""Cores without the DSP extension."""
 
 
 @dataclass(frozen=True, slots=True)
 class Builtins:
-    """Costs of TFLM's kernels on a core."""
+    """Costs of TFLM's kernels on one core."""
 
     invoke: float
-    """Instructions of an Invoke() without operators."""
+    """Instructions of an Invoke() of a model without operators."""
     operator: float
-    """Instructions of the interpreter around each operator."""
+    """Instructions that the interpreter takes around each operator."""
     kernels: Mapping[str, Mapping[str, float]]
     """Instructions per unit of work, by kernel and by kind of work."""
     high: float
     low: float
     """Largest overestimate and underestimate of a whole model, as fractions of the counted instructions."""
     dsp: bool = True
-    """Whether the core has the DSP extension."""
 
     def instructions(self, graph: Graph, op: Op) -> float | None:
         """Return the instructions of an operator's kernel, or None if the kernel was not counted."""
@@ -53,18 +50,18 @@ class Builtins:
 
     @property
     def slowest(self) -> float:
-        """Instructions per value in the slowest kernel that works element by element."""
+        """Instructions per value in the slowest of the kernels that work element by element."""
         return max(max(each.get("read", 0.0), each.get("written", 0.0)) for each in self.kernels.values())
 
 
 def instructions(graph: Graph, core: str) -> int | None:
-    """Estimate the instructions of one inference of a whole model on a core, or None if too little is known."""
+    """Estimate the instructions of one inference of a whole model on a core. Return None if too little is known."""
     counts = of_model(graph, core)
     return None if counts is None else round(sum(counts.values()))
 
 
 def of_model(graph: Graph, core: str) -> Counts | None:
-    """Estimate a whole model's instructions on a core by type of operator, or None if too little is known."""
+    """Estimate a whole model's instructions on a core by type of operator. Return None if too little is known."""
     found = builtins(core)
     if found is None or any(called(op) for op in graph.ops if op.type not in ONCE):
         return None
@@ -73,7 +70,9 @@ def of_model(graph: Graph, core: str) -> Counts | None:
 
 
 def of_operators(graph: Graph, ops: Collection[Op], core: str, ours: int = 0) -> Counts | None:
-    """Estimate the instructions of `ops` by type, or None if unknown. ours: instructions of custom operators."""
+    """Estimate the instructions of `ops` on a core by type of operator. Return None if too little is known. ours:
+    instructions of our custom operators.
+    """
     found = builtins(core)
     if found is None:
         return None
@@ -91,7 +90,6 @@ def of_operators(graph: Graph, ops: Collection[Op], core: str, ours: int = 0) ->
 
 
 def _values(graph: Graph, op: Op) -> int:
-    """Return the number of values that an operator reads or writes, whichever is larger."""
     return max(
         sum(graph.tensors[i].elements for i in side if i >= 0 and not graph.tensors[i].constant)
         for side in (op.inputs, op.outputs)
@@ -100,7 +98,7 @@ def _values(graph: Graph, op: Op) -> int:
 
 @cache
 def builtins(core: str) -> Builtins | None:
-    """Return the costs on a core, or None if nothing was counted on the core."""
+    """Return the costs of TFLM's kernels on a core, or None for a core without counted instructions."""
     found = measured("builtin_costs.json")["cores"].get(LIKE.get(core, core))
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""Computes the work of TFLM's kernels that read windows of an image or multiply matrices."""
+"""Computes the work of those TFLM kernels that read windows of an image or multiply matrices."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from tflm_memopt.tflm.builtin_memory import ConvShape, Node, conv_shape
 
 Amounts = Mapping[str, float]
 Found = tuple[str, Amounts]
-"""The variant of an operator's kernel, and the amounts of its work, without the call of the kernel."""
+"""The name of an operator's kernel variant, and the amounts of its work."""
 
 
 def dtype_of(node: Node, name: str) -> str:
@@ -25,7 +25,7 @@ def scales_of(tensor: Tensor | None) -> tuple[float, ...]:
 
 
 def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: int) -> NDArray[np.int64]:
-    """Return how many taps of each window are inside the input along one axis."""
+    """Return, for each window along one axis, how many of its taps are inside the input."""
     first = np.arange(out) * stride - pad
     taps = first[:, None] + np.arange(kernel)[None, :] * dilation
     found: NDArray[np.int64] = ((taps >= 0) & (taps < size)).sum(axis=1)
@@ -33,7 +33,7 @@ def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: i
 
 
 class _Taps(NamedTuple):
-    """How many rows, and how many taps, of all windows of a channel are inside the input."""
+    """Number of window rows, and number of window taps, that are inside the input, over all windows of a channel."""
 
     rows: int
     taps: int
@@ -59,7 +59,7 @@ def _product(pixels: int, channels: int, depth: int) -> Amounts:
 
 
 def convolution(node: Node) -> Found:
-    """Return the work of arm_convolve_wrapper_s8.c and arm_convolve_wrapper_s16.c."""
+    """Return the work of a convolution (arm_convolve_wrapper_s8.c and arm_convolve_wrapper_s16.c)."""
     w = conv_shape(node)
     depth = node.elements("i1") // max(1, w.out_channels)
     pixels = w.batches * w.out_h * w.out_w
@@ -85,7 +85,7 @@ def convolution(node: Node) -> Found:
 
 
 def _by_sixteen(product: Amounts, w: ConvShape, pixels: int, depth: int) -> Amounts:
-    """Return the work of arm_nn_mat_mult_nt_t_s8.c, which processes sixteen values at once, then four."""
+    """Return the work of arm_nn_mat_mult_nt_t_s8.c, which processes blocks of 16 values, then blocks of 4."""
     blocks = (w.out_channels // 2) * (pixels // 2)
     return {**product, "sixteens": blocks * (depth // 16)}
 
@@ -118,7 +118,7 @@ def depthwise(node: Node, *, dsp: bool = True) -> Found:
 
 
 def dense(node: Node, *, dsp: bool = True) -> Found:
-    """Return the work of arm_nn_vec_mat_mult_t_s8.c, which computes two or, without DSP, three outputs at once."""
+    """Return the work of arm_nn_vec_mat_mult_t_s8.c. It computes two outputs at once (without DSP: three)."""
     units = max(1, node.dim("i1", 0))
     depth, batches = node.elements("i1") // units, node.elements("o0") // units
     per_channel = node.tensor("i1") is not None and len(scales_of(node.tensor("i1"))) > 1
@@ -140,7 +140,7 @@ def dense(node: Node, *, dsp: bool = True) -> Found:
 
 
 def pool(node: Node) -> Found:
-    """Return the work of arm_avgpool_s8.c and arm_max_pool_s8.c."""
+    """Return the work of a pool (arm_avgpool_s8.c and arm_max_pool_s8.c)."""
     n, h, w, c = (1, 1, 1, 1, *node.inputs[0].shape)[-4:] if node.inputs[0] is not None else (1, 1, 1, 1)
     kernel = [max(1, int(node.options.get(name, 1))) for name in ("filterHeight", "filterWidth")]
     stride = [max(1, int(node.options.get(name, 1))) for name in ("strideH", "strideW")]
@@ -158,7 +158,7 @@ def pool(node: Node) -> Found:
 
 
 def transpose_conv(node: Node) -> Found:
-    """Return the work of arm_transpose_conv_wrapper_s8.c. For many channels, the input gets gaps between pixels."""
+    """Return the work of arm_transpose_conv_wrapper_s8.c. An input with many channels gets gaps between pixels."""
     filters, inputs, out = node.tensor("i1"), node.tensor("i2"), node.outputs[0]
     if filters is None or inputs is None:
         return "", {"written": node.elements("o0")}

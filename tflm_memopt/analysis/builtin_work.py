@@ -1,7 +1,7 @@
 """Finds the TFLM kernel that runs an operator, and how often its loops run.
 
 An operator runs a kernel of CMSIS-NN (Source/*/arm_*.c) if TFLM has a wrapper for the kernel
-(tensorflow/lite/micro/kernels/cmsis_nn). The kernel may use the DSP extension. All operators without a wrapper run
+(tensorflow/lite/micro/kernels/cmsis_nn). Such a kernel may use the DSP extension. Operators without a wrapper run
 TFLM's reference kernels. benchmarks/builtin_costs.py fits the instructions per unit of work (builtin_costs.json).
 """
 
@@ -20,10 +20,10 @@ from tflm_memopt.tflm.builtin_memory import Node, node_of
 
 
 class KernelWork(NamedTuple):
-    """Work of a kernel for an operator in one inference."""
+    """The work of an operator's kernel in one inference."""
 
     kernel: str
-    """Type of the operator, type of its values, and variant of its kernel."""
+    """The operator's type, the type of its values, and the variant of its kernel, as one text."""
     amounts: Amounts
     """Amounts by kind of work, such as rows, bytes or multiply-accumulates."""
 
@@ -42,7 +42,7 @@ CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
 def _computed(node: Node) -> str:
-    """Return the type of the values with which an operator computes, and not of its indices, shapes or handles."""
+    """Return the type of the values that an operator computes, not of its indices, shapes or handles."""
     inputs = [t.dtype.lower() for t in _activations(node)]
     return next((dtype for dtype in inputs if dtype != "int32"), dtype_of(node, "i0"))
 
@@ -51,17 +51,13 @@ def _activations(node: Node) -> list[Tensor]:
     return [t for t in node.inputs if t is not None and not t.constant]
 
 
-# --- Element-wise operators and copies
-
-
 def _elements(node: Node) -> Found:
-    """Count all values that an operator reads or writes."""
     read = sum(t.elements for t in _activations(node))
     return "", {"read": read, "written": sum(t.elements for t in node.outputs)}
 
 
 def _binary(node: Node) -> Found:
-    """Count groups of four values for operands of equal shapes. If the shapes differ, TFLM runs a reference kernel."""
+    """Count groups of four values for operands of equal shapes. Other shapes run TFLM's reference kernel."""
     n = node.elements("o0")
     if node.elements("i0") != node.elements("i1"):
         return "broadcast", {"written": n}
@@ -73,7 +69,7 @@ def _copied(node: Node) -> Found:
 
 
 def _concatenation(node: Node) -> Found:
-    """Count a memcpy() for each operand and each index of the outer dimensions."""
+    """Count one memcpy() for each operand and each index of the outer dimensions."""
     axis = int(node.options.get("axis", 0)) % max(1, node.rank("o0"))
     shape = node.outputs[0].shape
     pieces = math.prod(shape[:axis]) * len(node.inputs)
@@ -88,7 +84,6 @@ def _split(node: Node) -> Found:
 
 
 def _pad(node: Node) -> Found:
-    """Count copied rows and pixels, and filled borders."""
     shape = (1, 1, 1, 1, *(node.dim("i0", axis) for axis in range(node.rank("i0"))))[-4:]
     nbytes = sum(t.nbytes for t in _activations(node))
     filled = node.outputs[0].nbytes - nbytes
@@ -96,14 +91,13 @@ def _pad(node: Node) -> Found:
 
 
 def _slice(node: Node) -> Found:
-    """Count the values that an operator writes, and the rows along the last axis of its output."""
     out = node.outputs[0]
     rows = out.elements // max(1, out.shape[-1] if out.shape else 1)
     return "", {"rows": rows, "written": out.elements}
 
 
 def _reduced(node: Node) -> Found:
-    """Count the values that a reduction reads and writes. A reduction over height and width has a loop of its own."""
+    """Count the values that a reduction reads and writes. A reduction over height and width runs in a special loop."""
     axes = node.inputs[1].data if len(node.inputs) > 1 and node.inputs[1] is not None else None
     rank = node.rank("i0")
     chosen = sorted({int(a) % max(1, rank) for a in np.asarray(axes).ravel()}) if axes is not None else []
@@ -117,7 +111,7 @@ def _resized(node: Node) -> Found:
 
 
 def _softmax(node: Node) -> Found:
-    """Count the exponentials of SOFTMAX, which TFLM skips far below the largest value of a row (softmax_common.cc)."""
+    """Count the exponentials of SOFTMAX. TFLM skips values far below the largest value of a row (softmax_common.cc)."""
     shape, n = node.outputs[0].shape, node.elements("o0")
     scale = _scale(node.inputs[0]) * float(node.options.get("beta", 1.0))
     near = min(1.0, _radius(scale, 5) / 256)
@@ -136,7 +130,7 @@ def _sigmoid(node: Node) -> Found:
 
 
 def _radius(scale: float, bits: int) -> float:
-    """Return the largest value that TFLM does not treat as infinite (CalculateInputRadius in quantization_util.cc)."""
+    """Return the largest input that TFLM does not treat as infinite (CalculateInputRadius in quantization_util.cc)."""
     _, shift = math.frexp(scale * 2 ** (31 - bits))
     return math.floor(((1 << bits) - 1) * 2.0 ** (31 - bits) / 2.0**shift)
 
@@ -146,13 +140,10 @@ def _scale(tensor: Tensor | None) -> float:
 
 
 def _blocks(node: Node) -> Found:
-    """Count the pixels and values of an operator that moves values one at a time."""
+    """Count the pixels and values of an operator that moves values one by one."""
     out = node.outputs[0]
     pixels = max(node.elements(name) // max(1, node.dim(name, 3)) for name in ("i0", "o0"))
     return "", {"pixels": pixels, "written": out.elements}
-
-
-# --- Operators with state
 
 
 def _lstm(node: Node) -> Found:
@@ -167,7 +158,7 @@ def _lstm(node: Node) -> Found:
 
 
 def _svdf(node: Node) -> Found:
-    """Count the work of arm_svdf_s8.c, which computes a dense layer, then sums along time."""
+    """Count the work of arm_svdf_s8.c, which computes a dense layer and then sums over time."""
     filters, inputs = node.dim("i1", 0), node.dim("i1", 1)
     memory, units = node.dim("i2", 1), node.dim("o0", 1)
     return "", {
@@ -177,7 +168,7 @@ def _svdf(node: Node) -> Found:
 
 
 def _matrices(node: Node) -> Found:
-    """Count the work of arm_batch_matmul_s8.c. A right operand that is not transposed is transposed first."""
+    """Count the work of arm_batch_matmul_s8.c. It transposes the right operand, unless that is transposed."""
     left, right, out = node.inputs[0], node.inputs[1], node.outputs[0]
     if left is None or right is None:
         return _elements(node)
@@ -217,7 +208,7 @@ OWN: Mapping[str, Callable[[Node], Found]] = {
     **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), windows.pool),
     "TRANSPOSE_CONV": windows.transpose_conv,
 }
-"""Functions that count an operator's work, by its type. Operators of types not listed compute each element alone."""
+"""Functions that count an operator's work, by type of operator. All other operators compute element by element."""
 WITHOUT_DSP: Mapping[str, Callable[[Node], Found]] = {
     "DEPTHWISE_CONV_2D": partial(windows.depthwise, dsp=False),
     "FULLY_CONNECTED": partial(windows.dense, dsp=False),

@@ -1,8 +1,8 @@
-"""Estimate the instructions of a plan on a core from the work of its operators.
+"""Estimates the instructions of a plan on a core from the work of its operators.
 
-Multiply-accumulates alone predict the instructions poorly (msf-CNN, section 8.3). Further instructions read and write
-bytes, fetch weights again, and begin each pixel and each iteration. costs.json has these costs for each kernel, fitted
-to counted instructions (benchmarks/costs.py).
+Multiply-accumulates alone predict the instructions poorly (msf-CNN, section 8.3). Reading and writing bytes, fetching
+weights again, and starting each pixel and each iteration also take instructions. costs.json has these costs for each
+kernel, fitted to counted instructions (benchmarks/costs.py).
 """
 
 import json
@@ -16,7 +16,7 @@ from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.ops.packing import family
 
 LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
-"""Cores that run the same code as another core."""
+"""Cores that run the same machine code as another core, and so have the same costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,59 +28,61 @@ class Work:
     macs: float = 0
     """Multiply-accumulates of the kernel, including those for the padding of packed windows."""
     weights: float = 0
-    """Bytes of weights that the kernel reads. A packed convolution reads weights once for several pixels. The DSP
-    extension multiplies the weights of four channels at once.
+    """Bytes of weights that the kernel reads. A packed convolution reads its weights once for several pixels. With the
+    DSP extension, one read of weights serves four channels.
     """
     read: float = 0
-    """Bytes under the operator's windows. A byte under several windows counts for each window."""
+    """Bytes of input under the operator's windows. A byte under several windows counts once for each of them."""
     written: float = 0
-    """Bytes of the output or, if the operator adds up its input, number of updates of its sums."""
+    """Bytes of the output or, if the operator adds its inputs to sums, number of updates of the sums."""
     pixels: float = 0
-    """Number of output pixels, or of input pixels if the operator adds up its input."""
+    """Number of output pixels or, if the operator adds its inputs to sums, of input pixels."""
     taps: float = 0
-    """Number of pixels under the operator's windows."""
+    """Number of input pixels under the operator's windows. A pixel under several windows counts for each window."""
     iterations: float = 0
     calls: float = 0
-    """Number of calls of a kernel. One call runs consecutive iterations along a row of tiles, or from row to row."""
+    """Number of kernel calls. One call runs consecutive iterations along a row of tiles, or from row to row."""
     rows: float = 0
-    """Number of row lookups by kernels: output rows if the operator adds up its input, otherwise input rows."""
+    """Number of times that kernels look up the address of a row. They look up output rows if the operator adds to sums,
+    otherwise input rows.
+    """
     loops: float = 0
-    """Number of inner loops that a kernel begins (plan/iteration/work_packed.py)."""
+    """Number of inner loops that a kernel starts (plan/iteration/work_packed.py)."""
     pieces: float = 0
-    """Number of pieces that the kernel processes singly or gathers itself."""
+    """Number of pieces of input that the kernel processes singly or copies to its scratch buffer itself."""
     odd: float = 0
-    """Number of times that a kernel computes channels that do not fill a group of channels."""
+    """Number of times that a kernel computes a last, incomplete group of channels."""
     clamped: float = 0
-    """Bytes of results that are clamped."""
+    """Bytes of results that a kernel clamps."""
     quads: float = 0
-    """Number of times that a kernel processes or gathers four values at once."""
+    """Number of times that a kernel processes or copies four values at once."""
     singles: float = 0
-    """Number of values that a kernel processes or gathers singly."""
+    """Number of values that a kernel processes or copies singly."""
     runs: float = 0
-    """Number of contiguous ranges of bytes for windows, channels or COPY, plus the number of lists of taps."""
+    """Number of contiguous byte ranges that a kernel reads for windows, channels or COPY, plus number of tap lists."""
     swept: float = 0
     """Number of words or values in all contiguous ranges, plus the number of taps in all lists of taps."""
     gathers: float = 0
-    """Number of window rows that a kernel gathers one by one. For a pool, taps in channels outside groups of 4."""
+    """Number of window rows that a kernel copies one by one. For a pool: taps in channels outside groups of 4."""
     batches: float = 0
     """Number of times that a kernel reads all of its weights."""
     listed: float = 0
-    """Number of window pixels that a kernel looks up one by one in a table."""
+    """Number of window pixels whose addresses a kernel looks up one by one in a table."""
     vectors: float = 0
-    """Number of values or taps that RISC-V vector code multiplies, each by up to 32 channels at once."""
+    """Number of values or taps that RISC-V vector code multiplies, in up to 32 channels at once."""
     older: float = 0
     """Number of times that a kernel looks up a row of an earlier inference."""
     state_writes: float = 0
     """Number of iterations whose row is stored for the next inference."""
     copied: float = 0
-    """Bytes of weights that are copied to the arena before the first iteration, without counting instructions."""
+    """Bytes of weights that are copied to the arena before the first iteration. They do not count as instructions."""
     spared: float = 0
-    """Bytes of weights that are read from the arena instead of from flash, with equally many instructions."""
+    """Bytes of weights that are read from the arena instead of from flash. The instructions are the same."""
 
 
 AMOUNTS = tuple(f.name for f in fields(Work))[1:-2]
 Cost = Literal["macs", "instructions", "time"]
-"""Names of the costs by which plans are compared, in addition to bytes of the arena."""
+"""Costs by which plans can be compared, besides the bytes of the arena."""
 COSTS: tuple[Cost, ...] = get_args(Cost)
 Costs = Mapping[str, Mapping[str, float]]
 """Instructions per unit of each kind of work, by kernel."""
@@ -91,47 +93,47 @@ MESSAGES: Mapping[str, tuple[float, float]] = {
     "rv32-v": (850, 24.1),
     "": (530, 11.6),
 }
-"""Instructions for a message between devices, and for each byte of the row in the message, by core. The key "" is for
-cores that are not listed. The instructions of the link's hardware driver are not included.
+"""Instructions for a message between devices, and for each byte of the row in the message, by core. The key "" stands
+for all cores that are not listed. The instructions of the link's hardware driver are not included.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Costs of kernels on a core."""
+    """Costs of our kernels on one core."""
 
     core: str
     target: str
     """Target whose programs run best on the core."""
     kernels: Costs
     plans: int
-    """Number of plans that were counted, but not used for the fit."""
+    """Number of plans that were counted to test the costs, and not to fit them."""
     median: float
     """Median error of the estimated instructions of a plan, as a fraction of the counted instructions."""
     high: float
-    """Largest overestimate of a counted plan, as a fraction of the counted instructions."""
+    """Largest overestimate of a plan, as a fraction of the counted instructions."""
     low: float
-    """Largest underestimate of a counted plan, as a fraction of the counted instructions."""
+    """Largest underestimate of a plan, as a fraction of the counted instructions."""
 
     @property
     def worst(self) -> float:
-        """Largest error of an estimate."""
+        """Largest error of an estimate, as a fraction of the counted instructions."""
         return max(self.high, self.low)
 
     def instructions(self, work: Iterable[Work]) -> int:
-        """Estimate one inference of our own operators, without builtin operators and TFLM's interpreter."""
+        """Estimate the instructions of our own operators in an inference, without TFLM and builtin operators."""
         return round(sum(estimate(self.kernels, one) for one in work))
 
     def known(self, work: Collection[Work]) -> int | None:
-        """Return the estimated instructions, or None if a kernel has no counts for this core."""
+        """Estimate the instructions, or return None if a kernel has no counts on this core."""
         return self.instructions(work) if counted(self.kernels, work) else None
 
 
 def estimate(kernels: Costs, work: Work) -> float:
-    """Return the instructions of one operator. A kernel that was never measured costs as much as the slowest kernel."""
+    """Estimate the instructions of one operator. An unmeasured kernel costs as much as the slowest measured kernel."""
     name, *ways = work.kernel.split()
     alike = [work.kernel] if work.kernel in kernels else [k for k in sorted(kernels) if k.split()[0] == name]
-    if len(alike) > 1:  # prefer the measured variant whose name shares the most words with the kernel's name
+    if len(alike) > 1:  # Prefer the measured variant with the most common words.
         alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
     return max(float(sum(cost * getattr(work, n) for n, cost in kernels[each].items())) for each in alike or kernels)
 
@@ -143,7 +145,7 @@ def counted(kernels: Costs, work: Iterable[Work]) -> bool:
 
 @cache
 def measured(name: str) -> dict[str, Any]:
-    """Return the content of a JSON file of this package."""
+    """Return the content of a JSON file in the package's folder analysis/."""
     text = resources.files("tflm_memopt.analysis").joinpath(name).read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
@@ -151,7 +153,6 @@ def measured(name: str) -> dict[str, Any]:
 
 @cache
 def tables() -> Mapping[str, Table]:
-    """Return the cost tables by core."""
     found = {}
     for core, values in measured("costs.json")["cores"].items():
         kernels = by_kernel(values["kernels"])
@@ -163,30 +164,30 @@ T = TypeVar("T")
 
 
 def by_kernel(nested: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
-    """Replace nested keys, such as "CONV" and in it "tiles", by names of kernels, such as "CONV tiles"."""
+    """Replace nested keys, such as "CONV" with "tiles" inside, by names of kernels, such as "CONV tiles"."""
     return {f"{kind} {way}".strip(): each for kind, ways in nested.items() for way, each in ways.items()}
 
 
 def _own(measured: Costs) -> Costs:
-    """Return the costs of SOFTMAX as costs of the user's own kernels, which work pixel by pixel like SOFTMAX."""
+    """Return costs for the user's own kernels. They are those of SOFTMAX, which also works pixel by pixel."""
     softmax = {kernel: each for kernel, each in measured.items() if kernel.split()[0] == "SOFTMAX"}
     return {kernel.replace("SOFTMAX", "OWN"): each for kernel, each in softmax.items()}
 
 
 def _messages(core: str) -> Costs:
-    """Return the costs of rows that are sent to or received from other devices."""
+    """Return the costs of sending rows to other devices and receiving rows from them."""
     row, byte = MESSAGES.get(core, MESSAGES[""])
     return {kernel: {"iterations": row, "read": byte} for kernel in ("SEND rows", "RECEIVE rows")}
 
 
 def estimates(target: str, work: Collection[Work]) -> dict[str, int]:
-    """Return the estimated instructions on each core of a target. Cores without costs of all kernels are left out."""
+    """Estimate the instructions on each core of a target. Cores without costs for all kernels are omitted."""
     known = {core: found.known(work) for core, found in tables().items() if found.target == target}
     return {core: instructions for core, instructions in known.items() if instructions is not None}
 
 
 def table(target: str, core: str | None = None) -> Table:
-    """Return the cost table for a core that runs this target's programs. The default core is the target's own or, for
+    """Return the cost table of a core that runs this target's programs. The default core is the target's own or, for
     generic programs, the slowest core. Raises UsageError for a core that is unknown or cannot run programs of this
     target.
     """
@@ -202,9 +203,9 @@ def table(target: str, core: str | None = None) -> Table:
 
 
 def runs(core: str | None, target: str) -> bool:
-    """Return whether a core was measured and can run this target's programs."""
+    """Return whether a core's costs were measured and whether the core can run this target's programs."""
     return core is not None and core in tables() and family(target) in family(tables()[core].target).runs
 
 
 DEFAULT = "cortex-m0"
-"""Core for which generic programs are estimated."""
+"""Core whose instructions are estimated for generic programs, because it is the slowest core."""

@@ -1,4 +1,4 @@
-"""Determines the kind of a model and recommends what to do, for the first line of every report."""
+"""Determines what kind of model a file contains, and recommends what to do, for the first line of every report."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ from tflm_memopt.tflm.refused import WEIGHTS
 from tflm_memopt.tflm.shapes import undefined
 
 ETHOS_U = "ethos-u"
-"""Custom operator that Vela makes for Arm's NPU."""
+"""Custom operator that the compiler Vela makes for Arm's NPU Ethos-U."""
 POST_PROCESSING = "TFLite_Detection_PostProcess"
 """Custom operator whose outputs are float32 in every model."""
 EDGE_TPU = "edgetpu-custom-op"
 """Custom operator that edgetpu_compiler makes for Google's Edge TPU."""
 COMPUTED = ("FLOAT32", "INT8", "INT16", "UINT8")
-"""Types in which operators compute; indices, shapes and conditions have different types."""
+"""Types in which operators compute. Indices, shapes and conditions have other types."""
 CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The kind of a model, and advice on how to convert such a model."""
+    """The kind of a model, and advice on the conversion of such a model."""
 
     kind: str
-    """Identifier of the kind, which never changes. docs/models.md has a section with this name."""
+    """Identifier of the kind, which never changes between versions. docs/models.md has a section with this name."""
     what: str
     advice: str
 
@@ -38,7 +38,7 @@ class Diagnosis:
 
 
 def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False) -> Diagnosis:
-    """Return the diagnosis. whole: whether no operator can be converted. int8_interface: whether `--int8-io` is set."""
+    """Determine a model's kind. whole: no operator can be converted. int8_interface: `--int8-io` is set."""
     graphs = model.graphs
     custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}
     if ETHOS_U in custom:
@@ -81,7 +81,7 @@ TO_QUANTIZE: Mapping[str, str] = {
     "uint8": "quantize it to int8 instead",
     "mixed": "quantize all of it to int8",
 }
-"""Advice for kinds of models that should be converted again."""
+"""Advice for kinds of models that should be converted again from the trained model."""
 ADVICE: Mapping[str, str] = {"int16": "int8 would take half the RAM, if it is accurate enough"}
 
 
@@ -90,7 +90,7 @@ def _see(kind: str) -> str:
 
 
 def _precision(graphs: Sequence[Graph]) -> tuple[str, str]:
-    """Return the kind of a model, and a description of the types in which it computes and stores weights."""
+    """Return a model's kind, with a description of the types in which it computes and stores weights."""
     ops = [(graph, op) for graph in graphs for op in graph.ops if op.options.get("custom_code") != POST_PROCESSING]
     computed = {t.dtype for graph, op in ops if op.type not in CONVERSIONS for t in _activations(graph, op)}
     floats, integers = computed & {"FLOAT32"}, computed & {"INT8", "INT16", "UINT8"}
@@ -115,7 +115,6 @@ def _precision(graphs: Sequence[Graph]) -> tuple[str, str]:
 
 
 def _activations(graph: Graph, op: Op) -> Iterator[Tensor]:
-    """Return the inputs and outputs of an operator that are not constants."""
     tensors = (graph.tensors[t] for t in (*op.inputs, *op.outputs) if t in graph.tensors)
     return (t for t in tensors if not t.constant and t.dtype in COMPUTED)
 

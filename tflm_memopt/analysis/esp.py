@@ -1,10 +1,10 @@
-"""Estimates the cycles of a model on Espressif's chips from published cycles of ESP-NN and instruction counts of C.
+"""Estimates the cycles of a model on Espressif's chips from published cycles of ESP-NN and from counted instructions.
 
-The estimates were not compared with measurements on a chip. esp.json has the published figures with their sources, and
-for each kernel a range of costs that contains the figures. The cost of a kernel in plain C is the number of its
-instructions on RV32 times the chip's range of cycles per instruction. The instructions for Xtensa are also counted on
-RV32, because no compiler for Xtensa was available. The upper bounds include reads of weights from flash if the cache is
-too small for the weights.
+The estimates were not compared with measurements on a chip. esp.json has the published figures with their sources. For
+each kernel, it also has a range of costs that contains the figures. The cost of a kernel in plain C is the number of
+its instructions on RV32, multiplied by the chip's range of cycles per instruction. The instructions for Xtensa are also
+counted on RV32, because no compiler for Xtensa was available. The upper bounds include reads of weights from flash if
+the cache is too small for the weights.
 """
 
 import math
@@ -20,17 +20,17 @@ from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
 Span = tuple[float, float]
 """A lower and an upper bound of a quantity."""
 Costs = Mapping[str, Span]
-"""Costs per unit of a kernel's work. Names are fields of costs.Work, and `values`: the values in all windows."""
+"""Costs per unit of a kernel's work. The keys are fields of costs.Work, or `values` for the values in all windows."""
 
 COUNTED = "rv32"
-"""Core of analysis/costs.json whose instructions are used for all chips."""
+"""Core of costs.json whose instructions are used for our C code on all Espressif chips."""
 TFLM = "cortex-m4"
-"""Core of builtin_costs.json that provides the instructions of TFLM's reference kernels."""
+"""Core of builtin_costs.json whose instructions are used for TFLM's reference kernels on all Espressif chips."""
 TFLM_FACTOR = 2.0
 """A reference kernel takes at most this many times as many instructions on RV32 or Xtensa as on a Cortex-M4."""
 AT_ONCE: Mapping[str, int] = {"S3": 8, "P4": 16}
-"""Number of pixels that an ESP-NN vector kernel for 1x1 convolutions computes per read of its weights, by chip code.
-All ESP-NN kernels except vector kernels for 1x1 convolutions read the weights again for each pixel.
+"""Number of pixels for which an ESP-NN vector kernel reads the weights of a 1x1 convolution once, by chip. All other
+ESP-NN kernels read the weights again for each pixel.
 """
 SHARE = 4
 """An operator's weights stay in the cache while a group runs if they take at most 1 / SHARE of the cache."""
@@ -38,17 +38,17 @@ SHARE = 4
 
 @dataclass(frozen=True, slots=True)
 class EspChip:
-    """The costs of operators on a chip."""
+    """The costs of operators on one of Espressif's chips."""
 
     name: str
     library: str
-    """ESP-NN's code for the chip: S3, P4 or C."""
+    """Name of ESP-NN's code for the chip: S3, P4 or C."""
     cycles_per_instruction: Span
     """Cycles on the chip, divided by the instructions that the same C code takes on RV32."""
     kernels: Mapping[str, Costs]
     """Costs of ESP-NN's kernels by operator, in cycles for vector kernels and in instructions for other kernels."""
     cache: int
-    """Bytes of the cache for constants in flash."""
+    """Bytes of the chip's cache for constants in flash."""
     flash_cycles_per_byte: float
     """Cycles for each byte that is read from flash."""
 
@@ -72,7 +72,7 @@ class EspChip:
         return low, high
 
     def plan(self, work: Iterable[Work]) -> Span | None:
-        """Return the cycles of a plan in our C kernels and in ESP-NN's, or None if a kernel was never counted."""
+        """Return the cycles of a plan in our C kernels and ESP-NN's kernels, or None if a kernel was never counted."""
         work, table = tuple(work), tables()[COUNTED]
         ours = [one for one in work if packed(one) is None]
         if not counted(table.kernels, ours):
@@ -85,19 +85,21 @@ class EspChip:
         return sum(span[0] for span in spans), sum(span[1] for span in spans) + sum(self._fetched(one) for one in work)
 
     def share(self, work: Iterable[Work]) -> float | None:
-        """Return the fraction of a plan's multiply-accumulates in ESP-NN's kernels, or None for a plan without any."""
+        """Return the fraction of a plan's multiply-accumulates that ESP-NN's kernels compute, or None without
+        multiply-accumulates.
+        """
         macs = [(one.macs, packed(one) is not None) for one in work]
         total = sum(n for n, _ in macs)
         return sum(n for n, inside in macs if inside) / total if total else None
 
     def _in_library(self, work: Work, kernel: str) -> Span:
-        """Return the cycles of an ESP-NN kernel for an operator of a plan, including the C code that calls it."""
+        """Return the cycles of an ESP-NN kernel for an operator of a plan, including our code that calls it."""
         inside = self._library(kernel, {"macs": work.macs, "written": work.written})
         outside = _times(around(work), self.cycles_per_instruction)
         return inside[0] + outside[0], inside[1] + outside[1]
 
     def _library(self, kernel: str, amounts: Mapping[str, float]) -> Span:
-        """Return the cycles of an ESP-NN kernel, without reading weights from flash."""
+        """Return the cycles of an ESP-NN kernel, without reads of weights from flash."""
         span = _cost(self.kernels[kernel], amounts)
         return _times(span, self.cycles_per_instruction) if self.library == "C" else span
 
@@ -112,13 +114,13 @@ class EspChip:
         return low, high + weights * reads * self.flash_cycles_per_byte
 
     def _fetched(self, work: Work) -> float:
-        """Return the most cycles to read weights from flash, again whenever the cache has dropped them."""
+        """Return the most cycles for reads of weights from flash. Weights that the cache has dropped are read again."""
         nbytes = work.macs / work.pixels if work.pixels else 0.0
         if work.copied or nbytes <= self.cache / SHARE:
             read = nbytes * min(1.0, work.iterations)
         elif nbytes <= self.cache:
             read = nbytes * work.iterations
-        else:  # kernels that read a row in place read weights once per iteration
+        else:  # Kernels that read a row in place read weights once per iteration.
             read = nbytes * (work.iterations if _in_place(work) else work.pixels)
         return read * self.flash_cycles_per_byte
 
@@ -147,7 +149,7 @@ def packed(work: Work) -> str | None:
 
 
 def around(work: Work) -> Span:
-    """Return the instructions on RV32 that our code takes around an ESP-NN kernel, mainly to gather windows."""
+    """Return the RV32 instructions of our code around an ESP-NN kernel. Most of them copy windows."""
     kernel = work.kernel.split()[0]
     costs = _spans(measured("esp.json")["around"][kernel])
     by_row, direct = work.kernel.endswith("rows"), _in_place(work)
@@ -181,7 +183,7 @@ def _times(span: Span, factor: Span) -> Span:
 
 @cache
 def chip(name: str) -> EspChip | None:
-    """Return the costs on one of Espressif's chips, or None for any other chip.
+    """Return the costs of operators on one of Espressif's chips, or None for any other chip.
 
     >>> chip("ESP32-S3").library, chip("nRF52840")
     ('S3', None)

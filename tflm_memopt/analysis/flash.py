@@ -1,7 +1,7 @@
 """Estimates the flash that a model adds to a firmware: its own bytes, this project's C library, and TFLM.
 
 flash.json has measurements (benchmarks/flash.py) of the library on each core and of TFLM on one core. The bytes of the
-model are exact. The figures of the library and TFLM are only estimates: sums of separately measured parts.
+model are exact. The figures of the library and TFLM are estimates, namely sums of separately measured parts.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,21 +12,21 @@ from tflm_memopt.analysis.costs import LIKE, measured
 from tflm_memopt.ops.packing import Family
 
 OTHERS = "rv32"
-"""Core whose sizes are used for unmeasured cores, because plain C takes the most flash on this core."""
+"""Core whose code sizes are used for unmeasured cores, because plain C takes the most flash on this core."""
 MODULE_CODE = 256
-"""Largest size of a C module's functions and tables, without its sample (tests/cores/test_module.py)."""
+"""Largest size in bytes of a C module's functions and tables, without its example (tests/cores/test_module.py)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """The bytes of flash that inference needs on a core."""
+    """Bytes of flash that a model and the code that runs it need on a core."""
 
     core: str
-    """Core on which the library was measured."""
+    """Core for which the library's code size was measured."""
     model: int
     """Bytes of the .tflite file or, for a C module, of the module's programs and constants."""
     library: int
-    """Bytes of the C library's parts and of the adapter for TFLM or the module's own code, or 0 if none is needed."""
+    """Bytes of the needed parts of the C library, with the adapter for TFLM or the module's own code."""
     tflm: int
     """Bytes of TFLM's interpreter and kernels, or 0 for a C module."""
 
@@ -37,23 +37,22 @@ class Footprint:
 
 @dataclass(frozen=True, slots=True)
 class Firmware:
-    """The parts of a firmware that a model needs, for any core."""
+    """What a model needs in a firmware, for any core."""
 
     model: int
     """Bytes of the .tflite file or, for a C module, of the module's programs and constants."""
     operators: tuple[str, ...]
-    """Operators that TFLM's kernels run, without duplicates."""
+    """Types of the operators that TFLM's kernels run, each type once."""
     parts: tuple[str, ...] = ()
-    """Parts of the C library (kernels, packings and parts of the executor) by their names in flash.json."""
+    """Names in flash.json of the C library's parts that are needed: kernels, packings and parts of the executor."""
     rewritten: bool = False
-    """Whether the model needs the C library."""
     packed: frozenset[Family] = frozenset()
-    """Families of cores for which the model's programs are packed."""
+    """Families of cores for which the model's weights are packed."""
     interpreter: bool = True
-    """Whether TFLM runs the model instead of a C module."""
+    """Whether TFLM's interpreter runs the model. Otherwise a C module runs it."""
 
     def on(self, core: str) -> Footprint:
-        """Return the parts of flash that inference needs on a core, or on the core OTHERS for an unmeasured core."""
+        """Return the bytes of flash on a core. For an unmeasured core, the figures of the core OTHERS are used."""
         return Footprint(core, self.model, self._library(core), tflm(self.operators) if self.interpreter else 0)
 
     def _library(self, core: str) -> int:
@@ -71,7 +70,7 @@ def tflm(operators: Iterable[str]) -> int:
 
 
 def kernels(operators: Iterable[str]) -> int:
-    """Return the bytes of TFLM's kernels. A kernel that was not measured counts as the median of all kernels."""
+    """Return the bytes of TFLM's kernels for these operators. An unmeasured kernel counts as a median kernel."""
     tflm = measured("flash.json")["tflm"]
     known, shared, wanted = tflm["kernels"], int(tflm["shared"]), list(operators)
     middle = sorted(known.values())[len(known) // 2]
@@ -80,7 +79,7 @@ def kernels(operators: Iterable[str]) -> int:
 
 
 def source() -> str:
-    """Return a description of the measured TFLM and its build."""
+    """Return a description of the TFLM build whose size was measured."""
     return str(measured("flash.json")["tflm"]["source"])
 
 

@@ -1,8 +1,8 @@
-"""Estimates the milliseconds of an inference from its instructions, cycles per instruction, and the clock.
+"""Estimates the milliseconds of an inference from its instructions, the cycles per instruction, and the clock.
 
 The cycles of an instruction depend on its kind and on the wait states of the flash. cycles.json has the cycles per
 instruction for each kernel, from the cycle model of benchmarks/cycles.py, with the known error of the cycle model.
-esp.py has ranges for Espressif's chips. For any core without cycles and ranges, only instructions are known.
+esp.py has ranges for Espressif's chips. For all other cores, only instructions are known.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 Span = tuple[float, float]
 """A lower and an upper bound of a quantity."""
 UNIFIED = "for both"
-"""Suffix of a key in cycles.json for a flash whose cache holds both code and constants."""
+"""End of a key in cycles.json for a flash whose cache holds both code and constants."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlashTiming:
-    """Timing of a chip's flash at its full clock, as the cycle model of benchmarks/cycles.py describes it."""
+    """Timing of a chip's flash at the chip's full clock, as the cycle model of benchmarks/cycles.py describes it."""
 
     wait_states: int
-    """Additional cycles for each line that is read from the flash itself."""
+    """Additional cycles for each cache line that is read from the flash itself."""
     line_bytes: int = 16
-    """Bytes of a line, which is read and cached as a whole."""
+    """Bytes of a cache line, which is read and cached as a whole."""
     instruction_lines: int = 0
-    """Number of lines of an instruction cache, which replaces the least recently used line."""
+    """Number of lines of the instruction cache, which replaces the least recently used line."""
     data_lines: int = 0
-    """Number of lines of a cache for constants."""
+    """Number of lines of the cache for constants."""
     prefetch: bool = False
-    """Whether the flash reads the next line ahead."""
+    """Whether the flash reads the next cache line in advance."""
     unified_ways: int = 0
-    """Associativity of a cache that code and constants share, or 0 if each has its own cache."""
+    """Associativity of a cache that code and constants share, or 0 if they have separate caches."""
 
     @property
     def key(self) -> str:
-        """Key of this timing in cycles.json."""
+        """Key in cycles.json for a flash with this timing."""
         kind = f"{self.unified_ways} ways {UNIFIED}" if self.unified_ways else "prefetch" if self.prefetch else ""
         lines = f"{self.instruction_lines} + {self.data_lines}"
         return f"{self.wait_states} of {self.line_bytes} B, {lines}{f', {kind}' if kind else ''}"
@@ -53,12 +53,12 @@ class FlashTiming:
 COPY_CYCLES = 1.0
 """Cycles to copy a byte of weights from flash without wait states. A Cortex-M4 takes 0.5 instructions for a byte."""
 NO_WAIT = FlashTiming(0)
-"""Timing of code and constants without wait states, as in tightly coupled memory."""
+"""Timing of code and constants in memory without wait states, such as tightly coupled memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlashWaits:
-    """Waits of a core that reads constants from flash."""
+    """How long a core waits when it reads constants from flash."""
 
     cached: int
     """Bytes of the cache for constants."""
@@ -75,38 +75,37 @@ class SlowCycles:
 
     @staticmethod
     def of(read: Sequence[float], write: Sequence[float]) -> SlowCycles:
-        """Return the costs from two pairs of a lower and an upper bound: one for reads, one for writes."""
+        """Return the cycles per byte from two pairs of a lower and an upper bound, for reads and for writes."""
         return SlowCycles((read[0], read[1]), (write[0], write[1]))
 
     def times(self, factor: float) -> SlowCycles:
-        """Return a core's costs in cycles at another core clock, if the clock of the memory stays the same."""
+        """Return the cycles of a core whose clock is `factor` times as fast. The memory's clock stays the same."""
         return SlowCycles.of([n * factor for n in self.read], [n * factor for n in self.write])
 
     def moved(self, read: int, written: int) -> Span:
-        """Return the cycles for reading and writing these numbers of bytes."""
         low, high = (read * self.read[end] + written * self.write[end] for end in (0, 1))
         return low, high
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Cycles per instruction on a core with a flash, including the error of the cycle model."""
+    """Cycles per instruction on a core with a certain flash, including the error of the cycle model."""
 
     kernels: Mapping[str, Span]
     """Cycles per instruction by kernel. The key "" is for kernels without modelled cycles."""
     cmsis_nn: Mapping[str, Span]
-    """Cycles per instruction of TFLM with CMSIS-NN by type of operator; "" is for all other types."""
+    """Cycles per instruction of TFLM with CMSIS-NN by type of operator. The key "" is for all other types."""
     without_waits: Mapping[str, Span]
     """Cycles per instruction by kernel if the flash has no wait states."""
 
     def builtin(self, counts: Mapping[str, float]) -> Span:
-        """Return the cycles of operators that TFLM runs, given their instructions by type."""
+        """Return the cycles of operators that TFLM runs. counts: their instructions by type of operator."""
         each = [(n, self.cmsis_nn.get(kind, self.cmsis_nn[""])) for kind, n in counts.items()]
         low, high = (sum(n * rate[end] for n, rate in each) for end in (0, 1))
         return low, high
 
     def of(self, kernel: str, *, waits: bool = True) -> Span:
-        """Return the cycles per instruction of a kernel. Unmodelled variants get a plain kernel's cycles."""
+        """Return the cycles per instruction of a kernel. An unmodelled variant gets those of the plain kernel."""
         kernels, (name, *_, way) = self.kernels if waits else self.without_waits, kernel.split()
         return kernels.get(kernel) or kernels.get(f"{name} {way}") or kernels[""]
 
@@ -155,29 +154,27 @@ class Clock:
     """Name of the core in costs.json or, for an unmeasured core, the name that its manufacturer uses."""
     mhz: float
     board: str = ""
-    """Identifier of the board, or ""."""
     flash: FlashTiming | None = None
-    """Timing of the board's flash, or None if it is not described."""
+    """Timing of the board's flash, or None if it is unknown."""
     chip: str = ""
-    """Name of the board's chip, or ""."""
     slow: SlowCycles | None = None
-    """Costs of the board's slow memory, or None if they are unknown."""
+    """Additional cycles for the board's slow memory, or None if they are unknown."""
 
     @property
     def esp(self) -> EspChip | None:
-        """Costs on the board's chip if it is one of Espressif's, else None."""
+        """Costs on the board's chip if it is an Espressif chip, otherwise None."""
         from tflm_memopt.analysis import esp  # noqa: PLC0415 (slow to import)
 
         return esp.chip(self.chip)
 
     @property
     def known(self) -> bool:
-        """Whether the cycles of our kernels are known."""
+        """Whether the cycles of our kernels are known on this core."""
         return self.rates is not None or self.esp is not None
 
     @property
     def per_instruction(self) -> Span | None:
-        """Cycles per instruction of our C kernels, or None if they are unknown."""
+        """Cycles per instruction of our C kernels on this core, or None if they are unknown."""
         if self.esp is not None:
             return self.esp.cycles_per_instruction
         return self.rates.kernels[""] if self.rates else None
@@ -188,7 +185,7 @@ class Clock:
 
     @property
     def flash_waits(self) -> FlashWaits | None:
-        """Waits of constants in the board's flash, or None if the flash is not described."""
+        """How long the core waits for constants in the board's flash, or None if the flash is unknown."""
         if self.esp is not None:
             return FlashWaits(self.esp.cache, self.esp.flash_cycles_per_byte)
         if self.flash is None:
@@ -198,16 +195,16 @@ class Clock:
 
     @property
     def library(self) -> str:
-        """Library that provides the original model's kernels."""
+        """Name of the library that provides the original model's kernels."""
         return "ESP-NN" if self.esp else "CMSIS-NN"
 
     @property
     def rates(self) -> Rates | None:
-        """Cycles per instruction, or None if they are unknown."""
+        """Cycles per instruction by kernel, or None if they are unknown."""
         return rates(self.core, self.flash)
 
     def cycles(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> Span | None:
-        """Return the range of cycles of a plan, or None if unknown. moved: bytes of slow memory read and written."""
+        """Return the range of cycles of a plan, or None if unknown. moved: bytes read and written in slow memory."""
         inside = self._fast(work)
         if not any(moved) or inside is None:
             return inside
@@ -227,7 +224,7 @@ class Clock:
         return _widened((least, most), table.high, table.low)
 
     def _of_kernel(self, work: Work, instructions: float) -> Span:
-        """Return the cycles of an operator. Reads of copied weights do not wait for the flash."""
+        """Return the range of cycles of an operator. Reads of copied weights do not wait for the flash."""
         waiting = self.rates
         if waiting is None:
             raise TypeError("no cycles are known")
@@ -239,7 +236,9 @@ class Clock:
         return max(least, low - saved), max(most, high - saved)
 
     def builtin(self, counts: Mapping[str, float] | None) -> Span | None:
-        """Return the cycles of operators under CMSIS-NN, or None if unknown. counts: their instructions by type."""
+        """Return the range of cycles of operators under CMSIS-NN, or None if it is unknown. counts: instructions by
+        type of operator. counts: their instructions by type.
+        """
         from tflm_memopt.analysis.builtin_cost import builtins  # noqa: PLC0415 (slow to import)
 
         if counts is None or self.rates is None:
@@ -248,11 +247,11 @@ class Clock:
         return _widened(self.rates.builtin(counts), *((costs.high, costs.low) if costs else (0, 0)))
 
     def milliseconds(self, cycles: Span | None) -> Span | None:
-        """Convert the lower and upper bound of cycles to milliseconds. If `cycles` is None, return None."""
+        """Convert the lower and upper bound of cycles to milliseconds. Return None if `cycles` is None."""
         return (round(cycles[0] / self.mhz / 1000, 3), round(cycles[1] / self.mhz / 1000, 3)) if cycles else None
 
     def within(self, milliseconds: float) -> float:
-        """Return the cycles in a number of milliseconds. Raises UsageError if the core's cycles are unknown."""
+        """Convert milliseconds to cycles. Raises UsageError if the core's cycles per instruction are unknown."""
         if not self.known:
             known = ", ".join(core for core in measured("cycles.json")["cores"] if rates(core, None))
             raise UsageError(
@@ -264,7 +263,7 @@ class Clock:
 
 
 def _widened(span: Span, high: float, low: float) -> Span:
-    """Widen a range by the largest errors of the instruction estimates."""
+    """Widen a range of cycles by the largest errors of the estimated instructions."""
     return span[0] / (1 + high), span[1] / (1 - low)
 
 
@@ -275,7 +274,7 @@ class TimeLimit:
     milliseconds: float
     clock: Clock
     builtin: float = 0
-    """Cycles of builtin operators, in addition to the cycles of the plan."""
+    """Cycles of the builtin operators, which run in addition to the plan."""
 
     @property
     def cycles(self) -> float:
@@ -288,13 +287,13 @@ class TimeLimit:
         return span[1] if span else math.inf
 
     def least(self, cycles: float) -> float:
-        """Return the smallest time limit, in milliseconds, that allows this number of cycles."""
+        """Return the smallest time limit, in milliseconds, that a plan with this number of cycles keeps."""
         return math.ceil((cycles + self.builtin) / self.clock.mhz / 100) / 10
 
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """Estimate of one inference."""
+    """Estimated cost of one inference."""
 
     instructions: int | None
     """Estimated instructions, or None if they are unknown, for example for ESP-NN's vector kernels."""
@@ -304,7 +303,7 @@ class Inference:
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """Time of a model before and after the rewrite on one core."""
+    """Time of a model on one core before and after its conversion."""
 
     core: str
     board: str
@@ -312,20 +311,20 @@ class Time:
     cycles: Span | None
     """Lower and upper bound of the modelled cycles per instruction, or None if they are unknown."""
     original: Inference | None
-    """Estimate for the original under TFLM with the kernels of `library`, or None if the time is unknown."""
+    """Estimate for the original model under TFLM with the kernels of `library`, or None if too little is known."""
     rewritten: Inference | None
     """Estimate for the rewritten model, or None if it has builtin operators whose instructions were not counted."""
     library: str = "CMSIS-NN"
-    """Library of the original's kernels: CMSIS-NN (builtin_cost.py) or ESP-NN (esp.py)."""
+    """Library with the original model's kernels: CMSIS-NN (builtin_cost.py) or ESP-NN (esp.py)."""
     share: float | None = None
     """Fraction of the rewritten model's multiply-accumulates that ESP-NN's kernels compute on Espressif's chips."""
 
     @property
     def change(self) -> Span | None:
-        """Bounds of the relative change in time, or in instructions if times are unknown.
+        """Bounds of the relative change in time (0.1 means 10 % slower), or in instructions if times are unknown.
 
-        The result is None if neither times nor instructions are known. Each bound is compared with the equivalent bound
-        of the other model. The cycle model is assumed to have equal errors before and after the rewrite.
+        The result is None if neither times nor instructions are known. Each bound is compared with the same bound of
+        the other model, because the cycle model is assumed to have equal errors for both models.
         """
         before, after = self.original, self.rewritten
         if not (before and after):
