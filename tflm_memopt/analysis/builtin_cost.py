@@ -28,8 +28,6 @@ WITHOUT_DSP = ("cortex-m0", "cortex-m3")
 
 @dataclass(frozen=True, slots=True)
 class Builtins:
-    """Costs of TFLM's kernels on one core."""
-
     invoke: float
     """Instructions of an Invoke() of a model without operators."""
     operator: float
@@ -50,18 +48,15 @@ class Builtins:
 
     @property
     def slowest(self) -> float:
-        """Instructions per value in the slowest of the kernels that work element by element."""
         return max(max(each.get("read", 0.0), each.get("written", 0.0)) for each in self.kernels.values())
 
 
 def instructions(graph: Graph, core: str) -> int | None:
-    """Estimate the instructions of one inference of a whole model on a core. Return None if too little is known."""
     counts = of_model(graph, core)
     return None if counts is None else round(sum(counts.values()))
 
 
 def of_model(graph: Graph, core: str) -> Counts | None:
-    """Estimate a whole model's instructions on a core by type of operator. Return None if too little is known."""
     found = builtins(core)
     if found is None or any(called(op) for op in graph.ops if op.type not in ONCE):
         return None
@@ -98,7 +93,6 @@ def _values(graph: Graph, op: Op) -> int:
 
 @cache
 def builtins(core: str) -> Builtins | None:
-    """Return the costs of TFLM's kernels on a core, or None for a core without counted instructions."""
     found = measured("builtin_costs.json")["cores"].get(LIKE.get(core, core))
     if not found:
         return None

@@ -59,7 +59,6 @@ def _product(pixels: int, channels: int, depth: int) -> Amounts:
 
 
 def convolution(node: Node) -> Found:
-    """Return the work of a convolution (arm_convolve_wrapper_s8.c and arm_convolve_wrapper_s16.c)."""
     w = conv_shape(node)
     depth = node.elements("i1") // max(1, w.out_channels)
     pixels = w.batches * w.out_h * w.out_w
@@ -140,7 +139,6 @@ def dense(node: Node, *, dsp: bool = True) -> Found:
 
 
 def pool(node: Node) -> Found:
-    """Return the work of a pool (arm_avgpool_s8.c and arm_max_pool_s8.c)."""
     n, h, w, c = (1, 1, 1, 1, *node.inputs[0].shape)[-4:] if node.inputs[0] is not None else (1, 1, 1, 1)
     kernel = [max(1, int(node.options.get(name, 1))) for name in ("filterHeight", "filterWidth")]
     stride = [max(1, int(node.options.get(name, 1))) for name in ("strideH", "strideW")]

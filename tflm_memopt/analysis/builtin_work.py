@@ -20,16 +20,12 @@ from tflm_memopt.tflm.builtin_memory import Node, node_of
 
 
 class KernelWork(NamedTuple):
-    """The work of an operator's kernel in one inference."""
-
     kernel: str
     """The operator's type, the type of its values, and the variant of its kernel, as one text."""
     amounts: Amounts
-    """Amounts by kind of work, such as rows, bytes or multiply-accumulates."""
 
 
 def kernel_work(graph: Graph, op: Op, *, dsp: bool = True) -> KernelWork:
-    """Return the work of TFLM's kernel for an operator on a core with or without the DSP extension."""
     node = node_of(graph, op)
     own = (None if dsp else WITHOUT_DSP.get(op.type)) or OWN.get(op.type)
     variant, amounts = own(node) if own else _elements(node)
@@ -57,7 +53,6 @@ def _elements(node: Node) -> Found:
 
 
 def _binary(node: Node) -> Found:
-    """Count groups of four values for operands of equal shapes. Other shapes run TFLM's reference kernel."""
     n = node.elements("o0")
     if node.elements("i0") != node.elements("i1"):
         return "broadcast", {"written": n}
@@ -69,7 +64,6 @@ def _copied(node: Node) -> Found:
 
 
 def _concatenation(node: Node) -> Found:
-    """Count one memcpy() for each operand and each index of the outer dimensions."""
     axis = int(node.options.get("axis", 0)) % max(1, node.rank("o0"))
     shape = node.outputs[0].shape
     pieces = math.prod(shape[:axis]) * len(node.inputs)
@@ -140,7 +134,6 @@ def _scale(tensor: Tensor | None) -> float:
 
 
 def _blocks(node: Node) -> Found:
-    """Count the pixels and values of an operator that moves values one by one."""
     out = node.outputs[0]
     pixels = max(node.elements(name) // max(1, node.dim(name, 3)) for name in ("i0", "o0"))
     return "", {"pixels": pixels, "written": out.elements}
@@ -208,7 +201,6 @@ OWN: Mapping[str, Callable[[Node], Found]] = {
     **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), windows.pool),
     "TRANSPOSE_CONV": windows.transpose_conv,
 }
-"""Functions that count an operator's work, by type of operator. All other operators compute element by element."""
 WITHOUT_DSP: Mapping[str, Callable[[Node], Found]] = {
     "DEPTHWISE_CONV_2D": partial(windows.depthwise, dsp=False),
     "FULLY_CONNECTED": partial(windows.dense, dsp=False),

@@ -16,7 +16,6 @@ from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.ops.packing import family
 
 LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
-"""Cores that run the same machine code as another core, and so have the same costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,6 @@ def counted(kernels: Costs, work: Iterable[Work]) -> bool:
 
 @cache
 def measured(name: str) -> dict[str, Any]:
-    """Return the content of a JSON file in the package's folder analysis/."""
     text = resources.files("tflm_memopt.analysis").joinpath(name).read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
@@ -175,7 +173,6 @@ def _own(measured: Costs) -> Costs:
 
 
 def _messages(core: str) -> Costs:
-    """Return the costs of sending rows to other devices and receiving rows from them."""
     row, byte = MESSAGES.get(core, MESSAGES[""])
     return {kernel: {"iterations": row, "read": byte} for kernel in ("SEND rows", "RECEIVE rows")}
 

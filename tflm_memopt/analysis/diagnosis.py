@@ -81,7 +81,6 @@ TO_QUANTIZE: Mapping[str, str] = {
     "uint8": "quantize it to int8 instead",
     "mixed": "quantize all of it to int8",
 }
-"""Advice for kinds of models that should be converted again from the trained model."""
 ADVICE: Mapping[str, str] = {"int16": "int8 would take half the RAM, if it is accurate enough"}
 
 
@@ -90,7 +89,6 @@ def _see(kind: str) -> str:
 
 
 def _precision(graphs: Sequence[Graph]) -> tuple[str, str]:
-    """Return a model's kind, with a description of the types in which it computes and stores weights."""
     ops = [(graph, op) for graph in graphs for op in graph.ops if op.options.get("custom_code") != POST_PROCESSING]
     computed = {t.dtype for graph, op in ops if op.type not in CONVERSIONS for t in _activations(graph, op)}
     floats, integers = computed & {"FLOAT32"}, computed & {"INT8", "INT16", "UINT8"}

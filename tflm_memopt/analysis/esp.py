@@ -38,11 +38,8 @@ SHARE = 4
 
 @dataclass(frozen=True, slots=True)
 class EspChip:
-    """The costs of operators on one of Espressif's chips."""
-
     name: str
     library: str
-    """Name of ESP-NN's code for the chip: S3, P4 or C."""
     cycles_per_instruction: Span
     """Cycles on the chip, divided by the instructions that the same C code takes on RV32."""
     kernels: Mapping[str, Costs]
@@ -53,7 +50,6 @@ class EspChip:
     """Cycles for each byte that is read from flash."""
 
     def operators(self, graph: Graph, ops: Collection[Op]) -> Span | None:
-        """Return the cycles of operators that TFLM runs with ESP-NN, or None if too little is known."""
         found = builtin_cost.builtins(TFLM)
         if found is None:
             return None
@@ -104,7 +100,6 @@ class EspChip:
         return _times(span, self.cycles_per_instruction) if self.library == "C" else span
 
     def _kernel(self, node: Node, kind: str) -> Span | None:
-        """Return the cycles of an ESP-NN kernel, or None if TFLM's reference kernel runs the operator."""
         if kind not in self.kernels or node.dtype("i0") != "INT8":
             return None
         name, amounts, weights, pixels = _amounts(node, kind)
@@ -114,7 +109,6 @@ class EspChip:
         return low, high + weights * reads * self.flash_cycles_per_byte
 
     def _fetched(self, work: Work) -> float:
-        """Return the most cycles for reads of weights from flash. Weights that the cache has dropped are read again."""
         nbytes = work.macs / work.pixels if work.pixels else 0.0
         if work.copied or nbytes <= self.cache / SHARE:
             read = nbytes * min(1.0, work.iterations)
@@ -126,7 +120,6 @@ class EspChip:
 
 
 def _amounts(node: Node, kind: str) -> tuple[str, Mapping[str, float], int, int]:
-    """Return the name of an ESP-NN kernel, its amounts of work, its bytes of weights, and its output pixels."""
     written = node.elements("o0")
     if kind in ("CONV_2D", "DEPTHWISE_CONV_2D"):
         w, weights = conv_shape(node), node.elements("i1")

@@ -79,13 +79,11 @@ def kernels(operators: Iterable[str]) -> int:
 
 
 def source() -> str:
-    """Return a description of the TFLM build whose size was measured."""
     return str(measured("flash.json")["tflm"]["source"])
 
 
 @cache
 def _library(core: str) -> tuple[int, Mapping[str, int]]:
-    """Return the bytes of the C library without parts, and the bytes of each kernel, packing and part on a core."""
     libraries, core = measured("flash.json")["library"], LIKE.get(core, core)
     found = libraries[core if core in libraries else OTHERS]
     return found["base"], {**found["kinds"], **found["packings"], **found["parts"]}

@@ -53,7 +53,6 @@ class FlashTiming:
 COPY_CYCLES = 1.0
 """Cycles to copy a byte of weights from flash without wait states. A Cortex-M4 takes 0.5 instructions for a byte."""
 NO_WAIT = FlashTiming(0)
-"""Timing of code and constants in memory without wait states, such as tightly coupled memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +95,8 @@ class Rates:
     cmsis_nn: Mapping[str, Span]
     """Cycles per instruction of TFLM with CMSIS-NN by type of operator. The key "" is for all other types."""
     without_waits: Mapping[str, Span]
-    """Cycles per instruction by kernel if the flash has no wait states."""
 
     def builtin(self, counts: Mapping[str, float]) -> Span:
-        """Return the cycles of operators that TFLM runs. counts: their instructions by type of operator."""
         each = [(n, self.cmsis_nn.get(kind, self.cmsis_nn[""])) for kind, n in counts.items()]
         low, high = (sum(n * rate[end] for n, rate in each) for end in (0, 1))
         return low, high
@@ -263,7 +260,6 @@ class Clock:
 
 
 def _widened(span: Span, high: float, low: float) -> Span:
-    """Widen a range of cycles by the largest errors of the estimated instructions."""
     return span[0] / (1 + high), span[1] / (1 - low)
 
 

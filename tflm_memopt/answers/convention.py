@@ -1,4 +1,4 @@
-"""The counting convention of RAM figures, and its wording in results."""
+"""The convention by which RAM figures are counted, and its wording in results."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -13,12 +13,12 @@ PLANNED_FOR: Mapping[str, str] = {
     "cmsis-nn": "CMSIS-NN: nothing overlaps where its own kernels run",
     "esp-nn": "ESP-NN: nothing overlaps where its own kernels run",
 }
-"""Descriptions of the kernels on which a model of builtin operators relies."""
+"""Names of the kernel libraries for which a model of builtin operators can be planned."""
 _KERNELS = {"reference": "reference kernels", "cmsis-nn": "with CMSIS-NN", "esp-nn": "with ESP-NN"}
 
 
 def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002 (the option's name)
-    """Return the convention of a RAM figure: ABI, place of the input, and kernels."""
+    """Return the convention of a RAM figure as text: ABI, place of the input, and kernels."""
     kind, _, rows = input.partition(":")
     come = f"{rows} row{'s' * (rows != '1')}"
     where = {

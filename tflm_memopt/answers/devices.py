@@ -1,4 +1,4 @@
-"""Results of optimize_devices() and explore_devices(), for several devices that run a network together."""
+"""Results of optimize_devices() and explore_devices(), for one network that runs on several devices."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 
 LINK_STATE = 64
-"""Most bytes of arena in which an operator stores how to continue after it has waited for a message."""
+"""When an operator waits for a message, its progress takes at most this many bytes of arena."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +17,9 @@ class DeviceReport:
     """One of several devices that run a network together."""
 
     file: str
-    """Path of the device's model. Each device has a folder."""
+    """Path of the device's model. Each device has its own folder."""
     arena: Arena
     flash: int
-    """Bytes of the model file."""
     weights: int
     """Bytes of the filters and biases that the device stores."""
     sent: int
@@ -34,18 +33,17 @@ class OneDevice:
 
     arena: Arena
     flash: int
-    """Bytes of the model file."""
+    """Bytes of the .tflite file."""
     milliseconds: float | None = None
-    """Estimated upper bound on the time of one inference, or None if the speed of the links is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageOnDevice:
-    """Consecutive whole operators that one device runs."""
+    """A sequence of operators that one device runs alone."""
 
     device: int
     first: int
-    """Index of the first operator that the device runs."""
+    """Index of the first operator of the sequence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +51,18 @@ class DevicesTime:
     """Estimated upper bound on the time of one inference on several devices."""
 
     rate: float
-    """Speed of each link, in bytes per second."""
+    """Speed of each link between two devices, in bytes per second."""
     latency: float
-    """Latency of each link, in milliseconds."""
+    """Latency of each link between two devices, in milliseconds."""
     computing: tuple[float, ...]
-    """Milliseconds of computation per device, without waits."""
+    """Milliseconds for which each device computes, without waiting for messages."""
     milliseconds: float
-    """Milliseconds until the first device has the output."""
+    """Milliseconds until the first device has the network's output."""
 
 
 @dataclass(frozen=True, slots=True)
 class DevicesReport:
-    """Report of optimize_devices()."""
+    """The report of optimize_devices()."""
 
     model: str
     devices: tuple[DeviceReport, ...]
@@ -73,33 +71,33 @@ class DevicesReport:
     original_weights: int
     alone: OneDevice
     rows: tuple[int, ...]
-    """Operators whose rows are split among the devices (FFMT), each of which has all weights of the operators."""
+    """Operators whose output rows are divided among the devices (FFMT). Each device has all their weights."""
     overlap: tuple[int, ...]
-    """Operators that are split by rows so that devices exchange no rows, but compute some rows several times (FTP)."""
+    """Operators that are split by rows so that devices exchange no rows, but compute some rows twice (FTP)."""
     channels: tuple[int, ...]
     """Operators whose output channels are split (FDT, fan-out). A device has only the weights of its channels."""
     inputs: tuple[int, ...]
     """Operators whose input channels are split (FDT, fan-in). Each device computes partial sums."""
     whole: tuple[int, ...]
-    """Operators that one device runs alone. The first device runs these operators if `stages` names no other device."""
+    """Operators that one device runs alone. This is the first device, unless `stages` names another device."""
     split_weights: tuple[int, ...]
-    """For each device, bytes of its part of the weights that are split by output or input channels."""
+    """For each device, bytes of its part of the weights that are divided by output or input channels."""
     original_split_weights: int
     room: int
-    """Minimum bytes of a link's buffer, if senders wait while the buffer is full."""
+    """Minimum bytes of a buffer for received messages, if senders wait while the buffer is full."""
     room_for_all: int
-    """Bytes that the buffer of a link without flow control needs for all messages of an inference."""
+    """Bytes of a buffer for all messages that a link carries in an inference, if senders cannot wait."""
     identity: int
-    """Number in every message, which all models of one conversion have in common."""
+    """Number in every message, by which the models of one conversion recognise each other."""
     seconds: float
     time: DevicesTime | None = None
     """Estimated time, or None if the speed of the links is unknown."""
     stages: tuple[StageOnDevice, ...] = ()
-    """Each sequence of unsplit operators on one device, in order. Empty if one device runs all unsplit operators."""
+    """Sequences of unsplit operators, each on one device, in order. Empty if one device runs all unsplit operators."""
 
     @property
     def convention(self) -> str:
-        """The convention by which RAM figures are counted."""
+        """Text that says how RAM figures are counted."""
         return convention(self.original_arena)
 
     @property
@@ -124,7 +122,7 @@ class DevicesReport:
 
     @property
     def drawbacks(self) -> tuple[str, ...]:
-        """Sentences that state in which respects a single device is at least as good as several devices."""
+        """Sentences that say in which respects a single device is at least as good as several devices."""
         found, alone = [], self.alone
         more = self.ram - alone.arena.total
         if more > 0:
@@ -153,7 +151,7 @@ class DevicesReport:
 
 @dataclass(frozen=True, slots=True)
 class OptimizedDevices:
-    """The models of several devices that run a network together, in the order of the devices, and their report."""
+    """The models of several devices that run a network together, and their report."""
 
     models: tuple[Optimized, ...]
     report: DevicesReport
@@ -164,9 +162,9 @@ class DevicesPoint:
     """A split of a network. No other split needs both less memory on the largest device and less time."""
 
     devices: int
-    """Number of devices that run operators, which is 1 if the first device runs the whole network."""
+    """Number of devices that run operators. It is 1 if the first device runs the whole network."""
     rows: tuple[int, ...]
-    """Operators that are split by rows. DevicesReport describes `rows`, `whole` and the fields between them."""
+    """Operators that are split by rows. DevicesReport describes the fields from `rows` to `whole`."""
     overlap: tuple[int, ...]
     channels: tuple[int, ...]
     inputs: tuple[int, ...]
@@ -180,18 +178,18 @@ class DevicesPoint:
     milliseconds: float
     """Estimated upper bound on the time of one inference."""
     stages: tuple[StageOnDevice, ...] = ()
-    """Each sequence of unsplit operators on one device, as in DevicesReport."""
+    """Sequences of unsplit operators, each on one device, as in DevicesReport."""
     board: tuple[BoardFit, ...] = ()
-    """Whether each device's model fits on the board of the exploration, with the bytes that are left."""
+    """Whether each device's model fits on the user's board, with the bytes that are left."""
 
     @property
     def memory(self) -> int:
-        """Bytes of arena and model together on the device that needs the most."""
+        """Bytes of arena and model together on the device that needs the most bytes."""
         return self.ram + self.flash
 
     @property
     def left(self) -> tuple[int, int] | None:
-        """Return the fewest free bytes of RAM and of flash on the board of a device, or None if no board is set."""
+        """Return the fewest free bytes of RAM and of flash among the devices, or None if the user named no board."""
         if not self.board:
             return None
         return min(one.ram_left for one in self.board), min(one.flash_left for one in self.board)
@@ -199,14 +197,14 @@ class DevicesPoint:
 
 @dataclass(frozen=True, slots=True)
 class DevicesExploration:
-    """Result of explore_devices(): splits with the memory of the largest device and the time, fastest split first."""
+    """Result of explore_devices(): ways to split a network, with the largest device's memory and the time."""
 
     model: str
     devices: int
     rate: float
-    """Speed of each link, in bytes per second."""
+    """Speed of each link between two devices, in bytes per second."""
     latency: float
-    """Latency of each link, in milliseconds."""
+    """Latency of each link between two devices, in milliseconds."""
     core: str
     mhz: float
     original_arena: Arena
@@ -214,11 +212,11 @@ class DevicesExploration:
     points: tuple[DevicesPoint, ...]
     seconds: float
     board: str | None = None
-    """Id of the board of all devices, or None without a board."""
+    """Id of the board of each device, or None if the user named no board."""
 
     @property
     def convention(self) -> str:
-        """The convention by which RAM figures are counted."""
+        """Text that says how RAM figures are counted."""
         return convention(self.original_arena)
 
     def __repr__(self) -> str:

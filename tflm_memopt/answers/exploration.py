@@ -1,4 +1,4 @@
-"""Result of explore(): the frontier of a model."""
+"""Result of explore(): plans of a model of which none needs both less RAM and less time than another."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class PointReport:
-    """A checked and lowered plan. No other plan has both fewer bytes and a lower cost."""
+    """A plan of the frontier, after checking and lowering. No other plan needs both fewer bytes and a lower cost."""
 
     overhead: float
     """F, the executed multiply-accumulates divided by those of the original model."""
@@ -21,26 +21,25 @@ class PointReport:
     arena: Arena
     groups: int
     tiled: int
-    """Number of tiled groups; all other groups run row by row."""
+    """Number of groups that make tiles. All other groups make whole rows."""
     instructions: int
     """Estimated instructions on the exploration's core (analysis/costs.py), without builtin operators."""
     rematerialisations: int
-    """Number of tensors that are computed a second time for readers after a reduction, instead of being kept."""
+    """Number of tensors that are computed a second time for later readers, instead of being kept."""
     proven: bool
-    """Whether a lower head is proved to be impossible for the plan's groups of operators."""
+    """Whether it is proved that the plan's groups of operators cannot have a lower head."""
     plan: Plan
     board: BoardFit | None = None
-    """How the model fits on the board of the exploration, or None without a board."""
+    """How the model fits on the user's board, or None if the user named no board."""
     milliseconds: tuple[float, float] | None = None
     """Estimated lower and upper bound on the time of one inference on the board, or None if they are unknown."""
     work: tuple[Work, ...] = field(default=(), repr=False)
-    """Work of each operator of the plan."""
     memories: MemoriesReport | None = None
     """Bytes in fast and slow memory, or None for a plan without slow memory."""
 
     @property
     def left(self) -> tuple[int, int] | None:
-        """Return the free bytes of the board's RAM and flash, or None without a board."""
+        """Return the free bytes of the board's RAM and flash, or None if the user named no board."""
         return (self.board.ram_left, self.board.flash_left) if self.board else None
 
     def price(self, cost: Cost) -> float:
@@ -53,43 +52,43 @@ class PointReport:
         return f"<PointReport: F {self.overhead:.3f}, arena {self.arena.figure(self.arena.total)} B>"
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields of a point except the plan and the work."""
+        """Return all fields except the plan and the work."""
         return plain(self, "plan", "work")
 
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """Result of explore(): the frontier of a model, least cost first, and the figures of the original under TFLM."""
+    """Result of explore(): a model's frontier, least cost first, and the figures of the original model under TFLM."""
 
     model: str
     input: str
     op_per: str
     target: str
     cost: Cost
-    """Cost by which plans are compared, in addition to bytes. Instructions and time are estimates."""
+    """Cost by which plans are compared, besides bytes. Instructions and time are estimates."""
     core: str
-    """The core for which instructions are estimated."""
+    """Core for which instructions are estimated."""
     without: tuple[str, ...]
     original_macs: int
     original_arena: Arena
     points: tuple[PointReport, ...]
-    """Plans of the frontier, then plans with tensors in slow memory, or () if no operator runs row by row."""
+    """First the plans of the frontier, then plans with tensors in slow memory. Empty if no operator runs row by row."""
     seconds: float
     original_instructions: int | None = None
-    """Estimated instructions of the original with CMSIS-NN, or None if unknown or if operators stay builtin."""
+    """Estimated instructions of the original model with CMSIS-NN, or None if unknown or if operators stay builtin."""
     original_milliseconds: tuple[float, float] | None = None
-    """Estimated lower and upper bound on the time of the original on the board, or None if they are unknown."""
+    """Estimated lower and upper bound on the original model's time on the board, or None if unknown."""
     board: str | None = None
-    """Id of the board for which each plan has the figures of free memory, or None."""
+    """Id of the board for which each plan has the free bytes, or None if the user named no board."""
 
     @property
     def slow(self) -> bool:
-        """Whether some points use slow memory."""
+        """Whether some plans use slow memory."""
         return any(point.memories for point in self.points)
 
     @property
     def convention(self) -> str:
-        """The convention by which RAM figures are counted."""
+        """Text that says how RAM figures are counted."""
         return convention(self.original_arena, self.input)
 
     def __repr__(self) -> str:

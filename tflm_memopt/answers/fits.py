@@ -22,7 +22,7 @@ class BoardReport:
     time: Time | None = None
     """Estimated time of an inference on the board, or None if its core has no cost table."""
     target: str = GENERIC
-    """Target for which the rewritten model's program is packed."""
+    """Target for whose kernels the rewritten model's weights are packed."""
 
     @property
     def slow_needed(self) -> int:
@@ -31,7 +31,7 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """Lower ratio of the board's RAM or flash to the model's need, or the inverse of a ratio below 1."""
+        """The lower ratio of the board's RAM or flash to the model's need, or the inverse of a ratio below 1."""
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
         room = min((need + left) / max(1, need) for need, left in needs)
@@ -49,21 +49,19 @@ class Fits:
     flash: Flash
     boards: tuple[BoardReport, ...]
     original_refused: str = ""
-    """Reason why TFLM refuses the original model, so that it fits on no board, or ""."""
+    """Reason why TFLM refuses the original model, so that it fits on no board, or "" if TFLM accepts it."""
 
     @property
     def fitting(self) -> int:
-        """Number of boards on which the rewritten model fits."""
         return sum(row.rewritten.fits for row in self.boards)
 
     @property
     def original_fitting(self) -> int:
-        """Number of boards on which the original fits."""
         return sum(row.original.fits for row in self.boards)
 
     @property
     def other_target(self) -> str:
-        """Return a phrase with the number of boards that cannot run the packed program, or ""."""
+        """Phrase with the number of boards that cannot run the packed weights, or "" if all boards can."""
         number = sum(not row.rewritten.runs for row in self.boards)
         return f"{number} have another target" if number else ""
 

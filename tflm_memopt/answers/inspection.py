@@ -31,7 +31,7 @@ class OperatorReport:
     outputs: tuple[int, ...]
     macs: int
     channels: int
-    """Number of the operator's output channels, if it has weights."""
+    """Number of the operator's output channels, if the operator has weights."""
     dead_channels: int
     """Number of output channels that are removed because they cannot influence any output of the model."""
     live_bytes: int
@@ -56,19 +56,19 @@ class Inspection:
     """Index of the operator during which the most bytes of activations are live."""
     macs: int
     dead_macs: int
-    """Multiply-accumulates of channels that cannot influence any output."""
+    """Multiply-accumulates for channels that cannot influence any output."""
     channels: int
     dead_channels: int
     waiting: int
-    """Number of tensors that are kept or computed twice, because they are read again after a reduction over them."""
+    """Number of tensors that are kept or computed twice, because they are read again after a sum or mean over them."""
     memory: MemoryMap = field(repr=False)
-    """Memory map of the plan that TFLM's own planner makes."""
+    """Memory map of the arena that TFLM's own planner makes for the model."""
     firmware: Firmware = field(repr=False)
-    """Flash that the model needs under TFLM."""
+    """What the model needs in flash under TFLM."""
     fits: tuple[BoardFit, ...] = field(repr=False)
     """Whether the model fits on each known board, with the bytes that are left."""
     refused: str = ""
-    """Reason why TFLM refuses the model, or "" if the types of its operators are accepted."""
+    """Reason why TFLM refuses the model, or "" if TFLM accepts the types of its operators."""
 
     @property
     def convention(self) -> str:

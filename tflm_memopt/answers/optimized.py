@@ -24,20 +24,19 @@ class Sample:
     inputs: tuple[bytes, ...]
     outputs: tuple[bytes, ...]
     real: bool = False
-    """Whether the inputs are an example from the user instead of random values."""
+    """Whether the inputs are an example from the user. Otherwise they are random values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """A rewritten model with its report, the data for its figures, and its plan (None for an unchanged model)."""
+    """A rewritten model with its report, its plan (None for an unchanged model), and the data for figures."""
 
     model: bytes
     plan: Plan | None
     report: Report
     original: bytes
-    """The original model."""
     source: Path | None
-    """Path of the model, if optimize() got a path."""
+    """Path of the original model, if optimize() got a path."""
     inspection: Inspection
     """Inspection of the original model."""
     memory: MemoryMap
@@ -51,13 +50,13 @@ class Optimized:
     def files(
         self, emit: str | Collection[str] = "cpp", labels: Sequence[str] = (), inputs: Sequence[NDArray[Any]] = ()
     ) -> Mapping[str, bytes]:
-        """Return the content of each file that optimize writes, by name.
+        """Return the content of each file that `optimize` writes, by file name.
 
         emit: "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "arduino", "platformio" or
         "esp-idf", a project; "tflite", only the model. `emit` can also be a list, or a text with commas. labels: names
         for the values of a project's first output. inputs: an array for each input of the model, as for verify(), or
-        with real numbers. A project or a C module stores the first inference of the arrays as its example. Without
-        arrays, the stored example is random.
+        with real numbers. The first inference of the arrays becomes the stored example of a project or C module.
+        Without arrays, the stored example is random.
         """
         return generic.files(self, emit, labels, inputs)
 

@@ -1,4 +1,4 @@
-"""The report of a conversion, which NAME.report.json contains."""
+"""The report of a conversion, which the file NAME.report.json contains."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """A rolling buffer, which holds `depth` of a tensor's `rows` rows or, if `depth` is 0, pixels of a tiled group."""
+    """A buffer for the last `depth` of a tensor's `rows` rows. If `depth` is 0, it holds pixels of a tiled group."""
 
     tensor: str
     rows: int
@@ -36,50 +36,48 @@ class RollingBufferReport:
 
 @dataclass(frozen=True, slots=True)
 class StageReport:
-    """An operator inside a group, and how the group computes its output."""
+    """An operator inside a group of interleaved operators, and how the group computes the operator's output."""
 
     ops: tuple[int, ...]
-    """Indices of the original model's operators that are combined in this operator."""
+    """Indices of those operators of the original model that this operator combines."""
     operator: str
     tensor: str
-    """Name of the output tensor."""
     kept: int
-    """Bytes of the operator's output that are kept in the arena at once."""
+    """Most bytes of the operator's output that are in the arena at the same time."""
     whole: int
-    """Bytes of the operator's whole output."""
     stripe: int
-    """Number of rows per stripe."""
+    """Number of rows that the group makes together."""
     tile: int
-    """Number of columns per tile, or 0 for whole rows."""
+    """Number of columns that the group makes together, or 0 for whole rows."""
     channel_groups: int
-    """Number of channel groups, which run one after the other."""
+    """Number of groups of channels, which are computed one after the other."""
     again: bool
     """Whether rows that two neighbouring stripes need are computed twice."""
     cached: bool
     """Whether rows that two neighbouring stripes need are kept for the second stripe."""
     sums: bool
-    """Whether the operator keeps int32 sums, to which it adds one input row, or one group of channels, at a time."""
+    """Whether the operator keeps int32 sums. It adds to them one input row, or one group of channels, at a time."""
     packed: bool
-    """Whether a packed kernel of the target runs the operator instead of a generic kernel."""
+    """Whether a kernel for packed weights runs the operator, instead of a generic kernel."""
     rematerialised: bool = False
-    """Whether the operator computes a tensor again for readers after a reduction, instead of keeping the tensor."""
+    """Whether the operator computes a tensor a second time for later readers, instead of keeping it."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """A group of fused operators, with their indices in the original model."""
+    """A group of interleaved operators, with their indices in the original model."""
 
     ops: tuple[int, ...]
     operators: tuple[str, ...]
     rolling_buffers: tuple[RollingBufferReport, ...]
     stripes: int
-    """Number of stripes of a tiled group, or 0 for a group that runs row by row."""
+    """Number of stripes of a tiled group, or 0 for a group that makes whole rows."""
     accumulators: int
-    """Bytes of int32 sums."""
+    """Bytes of the group's int32 sums."""
     scratch: int
-    """Bytes of kernel scratch."""
+    """Bytes of scratch memory that kernels of the group need."""
     bytes: int
-    """Bytes from the lowest to the highest arena address that is live during the group."""
+    """Bytes from the lowest to the highest arena address that is in use during the group."""
     stages: tuple[StageReport, ...] = ()
 
 
@@ -117,7 +115,7 @@ class Footprints:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """RAM saved and flash added by a rewrite, in bytes, on one core (convert/policy.py)."""
+    """RAM that a conversion saves and flash that it adds, in bytes, on one core (convert/policy.py)."""
 
     core: str
     """Core for which the library's size was measured."""
@@ -125,21 +123,21 @@ class Balance:
     flash_added: int
     """Bytes that model, library and new kernels add to flash. The number is negative if flash is saved."""
     model: int
-    """Growth of the .tflite file."""
+    """Growth of the .tflite file, in bytes."""
     library: int
-    """Estimated size of the parts of the C library and its TFLM adapter that the rewritten model uses."""
+    """Estimated bytes of those parts of the C library and of its TFLM adapter that the rewritten model uses."""
     tflm: int
-    """Estimated bytes of kernels that only the original needs, minus kernels that only the rewritten model needs."""
+    """Estimated bytes of kernels that only the original model needs, minus those only the rewritten model needs."""
     worthwhile: bool
 
 
 @dataclass(frozen=True, slots=True)
 class PackedEstimate:
-    """Estimated instructions of a generic program on a core that has packed kernels."""
+    """Estimated instructions of a generic program, and what packed kernels of the core would save."""
 
     core: str
     original: int | None
-    """Instructions of the original under TFLM with CMSIS-NN, or None if they are unknown."""
+    """Instructions of the original model under TFLM with CMSIS-NN, or None if they are unknown."""
     generic: int
     packed: int
     """Instructions of the same plan with packed kernels. The flags `--target` or `--board` may give a faster plan."""
@@ -147,8 +145,8 @@ class PackedEstimate:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """An input outside the arena: `rows` rows of `row_bytes` bytes. `pushed` is the number of rows that arrive at once,
-    or 0 for an external input.
+    """An input outside the arena, with `rows` rows of `row_bytes` bytes. `pushed` is the number of rows that arrive at
+    once, or 0 for an external input.
     """
 
     rows: int
@@ -158,7 +156,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """A sliding window of `rows` rows, which `inferences` inferences fill. Each inference adds `new` rows."""
+    """A sliding input of `rows` rows. Each inference adds `new` rows, and `inferences` inferences fill it."""
 
     rows: int
     new: int
@@ -172,9 +170,9 @@ class Accuracy:
     examples: int
     keras: float
     int8: float
-    """Fraction of correct answers of the int8 model under TFLM."""
+    """Fraction that the int8 model under TFLM classifies correctly."""
     rewritten: float
-    """Fraction of correct answers of the rewritten model under TFLM."""
+    """Fraction that the rewritten model under TFLM classifies correctly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +180,6 @@ class CoreReport:
     """Work of one of two cores in an inference, without the time for which the core waits."""
 
     instructions: int
-    """Estimated instructions."""
     share: float
     """Instructions of this core, divided by the instructions of one core that runs the whole model."""
     stack: int
@@ -191,11 +188,11 @@ class CoreReport:
 
 @dataclass(frozen=True, slots=True)
 class BarriersReport:
-    """Number of barriers between two cores in an inference, and the cost of a barrier without waiting."""
+    """Number of times that two cores wait for each other in an inference, and the cost of one barrier."""
 
     count: int
     instructions: int
-    """Instructions of one barrier, counted on a Cortex-M33."""
+    """Instructions of one barrier without waiting, counted on a Cortex-M33."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +208,7 @@ class MemoriesReport:
     weights_read: int
     """Bytes of weights, biases and scales that are read from the model's memory."""
     weights_copied: int = 0
-    """Bytes of weights that are copied to the arena and then read from the arena."""
+    """Bytes of weights that are copied to the arena and then read from there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +216,7 @@ class FasterPlan:
     """A plan that takes more RAM but less time than the chosen plan."""
 
     flag: str
-    """Flag of `optimize` that gives the user this plan or a better plan."""
+    """Flag of `optimize` with which the user gets a plan that is at least this fast."""
     arena: int
     """Bytes of the whole arena."""
 
@@ -230,7 +227,7 @@ class Report:
 
     model: str
     diagnosis: Diagnosis
-    """Description of the original model."""
+    """The original model's kind, with advice."""
     changed: bool
     why_unchanged: str
     input: str
@@ -239,24 +236,24 @@ class Report:
     window: WindowReport | None
     op_per: str
     target: str
-    """Target whose packed kernels the model uses."""
+    """Target for whose kernels the model's weights are packed."""
     max_macs: float | None
     ram_limit: int | None
     max_instructions: int | None
     without: tuple[str, ...]
     """Planning techniques that were switched off."""
     overhead: float
-    """F: the plan's multiply-accumulates, divided by the multiply-accumulates of the original model."""
+    """The plan's multiply-accumulates, divided by those of the original model (F)."""
     macs: Macs
     instructions: Mapping[str, int]
-    """Estimated instructions of an inference without builtin operators, by core; empty for an unchanged model."""
+    """Estimated instructions of an inference by core, without builtin operators. Empty for an unchanged model."""
     dead_channels: int
     """Number of output channels that were removed because they cannot influence any output."""
     arena: Arena
     original_arena: Arena
     lower_bound_head: int
     proven: bool
-    """True if it is proved that the groups of the plan cannot have a lower head."""
+    """Whether it is proved that the groups of the plan cannot have a lower head."""
     groups: tuple[GroupReport, ...]
     flash: Flash
     kept_builtin: tuple[KeptBuiltin, ...]
@@ -268,19 +265,19 @@ class Report:
     original_boards: tuple[str, ...]
     seconds: float
     cut_short: tuple[str, ...] = ()
-    """Parts of the search that stopped at the effort limit. With more effort, the search may find a better plan."""
+    """Parts of the search that stopped at the effort limit. With more effort, a better plan may be found."""
     balance: Balance | None = None
-    """RAM that a rewrite saves and flash that it adds, also if it was rejected, or None if no rewrite is possible."""
+    """RAM that the conversion saves and flash that it adds, even if rejected. None if no conversion is possible."""
     board: BoardFit | None = None
-    """Whether the model fits on the requested board, with the bytes that are left."""
+    """Whether the model fits on the user's board, with the bytes that are left."""
     in_arena: int | None = None
-    """Bytes of the whole arena with `--input arena`, if this arena is smaller than the arena with a streamed input."""
+    """Bytes of the arena with `--input arena`, if this arena is smaller than the arena with a streamed input."""
     accuracy: Accuracy | None = None
     """Accuracy on the user's test data, if the user gave such data."""
     time: Time | None = None
-    """Estimated time of an inference before and after the rewrite."""
+    """Estimated time of an inference of the original and of the rewritten model."""
     faster: FasterPlan | None = None
-    """A faster plan for `--board`, if the rewritten model is slower than the original there."""
+    """A faster plan for the user's board, if the rewritten model is slower there than the original model."""
     flash_limit: int | None = None
     """Limit of the flash for the model, the C library and TFLM, in bytes."""
     packed: PackedEstimate | None = None
@@ -288,33 +285,32 @@ class Report:
     time_limit: float | None = None
     """Limit of the time of an inference, in milliseconds."""
     arena_size: int | None = None
-    """Bytes to declare for the arena for every build of TFLM that NAME_ops.h names, or None if they are unknown."""
+    """Bytes to declare for the arena, enough for each build of TFLM that NAME_ops.h names, or None if unknown."""
     interpreter: bool = True
-    """Whether `arena` and `footprint` are for TFLM instead of a C module."""
+    """Whether `arena` and `footprint` are for TFLM. Otherwise they are for a C module."""
     footprint: Footprints | None = None
-    """Flash that inference needs before and after the rewrite."""
+    """Flash that inference needs with the original and with the rewritten model."""
     original_refused: str = ""
     """Reason why TFLM refuses the original model, or "" if no reason is known."""
     planned_for: str = ""
-    """Kernel library for which `--ops builtin` made the model: the library that `--kernels` names, or "any"."""
+    """Kernel library for which `--ops builtin` made the model, as `--kernels` names it, or "any"."""
     in_parts: tuple[Tiling, ...] = ()
-    """Builtin operators that run in parts, by their indices in the original model."""
+    """Builtin operators that were cut into parts, by their indices in the original model."""
     to_register: tuple[str, ...] = ()
-    """Kinds of builtin operators that firmware must register for the rewritten model but not for the original."""
+    """Types of builtin operators that firmware must register only for the rewritten model."""
     cores: tuple[CoreReport, ...] = ()
-    """The report of each of two cores, or () for one core."""
+    """Work of each of two cores, or () for one core."""
     barriers: BarriersReport | None = None
     memories: MemoriesReport | None = None
     """Sizes of the memories and the bytes that an inference moves, or None for an unchanged model."""
 
     @property
     def convention(self) -> str:
-        """The convention by which RAM figures are counted."""
         return convention(self.arena, self.input)
 
     @property
     def conventions(self) -> str:
-        """The conventions of both arenas, as one line."""
+        """Text that says how both arenas are counted."""
         return self.convention if self.interpreter else f"{self.convention} -> C module"
 
     def __repr__(self) -> str:

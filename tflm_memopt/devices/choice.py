@@ -1,10 +1,10 @@
-"""Chooses how to split a network: for the least memory, the least time within a limit, or the best trade-offs of both.
+"""Chooses how to split a network: for the least memory, for the least time within a limit, or for the best compromises.
 
-In one kind of split, each device runs whole operators (stages.py). In another kind of split, all devices share the
-first layers by rows and the later layers by channels, and may exchange rows. If memory is limited, more splits are
-tried, in which the first device alone runs the first or the last layers. Splits are first compared by three figures of
-their graphs: the bytes of the largest device, the multiply-accumulates of the busiest device, and the bytes sent. Only
-splits that no other split beats are converted.
+In one kind of split, each device runs whole operators (stages.py). In another kind, all devices divide the first layers
+by rows and the later layers by channels, and may exchange rows. If memory is limited, more splits are tried, in which
+the first device alone runs the first or the last layers. Three figures of a split are compared before a conversion: the
+bytes of the largest device, the multiply-accumulates of the busiest device, and the bytes sent. Only splits that no
+other split beats in all three figures are converted.
 """
 
 import math
@@ -31,18 +31,18 @@ from tflm_memopt.units import DeviceMemory
 
 Shardings = Mapping[int, DeviceSharding]
 CLOSE = Fraction(2, 100)
-"""Devices count as equal if they differ by at most this fraction of their mean."""
+"""Devices count as equally large if they differ by at most this fraction of their mean size."""
 FAIR = Fraction(108, 100)
-"""After balancing, the weights of a device are at most this multiple of the mean weights."""
+"""After balancing, no device has more than this multiple of the mean weights of a device."""
 Planning = Callable[[int, int], None]
 
 
 def choose(network: Network, devices: int, memory: DeviceMemory | None, planning: Planning) -> OptimizedDevices:
-    """Return the split whose largest arena is smallest and, if splits are equal, the one that sends the fewest bytes.
+    """Return the split whose largest arena is smallest. Among equals, return the split that sends the fewest bytes.
 
-    Splits that hardly divide the weights are worse than other splits, and splits that need a larger arena than one
-    device alone are worst. With a memory limit, return the fastest split that fits. If the link speed is unknown,
-    return the split that fits and sends the fewest bytes. Raises DoesNotFit if no split fits.
+    Splits that hardly divide the weights are worse than other splits. Splits that need a larger arena than one device
+    alone are the worst. With a memory limit, return the fastest split that fits. If the link speed is unknown, return
+    the split that fits and sends the fewest bytes. Raises DoesNotFit if no split fits.
     """
     if memory is None:
         return min(_compared(network, devices, planning), key=lambda one: _cost(network, one))
@@ -54,7 +54,7 @@ def choose(network: Network, devices: int, memory: DeviceMemory | None, planning
 
 
 def _compared(network: Network, devices: int, planning: Planning) -> list[OptimizedDevices]:
-    """Return converted splits: into parts of layers, and into whole layers. Raises UsageError if none is possible."""
+    """Return converted splits into parts of layers and into whole layers. Raises UsageError if no split is possible."""
     switch = switch_of(network.graph, devices)
     fronts = (DeviceSharding.ROWS, DeviceSharding.OVERLAP) if switch else (DeviceSharding.ROWS,)
     shared = {front: shared_layers(network, devices, switch, front) for front in fronts}
@@ -75,7 +75,7 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
 def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
-    """Yield splits with more (step 1) or fewer (-1) leading layers split by rows, until the cost no longer falls."""
+    """Convert splits with more (step 1) or fewer (step -1) leading layers divided by rows, while costs fall."""
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):
             switch += step
@@ -93,10 +93,12 @@ def _cost(network: Network, one: OptimizedDevices) -> SplitCost:
 def shared_layers(
     network: Network, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
 ) -> OptimizedDevices:
-    """Return the network whose layers all devices share: by rows before operator `switch`, by channels from there on.
+    """Return the converted network. All devices divide layers by rows before operator `switch`, and by channels from
+    there on.
 
-    switch: position of the first operator that is split by channels, by default the estimated best. front: ROWS, or
-    OVERLAP to exchange no rows. Layers use partial sums if this saves sent bytes and fan-in is not switched off.
+    switch: position of the first operator that is divided by channels, by default the estimated best position. front:
+    ROWS, or OVERLAP to exchange no rows. Layers use partial sums if partial sums save sent bytes and the user allows
+    them.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)
@@ -104,13 +106,13 @@ def shared_layers(
 
 
 def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDevices:
-    """Return a pipeline of devices, each of which runs whole operators. A new device begins at each cut."""
+    """Convert the network for devices that run whole operators one after the other, cut before these operators."""
     shardings = {op.index: DeviceSharding.WHOLE for op in network.graph.ops}
     return network.converted(shardings, devices, at=pipeline(network.graph, cuts, devices))
 
 
 def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardings:
-    """Return the splits with partial sums wherever partial sums reduce the bytes that the devices send."""
+    """Return the splits, changed to partial sums wherever partial sums reduce the bytes that the devices send."""
     if "fan-in" in network.asked.without:
         return shardings
     graph = network.graph
@@ -128,7 +130,7 @@ def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardi
 
 
 def _balanced(network: Network, shardings: Shardings, devices: int) -> OptimizedDevices:
-    """Give the first device fewer channels if it holds more bytes than the other devices.
+    """Convert a split. If the first device holds more bytes than the others, give it fewer channels.
 
     The first device also has the input, the output and the unsplit operators. No device gets more than FAIR times the
     mean weights of a device.
@@ -147,7 +149,6 @@ def _balanced(network: Network, shardings: Shardings, devices: int) -> Optimized
 
 
 def admits(memory: DeviceMemory, report: DevicesReport) -> bool:
-    """Return whether each device has enough memory."""
     ram, flash = memory
     return report.ram <= ram and (flash is None or report.flash <= flash)
 
@@ -167,9 +168,9 @@ def _diagnostics(network: Network, devices: int, memory: DeviceMemory, found: Se
 
 
 def _more(network: Network, devices: int, memory: DeviceMemory) -> Iterator[str]:
-    """Yield a hint with the smallest sufficient number of devices, unless it is more than twice `devices`.
+    """Yield a hint with the smallest sufficient number of devices, if that is at most twice `devices`.
 
-    The number is found by bisection, because each attempt takes a plan for each device.
+    Bisection finds the number, because each attempt takes a plan for each device.
     """
     least, most, best = devices + 1, devices, None
     while most < min(2 * devices, MOST_DEVICES) and network.is_enough_for(most + 1, _even(network, most + 1)):
@@ -194,7 +195,6 @@ def _even(network: Network, devices: int) -> Shardings:
 
 
 def demand_board(made: OptimizedDevices, board: Board | None) -> None:
-    """Raise DoesNotFit if the arena, model and code of a device do not fit on a board."""
     for number, found in enumerate(_left(made.models, board)):
         if not found.fits:
             raise DoesNotFit(
@@ -259,11 +259,8 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
     )
 
 
-# --- Splits
-
-
 def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
-    """Yield the conversions of all promising splits, and of variants that send fewer bytes because of partial sums."""
+    """Yield the conversions of all promising splits, also with partial sums where these send fewer bytes."""
     candidates = []
     for shardings in promising(network, devices):
         other = _with_fan_in(network, shardings, devices)
@@ -276,7 +273,7 @@ def _converted(network: Network, devices: int, planning: Planning) -> Iterator[O
 
 
 def promising(network: Network, devices: int) -> list[Shardings]:
-    """Return the splits that no other split beats in memory, busiest device and sent bytes, without duplicates."""
+    """Return those splits that no other split beats in memory, in the busiest device's work and in sent bytes."""
     graph = network.graph
     switch = switch_of(graph, devices)
     count = len(graph.ops)
@@ -298,7 +295,6 @@ def promising(network: Network, devices: int) -> list[Shardings]:
 
 
 def _told(network: Network, shardings: Shardings, devices: int) -> tuple[float, ...]:
-    """Return three figures of the devices' graphs, by which splits are compared before they are converted."""
     graphs = network.sharded(shardings, devices).graphs
     held, busy, sent = [], [], 0
     for graph in graphs:
@@ -310,6 +306,5 @@ def _told(network: Network, shardings: Shardings, devices: int) -> tuple[float, 
 
 
 def _macs(graph: Graph, number: int, weights: int) -> float:
-    """Estimate the multiply-accumulates of an operator: its output values times the values that each of them reads."""
     output = graph.tensors[graph.ops[number].outputs[0]]
     return output.elements * max(1.0, weights / max(1, output.shape[-1] if output.shape else 1))

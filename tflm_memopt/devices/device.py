@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from tflm_memopt.runtime import wheel, worker
 
 OK, ABORT, ERROR = 0, 15, 1
-"""Statuses of an inference: kTfLiteOk, kTfLiteAbort and kTfLiteError."""
+"""Statuses of an inference: success (kTfLiteOk), waiting for rows (kTfLiteAbort), and failure (kTfLiteError)."""
 BACKLOG = 16
 
 
 def connect(listening: socket.socket, device: int, ports: Sequence[int]) -> list[socket.socket | None]:
-    """Open a stream to each other device. A device connects to the devices with lower numbers."""
+    """Return an open stream to each other device. A device connects to all devices with lower numbers."""
     found: list[socket.socket | None] = [None] * len(ports)
     for other in range(device):
         made = socket.create_connection(("127.0.0.1", ports[other]))
@@ -42,7 +42,6 @@ def connect(listening: socket.socket, device: int, ports: Sequence[int]) -> list
 
 
 def infer(tflm: Any, link: wheel.Link, inputs: Sequence[NDArray[Any]]) -> int:
-    """Run one inference and return its status."""
     link.begin()
     status = ABORT
     while status == ABORT:
@@ -52,7 +51,7 @@ def infer(tflm: Any, link: wheel.Link, inputs: Sequence[NDArray[Any]]) -> int:
             status = tflm.invoke()
         except RuntimeError:
             status = ERROR
-        inputs = ()  # the inference may have overwritten the input
+        inputs = ()  # the input may be overwritten
         if status == ABORT and not link.wait():
             status = ERROR
     if status != OK:
@@ -61,7 +60,6 @@ def infer(tflm: Any, link: wheel.Link, inputs: Sequence[NDArray[Any]]) -> int:
 
 
 def main() -> int:
-    """Run all inferences and print the result."""
     asked = json.loads(sys.argv[1])
     model = Path(asked["model"]).read_bytes()
     with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as listening:

@@ -1,7 +1,7 @@
 """Estimates how long several devices take to run one network together.
 
-Each device has a link to each other device. A link sends one message after another at a fixed rate. A message arrives
-as a whole after a latency. A device continues to compute while its messages are being sent.
+Any two devices have a link in each direction. A link sends one message after another at a fixed rate. A message arrives
+as a whole after the link's latency. A device continues to compute while its messages are being sent.
 """
 
 from collections import defaultdict, deque
@@ -17,15 +17,13 @@ class LinkSpeed:
     rate: float
     """Bytes per second."""
     latency: float = 0.0
-    """Latency in milliseconds."""
+    """Milliseconds between sending and receiving."""
 
 
 class Exchange(NamedTuple):
-    """One step of a device: the device computes, then sends a message or waits for a message."""
-
     milliseconds: float
     ends: tuple[int, int]
-    """The sender and the receiver of a message."""
+    """Numbers of the sending and of the receiving device."""
     sends: bool
     nbytes: int
 
@@ -33,8 +31,8 @@ class Exchange(NamedTuple):
 def done(exchanges: Sequence[Sequence[Exchange]], rest: Sequence[float], link: LinkSpeed) -> tuple[float, ...]:
     """Return the time at which each device is done, in milliseconds.
 
-    exchanges: steps of each device. check_devices() must have shown that no devices wait for each other. rest:
-    milliseconds that each device computes after its last message.
+    exchanges: what each device does in order. check_devices() must have excluded that devices wait for each other
+    forever. rest: milliseconds that each device computes after its last message.
 
     >>> first = [Exchange(2, (0, 1), True, 100), Exchange(0, (1, 0), False, 50)]
     >>> second = [Exchange(0, (0, 1), False, 100), Exchange(3, (1, 0), True, 50)]

@@ -14,7 +14,9 @@ from tflm_memopt.model.reader import Model
 
 
 def device_models(source: Model, sharded: DeviceGraphs) -> tuple[bytes, ...]:
-    """Return the model of each device, whose custom operators exchange rows with other devices (ops/message.py)."""
+    """Return the model of each device. Custom operators of the models exchange rows with other devices
+    (ops/message.py).
+    """
     return tuple(_model(source, graph, sharded) for graph in sharded.graphs)
 
 
@@ -36,7 +38,6 @@ def _model(source: Model, graph: Graph, sharded: DeviceGraphs) -> bytes:
 
 
 def _renamed(tree: Any, graph: Graph, outputs: Mapping[TensorId, TensorId]) -> dict[TensorId, TensorId]:
-    """Rename tensors so that the model's outputs keep their names, and return the new tensor of each output."""
     replaced = {old: new for old, new in outputs.items() if old != new}
     for old, new in replaced.items():
         name = graph.tensors[old].name

@@ -1,8 +1,8 @@
 """Splits one network among several devices: makes a model for each device, and checks that the models fit together.
 
-The devices divide the feature maps of the first layers, and the weights of later layers. switch.py chooses the
-layer at which the split changes, so that a device needs the fewest bytes. The model of each device is then converted
-like any other model.
+The devices divide the rows of the first layers, and the weights of later layers. switch.py chooses the first layer
+whose weights are divided, so that a device needs the fewest bytes. Each device's model is then converted like any other
+model.
 """
 
 import math
@@ -52,9 +52,8 @@ from tflm_memopt.tflm.refused import refuse
 
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 IMPOSSIBLE = ("cannot_share", "unsupported_operator", "too_slow")
-"""Codes of errors after which another split of the network is tried."""
 KINDS = ("cpp", "tflite")
-"""Kinds of files for a device. Projects and C modules are excluded, because they have no code for a link."""
+"""Kinds of files that can be written for a device. Projects and C modules are excluded: they lack links."""
 
 
 def checked_count(devices: int, asked: Request) -> int:
@@ -80,7 +79,7 @@ def checked_count(devices: int, asked: Request) -> int:
 
 @contextmanager
 def where_possible() -> Iterator[None]:
-    """Suppress the error of a split in which a device cannot send a tensor, run an operator, or keep a limit."""
+    """Suppress the error if a split is impossible: a device cannot send a tensor, run an operator, or keep a limit."""
     try:
         yield
     except (UsageError, DoesNotFit) as error:
@@ -89,29 +88,27 @@ def where_possible() -> Iterator[None]:
 
 
 class Alone(NamedTuple):
-    """The network rewritten for one device."""
-
     model: Optimized
     report: answers.OneDevice
 
 
 @dataclass(frozen=True)
 class Network:
-    """The model that devices will run together, and the data that all splits of the model have in common."""
+    """The model that devices run together, and data that all its splits have in common."""
 
     data: bytes
     name: str
     asked: Request
     optimize: Callable[[bytes, str, bool], tuple[Optimized, Planned | None]]
-    """Function that converts the model of a device with this name. The Boolean argument states whether to apply the
-    limit of instructions. The plan that the function returns is None if the model is not rewritten.
+    """Function that converts a model with a name. The Boolean argument states whether to apply the limit of
+    instructions. The returned plan is None if the model is not rewritten.
     """
     link: LinkSpeed | None = None
-    """Speed of the link between two devices. If the speed is None, times are not estimated."""
+    """Speed of the link between two devices, or None if times are not estimated."""
 
     @cached_property
     def source(self) -> Model:
-        """The parsed model. Raises the errors of reading a model, and UsageError for a model with state."""
+        """The parsed model. Raises the errors of reading a model, and UsageError for a model with variables."""
         source = read(self.data)
         refuse(refused(source, annotate(source.graph, left_whole(source))))
         tensors, ops = source.graph.tensors.values(), source.graph.ops
@@ -121,7 +118,7 @@ class Network:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph without dead operators. Computed shapes are constants, so that devices need not send shapes."""
+        """The graph without dead operators. Computed shapes become constants, so that no device sends shapes."""
         return without_dead(with_known(self.source.graph))
 
     @cached_property
@@ -131,7 +128,7 @@ class Network:
 
     @cached_property
     def alone(self) -> Alone:
-        """The network rewritten for one device, without a limit of instructions."""
+        """The network, converted for a single device without a limit of instructions."""
         one, planned = self.optimize(self.data, self.name, False)
         timed = bool(self.link and planned)
         spent = round(sum(computed(self.asked, planned)), 3) if timed and planned else None
@@ -149,7 +146,6 @@ class Network:
         return shard(self.graph, shardings, devices, zlib.crc32(said.encode(), zlib.crc32(self.data)), portions, at)
 
     def is_enough_for(self, devices: int, shardings: Mapping[int, DeviceSharding]) -> bool:
-        """Return whether each of `devices` devices has at least one operator."""
         return all(graph.ops for graph in self.sharded(shardings, devices).graphs)
 
     def converted(
@@ -159,10 +155,12 @@ class Network:
         portions: Sequence[Fraction] = (),
         at: Mapping[int, int] = ON_THE_FIRST,
     ) -> answers.OptimizedDevices:
-        """Return the models of all devices after a check that they fit together.
+        """Return the converted models of all devices, which are checked to fit together.
 
-        shardings: split of each operator, by Op.index. at: each operator's device. portions: as in shard(). Raises the
-        errors of optimize(), and UsageError if the network cannot be split.
+        shardings: split of each operator, by Op.index. at: each operator's device. portions: channels of each device,
+        divided by the mean number. Raises the errors of optimize(), and UsageError if the network cannot be split. at:
+        each operator's device. portions: as in shard(). Raises the errors of optimize(), and UsageError if the network
+        cannot be split.
         """
         started = time.monotonic()
         sharded = self.sharded(shardings, devices, portions, at)
@@ -205,7 +203,7 @@ class Network:
 
 
 def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[answers.StageOnDevice, ...]:
-    """Return each sequence of unsplit operators on one device, or () if one device runs all unsplit operators."""
+    """Return the sequences of unsplit operators that run on one device each, or () if one device runs all of them."""
     each = [(i, at[i]) for i in sorted(at) if shardings[i] is DeviceSharding.WHOLE]
     begins = [answers.StageOnDevice(d, i) for n, (i, d) in enumerate(each) if n == 0 or d != each[n - 1][1]]
     return tuple(begins) if len(begins) > 1 else ()
@@ -247,7 +245,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
 def together(
     link: LinkSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[MessageRow]]
 ) -> answers.DevicesTime:
-    """Return the time that all devices take together. computing: results of computed() for each device."""
+    """Return the time of an inference on all devices together. computing: results of computed() for each device."""
     exchanges = [
         [
             Exchange(spent, row.ends, row.sends, HEAD_BYTES + row.nbytes)
@@ -262,7 +260,7 @@ def together(
 
 
 def switch_of(graph: Graph, devices: int) -> int:
-    """Estimate how many operators should be split by rows. Raises UsageError if no operator can be shared."""
+    """Estimate how many operators should be divided by rows. Raises UsageError if none can be divided."""
     if all(possible_shardings(graph, op) == (DeviceSharding.WHOLE,) for op in graph.ops):
         raise UsageError(
             "no operator of the model can be shared by several devices",
@@ -273,18 +271,17 @@ def switch_of(graph: Graph, devices: int) -> int:
 
 
 def bytes_sent(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: int) -> float:
-    """Return the bytes of all messages, or infinity if a message cannot be sent."""
+    """Return the bytes of all messages in an inference, or infinity if a message cannot be sent."""
     return sum(map(message_bytes, shard(graph, shardings, devices, 0).sent), 0.0)
 
 
 def message_bytes(tensor: Tensor) -> float:
-    """Return the bytes of a tensor's messages, or infinity if its rows are too long."""
     rows = rows_of(tensor)
     return rows.h * (HEAD_BYTES + rows.row_bytes) if rows.row_bytes <= MOST_ROW_BYTES else math.inf
 
 
 def pipeline(graph: Graph, cuts: Sequence[int], devices: int) -> Mapping[int, int]:
-    """Return the device of each operator by Op.index. Raises UsageError if a device has no operator."""
+    """Return each operator's device by Op.index. Raises UsageError if a device has no operator."""
     last = graph.ops[-1].index
     if len(cuts) != devices - 1 or any(a >= b for a, b in pairwise((0, *cuts, last + 1))):
         raise UsageError(
@@ -296,7 +293,6 @@ def pipeline(graph: Graph, cuts: Sequence[int], devices: int) -> Mapping[int, in
 
 
 def in_rows(graph: Graph) -> int:
-    """Return how many of the first operators can be split by rows."""
     return next(
         (i for i, op in enumerate(graph.ops) if DeviceSharding.ROWS not in possible_shardings(graph, op)),
         len(graph.ops),
@@ -306,7 +302,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Split operators [0, switch) as `front` states, and [switch, end) by channels, but none from `end` on."""
+    """Divide operators before `switch` as `front` says, operators before `end` by channels, and no others."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE
@@ -315,19 +311,16 @@ def cut(
 
 
 def layer(graph: Graph, op: Op) -> SplitLayer:
-    """Return the sizes of an operator's input, output and weights in bytes."""
     read = sum(graph.tensors[t].nbytes for t in op.inputs if t >= 0 and not graph.tensors[t].constant)
     return SplitLayer(read, sum(graph.tensors[t].nbytes for t in op.outputs), filter_bytes(graph, op))
 
 
 def filter_bytes(graph: Graph, op: Op) -> int:
-    """Return the bytes of an operator's filter and bias."""
     constants = op.inputs if op.type in WEIGHTED else weights_of(op)
     return sum(graph.tensors[t].nbytes for t in constants if t >= 0 and graph.tensors[t].constant)
 
 
 def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
-    """Return the bytes of filters and biases. of: Op.index of the operators that count, or None for all operators."""
     return sum(filter_bytes(graph, op) for op in graph.ops if of is None or not set(of).isdisjoint(op.stands_for))
 
 
@@ -341,7 +334,7 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
 
 
 def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
-    """Return costs: before the first exchanged row, between two rows, and after the last. cost: cost of each key."""
+    """Return the costs before the first exchanged row, between two rows, and after the last. cost: by operator."""
     found = [0.0]
     for group in planned.groups.values():
         executed = group.trace.executed.tolist()

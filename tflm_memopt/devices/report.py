@@ -18,7 +18,6 @@ from tflm_memopt.report.text import LEFT, left_over, lines, wrong
 
 
 def optimized(report: DevicesReport, folder: Path, files: Iterable[str]) -> RenderableType:
-    """Return the answer of `optimize` for several devices, with a line for each device."""
     timed = report.time
     columns = ("device", "arena", "flash", "weights", "sent", "received", *(["computes, ms"] if timed else []))
     table = table_of(*columns, numbers=len(columns) - 1)
@@ -53,7 +52,6 @@ def optimized(report: DevicesReport, folder: Path, files: Iterable[str]) -> Rend
 
 
 def verified(result: DevicesVerification) -> RenderableType:
-    """Return the answer of `verify` for several devices."""
     answer = Text(result.answer, "bold green" if result.bit_exact else "bold red")
     said = [f"{result.runs} inferences (seed {result.seed}) on {len(result.devices)} processes, linked over loopback"]
     for number, device in enumerate(result.devices):
@@ -63,7 +61,6 @@ def verified(result: DevicesVerification) -> RenderableType:
 
 
 def exploration(result: DevicesExploration, files: Sequence[str]) -> RenderableType:
-    """Return the answer of `explore` for several devices, with a line for each point, fastest point first."""
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
     shared = ("rows", "overlap", "channels", "sums", "first device")
     columns = ("point", "ms", "arena", "flash", "both", "sent", "devices", *shared, *(LEFT if result.board else ()))
@@ -89,7 +86,6 @@ def exploration(result: DevicesExploration, files: Sequence[str]) -> RenderableT
 
 
 def frontier(result: DevicesExploration) -> Drawing:
-    """Return a plot of the largest device's memory against time."""
     line = Series("tflm-memopt", [(p.memory, p.milliseconds) for p in result.points])
     ram = f"arena and model of the largest device ({result.convention})"
     return figures.plot([line], title=result.model, ram=ram, compute=f"ms, {_link(result)}, estimated")

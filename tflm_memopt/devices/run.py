@@ -1,4 +1,6 @@
-"""Runs a network on several devices, each of which is a process with its own model, linked by loopback streams."""
+"""Runs a network on several simulated devices. Each device is a process with its own model, linked to the others by
+loopback streams.
+"""
 
 import contextlib
 import json
@@ -18,34 +20,27 @@ from tflm_memopt.runtime import worker
 from tflm_memopt.runtime.process import LOG_LINES, RecordedArena, environment, recorded
 
 PATIENCE = 10_000
-"""Timeout for the arrival of a row, in milliseconds."""
+"""Milliseconds for which a process waits for a row."""
 SLACK = 60
-"""Seconds after which a process is killed, in addition to the timeouts of all its inferences."""
+"""A process is killed after this number of seconds, in addition to the timeouts of all its inferences."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceRun:
-    """The result of one device."""
-
     sent: int
-    """Bytes of the device's messages in all inferences."""
     received: int
     statuses: tuple[int, ...]
-    """Status of each inference; 0 means success."""
     arena: RecordedArena
     milliseconds: tuple[float, ...]
-    """Time of each inference with its waits, measured on this computer."""
+    """Time of each inference including waits, measured on this computer."""
 
 
 @dataclass(frozen=True, slots=True)
 class DevicesRun:
-    """The result of all devices together."""
-
     outputs: tuple[NDArray[Any], ...]
-    """Values of each output in all inferences, stacked. The values of a failed inference are undefined."""
     devices: tuple[DeviceRun, ...]
     failure: str = ""
-    """Reason why a process ended too early, or ""."""
+    """Reason why a process ended too early, or "" after success."""
 
 
 def run_devices(models: Sequence[Path], inputs: Sequence[NDArray[Any]], runs: int, outputs: int) -> DevicesRun:
@@ -74,7 +69,7 @@ def _started(asked: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", device.__name__, json.dumps(asked)]
     process = subprocess.Popen(
         command, cwd=os.sep, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, start_new_session=True,  # only the caller handles Ctrl-C
+        stderr=subprocess.STDOUT, text=True, start_new_session=True,  # only the caller gets Ctrl-C
     )  # fmt: skip
     try:
         yield process

@@ -1,8 +1,8 @@
-"""Splits a graph over devices. Each device computes parts of operators' outputs.
+"""Splits a graph over devices, so that each device computes parts of operators' outputs.
 
-DeviceSharding lists the ways to split an operator. If a device reads elements that another device has computed, the
-other device sends these elements when they are first read. One mechanism sends rows around stripes, channels, inputs
-and outputs. All devices follow one global order of operators, so that no two devices can wait for each other.
+DeviceSharding lists the possible splits of an operator. If a device reads elements that another device has computed,
+the other device sends these elements when they are first read. All devices follow one global order of operators, so
+that no two devices can wait for each other forever.
 """
 
 import enum
@@ -40,9 +40,8 @@ from tflm_memopt.rewrite.tiling import POINTWISE, Tiles, along, can_tile, filter
 
 MOST_DEVICES = 16
 RUNNING = ("INT8", "INT16")
-"""Types of activations that can be split; tensors of other types stay on the first device."""
 OUTPUTS_SPLIT = ("CONV_2D", "FULLY_CONNECTED")
-"""Operators in which each output channel has weights of its own and reads all input channels."""
+"""Operators in which each output channel has its own weights and reads all input channels."""
 WINDOWS = (*CONVOLUTIONS, *POOLS)
 STRIDES, DILATIONS = ("strideH", "strideW"), ("dilationHFactor", "dilationWFactor")
 LINK = Tensor(0, "link", (0,), "UINT8")
@@ -50,43 +49,35 @@ ON_THE_FIRST: Mapping[int, int] = MappingProxyType({})
 
 
 class DeviceSharding(enum.Enum):
-    """The split of an operator over devices."""
-
     WHOLE = "whole"
-    """One device, by default the first device, runs the whole operator."""
+    """One device runs the whole operator. By default, this is the first device."""
     ROWS = "rows"
     """Each device computes some rows of the output, and gets missing input rows from its neighbours (FFMT)."""
     OVERLAP = "overlap"
     """Each device computes all rows that its later operators read, so that devices exchange no rows (FTP)."""
     CHANNELS = "channels"
-    """Each device computes some output channels and has only the weights of these channels (FDT, fan-out)."""
+    """Each device computes some output channels and stores only the weights of these channels (FDT, fan-out)."""
     INPUTS = "inputs"
     """Each device computes partial sums of all output channels from some input channels (FDT, fan-in). Each device adds
-    the partial sums of its own channels. If one device runs all readers of the output, this device adds all sums.
+    up the partial sums of its own channels. If one device runs all readers of the output, this device adds up all sums.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The elements [first, end) of a tensor along an axis, on one device."""
-
     axis: int
     first: int
     end: int
     device: int
     tensor: TensorId
-    """Tensor that holds the elements from `first` to `end` - 1."""
+    """Tensor that holds the elements from `first` to `end` - 1 along the axis."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Partial sums on the device that adds them."""
-
     tensor: TensorId
     nbytes: int
-    """Number of bytes of a sum."""
     low: NDArray[np.int64]
-    """Lowest possible sum of each channel."""
     high: NDArray[np.int64]
 
 
@@ -96,14 +87,13 @@ class DeviceGraphs:
 
     graphs: tuple[Graph, ...]
     sent: tuple[Tensor, ...]
-    """The tensor of each message, in the order in which messages are sent."""
+    """Tensors that are sent as messages, in the order of sending."""
     outputs: Mapping[TensorId, TensorId]
-    """The tensor in the first device's graph for each output of the model."""
+    """For each output of the model: the tensor in the first device's graph that holds the output."""
     identity: int
 
 
 def possible_shardings(graph: Graph, op: Op) -> tuple[DeviceSharding, ...]:
-    """Return the possible ways to split an operator, with WHOLE first."""
     found = [DeviceSharding.WHOLE]
     if (_plain(graph, op) and can_tile(graph, op)) or _alike(graph, op, 4):
         found += [DeviceSharding.ROWS, DeviceSharding.OVERLAP]
@@ -124,8 +114,9 @@ def shard(
 ) -> DeviceGraphs:
     """Return the graphs of the devices. Raises UsageError for an operator that cannot be split as `shardings` demands.
 
-    shardings: split of each operator by Op.index. identity: Message.identity. portions: number of channels of each
-    device, divided by the mean number. at: device of each unsplit operator outside the first device, by Op.index.
+    shardings: split of each operator by Op.index. identity: number of the conversion in all messages. portions: number
+    of channels of each device, divided by the mean number. at: device of each unsplit operator outside the first
+    device, by Op.index.
     """
     return _Sharder(graph, shardings, devices, identity, portions, at).sharded()
 
@@ -144,7 +135,6 @@ def _splits_outputs(graph: Graph, op: Op) -> bool:
 
 
 def _splits_inputs(graph: Graph, op: Op) -> bool:
-    """Return whether the operator is int8 and its weights can also be split by input channels."""
     if not _splits_outputs(graph, op):
         return False
     source, weights = graph.tensors[op.inputs[0]], graph.tensors[op.inputs[1]]
@@ -155,7 +145,6 @@ def _splits_inputs(graph: Graph, op: Op) -> bool:
 
 
 def _alike(graph: Graph, op: Op, rank: int = 0) -> bool:
-    """Return whether the operator works element by element on activations of equal shapes."""
     if op.type not in ELEMENTWISE or not _plain(graph, op) or len(activations(graph, op)) != len(op.inputs):
         return False
     shapes = {graph.tensors[t].shape for t in (*op.inputs, *op.outputs)}
@@ -186,29 +175,24 @@ def _by_channel(graph: Graph, op: Op) -> bool:
 
 @dataclass
 class _Sharder(Tiles):
-    """Builds the operators of all devices in one order."""
-
     shardings: Mapping[int, DeviceSharding]
     devices: int
     identity: int
     portions: Sequence[Fraction]
-    """Number of channels of each device, divided by the mean number."""
     at: Mapping[int, int]
     device: int = field(default=0, init=False)
-    """The device to which operators are currently added."""
     owner: dict[int, int] = field(default_factory=dict, init=False)
-    """Device of each new operator, by Op.index."""
     pieces: dict[TensorId, list[Piece]] = field(default_factory=dict, init=False)
     stripes: Mapping[int, Sequence[Stripe]] = field(default_factory=dict, init=False)
-    """Stripes of operators that the devices compute without exchange of rows, by Op.index."""
+    """For each operator that devices compute without exchanging rows, by Op.index: the rows of each device."""
     own: dict[tuple[TensorId, int], Piece] = field(default_factory=dict, init=False)
     """The rows of a tensor that a device has computed, by tensor and device. Two devices may compute the same row."""
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
     """Parts of tensors. The key has the whole tensor, the axis, the first element, the end, and the device."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors with only the first rows of a source tensor. The key has the source tensor and the number of rows."""
+    """Tensors that hold only the first rows of another tensor. The key has the other tensor and the number of rows."""
     received: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors on receiving devices, by the sent tensor and the device."""
+    """Tensors on receiving devices, by the sent tensor and the receiving device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
     """Sent tensors. The key is the tensor that the operator SEND writes and the operator RECEIVE reads."""
 
@@ -246,11 +230,8 @@ class _Sharder(Tiles):
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
     ) -> TensorId:
-        """Add an operator to the current device."""
         self.owner[self.next] = self.device
         return super().add(kind, inputs, output, options, of)
-
-    # --- operators
 
     def _run_whole(self, op: Op) -> None:
         device = self.at.get(op.index, 0)
@@ -278,7 +259,6 @@ class _Sharder(Tiles):
         self.pieces[output] = [*self._disjoint(made)]
 
     def _disjoint(self, pieces: Sequence[Piece]) -> Iterator[Piece]:
-        """Yield the pieces with only those rows that no earlier piece contains."""
         reached = 0
         for piece in pieces:
             first, reached = max(reached, piece.first), max(reached, piece.end)
@@ -306,7 +286,7 @@ class _Sharder(Tiles):
 
     def _run_inputs(self, op: Op) -> None:
         row = row_op(OperatorContext(self.graph, op))
-        if not isinstance(row, RowOp):  # the operator stays builtin in any split
+        if not isinstance(row, RowOp):  # The operator stays builtin in any split.
             self._run_channels(op)
             return
         op, output = self._read_alone(op, set(range(self.devices))), op.outputs[0]
@@ -325,7 +305,6 @@ class _Sharder(Tiles):
         return bounds(size, self.devices, self.portions)
 
     def _adding(self, output: TensorId) -> list[tuple[int, tuple[int, int]]]:
-        """Return the devices that add the partial sums of an output, and the channels that each device adds."""
         readers = self.graph.consumers(output)
         whole = {self.at.get(op.index, 0) if self.shardings[op.index] is DeviceSharding.WHOLE else -1 for op in readers}
         alone = whole | ({0} if output in self.graph.outputs else set())
@@ -351,7 +330,6 @@ class _Sharder(Tiles):
         return _Sums(self._send(made, device, receiver), nbytes, low, high)
 
     def _margins(self, op: Op) -> tuple[int, ...]:
-        """Return the padding of an operator at top, bottom, left and right."""
         if op.type == "FULLY_CONNECTED":
             return 0, 0, 0, 0
         sizes, kernel = self.tensors[op.inputs[0]].shape[1:3], self.tensors[op.inputs[1]].shape[1:3]
@@ -365,7 +343,6 @@ class _Sharder(Tiles):
         return self.put(replace(whole, shape=(*whole.shape[:-1], channels), quantization=None))
 
     def _added(self, op: Op, row: RowOp, sums: Sequence[_Sums], first: int, end: int) -> TensorId:
-        """Return channels [first, end) of a layer's output on this device, rescaled from all partial sums."""
         while len(sums) > MAX_INPUTS:
             some, sums = sums[:MAX_INPUTS], sums[MAX_INPUTS:]
             low, high = (sum(ends) for ends in zip(*((s.low, s.high) for s in some), strict=True))
@@ -388,25 +365,22 @@ class _Sharder(Tiles):
         return self._piece(t, len(self.tensors[t].shape) - 1, first, end, device)
 
     def _constant(self, op: Op, t: TensorId, first: int, end: int) -> TensorId:
-        """Return the part of a constant operand that belongs to some channels of the output."""
         if op.type == "RESHAPE":
             return self.constant([*self.tensors[op.outputs[0]].shape[:-1], end - first])
         if t < 0 or op.type in ("MEAN", "PAD"):
             return t
         return self.channels_of(t, first, end, filter_axis(self.tensors[t], op))
 
-    # --- tensors
-
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
-        """Remove the last input rows of an operator that are outside the windows on all reading devices.
+        """Remove the last input rows of an operator if no window on a reading device reaches them.
 
-        A device does not wait for rows that no window reaches. All operators that read a tensor get equal rows, so
-        that each row is sent once. readers: devices that run the operator.
+        A device does not wait for rows that no window reaches. All operators that read a tensor get equally many rows,
+        so that each row is sent once. readers: devices that run the operator.
         """
         t = op.inputs[0]
         if op.type not in WINDOWS or t not in self.pieces:
             return op
-        # one device holds and reads all pieces, so nothing is sent
+        # Nothing is sent if one device holds and reads all pieces.
         if len(readers | {p.device for p in self.pieces[t]}) == 1:
             return op
         split = [other for other in self.graph.consumers(t) if self.shardings[other.index] is not DeviceSharding.WHOLE]
@@ -420,14 +394,13 @@ class _Sharder(Tiles):
         return replace(op, inputs=(self.reached[t, read], *op.inputs[1:]))
 
     def _rows_read(self, op: Op, t: TensorId) -> int:
-        """Return the number of a tensor's rows up to the last one that an operator reads."""
+        """Return how many rows of a tensor an operator reads, counted from row 0 to the last row that it reads."""
         by_rows = self.shardings[op.index] in (DeviceSharding.ROWS, DeviceSharding.OVERLAP)
         if op.type not in WINDOWS or by_rows or op.inputs[0] != t:
             return self.tensors[t].shape[ROWS_AXIS]
         return along(self.graph, op)[0].reads(0, self.tensors[op.outputs[0]].shape[ROWS_AXIS])[1]
 
     def _up_to(self, tensor: TensorId, read: int) -> Iterator[Piece]:
-        """Yield the pieces of a tensor's first `read` rows."""
         for piece in self.pieces[tensor]:
             first, end = (piece.first, piece.end) if piece.axis == ROWS_AXIS else (0, read)
             if first < read:
@@ -446,7 +419,6 @@ class _Sharder(Tiles):
         return Piece(axis, 0, shape[axis] if shape else 1, device, tensor)
 
     def _all(self, tensor: TensorId, device: int) -> TensorId:
-        """Return the tensor that holds all elements of `tensor` on a device."""
         first, *others = self.pieces[tensor]
         if not others:
             return self._send(first.tensor, first.device, device)
@@ -454,7 +426,6 @@ class _Sharder(Tiles):
         return self._piece(tensor, axis, 0, self.tensors[tensor].shape[axis], device)
 
     def _piece(self, tensor: TensorId, axis: int, first: int, end: int, device: int) -> TensorId:
-        """Return elements [first, end) of a tensor along an axis, as a tensor on a device."""
         key = tensor, axis, first, end, device
         if key not in self.known:
             self.known[key] = self._put_together(*key)
@@ -481,7 +452,7 @@ class _Sharder(Tiles):
 
     @staticmethod
     def _along(pieces: Sequence[Piece], axis: int, first: int, end: int) -> Iterator[tuple[Piece, int, int]]:
-        """Yield the pieces with elements in [first, end), and the range of these elements."""
+        """Yield the pieces with elements from `first` to `end` - 1, and the range of these elements in each piece."""
         for piece in pieces:
             begin = piece.first if piece.axis == axis else 0
             stop = piece.end if piece.axis == axis else end
@@ -490,7 +461,7 @@ class _Sharder(Tiles):
                 yield piece, low - begin, high - begin
 
     def _send(self, tensor: TensorId, sender: int, receiver: int) -> TensorId:
-        """Return a tensor of the sender as a tensor on the receiver. The tensor is sent at most once."""
+        """Return the receiver's copy of a tensor of the sender. The tensor is sent at most once."""
         if sender == receiver:
             return tensor
         key = tensor, receiver

@@ -1,12 +1,12 @@
-"""Splits a network into stages. Each stage has consecutive operators that one device runs.
+"""Divides a network into sequences of consecutive operators (stages), each of which runs on one device.
 
-Each device runs one stage, and the first device may also run the last operators, since it returns the output. Tensors
-between stages are sent row by row, so that no device holds them whole. If a layer has more weights than an even part
-of all weights, all devices share the layer's channels, and the layer is in no stage.
+Each device runs one stage. The first device may also run the last operators, since it returns the output. Tensors
+between stages are sent row by row, so that no device holds them whole. A layer with more than a device's mean weights
+belongs to no stage. All devices divide the channels of such a layer.
 
-For a few cuts, the network is planned as two stages on two devices. A stage needs at most the arena of all operators up
-to its end, and at most the arena of all operators from its start on. The search chooses stages by upper bounds of their
-arenas, and plans the chosen stages.
+For a few positions, the network is cut in two and planned for two devices. The arena of a stage is at most the arena of
+all operators up to its end, and at most the arena of all operators from its start on. The search chooses stages by
+these upper bounds, and plans the chosen stages.
 """
 
 import math
@@ -22,24 +22,23 @@ from tflm_memopt.devices.sharding import DeviceSharding, possible_shardings
 from tflm_memopt.model.graph import Graph
 
 CUTS = 8
-"""Number of positions at which the network is cut in two and planned. For many devices, the number is higher."""
+"""Number of positions at which the network is cut in two and planned. It is higher for many devices."""
 TRIED = 10
-"""Maximum number of arrangements of stages that are converted."""
+"""Maximum number of divisions into stages that are converted."""
 KEPT = 6
-"""Number of partial splits that the search keeps for each position at which the next device may begin."""
+"""Number of the best partial solutions that the search keeps for each operator at which a next device may begin."""
 FAIR_PART = 1.5
 """The weights count as evenly divided if no device has more than this multiple of the mean weights of a device."""
 
 
 class SplitCost(NamedTuple):
-    """The cost of a split. Costs are compared field by field, and the smaller cost is preferred."""
+    """The cost of a split. Costs are compared field by field, and a smaller cost is better."""
 
     exceeds_alone: int
-    """Excess of the largest arena over the arena of a single device: 0 for none, 1 for up to LINK_STATE, 2 for more."""
+    """Excess of the largest arena over that of a single device: 0: none, 1: up to LINK_STATE bytes, 2: more."""
     weights: float
-    """Largest flash of a device, divided by the flash of each device after an even split; at least FAIR_PART."""
+    """Largest flash of a device, divided by the flash of each device after an even split, but at least FAIR_PART."""
     ram: int
-    """Arena of the largest device."""
     sent: float
 
 
@@ -53,13 +52,13 @@ class Cut:
     behind: int
     """Arena of a device that runs all operators after the cut."""
     sent: float
-    """Bytes of the messages for tensors that cross the cut."""
+    """Bytes of the messages for tensors that are made before the cut and read after it."""
     weights: float
     """Weights of the unsplit layers before the cut, divided by the mean weights of a device."""
 
 
 class Partial(NamedTuple):
-    """The beginning of a solution: stages for the first few devices."""
+    """A partial solution: stages for the first few devices."""
 
     cost: SplitCost
     ends: tuple[int, ...]
@@ -67,23 +66,20 @@ class Partial(NamedTuple):
 
 
 def cost_of(report: DevicesReport, alone: int) -> SplitCost:
-    """Return the cost of a converted split. alone: arena that one device would need for the whole network."""
     return cost(report.ram, report.flash_part, report.sent, alone)
 
 
 def cost(ram: int, weights: float, sent: float, alone: int) -> SplitCost:
-    """Return the cost of a split. ram, weights: maximum over the devices. alone: arena that one device would need."""
     exceeds = (ram > alone) + (ram > alone + LINK_STATE)
     return SplitCost(exceeds, max(FAIR_PART, weights), ram, sent)
 
 
 def budget(network: Network, normal: int) -> int:
-    """Return how many splits to plan. normal: number of splits at normal effort."""
     return max(2, round(normal * math.sqrt(min(1.0, network.asked.options.effort))))
 
 
 def planned_cuts(network: Network, devices: int) -> Iterator[tuple[int, OptimizedDevices]]:
-    """Yield positions in graph.ops, and for each position the network on two devices that is split there."""
+    """Plan the network on two devices for several cut positions. Yield each position in graph.ops, and the result."""
     graph = network.graph
     shardings = {op.index: DeviceSharding.WHOLE for op in graph.ops}
     for position in _positions(graph, max(budget(network, CUTS), devices + 2)):
@@ -95,10 +91,10 @@ def planned_cuts(network: Network, devices: int) -> Iterator[tuple[int, Optimize
 def arranged(
     network: Network, devices: int, found: Sequence[tuple[int, OptimizedDevices]], best: SplitCost
 ) -> Iterator[OptimizedDevices]:
-    """Yield converted arrangements of stages while an untried arrangement is estimated to cost less than the best one.
+    """Yield converted divisions into stages, while an untried division is estimated to cost less than the best.
 
-    The arena of a planned stage replaces the estimated arena. Until a split needs less RAM than a single device, every
-    second arrangement is the one with the smallest arena, without layers split by channels. best: least cost so far.
+    The arena of a planned stage replaces its estimate. Until a division needs less RAM than a single device, every
+    second one tried has the smallest estimated arena and no layers divided by channels. best: the lowest cost so far.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)
@@ -137,19 +133,17 @@ def arranged(
 
 @dataclass(frozen=True, slots=True)
 class _Arranging:
-    """Searches for the operators at which the stages end, one device after the other."""
-
     cuts: tuple[Cut, ...]
     devices: int
     alone: int
     """Arena of a single device that runs the whole network."""
     sharded: float
-    """Weights per device in layers that are split by channels, divided by the mean weights of a device."""
+    """Weights per device in layers that are divided by channels, divided by the mean weights of a device."""
     known: dict[tuple[int, int], int] = field(default_factory=dict)
     """Arenas of planned stages except the first stage. The key has the cuts at which the stage begins and ends."""
 
     def with_first(self, first: int) -> Iterator[Partial]:
-        """Yield the best stages whose first stage ends at cut `first`. Device 0 also runs the last operators."""
+        """Yield the best solutions whose first stage ends at cut `first`. Device 0 also runs the last operators."""
         cuts, count = self.cuts, len(self.cuts)
         states = {first: [Partial(cost(cuts[first].before, 0, cuts[first].sent, self.alone), (first,))]}
         for _ in range(self.devices - 1):
@@ -159,14 +153,14 @@ class _Arranging:
                 further.setdefault(behind, []).extend(self._longer(one, end, behind, weights) for one in states[end])
             states = {end: sorted(partials)[:KEPT] for end, partials in further.items()}
         for end, partials in states.items():
-            if first == 0 and end == count - 1:  # the first device would run no operator
+            if first == 0 and end == count - 1:  # The first device would run no operator.
                 continue
             weights = cuts[first].weights + cuts[-1].weights - cuts[end].weights
             for one in partials:
                 yield self._longer(one, end, count - 1, weights)._replace(ends=one.ends)
 
     def _longer(self, one: Partial, first: int, end: int, weights: float) -> Partial:
-        """Return `one` with a further stage. weights: weights of the stage, divided by the mean of all devices."""
+        """Return the solution with a further stage. weights: its weights, divided by the mean of all devices."""
         before, behind = self.cuts[first], self.cuts[end]
         estimate = 0 if first == end else min(behind.before, before.behind)
         ram = self.known.get((first, end), estimate)
@@ -176,7 +170,6 @@ class _Arranging:
 
 
 def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
-    """Return the device of each operator. The first device also runs the operators after the last stage."""
     at = {op.index: 0 for op in graph.ops}
     for device, (first, end) in enumerate(pairwise([0, *ends])):
         at |= {op.index: device for op in graph.ops[first:end]}
@@ -184,7 +177,7 @@ def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
 
 
 def _heavy(graph: Graph, devices: int) -> frozenset[int]:
-    """Return Op.index of operators that can be split by channels and have more weights than the mean of the devices."""
+    """Return the Op.index of operators with more than a device's mean weights, if channels can divide them."""
     stored = {op.index: filter_bytes(graph, op) for op in graph.ops}
     even = sum(stored.values()) / devices
     splittable = (op for op in graph.ops if DeviceSharding.CHANNELS in possible_shardings(graph, op))
@@ -200,7 +193,7 @@ def _positions(graph: Graph, most: int) -> list[int]:
 
 
 def _sent_at(graph: Graph) -> list[float]:
-    """For each position of a cut, return the bytes that are sent if another device runs all operators after the cut."""
+    """For each position in graph.ops, return the bytes that are sent if another device runs the later operators."""
     made = dict.fromkeys(graph.inputs, 0)
     made |= {t: position + 1 for position, op in enumerate(graph.ops) for t in op.outputs}
     last = {t: position for position, op in enumerate(graph.ops) for t in op.inputs if t in made}

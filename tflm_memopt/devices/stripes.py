@@ -1,7 +1,7 @@
-"""Divides the rows of an operator's output into stripes, one for each of several devices.
+"""Divides the rows of an operator's output into stripes, one stripe for each device.
 
-With exchange of rows (FFMT), stripes do not overlap, and a device gets the rows around its stripe from other devices.
-Without exchange (FTP), a device computes all rows that its later operators read.
+If devices exchange rows (FFMT), stripes do not overlap, and a device gets the rows around its stripe from other
+devices. If devices exchange no rows (FTP), a device computes all rows that its later operators read.
 """
 
 import math
@@ -16,16 +16,15 @@ from tflm_memopt.rewrite.tiling import along
 ELEMENTWISE = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE")
 ROWS_AXIS = 1
 Stripe = tuple[int, int, int]
-"""A device, and the rows [first, end) of an operator's output that it computes."""
+"""Number of a device, and the first row and end of the output rows that the device computes."""
 
 
 def activations(graph: Graph, op: Op) -> list[TensorId]:
-    """Return the inputs of an operator that are not constant."""
     return [t for t in op.inputs if t >= 0 and not graph.tensors[t].constant]
 
 
 def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[Range]:
-    """Return each device's range of `size` elements.
+    """Divide `size` elements among devices, and return the range of each device.
 
     portions: sizes of the ranges, divided by their mean. By default, all devices get about equally many elements.
 
@@ -37,7 +36,7 @@ def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[R
 
 
 def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
-    """Return stripes of about equal height. A stripe whose windows read only padding goes to a neighbouring device."""
+    """Return stripes of about equal height. A neighbouring device gets a stripe whose windows read only padding."""
     parts: list[Stripe] = []
     begin = 0
     for device, (first, end) in enumerate(bounds(_height(graph, op.outputs[0]), devices)):
@@ -55,10 +54,10 @@ def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
 
 
 def overlapping_stripes(graph: Graph, stack: Collection[int], devices: int) -> dict[int, list[Stripe]]:
-    """Return the stripes of a stack of operators between which devices exchange no rows, by Op.index.
+    """Return the stripes of consecutive operators between which devices exchange no rows, by Op.index.
 
-    Each device computes an equal part of the last outputs of the stack, and all earlier rows on which this part
-    depends. stack: Op.index of the operators.
+    Each device computes an equal part of the last outputs, and all earlier rows on which this part depends. stack:
+    Op.index of the operators.
     """
     found: dict[int, list[Stripe]] = {}
     wanted: dict[TensorId, dict[int, Range]] = {}
@@ -75,7 +74,6 @@ def overlapping_stripes(graph: Graph, stack: Collection[int], devices: int) -> d
 
 
 def rows_read(graph: Graph, op: Op, first: int, end: int) -> Range:
-    """Return the rows of its inputs that an operator reads to compute rows [first, end) of its output."""
     if op.type in ELEMENTWISE:
         return first, end
     low, high = along(graph, op)[0].reads(first, end)
@@ -83,7 +81,7 @@ def rows_read(graph: Graph, op: Op, first: int, end: int) -> Range:
 
 
 def _reaching(graph: Graph, op: Op, first: int, end: int) -> Range:
-    """Return rows [first, end) of the output, with rows added on both sides until a window reads an input row."""
+    """Return a range of output rows. Rows are added on both sides until a window reads an input row."""
     while (rows := rows_read(graph, op, first, end))[0] >= rows[1]:
         first, end = max(0, first - 1), min(_height(graph, op.outputs[0]), end + 1)
     return first, end

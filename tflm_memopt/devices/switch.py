@@ -1,6 +1,6 @@
-"""Chooses the layer at which devices switch from splitting feature maps to splitting weights.
+"""Chooses the layer from which on devices divide weights. Before that layer, they divide the rows of feature maps.
 
-The source is chapter 5 of Stahl's thesis on fused tiling. The layers are assumed to divide evenly among the devices.
+The source is chapter 5 of Stahl's thesis on fused tiling. The formulas assume that layers can be divided evenly.
 """
 
 from collections.abc import Sequence
@@ -10,17 +10,15 @@ from fractions import Fraction
 
 @dataclass(frozen=True, slots=True)
 class SplitLayer:
-    """Sizes of a layer's input, output and weights in any unit."""
-
     reads: int
     makes: int
     weights: int = 0
 
 
 def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fraction:
-    """Return the memory of a device: its largest pair of input and output, and all its weights (Eq. 5.12 and 5.13).
+    """Return a device's memory: its largest pair of input and output, plus its weights (Eq. 5.12 and 5.13).
 
-    The devices divide the feature maps of layers[:switch] and the weights of all later layers.
+    The devices divide the rows in layers[:switch], and the weights in all later layers.
     """
     counts = [devices if i < switch else 1 for i in range(len(layers))]
     maps = max((Fraction(a.reads + a.makes, n) for a, n in zip(layers, counts, strict=True)), default=Fraction(0))
@@ -28,5 +26,5 @@ def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fracti
 
 
 def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:
-    """Return how many leading layers should split feature maps for the least memory per device (Eq. 5.14, 5.15)."""
+    """Return how many leading layers should be divided by rows for the least memory per device (Eq. 5.14, 5.15)."""
     return min(reversed(range(len(layers) + 1)), key=lambda switch: footprint(layers, switch, devices))

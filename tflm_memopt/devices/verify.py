@@ -22,8 +22,6 @@ from tflm_memopt.runtime.verify import LEAST_RUNS, Pair, interfaces, message
 
 @dataclass(frozen=True, slots=True)
 class DevicesVerification:
-    """The result of `verify` for several devices."""
-
     bit_exact: bool
     runs: int
     """Number of test inputs: random, extreme, the user's, and inputs in which each byte takes every value."""
@@ -32,14 +30,13 @@ class DevicesVerification:
     difference: Difference | None = None
     failure: str = ""
     constants: ComparedConstants | None = None
-    """Comparison of the constants in all devices' models with the constants of the original."""
+    """Comparison of the constants in all devices' models with the constants of the original model."""
 
     @property
     def answer(self) -> str:
         return f"no difference in {self.runs:,} runs" if self.bit_exact else "DIFFERENT"
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields for JSON."""
         return {"answer": self.answer, **asdict(self)}
 
 
@@ -51,11 +48,11 @@ def verify_devices(
     seed: int = 0,
     inputs: Sequence[NDArray[Any]] = (),
 ) -> DevicesVerification:
-    """Run the original and the models of all devices, each in a process of its own, and compare outputs and constants.
+    """Run the original model and the models of all devices, and compare outputs and constants.
 
-    models: file of each device. runs: number of random inputs. seed: seed of the random inputs. inputs: an array for
-    each input, whose first axis may be inferences. Raises the errors of verify(), and UsageError unless all models
-    belong to one conversion.
+    Each model runs in its own process. models: file of each device. runs: number of random inputs. seed: seed of the
+    random inputs. inputs: an array for each input, whose first axis may be inferences. Raises the errors of verify(),
+    and UsageError unless all models come from one conversion.
     """
     data = loaded(original).data
     before, devices = read(data), [read(read_model(model)) for model in models]
@@ -100,7 +97,7 @@ def _both(first: DeviceRun, then: DeviceRun) -> DeviceRun:
 
 
 def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
-    """Raise UsageError unless one conversion made these models and none of its models is missing."""
+    """Raise UsageError unless one conversion made these models and all of its models are present."""
     hint, there = "use the folder as optimize --devices has written it", range(len(devices))
     messages = [(number, op.message) for number in there for op in devices[number] if op.message]
     for number, sent in messages:

@@ -35,7 +35,6 @@ def border(rewritten: Model, original: Model | None = None) -> Border:
 
 
 def scales(c: str, of: Border) -> Iterator[str]:
-    """Yield C++11 constants for the scales of quantized inputs and outputs."""
     for side, tensors in (("input", of.inputs), ("output", of.outputs)):
         for k, tensor in enumerate(tensors):
             form = format_of(tensor)
@@ -47,13 +46,10 @@ def scales(c: str, of: Border) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """The only input of a model, which a camera can fill."""
-
     height: int
     width: int
     channels: int
     type: str
-    """C type of an element of the image."""
     lowest: int
     highest: int
     """Minimum and maximum quantized value, or 0 and 0 if the input takes real values."""
@@ -65,7 +61,6 @@ class Image:
 
 
 def image_of(of: Border, pixels: tuple[float, float] | None) -> Image | None:
-    """Return a model's only input if the input is an image. pixels: mean and standard deviation from the metadata."""
     if len(of.inputs) != 1 or len(of.inputs[0].shape) != 4:
         return None
     (tensor,) = of.inputs

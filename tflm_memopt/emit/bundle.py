@@ -31,8 +31,6 @@ Sampler = Callable[[], Sample] | None
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """Data about a model that only the writers of C++ files and projects use."""
-
     sample: Sampler = None
     """Function that runs the model on an example. Some of the written programs contain the outputs of the run."""
     original: bytes | None = None
@@ -108,7 +106,6 @@ def _project(kind: str, stem: str, model: Model, result: Optimized, extras: Extr
 
 
 def subject(stem: str, model: Model, result: Optimized, extras: Extras) -> Subject:
-    """Return the data that a program around the model needs. Raises UsageError for too few or too many labels."""
     if extras.sample is None or extras.original is None:
         raise ValueError("a project has a stored input and the original's scales: it needs a sample and the original")
     original = read(extras.original)

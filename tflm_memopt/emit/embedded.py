@@ -24,7 +24,6 @@ FUNCTIONS = {
     "push": "tmo_push",
     "run_paused": "tmo_run_paused",
 }
-"""The C function for each function pointer of a tmo_library."""
 
 
 def symbol(name: str) -> str:

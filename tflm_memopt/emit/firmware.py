@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tflm_memopt.emit.module import Module
 
 STREAM = 8
-"""Size of a tmo_stream in bytes."""
 
 
 def firmware(data: bytes, *, interpreter: bool = True) -> Firmware:

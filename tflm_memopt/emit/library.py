@@ -14,9 +14,7 @@ SUFFIXES = {".h", ".def", ".c", ".cpp", ".S"}
 
 
 def folder() -> Path:
-    """Return the folder of the C library's sources. Raises RuntimeUnavailable if the installed package lacks the
-    sources.
-    """
+    """Return the folder of the C library's sources. Raises RuntimeUnavailable if they are not installed."""
     for place in PLACES:
         if (found := place / "custom_ops").is_dir():
             return found
@@ -33,7 +31,6 @@ def include_flags() -> tuple[str, ...]:
 
 
 def sources(*manifests: str) -> Mapping[str, str]:
-    """Return the files below custom_ops/ that are compiled for a device, and the named manifests."""
     root = folder()
     code = (path for part in FOLDERS for path in sorted((root / part).rglob("*")) if path.suffix in SUFFIXES)
     return {

@@ -75,7 +75,6 @@ def _noted(m: Module) -> Iterator[tuple[Port, str]]:
 @dataclass(frozen=True, slots=True)
 class _Region:
     n: str
-    """Suffix of the C names of the custom operator."""
     places: list[str]
     """C expressions for the elements of the io array, without an external input and slow memory."""
     sizes: list[int]

@@ -37,9 +37,7 @@ class Ports:
 
 
 def ports(prefix: str, graph: Graph) -> Ports:
-    """Return the inputs and outputs of a model's C module. prefix: start of their C names. Raises UsageError for types
-    that C lacks.
-    """
+    """Return the inputs and outputs of a C module. prefix: start of C names. Raises UsageError for unknown types."""
     sides = (("input", graph.inputs), ("output", graph.outputs))
     found = (_side(prefix, side, [graph.tensors[t] for t in tensors]) for side, tensors in sides)
     return Ports(*found)

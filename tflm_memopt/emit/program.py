@@ -17,7 +17,6 @@ Texts = Mapping[str, str]
 HEADER = "<tflm_memopt.h>"
 INVOKE = "interpreter->Invoke() == kTfLiteOk"
 ESP_SIZES = (("QQVGA", 160, 120), ("QVGA", 320, 240), ("VGA", 640, 480))
-"""Frame sizes of the driver esp32-camera, smallest first."""
 STATIC_MEMORY = """\
 /* The model's slow memory is in the section .slow, which you can place in the memory that you want. */
 alignas(16) static uint8_t slow_bytes[BYTES] __attribute__((section(".slow")));

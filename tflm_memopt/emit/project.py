@@ -22,7 +22,6 @@ from tflm_memopt.ops.packing import Family
 from tflm_memopt.targets.boards import BoardFit, boards, runs
 
 LIBRARY = "tflm-memopt"
-"""Folder of a written project that holds the C library."""
 TFLM = "spaziochirale/Chirale_TensorFLowLite@^2.0.0"
 """Library in PlatformIO's registry with TensorFlow Lite Micro for all Arduino cores."""
 OV767X = "arduino-libraries/Arduino_OV767X@^0.0.2"
@@ -152,7 +151,6 @@ phy_init, data, phy,     ,       0x1000,
 factory,  app,  factory, ,       {size}K,
 """
 _PROGRAM_BYTES = 512 << 10
-"""Bytes of flash that a program may need besides its models."""
 _FLASH_MEGABYTES = (4, 8, 16, 32, 64, 128)
 _SDKCONFIG_SLOW = """\
 # The large tensors are in PSRAM.
@@ -205,7 +203,6 @@ class Project:
 
 
 def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
-    """Return the project of one model. model: C++ files of the model."""
     return Project(
         name=subject.name,
         main=partial(program, subject),
@@ -249,7 +246,6 @@ def _without_esp_nn(project: Project) -> str:
 
 
 def platformio(project: Project) -> Texts:
-    """Return a PlatformIO project with an environment for each suitable board."""
     board = "" if project.board else " -e BOARD"
     steps = (
         f"Open this folder in PlatformIO, or run `pio run{board} -t upload`, then `pio device monitor`.\n"
@@ -311,7 +307,6 @@ project({identifier(project.name)})
 
 
 def _flash(models: int) -> tuple[str, Texts]:
-    """Return settings for the flash size, and a partition table if all of ESP-IDF's own tables are too small."""
     kilobytes = -(-(models + _PROGRAM_BYTES) // (64 << 10)) * 64
     if kilobytes <= 1500:
         return _SINGLE_APP_LARGE, {}
@@ -329,12 +324,10 @@ CONFIG_PARTITION_TABLE_CUSTOM_FILENAME="partitions.csv"
 
 
 def with_library(project: Project, folder: str, sources: Callable[[], Texts]) -> Texts:
-    """Return the C library with its licence, or nothing for a project that does not need the library."""
     return below(folder, {FILE: license_text(), **sources()}) if project.library else {}
 
 
 def below(folder: str, files: Texts) -> Texts:
-    """Return the same files in the subfolder `folder`."""
     return {f"{folder}/{name}": text for name, text in files.items()}
 
 

@@ -128,6 +128,5 @@ def ops_header(name: str, model: Model, report: Report, ports: Border | None = N
 
 
 def _limit(model: Model) -> str:
-    """Return the command-line flag that limits RAM. It is --memory for a model on several devices."""
     parts = needs(region.program for region in regions(model)).parts
     return "--memory" if parts >> Part.LINK & 1 else "--ram-limit"

@@ -29,7 +29,6 @@ class Chip:
     fpu: str = ""
     """Argument of the compiler option -mfpu, or "" if the chip has no FPU."""
     ram_origin: int = SRAM
-    """Start address of the largest contiguous RAM."""
 
 
 M4F, M7, M7_DOUBLE, M33 = "fpv4-sp-d16", "fpv5-sp-d16", "fpv5-d16", "fpv5-sp-d16"
@@ -93,9 +92,7 @@ INCLUDES = (
     *(f"tflm/third_party/{name}" for name in ("cmsis", "cmsis/CMSIS/Core/Include", "cmsis_nn", "cmsis_nn/Include")),
 )
 SYMBOLS = ("TF_LITE_STATIC_MEMORY",)
-"""Preprocessor symbols for all sources. The emitted arena size is right only if TFLM is compiled with these symbols,
-too.
-"""
+"""Preprocessor symbols for all sources. The emitted arena size is wrong if TFLM is compiled without them."""
 
 _BARE = Platform(
     ('"bare.h"',),

@@ -31,7 +31,6 @@ STANDARD = ("-std=c11", "-O1")
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 SECONDS = 600
-"""Timeout in seconds for all runs of a C module."""
 SELFTEST = re.compile(r"^int32_t (\w+)_selftest\(void\);$", re.MULTILINE)
 
 
@@ -49,12 +48,10 @@ class Sources:
 @dataclass(frozen=True, slots=True)
 class Ran:
     outputs: tuple[Array, ...]
-    """Outputs of all runs, stacked by output, or no outputs after a failure."""
     sanitized: bool
     selftest: int
     """Number of bytes that differ in the C module's self-test."""
     failure: str
-    """Reason of a failure, or "" if all runs ended normally."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +98,6 @@ def _module(source: Path) -> Sources | None:
 
 @functools.cache
 def toolchain(command: tuple[str, ...]) -> Toolchain:
-    """Return the C compiler. It uses sanitizers if they work on this machine."""
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         folder = Path(name)
         (folder / "probe.c").write_text("int main(void) { return 0; }\n")
@@ -170,7 +166,6 @@ def _fed(model: Model, where: str, runs: Sequence[Run]) -> Iterator[bytes]:
 
 
 def _steps(runs: Sequence[Run], new: int) -> Iterator[bytes]:
-    """Yield the parts of the input file for a model with a state. new: elements by which an input slides."""
     slide = Slide(new)
     for run in runs:
         if run.reset:

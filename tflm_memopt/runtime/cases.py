@@ -140,7 +140,6 @@ def _of_files(before: Graph, after: Graph, changes: Changes, files: Sequence[Arr
 
 
 def example_of(before: Graph, after: Graph, changes: Changes, files: Sequence[Array]) -> Case:
-    """Return the first inference of the user's arrays. For an integer input, real numbers are quantized."""
     inputs = inputs_of(before, after, changes)
     quantized = [_quantized(inputs[k % len(inputs)], array) for k, array in enumerate(files)] if inputs else files
     return _of_files(before, after, changes, quantized)[0]
@@ -154,7 +153,6 @@ def _quantized(tensor: Tensor, array: Array) -> Array:
 
 
 def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
-    """Return the original model's inputs. An input that the rewriting changed has the rewritten model's format."""
     changed = {change.index for change in changes.inputs}
     return [after.tensors[t] if k in changed else before.tensors[before.inputs[k]] for k, t in enumerate(after.inputs)]
 
@@ -176,9 +174,7 @@ def _mapped(conversions: dict[int, Conversion], run: Run) -> Run:
 def first_difference(
     graph: Graph, changes: Changes, cases: Sequence[Case], expected: Outcome, got: Outcome
 ) -> Difference | None:
-    """Return the first run and output in which two models differ, or None. Floats are compared as bits. Floats are
-    compared as bits.
-    """
+    """Return the first run and output in which two models differ, or None. Floats are compared as bits."""
     back = each(changes.outputs, convert.backward)
     outputs = [
         (a, back[k](b) if k in back else b) for k, (a, b) in enumerate(zip(expected.outputs, got.outputs, strict=True))

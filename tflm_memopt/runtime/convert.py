@@ -90,12 +90,10 @@ def between(source: Format, target: Format) -> Conversion:
 
 
 def forward(change: Change) -> Conversion:
-    """Return a function that computes the QUANTIZE or DEQUANTIZE that rewriting removed at an input."""
     return between(change.before, change.after)
 
 
 def backward(change: Change) -> Conversion:
-    """Return a function that computes the QUANTIZE or DEQUANTIZE that rewriting removed at an output."""
     return between(change.after, change.before)
 
 

@@ -100,8 +100,6 @@ def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], numb
 
 @dataclass(frozen=True, slots=True)
 class CameraFrame:
-    """The fields of a tmo_source, and all pixels of its camera frame."""
-
     pixels: Array
     x: int
     y: int

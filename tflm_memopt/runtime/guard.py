@@ -44,7 +44,6 @@ def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> 
 
 
 def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: int, watched: State, plain: State) -> str:
-    """Run a custom operator with planned and with separate buffers, and compare the outputs. watched, plain: states."""
     sizes = [model.graph.tensors[t].nbytes for t in region.outputs]
     got = host.run_guarded(region.program, placement(model, region), inputs, sizes, seed, watched)
     expected = host.run(region.program, inputs, sizes, plain)
@@ -62,7 +61,6 @@ def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: in
 
 
 def _in_steps(graph: Graph, region: CustomOperator, inputs: Sequence[Sequence[Array]]) -> Iterator[Sequence[Array]]:
-    """Yield the inputs of each run. A whole sliding input becomes several runs with new rows each."""
     elements = [graph.tensors[t].elements for t in region.inputs]
     for values in inputs:
         if region.input == InputPlace.ARENA and len(elements) == 1 and values[0].size > elements[0]:
@@ -86,7 +84,6 @@ def _random(graph: Graph, region: CustomOperator, seed: int) -> list[list[Array]
 
 
 def _drawn(random: np.random.Generator, tensor: Tensor) -> Array:
-    """Return random bytes, or zeros for an input of indices, because index 0 exists in every table."""
     if tensor.dtype == "INT32":
         return np.zeros(tensor.nbytes, np.int8)
     return random.integers(-128, 128, tensor.nbytes, dtype=np.int8)

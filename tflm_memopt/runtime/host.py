@@ -22,8 +22,6 @@ Bytes = NDArray[np.int8]
 
 
 class Status(enum.IntEnum):
-    """The status codes `tmo_status` of custom_ops/include/tmo/tmo.h."""
-
     OK = 0
     ALIGNMENT = -1
     MAGIC = -2
@@ -41,7 +39,6 @@ class Status(enum.IntEnum):
 
     @property
     def text(self) -> str:
-        """Message of the C library for a status, with the error and its remedy."""
         return str(_library().tmo_status_text(int(self)).decode())
 
 
@@ -61,9 +58,7 @@ class DeviceArena:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     workspace: int
-    """Offset of the workspace in the arena, 16-byte aligned."""
     state: int | None = None
-    """Offset of the state in the arena, 16-byte aligned, or None for a program without a state."""
 
 
 class OpIteration(NamedTuple):
@@ -179,7 +174,7 @@ def run_shared(
     program: bytes, arena: DeviceArena, inputs: Sequence[Array], output_bytes: Sequence[int], jitter: int = 0
 ) -> list[Bytes]:
     """Run one inference on two threads, with all buffers at their addresses on the device. jitter: seed of random
-    delays, or 0. jitter: seed of delays, or 0.
+    delays, or 0.
 
     Raises ModelError if the executor refuses the program.
     """
@@ -194,9 +189,7 @@ def run_shared(
 
 
 def iteration_order(program: bytes, inputs: Sequence[Array], output_bytes: Sequence[int]) -> list[OpIteration]:
-    """Run one inference step by step, and return all iterations in the order of their execution. Raises the same errors
-    as run(). Raises the same errors as run().
-    """
+    """Run one inference step by step, and return all iterations in execution order. Raises the errors of run()."""
     buffers, state = _Buffers(program, inputs, output_bytes), _RunState()
     _library().tmo_begin(ctypes.byref(state), buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)
     order = []
@@ -276,7 +269,6 @@ def _with_slow(arena: DeviceArena, slow: int) -> tuple[DeviceArena, int]:
 def _filled(
     arena: DeviceArena, inputs: Sequence[Array], mode: int, state: NDArray[np.uint8], seed: int
 ) -> NDArray[np.uint8]:
-    """Return an arena with the inputs and the state. All other bytes are random."""
     noise = np.random.default_rng(seed).integers(0, 256, arena.nbytes, dtype=np.uint8)
     memory = aligned(noise.tobytes())
     for k, (offset, values) in enumerate(zip(arena.inputs, inputs, strict=True)):
@@ -301,7 +293,6 @@ def state_bytes(program: bytes) -> int:
 
 
 def slow_bytes(program: bytes) -> int:
-    """Return the bytes of slow memory that a program needs, or 0 if the program is too short."""
     has_pool = len(program) >= HEADER.itemsize + POOL.itemsize and _header(program)["pools"]
     return int(np.frombuffer(program, POOL, 1, HEADER.itemsize)[0]["bytes"]) if has_pool else 0
 
@@ -311,12 +302,10 @@ def inputs_of(program: bytes) -> int:
 
 
 def new_state(program: bytes) -> NDArray[np.uint8]:
-    """Return the program's state, all zeros, as before the first run and after a reset."""
     return np.zeros(state_bytes(program), np.uint8)
 
 
 def input_mode(program: bytes) -> int:
-    """Return where a program's first input is: one of the values of InputPlace."""
     return int(_header(program)["input"])
 
 
@@ -339,7 +328,6 @@ def _source_view(program: bytes) -> Any:
 
 
 def _handed_bytes(program: bytes, inputs: Sequence[Array]) -> list[int]:
-    """Return how many bytes of each input are in the arena. For a streamed input, these are the bytes of one push."""
     sizes, mode = [i.nbytes for i in inputs], input_mode(program)
     if mode == InputPlace.STREAM:
         view = _source_view(program)
@@ -383,7 +371,6 @@ def _iteration(record: _RunState | _Report) -> OpIteration:
 
 
 def _ended(status: int) -> Status:
-    """Return the final status of a run. The status WAIT counts as OK, since a sliding input was incomplete."""
     return Status.OK if status == WAIT else Status(status)
 
 
@@ -396,7 +383,6 @@ def _accept(status: Status) -> None:
 
 
 def aligned(data: bytes) -> NDArray[np.uint8]:
-    """Return a copy of the data that starts at a 16-byte boundary."""
     room = np.zeros(len(data) + ALIGNMENT, np.uint8)
     start = -room.ctypes.data % ALIGNMENT
     copy = room[start : start + len(data)]
@@ -409,7 +395,6 @@ def _uint32s(values: Sequence[int]) -> ctypes.Array[ctypes.c_uint32]:
 
 
 def _library() -> ctypes.CDLL:
-    """Return the compiled C library with all of the user's kernels that are registered so far."""
     own.use(_loaded())
     return _loaded()
 

@@ -27,7 +27,6 @@ from tflm_memopt.runtime.windows import Slide
 
 Values = dict[TensorId, Array]
 Step = Callable[[Values], None]
-"""Function that computes the outputs of one operator from the values of the tensors that are already computed."""
 
 
 def run_model(
@@ -96,7 +95,6 @@ def _program(program: bytes, inputs: Sequence[TensorId], outputs: Sequence[Tenso
 
 
 CONVERSIONS = ("FLOAT32 INT8", "INT8 FLOAT32", "UINT8 FLOAT32", "INT8 UINT8", "UINT8 INT8")
-"""Types of input and output for which this module computes QUANTIZE and DEQUANTIZE."""
 
 
 def _border_conversion(graph: Graph, op: Op) -> convert.Conversion | None:
@@ -131,4 +129,3 @@ def _reference_program(op: RowOp) -> bytes:
 
 
 COUNTER_BYTES = 2
-"""Bytes of an operator's counter of iterations, which is a uint16."""

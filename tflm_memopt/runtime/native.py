@@ -13,7 +13,6 @@ COMPILERS = ("cc", "gcc", "clang")
 
 
 def file_name(name: str) -> str:
-    """Return CMake's file name of a shared library on this platform: libNAME.so, libNAME.dylib or NAME.dll."""
     if sys.platform == "win32":
         return f"{name}.dll"
     return f"lib{name}.dylib" if sys.platform == "darwin" else f"lib{name}.so"
@@ -51,7 +50,6 @@ def _installed_files() -> list[Path]:
 
 
 def compiler() -> tuple[str, ...]:
-    """Return the command in $CC, or an installed C compiler. Raises RuntimeUnavailable if there is no compiler."""
     command = tuple(shlex.split(os.environ.get("CC", ""))) or next(((c,) for c in COMPILERS if shutil.which(c)), ())
     if not command or not shutil.which(command[0]):
         raise RuntimeUnavailable(

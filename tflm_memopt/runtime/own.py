@@ -32,13 +32,11 @@ _COMPILING = threading.Lock()
 
 
 def build(folder: Path) -> None:
-    """Write the compiled kernels that this process's models have needed so far (if any) into a folder."""
     if MADE:
         shutil.copy(_built(), folder / FILE)
 
 
 def use(executor: ctypes.CDLL) -> None:
-    """Register all user's kernels of this process with a loaded executor."""
     if MADE:
         register(executor, _built())
 

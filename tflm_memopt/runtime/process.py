@@ -150,7 +150,6 @@ def _failure(returncode: int, log: str) -> str:
 
 
 def _signal(number: int) -> str:
-    """Return the name of a signal or, for a real-time signal, its number."""
     with contextlib.suppress(ValueError):
         return signal.Signals(number).name
     return f"signal {number}"

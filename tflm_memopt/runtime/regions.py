@@ -42,7 +42,6 @@ class CustomOperator:
 
 
 def region_of(graph: Graph, op: Op) -> CustomOperator:
-    """Return the program, inputs and state of our custom operator. Raises ModelError if it has no program."""
     constant = graph.tensors[op.inputs[-1]].data if op.inputs else None
     if constant is None:
         raise ModelError(
@@ -69,12 +68,10 @@ def regions(model: Model) -> list[CustomOperator]:
 
 
 def external_shape(own: Iterable[CustomOperator]) -> tuple[int, int, int]:
-    """Return rows, pixels per row and bytes per pixel of the external input, which one of the operators must have."""
     return next(host.source_shape(region.program) for region in own if region.input == InputPlace.EXTERNAL)
 
 
 def placement(model: Model, region: CustomOperator) -> host.DeviceArena:
-    """Return the planned arena addresses of a custom operator's buffers, relative to the lowest of these addresses."""
     nbytes, at = addresses(model, (*region.inputs, *region.outputs, *region.own))
     return host.DeviceArena(
         nbytes=nbytes,
@@ -86,7 +83,6 @@ def placement(model: Model, region: CustomOperator) -> host.DeviceArena:
 
 
 def _planned(model: Model, tensors: Iterable[TensorId]) -> dict[TensorId, int]:
-    """Return the arena offsets of those `tensors` for which the model's metadata has an offset."""
     plan = interface.metadata(model.tree, OFFLINE_PLAN)
     offsets = [] if plan is None else np.frombuffer(plan, "<i4")[OFFLINE_HEADER:].tolist()
     return {t: offsets[t] for t in tensors if t < len(offsets) and offsets[t] != ONLINE}

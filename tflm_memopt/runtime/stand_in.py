@@ -49,7 +49,6 @@ def runnable(data: bytes) -> bytes:
 
 
 def _steps(graph: Graph, op: Op) -> list[tuple[Shape, Shape]] | None:
-    """Return shapes before and after a BROADCAST_TO for each dimension that a TILE repeats."""
     if (len(op.inputs), len(op.outputs)) != (2, 1) or ABSENT in op.inputs:
         return None
     source, multiples, output = (graph.tensors[t] for t in (*op.inputs, *op.outputs))
@@ -108,7 +107,6 @@ def _select(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
 
 
 def _moved(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
-    """Return RESHAPE to one dimension and GATHER, which replace an operator with too many dimensions for TFLM."""
     context = OperatorContext(graph, op)
     if refusal(context) is not None or len(context.input().shape) <= RANKS[op.type][1]:
         return None
@@ -129,4 +127,3 @@ def _constant(tree: Any, values: Any) -> int:
 REPLACED: Mapping[str, Callable[[Any, Graph, Op, Any], list[Any] | None]] = {
     "TILE": _tile, "SELECT": _select, "SELECT_V2": _select, "STRIDED_SLICE": _moved, "TRANSPOSE": _moved,
 }  # fmt: skip
-"""Functions by operator name. Each function returns replacements for an operator, or None if the operator stays."""

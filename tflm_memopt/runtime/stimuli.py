@@ -25,7 +25,6 @@ EXTREME_EVERY = 7
 EVERY = 256
 """Number of inferences in which a byte takes every value."""
 WHOLE = ("INT8", "UINT8", "INT16", "UINT16")
-"""Element types whose bytes may have any value."""
 SIDES = 3
 """Number of test values at a border between two quantized values: the border, and the next float on each side."""
 
@@ -51,7 +50,6 @@ def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> lis
 
 
 def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
-    """Return random inferences in which each input is drawn from a random part of its range of values."""
     ranges = [(tensor, *limits(graph, tensor)) for tensor in inputs]
     random = np.random.default_rng([seed, runs])
 
@@ -119,7 +117,6 @@ def matches(inputs: Sequence[Tensor], files: Sequence[Array]) -> bool:
 
 
 def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
-    """Return the lowest and highest test value of an input. They depend on its type and on its reader."""
     reader = next(iter(graph.consumers(tensor.id)), None)
     if tensor.dtype == "FLOAT32":
         return _quantized_range(graph, reader) or (-FLOAT_LIMIT, FLOAT_LIMIT)

@@ -9,7 +9,6 @@ from tflm_memopt.model.variables import HANDLE
 from tflm_memopt.runtime.stimuli import Array, Run, parts_of_range, stimuli
 
 CANDIDATES = 12
-"""Number of inferences from which one is chosen, for a model with several inputs or outputs."""
 Swaps = Mapping[int, Sequence[int]]
 """For each inference that may be chosen: the numbers of the runs in which two of its inputs are exchanged."""
 

@@ -113,26 +113,21 @@ class Outcomes:
     count: int
     expected: Outcome
     got: tuple[Outcome, ...]
-    """Results of the rewritten model, one for each tested number of threads."""
     difference: Difference | None
     nbytes: int
-    """Bytes of the original model's inputs and outputs in all runs."""
 
     @property
     def failure(self) -> str:
-        """Reason why the rewritten model did not run, or "" if it ran."""
         return next((outcome.failure for outcome in self.got if outcome.failure), "")
 
     @property
     def left(self) -> int:
-        """Number of further runs that time and memory allow. Both models run at the same time."""
         seconds = max(outcome.seconds for outcome in (self.expected, *self.got))
         most = min(SECONDS / max(seconds, 1e-9), MOST_BYTES / max(self.nbytes, 1)) * self.count
         return max(0, min(int(most), MOST_CASES) - self.count)
 
     @property
     def measured(self) -> Measured | None:
-        """The arenas of both models, or None unless both were measured."""
         before, after = self.expected.arena, self.got[0].arena
         return Measured(before, after) if before and after else None
 

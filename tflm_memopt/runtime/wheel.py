@@ -61,15 +61,13 @@ def _noise(nbytes: int) -> NDArray[np.uint8]:
 
 
 def set_cores(cores: int, seed: int) -> None:
-    """Set the number of threads on which each interpreter of this process runs programs made for two cores. seed: seed
-    of random delays around barriers, or 0 for no delays. seed: seed of random delays around barriers, or 0 for no
-    delays.
+    """Set on how many threads each interpreter of this process runs programs made for two cores. seed: seed of random
+    delays around barriers, or 0 for no delays.
     """
     _shim().TmoSetCores(cores, seed)
 
 
 def use_own(kernels: Path) -> None:
-    """Provide the user's own kernels for every interpreter of this process."""
     own.register(_shim(), kernels)
 
 
@@ -86,16 +84,13 @@ class Link:
         _shim().TmoOpenLink(fds, device, len(sockets), 1, patience)
 
     def begin(self) -> None:
-        """Start an inference. The caller must do so before every inference."""
         _shim().TmoBeginLink()
 
     def wait(self) -> bool:
-        """Wait for the rows that an invocation needs. Return whether the rows arrived in time."""
         return int(_shim().TmoWaitLink()) == 0
 
     @property
     def nbytes(self) -> tuple[int, int]:
-        """Bytes of all messages sent and received."""
         sent, received = ctypes.c_uint(), ctypes.c_uint()
         _shim().TmoLinkBytes(ctypes.byref(sent), ctypes.byref(received))
         return sent.value, received.value
@@ -109,7 +104,6 @@ def _shim() -> ctypes.CDLL:
 
 
 def exists_here() -> bool:
-    """Return whether TFLM's wheel exists for this platform and this version of Python."""
     cpython = sys.implementation.name == "cpython" and (3, 10) <= sys.version_info < (3, 14)
     return cpython and sys.platform == "linux" and platform.machine() == "x86_64"
 

@@ -31,11 +31,9 @@ class Slide:
         self._before: bytes | None = None
 
     def forget(self) -> None:
-        """Forget the previous input, because the model was reset."""
         self._before = None
 
     def steps_to(self, window: Array) -> tuple[Array, bool]:
-        """Return the new rows for each inference, and whether only the last inference has a complete input."""
         new, values = self._elements * window.itemsize, np.ascontiguousarray(window).tobytes()
         before, self._before = self._before, values
         rows = whole(window, self._elements)

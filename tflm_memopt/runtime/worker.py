@@ -34,9 +34,7 @@ OUTPUTS = "outputs.npz"
 LOG = "log.txt"
 
 ATTEMPT = "tflm-memopt: trying an arena of"
-"""Text in the log before each attempt at AllocateTensors."""
 TOOK = "tflm-memopt: seconds of all runs:"
-"""Start of the line in the log with the time of all runs."""
 SMALLEST_ARENA = 1 << 16
 LARGEST_ARENA = 1 << 30
 
