@@ -216,8 +216,7 @@ def run_guarded(
     seed: int = 0,
     state: NDArray[np.uint8] | None = None,
 ) -> list[Bytes]:
-    """Run one inference in an arena of random bytes, with buffers at their addresses on the device. Check the writes of
-    each iteration.
+    """Run one inference in random bytes, with buffers at device addresses, and check the writes of each iteration.
 
     state: the program's state, which the run updates, or None. Raises ModelError if the executor refuses the program,
     and PlanError if an iteration writes anywhere but to its own pixels, its sums, or the counters of its group.
