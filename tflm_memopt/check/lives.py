@@ -84,7 +84,7 @@ def overlap(one: LiveRanges, others: LiveRanges) -> bool:
 def leave(arena: TaggedArena, cut: LiveRanges, private: Sequence[LiveRanges]) -> None:
     """For each byte, write the tag of its last write into the arena.
 
-    cut: live ranges of tensors from pieces(). private: live ranges of other buffers, each at one address.
+    `cut`: live ranges of tensors from pieces(). `private`: live ranges of other buffers, each at one address.
     """
     last = cut.of(np.append(cut.at[1:] != cut.at[:-1], True)[: len(cut.at)] & (cut.written > BEFORE))
     counts = last.end - last.at

@@ -36,7 +36,7 @@ NONE = -1
 def _box(operand: int, sizes: tuple[int, ...], rows: Axis, columns: Axis) -> Corners:
     """Return the corners of the rectangles that each output pixel needs.
 
-    sizes: height and width of the input. rows, columns: first and last input row or column for each output row or
+    `sizes`: height and width of the input. `rows`, `columns`: first and last input row or column for each output row or
     column.
     """
     some = (rows[0] <= rows[1])[:, None] & (columns[0] <= columns[1])

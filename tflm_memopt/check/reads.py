@@ -195,7 +195,7 @@ def _gathered(op: RowOp, who: str) -> Iterator[_Copied]:
 
 
 def _runs(first: int, step: int, move: Move) -> Ints:
-    """Return the bytes of all runs of a move. first: position of the first run. step: distance of two runs."""
+    """Return the bytes of all runs of a move. `first`: position of the first run. `step`: distance of two runs."""
     runs = first + np.arange(move.count)[:, None] * step + np.arange(move.nbytes)
     return runs.ravel()
 

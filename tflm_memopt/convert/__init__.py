@@ -1,1 +1,1 @@
-"""The conversion of a model: from the options to the chosen plan and its report."""
+"""Converts a model: turns the user's options into a checked plan, the rewritten model, and a report."""

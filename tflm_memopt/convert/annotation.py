@@ -47,12 +47,12 @@ SEVERAL_SUBGRAPHS = LeftWhole(
 DYNAMIC = LeftWhole("tensors have shapes that are known only at run time", FREEZE)
 UNWRITTEN = LeftWhole("an operator, or the caller, reads a tensor that nothing writes")
 MOST_NAMED = 4
-"""Maximum number of subgraphs that a reason lists."""
+"""Maximum number of subgraphs that an error message lists."""
 ONE_SIGNATURE = "convert one function only, or remove the subgraph from the file"
 
 
 def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = False) -> AnnotatedGraph:
-    """Return the model's canonical form. The bytes of builtin operators do not change."""
+    """Return the model's canonical form. Operators that TFLM's own kernels run stay byte for byte."""
     if whole:
         kept = Unsupported("left_whole", whole.why, "", whole.hint)
         return AnnotatedGraph(activations_only(graph), {op.index: kept for op in graph.ops})
@@ -74,7 +74,7 @@ def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = Fa
 def _undone(
     graph: Graph, support: Mapping[int, Support], known: Collection[TensorId], left_alone: Collection[int]
 ) -> frozenset[int]:
-    """Return the original operators that rewrites must not change, so that builtin operators are as in the file."""
+    """Return the original operators that rewrites must not change, because TFLM's kernels run them as in the file."""
     undone = set[int]()
     for op in graph.ops:
         if isinstance(support[op.index], RowOp) or op.type == VIEW:
@@ -89,7 +89,6 @@ def _undone(
 
 
 def _variables(graph: Graph, support: Mapping[int, Support], left_alone: Collection[int]) -> Mapping[int, Unsupported]:
-    """Return the reasons why operators on resource variables stay builtin, by Op.index."""
     why = builtin_variables(graph, left_alone)
     said = "A resource variable must be read, and then assigned once, as rows that stay for the next inference"
     return {
@@ -100,7 +99,7 @@ def _variables(graph: Graph, support: Mapping[int, Support], left_alone: Collect
 
 
 def activations_only(graph: Graph) -> Graph:
-    """Return the graph without outputs that are constants or variables, which TFLM keeps outside the head."""
+    """Return the graph without outputs that are constants or variables, for which TFLM needs no activation memory."""
     placed = (t for t in graph.outputs if not graph.tensors[t].constant and not graph.tensors[t].variable)
     return replace(graph, outputs=tuple(placed))
 
@@ -129,7 +128,6 @@ def _uncalled(model: Model) -> LeftWhole | None:
 
 
 def _looped(model: Model) -> LeftWhole | None:
-    """Return the reason for a model whose loops are recurrent layers, or None for any other model."""
     found = recurrent.loops(model.graphs)
     if not found:
         return None
@@ -146,7 +144,7 @@ def _reads_unwritten(graph: Graph) -> bool:
 
 
 def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
-    """Return the operators that stay builtin in the rewritten model although TFLM does not support them."""
+    """Return the operators that TFLM does not support, but must run in the rewritten model, too."""
     supports = ((op, annotated.support[op.index]) for op in annotated.graph.ops)
     builtin = {i for op, support in supports if isinstance(support, Unsupported) for i in op.stands_for}
     return tuple(one for one in refusals(model) if one.subgraph or one.op in builtin)
@@ -166,11 +164,11 @@ def find_regions(annotated: AnnotatedGraph, *, fold: bool = True) -> RowGraph | 
 
 
 def dead_channels(annotated: AnnotatedGraph, graph: RowGraph) -> Mapping[int, int]:
-    """Return how many output channels folding has removed from each row operator with weights, by Op.index."""
+    """Return how many dead output channels were removed from each row operator with weights, by Op.index."""
     whole = {i: s for i, s in annotated.support.items() if isinstance(s, RowOp) and s.weights is not None}
     return {i: op.writes.c - graph.ops[i].writes.c for i, op in whole.items() if i in graph.ops}
 
 
 def waiting(graph: RowGraph) -> int:
-    """Return the number of tensors that could be rematerialised."""
+    """Return the number of tensors that could be computed a second time instead of being kept."""
     return len(rematerialisation.choices(graph, tensor_sizes(graph))[-1].rematerialisations)

@@ -1,9 +1,10 @@
-"""Compare the constants of a rewritten model with those of the original, without running a model.
+"""Compares the constants of a rewritten model with those of the original, without running a model.
 
 A program does not name the original operators that it replaces. Each operator of a program must have the weights,
 biases and scales of an operator of the original. Two operators match only if their inputs come from matching operators.
-Each operator of the original must have a match. Constants of builtin operators must have the original's bytes. Programs
-store constants in several forms: without dead channels, in parts on several devices, or with rows in reverse order.
+Each operator of the original must have a match. Constants of operators that TFLM's kernels run must have the original's
+bytes. Programs store constants in several forms: without dead channels, in parts on several devices, or with rows in
+reverse order.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from tflm_memopt.runtime.verification import ComparedConstants
 
 
 def compare_constants(original: Model, rewritten: Model, changes: Changes) -> ComparedConstants:
-    """Compare all operators of a rewritten model that have constants. changes: changes of the inputs and outputs."""
+    """Compare all operators of a rewritten model that have constants. changes: changes of inputs and outputs."""
     known = {region.program for region in regions(original)}
     programs = [unpack(region.program) for region in regions(rewritten) if region.program not in known]
     found = compare_programs(programs, nearest_form(programs, original, changes)) if programs else ComparedConstants()
@@ -51,7 +52,7 @@ def compare_devices(original: Model, devices: Sequence[Model], changes: Changes)
 
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes) -> Originals:
-    """Return the original's operators in the form that matches the programs best (_originals())."""
+    """Return the original's operators in the form that matches the programs best, for example without dead channels."""
     best, least = Originals(()), math.inf
     for ops in _originals(original, changes):
         tried = Originals(ops)
@@ -63,7 +64,6 @@ def nearest_form(programs: Sequence[Program], original: Model, changes: Changes)
 
 
 def _unlike(programs: Sequence[Program], originals: Originals) -> int:
-    """Return how many operators of the original or of programs have no match, or a match with other inputs."""
     seen, unlike = set[int](), 0
     for program in programs:
         compared = [n for n, op in enumerate(program.ops) if op.kind not in numbers.NOT_COMPARED]
@@ -92,7 +92,7 @@ def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
 def _forms_in_time(annotated: AnnotatedGraph, mode: InputMode) -> Iterator[AnnotatedGraph]:
     """Yield graphs in which all or the first operators of a sliding window keep rows, and then the model's graph."""
     for layers in (None, *reversed(range(len(annotated.graph.ops)))) if mode.where == SLIDING else ():
-        with contextlib.suppress(UsageError):  # the rewritten model may belong to another original
+        with contextlib.suppress(UsageError):  # The rewritten model may belong to another original.
             yield pipeline.slide(annotated, replace(mode, layers=layers))[0]
     yield annotated
 
@@ -113,7 +113,6 @@ class Originals:
         return [(number, form) for number, op in enumerate(self.ops) for form in _forms(op)]
 
     def equal(self, op: ProgramOp, program: Program) -> set[int]:
-        """Return the original's operators that equal a program's operator."""
         key = numbers.form_of(op, program), program.target
         if key not in self.known:
             found = defaultdict[bytes, set[int]](set)
@@ -171,7 +170,6 @@ def _forms(op: RowOp) -> Iterator[RowOp]:
 
 
 def _parts(op: RowOp, channels: int, begins: Collection[int] | None) -> Iterator[tuple[int, RowOp]]:
-    """Yield the parts of an operator with `channels` channels, or the whole operator if `channels` is 0."""
     if not channels:
         yield op.writes.c, op
     elif op.is_convolution or (
@@ -187,7 +185,6 @@ def _parts(op: RowOp, channels: int, begins: Collection[int] | None) -> Iterator
 
 
 def compare_programs(programs: Sequence[Program], originals: Originals) -> ComparedConstants:
-    """Compare the constants in programs with the constants of the original model."""
     ops, different, seen, count, unknown = originals.ops, list[str](), set[int](), 0, 0
     for p, program in enumerate(programs):
         equal: dict[int, set[int]] = {}
@@ -210,7 +207,7 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
         different += _elsewhere(p, program, equal, ops)
     summed = any(op.kind is numbers.SUMMED for program in programs for op in program.ops)
     missing = _missing(ops, seen)
-    if summed:  # several devices add partial sums of an operator, so the constants of the operator cannot be compared
+    if summed:  # Several devices add partial sums of an operator, so the operator's constants cannot be compared.
         unknown += len(missing)
     elif not different and not unknown:
         different += [f"{op.name} of the original is in no program" for op in missing]
@@ -218,7 +215,6 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
 
 
 def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Sequence[RowOp]) -> Iterator[str]:
-    """Describe the operators of a program whose inputs come from other operators than in the original."""
     for n, makers in _makers(program):
         if n in equal and makers and makers <= equal.keys():
             made = {ops[number].output for maker in makers for number in equal[maker]}
@@ -227,7 +223,6 @@ def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Seq
 
 
 def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:
-    """For each input, yield the number of its operator and the earlier operators that write bytes of the input."""
     places = [(t.base, t.offset, t.column_windows, t.height * t.width * t.channels) for t in program.tensors]
     written = defaultdict[object, set[int]](set)
     for n, op in enumerate(program.ops):
@@ -236,7 +231,6 @@ def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:
 
 
 def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
-    """Return how many builtin operators have unchanged constants, and describe each operator that differs."""
     known = {(op.type, before.tensors[op.outputs[0]].name): op for op in before.ops if op.outputs}
     equal, different = 0, []
     for op in after.ops:

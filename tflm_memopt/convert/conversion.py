@@ -41,9 +41,9 @@ NOTHING = "no operator of the model can run row by row"
 LEAST_TRIES = 5
 """Number of sizes of fast memory to try, so that an error message can name a size that is enough."""
 SPILL_TRIES = 4
-"""Number of plans with tensors in slow memory to try. The tail of the arena is known only after a program was made."""
+"""Number of plans with tensors in slow memory to try. The size of the arena is known only after a program was made."""
 LARGEST = 4
-"""The buffers of a plan have at most this multiple of the bytes of all tensors."""
+"""Maximum size of all buffers of a plan, as a multiple of the bytes of all tensors."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """Errors that a damaged plan, or a plan of another model, can raise while it is read."""
 
@@ -55,7 +55,7 @@ class Converted:
     planned: Planned
     model: bytes
     read: Model
-    """The parsed original model, on which all reports are based."""
+    """The parsed rewritten model."""
     arena: Arena
     """Bytes of the arena under TFLM, or of the C module if TFLM does not run the model."""
     interpreter: bool = True
@@ -89,7 +89,7 @@ class Conversion:
     widest: Settings | None = None
     """The widest limits of tiled groups, which are tried for the hints of error messages."""
     library: Library = REFERENCE
-    """Kernel library whose scratch the arena figures include."""
+    """Kernel library whose scratch counts as a part of the arena."""
     interpreter: bool = True
     """Whether TFLM runs the rewritten model; if not, RAM and flash are those of its C module."""
     rows: RowGraph | None = None
@@ -113,12 +113,10 @@ class Conversion:
 
     @cached_property
     def refused(self) -> tuple[Refusal, ...]:
-        """Operators of the original model that TFLM refuses."""
         return refusals(self.source)
 
     @cached_property
     def original(self) -> AnnotatedGraph:
-        """The original model, with its own inputs and outputs, and with notes on each operator."""
         if self.border.graph is self.source.graph and self.options.ops != BUILTIN:
             return self.whole
         return annotation.annotate(self.source.graph, annotation.left_whole(self.source))
@@ -138,7 +136,6 @@ class Conversion:
 
     @cached_property
     def within(self) -> Callable[[Settings | None], Conversion]:
-        """Function that returns this conversion with other limits of tiled groups."""
         return cache(self._within)
 
     def _within(self, tiles: Settings | None) -> Conversion:
@@ -157,7 +154,6 @@ class Conversion:
         return replace(self, rows=graph, options=replace(self.options, wide=True), known=None)
 
     def in_two_rows(self) -> Conversion:
-        """Return this conversion with kernels for two rows at once, and without groups in reverse row order."""
         return replace(self, options=replace(self.options, two_rows=True, reverse=False), known=None)
 
     def low(self) -> Conversion:
@@ -188,21 +184,20 @@ class Conversion:
 
     @property
     def is_packed(self) -> bool:
-        """Whether the conversion has operators that packed kernels run."""
         return self.rows is not None and any(op.packing for op in self.rows.ops.values())
 
     @property
     def once(self) -> Converted:
-        """The plan of least head without recompute."""
+        """The plan with the smallest activation memory that computes nothing twice."""
         return self.at(self.plans.macs)
 
     @cached_property
     def at(self) -> Callable[[int], Converted]:
-        """Function that returns the plan of least head for a maximum number of multiply-accumulates."""
+        """Function that returns the plan with the smallest activation memory for a number of multiply-accumulates."""
         return cache(lambda macs: self.of(self.plans.at(macs)))
 
     def overhead(self, macs: int) -> float:
-        """Return the compute factor F of a plan."""
+        """Return the executed multiply-accumulates `macs` as a multiple of the original model's."""
         return macs / self.original_macs if self.original_macs else 1.0
 
     @property
@@ -212,7 +207,7 @@ class Conversion:
 
     @property
     def folded(self) -> float:
-        """The compute factor F of a plan without recompute. F is below 1 if dead channels are removed."""
+        """Compute factor F of a plan that computes nothing twice. F is below 1 if dead channels are removed."""
         left = self.rows.macs if self.rows else 0
         return self.overhead(left) if left else 1.0
 
@@ -224,9 +219,9 @@ class Conversion:
         """Return the plan of least compute within a RAM limit, or None, and the plan of least RAM that was tried."""
         first = self.first(limits)
         room = limits.ram if limits.ram is not None else UNLIMITED
-        if limits.admit(first.arena):  # the plan without recompute fits, so no search is needed
+        if limits.admit(first.arena):  # The plan without recompute fits, so no search is needed.
             return first, first
-        if self.plans.inputs + first.arena.tail > room:  # the inputs and the tail alone exceed the limit
+        if self.plans.inputs + first.arena.tail > room:  # The inputs and the tail alone exceed the limit.
             return None, first
         most = None if limits.overhead is None else self.macs(limits.overhead)
         budgets = [self._first(limits)]
@@ -261,7 +256,7 @@ class Conversion:
         return best
 
     def first(self, limits: Limits) -> Converted:
-        """Return the plan with the smallest head that recomputes nothing and meets the multiply-accumulate limit."""
+        """Return the plan with the smallest activation memory that computes nothing twice within the compute limit."""
         return self.at(self._first(limits))
 
     def _first(self, limits: Limits) -> int:
@@ -287,7 +282,7 @@ class Conversion:
         return replace(self, border=border, whole=whole, options=options, spent=Spent(), known=None).placed()
 
     def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
-        """Return the conversion with this place of the input and this interface, or None if they are impossible."""
+        """Return the conversion with another input place and interface, or None if they are impossible."""
         border = to_int8_io(self.source.graph) if int8_io else self.border
         options = replace(self.options, input=input)
         same = not int8_io and (input.where == SLIDING) == (self.options.input.where == SLIDING)
@@ -318,11 +313,10 @@ class Conversion:
         there = other.at(max(other.plans.least_macs, chosen.planned.plan.macs))
         return there.arena.total if limits.admit(there.arena) and there.arena.total < chosen.arena.total else None
 
-    # Saved plans
-
     def saved(self, document: Mapping[str, Any], others: int = 0) -> Converted:
-        """Return the conversion with a saved plan. Raises UsageError for a plan of another model. others: bytes of
-        other models in the arena.
+        """Return the conversion with a saved plan. Raises UsageError for a plan of another model.
+
+        others: bytes of other models in the arena.
         """
         try:
             plan = self._read(document)
@@ -364,6 +358,5 @@ class Conversion:
 
 
 def _largest(graph: RowGraph) -> int:
-    """Return an upper bound of the bytes of a plan's buffers, including copied weights."""
     constants = sum(tensor.nbytes for tensor in graph.model.tensors.values() if tensor.constant)
     return LARGEST * (sum(tensor_sizes(graph).values()) + constants)

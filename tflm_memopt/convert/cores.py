@@ -1,4 +1,4 @@
-"""Options `--cores` and `--share`: the speeds of two cores, and their share of the work."""
+"""Evaluates the options `--cores` and `--share`: the speeds of two cores, and their share of the work."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -13,12 +13,13 @@ from tflm_memopt.plan.plan import Plan
 from tflm_memopt.rowgraph.inputs import ARENA
 
 NEST, SET_UP, BARRIER = 220, 250, 20
-"""Additional instructions on two cores, counted on Cortex-M33. A core takes NEST instructions to advance to an
-iteration and SET_UP instructions to begin its part of an iteration. A core takes BARRIER instructions at a barrier, as
-counted by benchmarks/two_cores.py with the counters of tmo/spin.h.
+"""Additional instructions on two cores, counted on Cortex-M33.
+
+A core takes NEST instructions to advance to an iteration, SET_UP instructions to begin its part of an iteration, and
+BARRIER instructions at a barrier, as counted by benchmarks/two_cores.py with the counters of tmo/spin.h.
 """
 STACKS = 1856, 1760
-"""Bytes of stack of each core inside Invoke(): the maximum on Cortex-M33 in docs/two-cores.md."""
+"""Maximum bytes of stack of each core inside Invoke() on Cortex-M33 (docs/two-cores.md)."""
 LEAST_SHARE = 0.2
 """If a core gives less than this part of its time, one core alone runs the model faster than two cores."""
 
@@ -26,7 +27,9 @@ LEAST_SHARE = 0.2
 def speeds(
     cores: int, share: str | Collection[float] | None, target: str, where: str, ops: Ops
 ) -> tuple[float, float] | None:
-    """Return the model's part of each core's time, or None for one core. Raises UsageError if options conflict."""
+    """Return the part of each core's time that the model gets, or None for one core. Raises UsageError for wrong
+    options.
+    """
     if cores == 1:
         if share is not None:
             raise UsageError("--share needs two cores", hint="--cores 2")

@@ -81,7 +81,6 @@ def _report(
     done: tuple[Work, ...],
     started: float,
 ) -> answers.Report:
-    """Return the report of a conversion and the chosen plan, if one was chosen. done: the work of one inference."""
     conversion, chosen, limits = made.conversion, made.chosen, made.limits
     border, annotated, macs = conversion.border, conversion.whole, conversion.original_macs
     planned, parts = chosen.planned if chosen else None, conversion.rows
@@ -126,7 +125,6 @@ def _report(
 
 
 def _packed(asked: Request, made: Decision, chosen: Converted) -> answers.PackedEstimate | None:
-    """Estimate the gain of packed kernels. Return None if the user chose a core, a board or a target."""
     options, table = made.conversion.options, asked.table
     if options.target != GENERIC or options.speeds or made.limits.board or asked.clock or table.core != costs.DEFAULT:
         return None
@@ -156,7 +154,7 @@ def _window(planned: Planned | None) -> answers.WindowReport | None:
 
 
 def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
-    """Describe a point on the frontier, and the memory that it leaves free on a board. clock: clock for the times."""
+    """Describe a plan of the frontier, and the memory that it leaves free on a board. clock: clock for the times."""
     point = costed.converted
     plan = point.planned.plan
     return PointReport(

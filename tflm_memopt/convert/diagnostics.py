@@ -33,7 +33,7 @@ ROLES = {
     Role.WEIGHTS: "copied weights of",
 }
 MOST_NAMED = 4
-"""Maximum number of buffers that a message names."""
+"""Maximum number of buffers that an error message names."""
 
 
 Choose = Callable[[Conversion], Converted | None]
@@ -41,7 +41,7 @@ Choose = Callable[[Conversion], Converted | None]
 
 
 class TooLarge(Exception):
-    """No plan keeps the limits of RAM and flash. `best` has the least RAM of all plans that were tried."""
+    """Raised if no plan keeps the limits of RAM and flash. `best` has the least RAM of all plans that were tried."""
 
     def __init__(self, conversion: Conversion, limits: Limits, best: Converted) -> None:
         self.conversion, self.limits, self.best = conversion, limits, best
@@ -124,7 +124,6 @@ def _recompute(conversion: Conversion, there: Converted) -> str:
 
 
 def _said(flags: str, there: Converted, limits: Limits, more: str = "") -> str:
-    """Describe flags with which the model fits, or exceeds only the limit of flash."""
     missing = limits.flash_missing(there.firmware)
     if not missing:
         return f"{flags} (fits in {there.arena.total:,} B{more})"
@@ -157,7 +156,7 @@ def _others(conversion: Conversion, limits: Limits) -> Iterator[_Alternative]:
                 continue
             try:
                 once = other.first(limits)
-            except UsageError:  # the search has found that the input cannot be streamed
+            except UsageError:  # The search has found that the input cannot be streamed.
                 continue
             yield _Alternative(" ".join(flags), other, once)
 
@@ -208,7 +207,7 @@ def up(overhead: float) -> str:
 
 
 def binding(converted: Converted) -> str:
-    """Describe the step with the most live bytes, and the buffers that determine the head (layout/critical.py)."""
+    """Describe when the most bytes are live, and which buffers determine the size of the arena (layout/critical.py)."""
     plan, graph = converted.planned.plan, converted.planned.graph.model
     placed = list(plan.placed())
     number = max(placed, key=lambda p: p[1] + p[0].nbytes)[0].first
@@ -223,7 +222,7 @@ def binding(converted: Converted) -> str:
 
 def _content(graph: Graph, buffer: Buffer) -> str:
     what = ROLES[buffer.role]
-    if buffer.role is Role.SCRATCH:  # scratch belongs to a step of the plan, not to a tensor
+    if buffer.role is Role.SCRATCH:  # Scratch belongs to a step of the plan, not to a tensor.
         return what
     maker = graph.producer(buffer.key)
     if maker is None:

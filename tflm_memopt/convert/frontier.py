@@ -27,7 +27,7 @@ from tflm_memopt.rowgraph.rematerialisation import Choice, choices, rematerialis
 FULL_WIDTH = 0xFFFF
 """No feature map has more columns than this number, because the C library stores the width of a tile as a uint16_t."""
 ROUNDING = 1e-9
-"""Tolerance of F, so that rounding does not exclude a plan whose F is exactly the budget."""
+"""Tolerance of the compute factor F, so that rounding does not exclude a plan whose F is exactly the budget."""
 _WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "stripes": {"stripe_rows": (1,), "whole_map": 0},
     "windows": {"tile": FULL_WIDTH},
@@ -35,9 +35,9 @@ _WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "overlap": {"overlap": False},
     "channel-groups": {"group_channels": 0},
 }
-"""Settings that switch off a technique of tiled groups."""
+"""Settings that switch off a technique of tiled groups, by the technique's name."""
 VAIN = 2
-"""The search ends after it has tried this number of sets of repeated operators in succession without a gain."""
+"""Number of sets of repeated operators that are tried in succession without a gain before the search ends."""
 
 
 def settings(without: Collection[str] = (), max_overhead: float | None = None) -> Settings | None:
@@ -74,10 +74,10 @@ class Plans:
         better: Callable[[int, Plan], Plan] | None = None,
         warm: Plans | None = None,
     ) -> None:
-        """Prepare the plans of a row graph.
+        """`better`: function that improves a plan by running operators in parts, within a number of
+        multiply-accumulates.
 
-        better: function that improves a plan by running operators in parts, within a number of multiply-accumulates.
-        warm: plans with other limits of tiled groups, whose operator orders and row-wise groups are reused.
+        `warm`: plans with other limits of tiled groups, whose operator orders and row-wise groups are reused.
         """
         self._better, self._warm = better, warm
         self._graph, self._options, self._spent = graph, options, spent or Spent()
@@ -101,7 +101,6 @@ class Plans:
 
     @cached_property
     def _once(self) -> Sequence[Planner]:
-        """Planners whose plans compute no value twice."""
         tiles = self._options.tiles and self._options.tiles.once
         if self._warm and self._warm.searched:
             found = [planner.within(tiles) for planner in self._warm._once]
@@ -123,7 +122,7 @@ class Plans:
         return tuple(choice for choice in found if choice.macs <= tiles.max_overhead * self.macs)
 
     def _planners_with(self, choice: Choice) -> Sequence[Planner]:
-        """Return the planners whose plans may recompute values, for a set of operators that run twice."""
+        """Return the planners whose plans may compute values twice, for a set of operators that run twice."""
         tiles = self._options.tiles
         if not (tiles and tiles.recompute):
             return ()
@@ -135,10 +134,11 @@ class Plans:
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:
-        """Return the plan of least head whose multiply-accumulates are at most the larger of `macs` and `least_macs`.
+        """Return the plan with the smallest activation memory whose multiply-accumulates are at most `macs` or
+        `least_macs`.
 
-        Large sets of rematerialisations are tried first, since they promise the most gain. After two sets without a
-        gain, only plans without rematerialisation are tried.
+        Large sets of repeated operators are tried first, since they promise the most gain. After two sets without a
+        gain, only plans without repeated operators are tried.
         """
         found: list[Plan] = []
         vain = 0
@@ -155,7 +155,7 @@ class Plans:
         return self._better(macs, best) if self._better else best
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan:
-        """Return the plan with the cheapest tiled groups for which `head` bytes of the arena's head are enough."""
+        """Return the plan with the cheapest tiled groups for which `head` bytes of activation memory are enough."""
         same = (c for c in self.choices if c.rematerialisations == plan.rematerialisations)
         repeating = (planner for choice in same for planner in self._with(choice))
         found = (planner.roomier(plan, head, price) for planner in (*self._once, *repeating))
@@ -175,7 +175,7 @@ class Plans:
 
     @cached_property
     def budgets(self) -> list[int]:
-        """Budgets of multiply-accumulates at which the smallest arena head probably changes, in ascending order."""
+        """Budgets of multiply-accumulates at which the smallest plan probably changes, in ascending order."""
         points, vain = _points(self._once), 0
         for choice in self.choices:
             least = min(nbytes for _, nbytes in points)
@@ -188,7 +188,7 @@ class Plans:
         return _rising(points)
 
     def budgets_with(self, choice: Choice) -> list[int]:
-        """Return the compute budgets at which the smallest head probably changes when these operators run twice."""
+        """Return the compute budgets at which the smallest plan probably changes when these operators run twice."""
         if self._better:
             return self.budgets
         return _rising(_points(self._with(choice)))
@@ -203,13 +203,14 @@ def _rising(points: Collection[tuple[int, int]]) -> list[int]:
 
 
 IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
-"""Values of the compute factor F to try as limits for plans whose builtin operators run in parts."""
+"""Values of the compute factor F to try as limits for plans in which TFLM's kernels run operators in parts."""
 
 
 def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:
     """Return the lowest budget whose plan fits, found by bisection, or None if not even the last budget is enough.
 
     The plan of a larger budget must not take more bytes than the plan of a smaller budget.
+
 
     >>> cheapest([10, 20, 30, 40], lambda macs: macs >= 25)
     30

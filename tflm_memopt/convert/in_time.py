@@ -1,4 +1,4 @@
-"""Find the least RAM within a time limit and, if no plan keeps the limit, the nearest alternatives."""
+"""Finds the least RAM within a time limit and, if no plan keeps the limit, the nearest alternatives."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     if (limit := limits.time) is None:
         raise TypeError("no limit of time")
     found = within_macs(conversion, limits, table, by_time(limit.clock), planning)
-    if not found:  # no plan was found, so within_budget() raises an error with the least RAM of the model
+    if not found:  # No plan was found, so within_budget() raises an error with the least RAM of the model.
         return within_budget(conversion, replace(limits, instructions=None, time=None, slow=None))
     best = _least(found, limit, limits.instructions)
     if best is not None and limits.admit(best.converted.arena):
@@ -54,7 +54,7 @@ def original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNot
 
 
 def _least(found: Sequence[Costed], limit: TimeLimit, most: int | None) -> Costed | None:
-    """Return the plan of least arena within the limits. found: plans of a frontier, fewest instructions first."""
+    """Return the smallest plan within the limits. found: plans of a frontier, fewest instructions first."""
     within = [c for c in found if limit.takes(c.work) <= limit.cycles and (most is None or c.instructions <= most)]
     return within[-1] if within else None
 
@@ -81,7 +81,6 @@ def _ways(
 
 
 def _faster(limit: TimeLimit, costed: Costed) -> Iterator[str]:
-    """Yield a flag with boards that have the same core and keep the limits of memory and time, if there are any."""
     there = costed.converted
 
     def keeps(on: Board) -> bool:

@@ -25,8 +25,8 @@ from tflm_memopt.tflm.structs import Abi
 def inspect(
     model: GivenModel, *, name: str = "", abi: Abi = "ilp32", target: str = GENERIC, kernels: Kernels = "reference"
 ) -> Inspection:
-    """Return the operators and tensors of a model, which operators can run row by row, and the RAM and flash that it
-    needs under TFLM today.
+    """Describe the operators and tensors of a model, which operators can run row by row, and the RAM and flash under
+    TFLM.
 
     kernels: kernel library whose scratch buffers count as RAM. CMSIS-NN's scratch depends on the core `target`.
     """
@@ -46,10 +46,10 @@ def inspection(
     *,
     int8_interface: bool = False,
 ) -> Inspection:
-    """Describe a model.
+    """Describe a model without making a plan.
 
-    nbytes: size of the model's file. whose: library of the kernels. int8_interface: whether the rewritten model has an
-    int8 interface.
+    `nbytes`: size of the model's file. `whose`: library of the kernels. `int8_interface`: whether the rewritten model
+    has an int8 interface.
     """
     graph, arena = source.graph, predict(source, abi, library=whose)
     needs = firmware_of(source, nbytes)
@@ -81,7 +81,6 @@ def inspection(
 
 
 def _refused(source: Model, annotated: AnnotatedGraph) -> str:
-    """Describe the operators of the original that TFLM refuses, and whether the rewritten model runs, or return ""."""
     found = refusals(source)
     if not found:
         return ""
@@ -94,7 +93,7 @@ def _refused(source: Model, annotated: AnnotatedGraph) -> str:
 def _operators(
     graph: Graph, annotated: AnnotatedGraph, rows: Mapping[int, RowOp], dead: Mapping[int, int], live: Sequence[int]
 ) -> Iterator[OperatorReport]:
-    """Yield a report per operator. dead: number of removed channels. live: live bytes while each operator runs."""
+    """`dead`: number of removed channels by operator. `live`: live bytes while each operator runs."""
     outcome = {i: annotated.support[op.index] for op in annotated.graph.ops for i in op.stands_for}
     for op, live_now in zip(graph.ops, live, strict=True):
         support = outcome.get(op.index)

@@ -1,8 +1,8 @@
 """Chooses plans by estimated instructions or time: the frontier, and the least RAM within a limit of instructions.
 
 The search for plans counts multiply-accumulates. A plan that computes more pixels at once takes fewer instructions and
-more bytes than a plan with equally many multiply-accumulates. The search makes plans with several tile widths, and
-compares the plans by their estimated instructions.
+more bytes than a plan with equally many multiply-accumulates. So plans with several tile widths are made, and compared
+by their estimated instructions.
 """
 
 import itertools
@@ -29,9 +29,9 @@ CLIFF = 1.2
 TILED_COST = 1.5
 """Value of Settings.tiled_cost for fast plans. Four pixels take 1.4 times as long in a tile as in a whole row."""
 STEP = 1 / 32
-"""Each plan that computes more pixels at once may enlarge the head by this fraction of the first plan's head."""
+"""Each plan that computes more pixels at once may be larger by this fraction of the first plan's activation memory."""
 LEAP = 1 / 4
-"""Maximum growth towards the middle of the smallest and the largest arena, as a fraction of a plan's head."""
+"""Maximum growth towards the middle of the smallest and the largest arena, as a fraction of the activation memory."""
 LESS = 0.9
 """Fast memory of each plan with tensors in slow memory, as a fraction of the previous plan's fast memory."""
 Planning = Callable[[int, int], None]
@@ -114,7 +114,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
     """
 
     def neighbours() -> list[tuple[Costed, Costed]]:
-        """Return pairs of neighbouring undominated plans. The second plan is slower than the first, but smaller."""
+        """Return pairs of neighbouring plans, of which the second one is slower but smaller."""
         return list(itertools.pairwise(undominated(found, lambda c: (price(c), c.total))))
 
     each, more = forms(conversion), narrow(conversion)
@@ -176,7 +176,7 @@ def _of_forms(
 
 
 def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | None, planning: Planning) -> list[Costed]:
-    """Return the plans that are smaller than all cheaper plans, cheapest first. All layers may keep rows."""
+    """Return the plans that are smaller than all cheaper plans, cheapest first."""
     how = price(cost, clock)
     found = []
     if cost != "macs" and not (cost == "time" and clock and clock.esp):
@@ -265,7 +265,6 @@ def within_budget(conversion: Conversion, limits: Limits) -> Converted:
 
 
 def _in_two_memories(each: Sequence[Conversion], limits: Limits, slow: SlowMemory) -> Converted | None:
-    """Return the fastest plan with tensors in slow memory and one of the given tile widths, or None."""
     found = [plan for form in each if (plan := form.spilled(limits))]
     within = [plan for plan in found if plan.planned.plan.slow_bytes <= slow.nbytes] or found
     return min(within, key=lambda plan: _most_cycles(plan, slow.clock), default=None)
@@ -277,22 +276,21 @@ def _most_cycles(plan: Converted, clock: Clock | None) -> float:
 
 
 def _forms_for(conversion: Conversion, slow: SlowMemory) -> tuple[Conversion, ...]:
-    """Return a conversion for each tile width to try with slow memory. If no time is known, only one width is tried."""
     return forms(conversion) if slow.clock else (conversion,)
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
-    """Return the plan of least arena within a limit of instructions. If RAM is also limited, return the plan with the
-    fewest instructions within both limits.
+    """Return the plan of least arena within a limit of instructions.
 
-    Raises DoesNotFit if no plan keeps the limits.
+    If RAM is also limited, return the plan with the fewest instructions within both limits. Raises DoesNotFit if no
+    plan keeps the limits.
     """
     most = limits.instructions
     if most is None:
         return within_budget(conversion, limits)
     _counted(conversion, table)
     found = within_macs(conversion, limits, table, price("instructions", None), planning)
-    if not found:  # no plan was found, so within_budget() raises an error with the least RAM of the model
+    if not found:  # No plan was found, so within_budget() raises an error with the least RAM of the model.
         return within_budget(conversion, replace(limits, instructions=None))
     fewest = found[0].instructions
     small = [c for c in found if limits.admit(c.converted.arena)]

@@ -34,15 +34,15 @@ class Limits:
     overhead: float | None = None
     """Maximum of the compute factor F. None means 1 or, if RAM is limited, the smallest factor that keeps the limit."""
     total: int | None = None
-    """Maximum bytes of the whole arena, tail included, or None."""
+    """Maximum bytes of the whole arena, tail included, or None for no limit."""
     instructions: int | None = None
-    """Maximum estimated instructions (instructions.py), or None."""
+    """Maximum number of estimated instructions (instructions.py), or None for no limit."""
     board: Board | None = None
-    """Board on which the model must fit, or None."""
+    """Board on which the model must fit, or None for any board."""
     time: TimeLimit | None = None
     flash: FlashLimit | None = None
     slow: SlowMemory | None = None
-    """Slow memory that a plan may use, or None."""
+    """Slow memory that a plan may use, or None for no slow memory."""
 
     @property
     def ram(self) -> int | None:
@@ -57,7 +57,6 @@ class Limits:
 
     @property
     def timed(self) -> bool:
-        """Whether instructions or time are limited."""
         return self.instructions is not None or self.time is not None
 
     def admit(self, arena: Arena) -> bool:
@@ -71,7 +70,6 @@ class Limits:
 
     @property
     def flash_room(self) -> FlashLimit | None:
-        """Return the limit `flash` or the board's limit of flash, whichever is smaller."""
         board = FlashLimit(self.board.flash_limit, self.board.flash_core) if self.board else None
         return min((one for one in (self.flash, board) if one), key=lambda one: one.nbytes, default=None)
 
@@ -81,6 +79,5 @@ class Limits:
         return max(0, needs.on(room.core).total - room.nbytes) if room else 0
 
     def fit(self, arena: Arena, needs: Firmware) -> bool:
-        """Return whether RAM and flash are enough."""
         on_board = self.board is None or fit(self.board, arena, needs).fits
         return on_board and self.admit(arena) and not self.flash_missing(needs)

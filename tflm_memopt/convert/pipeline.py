@@ -45,13 +45,12 @@ class ConversionOptions(planner.Options):
     fold: bool = True
     """Whether the conversion removes channels that cannot influence any output (rowgraph/fold.py)."""
     input: InputMode = IN_ARENA
-    """Place of the model's input."""
     kernels: str = ANY
-    """Library of the kernels that run a model of builtin operators."""
+    """Library of the kernels that run a model with `--ops builtin`."""
     speeds: tuple[float, float] | None = None
     """Share of each core's time that the inference may use (plan/cores.py), or None for one core."""
     allow_ops: tuple[str, ...] = ()
-    """Types of operators that tiling may add to a model of builtin operators although the model has none."""
+    """Types of operators, such as SLICE, that `--ops builtin` may add to a model that has none of these types."""
 
 
 def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph | None:
@@ -68,12 +67,12 @@ def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph
 
 
 def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None, mode: InputMode = IN_ARENA) -> AnnotatedGraph:
-    """Return the graph with notes on each operator for `ops`. whole: reason why all operators stay builtin, or None."""
+    """Return the model's canonical form for `ops`. whole: reason why TFLM's kernels run all operators, or None."""
     return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole, sliding=mode.where == SLIDING)
 
 
 def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
-    """Return the graph with builtin operators only. whole: reason why, or None for `--ops builtin`."""
+    """Return a graph whose operators all run in TFLM's kernels. whole: reason why, or None for `--ops builtin`."""
     rows = annotate(graph, whole).support
     stays = Unsupported("left_whole", whole.why if whole else BUILTIN_ONLY, "", "--ops region")
     plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and not s.stateful}
@@ -121,9 +120,9 @@ def for_two_cores(graph: RowGraph) -> RowGraph:
 
 
 def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, SlidingWindow | None]:
-    """Return the graph for a sliding input, and the sliding window, or None if no operator uses the window.
+    """Return the graph for a sliding input, and the sliding window. If the input does not slide, nothing changes.
 
-    Raises UsageError if the model cannot have a sliding input. The graph stays unchanged if the input does not slide.
+    Raises UsageError if the model cannot have a sliding input.
     """
     if mode.where != SLIDING:
         return annotated, None
@@ -145,7 +144,6 @@ def rematerialised(graph: RowGraph, rematerialisations: tuple[Rematerialisation,
 
 
 def checked(graph: RowGraph, found: Plan) -> Planned:
-    """Check a plan and return it, or raise PlanError if it is wrong."""
     check(found, graph)
     return Planned(graph, found)
 

@@ -1,4 +1,4 @@
-"""The policy: which plan of a model the user gets, and when a model is not rewritten."""
+"""Decides which plan of a model the user gets, and when a model is not rewritten."""
 
 import contextlib
 import math
@@ -109,7 +109,9 @@ def _known(limits: Limits, arena: Arena) -> None:
 def _plan(
     asked: Request, conversion: Conversion, limits: Limits, original: int, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
-    """Return the user's plan and, if it is slower than the original, a faster plan. original: the original's arena."""
+    """Return the user's plan and, if it is slower than the original, a faster plan. original: bytes of the original's
+    arena.
+    """
     if asked.saved is not None:
         plan = conversion.saved(asked.saved)
         if not limits.fit(plan.arena, plan.firmware):
@@ -127,7 +129,6 @@ def _plan(
 def _chosen(
     asked: Request, limits: Limits, original: int, planning: by_instructions.Planning, other: Conversion
 ) -> Converted | None:
-    """Return the plan that the user gets for another conversion of the model, or None if no plan keeps the limits."""
     try:
         return _plan(asked, _best_state_variant(other, asked), limits, original, planning)[0]
     except (TooLarge, DoesNotFit):
@@ -135,7 +136,7 @@ def _chosen(
 
 
 def _with_copies(asked: Request, conversion: Conversion, limits: Limits, plan: Converted, original: int) -> Converted:
-    """Return the plan with copies of weights as `--weights` selects. original: bytes of the original's arena."""
+    """Return the plan with copies of weights in RAM as `--weights` selects. original: bytes of the original's arena."""
     waits, in_ram = asked.clock.flash_waits if asked.clock else None, asked.weights == "ram"
     if asked.weights == "flash" or not (in_ram or waits):
         return plan
@@ -149,8 +150,6 @@ def _with_copies(asked: Request, conversion: Conversion, limits: Limits, plan: C
 
 @dataclass(frozen=True, slots=True)
 class _Timed:
-    """A plan and its time on the board."""
-
     plan: Costed
     time: Time
 
@@ -164,7 +163,7 @@ class _Timed:
 
     @property
     def is_slower(self) -> bool:
-        """Whether the plan may be slower than the original."""
+        """Whether the plan may be slower than the original model."""
         return self.time.change is not None and self.time.change[1] > 0
 
     @property
@@ -228,7 +227,7 @@ def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
         return conversion
     if asked.saved is not None:
         for variant in conversion.state_variants():
-            with contextlib.suppress(UsageError):  # the saved plan belongs to another variant
+            with contextlib.suppress(UsageError):  # The saved plan belongs to another variant.
                 variant.saved(asked.saved)
                 return variant
         return conversion
@@ -242,7 +241,7 @@ def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
         if not _in_time(by_instructions.costed(first, asked.table), limits):
             continue
         if limits.ram is not None and not limits.time and limits.admit(first.arena):
-            return other  # of the variants within the RAM limit, the first one has the least compute
+            return other  # The first variant within the RAM limit has the least compute.
         least = min(least, other, key=lambda c: c.first(limits).arena.total)
     return least
 
@@ -263,11 +262,11 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
     limits = asked.limits
     if limits.timed and limits.overhead is None:
         return conversion.within(asked.tiles())
-    if limits.overhead is not None:  # F is relative to the original model, not to the model without dead channels
+    if limits.overhead is not None:  # F is relative to the original model, not to the model without dead channels.
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))
     conversion = conversion.within(asked.tiles(1.0 if limits.ram is None or limits.spills else None))
     if conversion.is_packed and asked.saved is None:
-        least = conversion.once.arena.total  # this conversion is planned first, because other plans reuse its results
+        least = conversion.once.arena.total  # planned first, because other plans reuse its results
         whole, tiles = roomy(asked.tiles(1.0)), asked.tiles(1.0)
         forms, most = [whole], least + ROOM
         if family(conversion.options.target) is Family.ESP:
@@ -295,9 +294,8 @@ def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: st
 
     A rewrite is worthwhile if the saved bytes of RAM are at least the added bytes of flash (model, library and
     kernels). Unneeded kernels of TFLM count as saved only if the rewrite saves at least the fraction LITTLE of the
-    arena. The firmware may keep unneeded kernels for other models.
-
-    arenas: bytes of the arena before and after. core: core for which the library's code is counted.
+    arena, because the firmware may keep them for other models. `arenas`: bytes of the arena before and after. `core`:
+    core for which the library's code is counted.
     """
     saved = arenas[0] - arenas[1]
     model, library = after.model - before.model, after.on(core).library

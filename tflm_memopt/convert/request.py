@@ -49,13 +49,11 @@ class Request:
     int8_io: bool
     abi: Abi
     library: Library
-    """Library whose kernels run the operators that stay builtin."""
+    """Library of TFLM's kernels, which determines their scratch."""
     table: Table
-    """Table of estimated instructions on one core."""
     clock: Clock | None
     """Clock for time estimates, or None for no estimates."""
     saved: Mapping[str, Any] | None = None
-    """Saved plan, or None."""
     cost: Cost = "macs"
     """Default cost for explore(): the most precise cost that is known for the core."""
     interpreter: bool = True
@@ -109,7 +107,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     overhead, plan, effort = said["max_macs"], said["plan"], said["effort"]
     if said["cores"] > 1 and overhead is not None and overhead > 1:
         raise UsageError("--cores 2 cannot be combined with --max-macs above 1", hint="omit one of them")
-    useless = ("tiles",) if said["cores"] > 1 else ()  # a tile of one pixel cannot be split between cores
+    useless = ("tiles",) if said["cores"] > 1 else ()  # A tile of one pixel cannot be split between cores.
     without = _without((*said["without"], *useless), overhead)
     ops = said["op_per"] or said["ops"]
     under_tflm = ops == BUILTIN and core is None and said["target"] is None and on_board is None
@@ -119,7 +117,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     if plan is not None and (limits.timed or overhead is not None or said["without"]):
         raise UsageError("--plan cannot be combined with limits of compute or --without", hint="omit them")
     seconds, where = said["seconds"], input_mode(said["input"])
-    core_target = target  # TFLM's kernels are built for the target even if no operator is packed for it
+    core_target = target  # TFLM's kernels are built for the target even if no operator is packed for it.
     if ops == BUILTIN:
         _only_builtin(said["target"] or GENERIC, said["input"], said["weights"])
         target = GENERIC
@@ -155,7 +153,7 @@ def _limits(
         )
     sizes = [size for size in (said["ram_limit"], pools.get("fast")) if size is not None]
     if board and pools:
-        board = replace(board, external_ram=pools["slow"])  # the user may have added memory to the board
+        board = replace(board, external_ram=pools["slow"])  # The user may have added memory to the board.
     limits = Limits(
         said["max_macs"],
         min(sizes, default=None),
@@ -183,7 +181,6 @@ def _slow(limits: Limits, nbytes: int, ops: Ops, clock: Clock | None, *, explori
 
 
 def _slow_memory(nbytes: int, clock: Clock | None, *, asked: bool) -> SlowMemory:
-    """Return slow memory with the costs of the board, or with equal costs for bytes read and written."""
     slow = clock.slow if clock else None
     cost = SlowCost(slow.read[1], slow.write[1]) if slow else SlowCost()
     return SlowMemory(nbytes, cost, asked, clock if clock and slow and clock.known else None)
@@ -197,7 +194,6 @@ def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:
 
 
 def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
-    """Return the operator types, such as SLICE, that tiling may add to a model. Raises UsageError for invalid types."""
     wanted = tuple(dict.fromkeys(kind.upper() for kind in kinds))
     for kind in wanted:
         if kind not in MOVES:
@@ -216,7 +212,6 @@ def _only_builtin(target: str, where: str, weights: Weights) -> None:
 
 
 def _on_board(said: Mapping[str, Any]) -> tuple[Board | None, str, str | None, Abi]:
-    """Return the board, target, core and ABI. Raises UsageError if the board cannot run programs for the target."""
     target, core = said["target"], said["core"]
     if said["board"] is None:
         return None, target or GENERIC, core, said["abi"]

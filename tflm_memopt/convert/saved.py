@@ -28,8 +28,8 @@ def files(
 ) -> dict[str, bytes]:
     """Return the content of each file by name. The files of the model come first and the page of the report last.
 
-    labels: names of the first output's values. inputs: arrays for the stored inference. original: path of the original
-    model, which the page names. folder: path of the written files, which the page names.
+    `labels`: names of the first output's values. `inputs`: arrays for the stored inference. `original`: path of the
+    original model, which the page names. `folder`: path of the written files, which the page names.
     """
     name = stem(result.report.model)
     stored = partial(sample, result.original, result.model, inputs=inputs)

@@ -20,7 +20,7 @@ from tflm_memopt.plan.plan import Group
 from tflm_memopt.targets.boards import Board
 
 PACKED_CORE = "cortex-m4"
-"""A core with packed kernels. For a generic program, reports give the speed on this core."""
+"""Core with packed kernels whose speed the report gives for a generic program."""
 
 
 def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -> Clock | None:
@@ -46,7 +46,7 @@ def limit(milliseconds: float | None, clock: Clock | None) -> TimeLimit | None:
 
 
 def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
-    """Return the limits without the time that builtin operators take. Raises UsageError for an unknown time."""
+    """Return the limits without the time that TFLM's own kernels take. Raises UsageError if their time is unknown."""
     if limits.time is None:
         return limits
     builtins, graph = _builtin_ops(conversion), conversion.rows.model if conversion.rows else conversion.source.graph
@@ -71,7 +71,7 @@ def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) ->
 
 
 def instructions_today(conversion: Conversion, core: str) -> int | None:
-    """Return the original's instructions with CMSIS-NN, or None if unknown or if operators stay builtin."""
+    """Return the original's instructions with CMSIS-NN, or None if unknown or if TFLM still runs some operators."""
     return None if _builtin_ops(conversion) else builtin_cost.instructions(conversion.source.graph, core)
 
 
@@ -105,7 +105,7 @@ def on_board(result: Optimized, board: Board) -> Time | None:
 def _time(
     graphs: tuple[Graph, Graph], done: Sequence[Work], moved: tuple[int, int], on: Table | None, clock: Clock | None
 ) -> Time:
-    """Return the time of both models. done: work of our operators. moved: bytes of slow memory read and written."""
+    """`done`: work of the operators of the converter. `moved`: bytes of slow memory that are read and written."""
     core = clock.core if clock else on.core if on else ""
     (before, after), (was, taken) = (
         [builtin_cost.instructions(graph, core) for graph in graphs],
@@ -160,7 +160,7 @@ def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) ->
 
 
 def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock | None:
-    """Return the clock for a frontier, or None if operators stay builtin or the table is for another core."""
+    """Return the clock for a frontier, or None if TFLM runs some operators or the table is for another core."""
     same = clock is not None and (clock.core == on.core or clock.esp is not None)
     return clock if same and not _builtin_ops(conversion) else None
 

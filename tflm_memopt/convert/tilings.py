@@ -1,9 +1,9 @@
-"""Chooses the chains of builtin operators that run in parts for the least arena.
+"""Chooses the chains of TFLM's own operators that run in parts for the least arena.
 
-The search is greedy: it adds one chain after the other as long as the arena shrinks. The search considers all chains
-that contain the operator with the most live bytes. The search tries several numbers of stripes or channel groups for
-each chain, and ranks them by the bytes of live tensors. The best chains are planned, and the chain with the least arena
-is taken. The arena includes the tail bytes of new operators.
+The search is greedy: it adds one chain after the other as long as the arena shrinks. All chains that contain the
+operator with the most live bytes are candidates. The search tries several numbers of stripes or channel groups for each
+chain, and ranks them by the bytes of live tensors. The best chains are planned, and the chain with the least arena is
+taken. The arena includes the tail bytes of new operators.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ LONGEST = 12
 PLANNED = 8
 """Number of chains with the best ranks, for which plans are made."""
 COUNTS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 25)
-"""Numbers of stripes, and of channel groups, to try."""
+"""Numbers of stripes, and of channel groups, to try for a chain."""
 GRIDS = (2, 3, 4, 5)
-"""Numbers of stripes to try along both axes."""
+"""Numbers of stripes to try along both axes of a chain."""
 ROUNDS = 4
 """Maximum number of tiled chains in a model."""
 
 
 class Tilings:
-    """Finds plans for a model of builtin operators in which some operators run in parts."""
+    """Finds plans for a model of TFLM's own operators in which some operators run in parts."""
 
     def __init__(self, whole: AnnotatedGraph, library: Library, abi: Abi, options: ConversionOptions) -> None:
         self.whole, self.library, self.abi, self.options = whole, library, abi, options
         little = replace(options, seconds=0.0, reorder=False)
         self._planned = cache(lambda tilings: self._plan(tilings, little))
-        """Function that makes a plan for a set of tilings with little effort."""
+        """Makes a plan with little effort for a set of tiled chains."""
         self._weight: Callable[[tuple[Tiling, ...]], _Weight] = cache(self._weigh)
 
     def least(self, macs: int, start: Plan) -> Plan:
@@ -77,7 +77,6 @@ class Tilings:
         return replace(plan(self._parts(tilings), options), tilings=tilings)
 
     def _ranked(self, macs: int, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> list[tuple[Tiling, ...]]:
-        """Return all extensions of the tilings `before` by one more chain, best ranks first."""
         known = {op.type for op in self.whole.graph.ops}.union(self.options.allow_ops)
         found: list[tuple[int, int, tuple[Tiling, ...]]] = []
         for tiling in self._candidates(before, kinds) if JOIN in known else ():
@@ -124,7 +123,6 @@ class _Weight:
     """Bytes of the arena's tail for tensors and operators."""
     macs: int
     ops: frozenset[str]
-    """Names of the operators."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,19 +21,16 @@ Pays = Callable[["Layer", int], bool]
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """An operator whose weights can be copied."""
+    """An operator whose weights can be copied to the arena."""
 
     tensor: int
-    """Output of the operator."""
     nbytes: int
     times: int
     """Number of times that the operator reads all of its weights in an inference."""
 
 
 def with_copies(conversion: Conversion, chosen: Converted, most: int, waits: FlashWaits | None) -> Converted:
-    """waits: wait times of the flash, which decide the copies that save time. With None, all weights that are read
-    repeatedly are copied.
-    """
+    """waits: wait times of the flash, which decide the copies, or None to copy all weights that are read twice."""
     if conversion.options.ops == BUILTIN:
         return chosen
     head = chosen.planned.plan.head + max(0, most - chosen.arena.total) // ALIGN * ALIGN
@@ -90,7 +87,6 @@ def _copies(group: PlannedGroup, head: int, pays: Pays) -> Iterator[tuple[Buffer
 
 
 def _layers(group: PlannedGroup) -> tuple[list[Layer], int]:
-    """Return the layers whose weights can be copied, and the bytes of constants of all layers."""
     found, total = [], 0
     for member in group.trace.members:
         op, nest = member.op, member.nest
