@@ -198,8 +198,8 @@ class Part(enum.IntEnum):
     PIXELS = 10
     """This part of the library computes single pixels faster than the general code."""
     CONV_SUMS = 11
-    """On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor
-    gathered. Builds without the DSP extension always contain this part.
+    """On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor copied
+    into a buffer. Builds without the DSP extension always contain this part.
     """
     CONV_STEPS = 12
     """On the DSP extension, this part of the library runs CONV with one input channel if a window's bytes are not

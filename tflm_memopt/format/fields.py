@@ -2,7 +2,7 @@
 
 A record is a frozen dataclass whose fields are annotated with types of this module. Fields with other annotations are
 not stored. `DERIVED` states the types of stored properties, and of counts: `n_items` stores the length of `items`.
-Fields that `C_ORDER` names come first, in that order; all other fields follow in the order of the class.
+Fields that `C_ORDER` names come first, in that order. All other fields follow in the order of the class.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
@@ -24,7 +24,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """The field is a number, or an array of `count` numbers. code: numpy's name of the type."""
+    """The field is a number, or an array of `count` numbers. `code` is numpy's name of the type."""
 
     code: str
     count: int = 1
@@ -136,11 +136,8 @@ class CField:
     count: int
     offset: int
     over: str
-    """The name of the field that shares its bytes with this field, or ""."""
     source: Stored
-    """The dataclass field that this C field stores."""
     record: type
-    """The dataclass that has this field."""
 
     @property
     def nbytes(self) -> int:

@@ -58,24 +58,24 @@ MVE_TILE = 4608
 ESP_TILE = 2048
 """A call of ESP-NN that computes several pixels of a depthwise convolution takes at most this many bytes of scratch."""
 PACKED_TAPS = 51
-"""A packed depthwise convolution has at most this many taps."""
+"""The window of a packed depthwise convolution has at most this many pixels."""
 PACKED_SCALES = 8
 """A packed convolution has this many int32 values for each pair of channels."""
 PACKED_SHIFT = 22
 """A packed operator shifts right by at most this many bits."""
 SHORT_ROW = 16
-"""TMO_PACKING_DSP_CONV gathers a window's row as padded words only if the words have at most this many bytes."""
+"""With TMO_PACKING_DSP_CONV, rows of a window are copied as padded words only if a row has at most this many bytes."""
 BLOCK_PIXELS = 6
 """TMO_PACKING_DSP_DEPTHWISE computes this many adjacent output pixels at once from windows of 3x3 pixels."""
 GATHERED_BYTES = 200
-"""On cores with the DSP extension, CONV gathers windows of at most this many bytes."""
+"""On cores with the DSP extension, CONV copies a window of at most this many bytes into a buffer."""
 GATHERED_ROWS_BYTES = 144
-"""On cores with the DSP extension, CONV gathers windows of whole rows with at most this many bytes."""
+"""On cores with the DSP extension, CONV copies a window of whole rows with at most this many bytes into a buffer."""
 FEW_BYTES = 80
-"""On all cores, CONV gathers windows of at most this many bytes, even for few output channels."""
+"""On all cores, CONV copies a window of at most this many bytes into a buffer, even for few output channels."""
 SOME_CHANNELS = 8
-"""CONV gathers windows of more than TMO_FEW_BYTES only if it has at least this many output channels."""
+"""CONV copies a window of more than TMO_FEW_BYTES only if it has at least this many output channels."""
 MANY_CHANNELS = 16
-"""CONV gathers whole rows of more than TMO_FEW_BYTES only if it has at least this many output channels."""
+"""CONV copies whole rows of more than TMO_FEW_BYTES only if it has at least this many output channels."""
 ALIGNMENT = 16
 """The address of a program is a multiple of this number."""

@@ -36,7 +36,7 @@ from tflm_memopt.kernels.language import (
 
 Number: TypeAlias = Operand | int
 Span: TypeAlias = tuple[Number, Number]
-"""The least and the greatest value of a range."""
+"""A Span has the least and the greatest value of a range."""
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class Builder:
     numbers: list[str] = field(default_factory=list)
     tensors: list[Array] = field(default_factory=list)
     open: list[list[Statement]] = field(default_factory=lambda: [[]])
-    """The open bodies of loops and conditions, innermost last."""
+    """The open bodies of loops and conditions, with the innermost one last."""
     registers: int = 0
 
     def extents(self, *names: str) -> tuple[Index, ...]:
@@ -61,7 +61,7 @@ class Builder:
         return tuple(Index.name(name) for name in names)
 
     def ram(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an input. strides: one per axis, but the last one may be left out if its elements are adjacent."""
+        """Declare an input with one stride per axis. The last stride may be left out if elements are adjacent."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), aligned=False))
 
     def workspace(self, name: str, kind: Type, *shape: Index | int, aligned: bool = True) -> Array:
@@ -80,8 +80,8 @@ class Builder:
     def flash(
         self, name: str, kind: Type, *shape: Index | int, stride: Index | None = None, strides: tuple[Index, ...] = ()
     ) -> Array:
-        """Declare constants. stride: distance between a vector's elements, if not 1. strides: strides of all axes but
-        the last.
+        """Declare constants. `stride` is the distance between a vector's elements, if not 1. `strides` has the strides
+        of all axes but the last.
         """
         extents, dense = _row_major(shape, strides)
         return self._tensor(Array(name, Memory.FLASH, kind, extents, (stride,) if stride else dense))
@@ -92,7 +92,7 @@ class Builder:
 
     @contextmanager
     def loop(self, var: str, extent: Index | int) -> Iterator[Index]:
-        """Open a loop: the statements inside run for each value of the variable in [0, extent)."""
+        """Open a loop, whose statements run for each value of the variable in [0, extent)."""
         self.open.append([])
         yield Index.name(var)
         body = self.open.pop()
@@ -100,8 +100,8 @@ class Builder:
 
     @contextmanager
     def inside(self, at: Operand, extent: Index | int) -> Iterator[None]:
-        """Open a condition: the statements inside run if 0 <= at < extent. A condition that depends on a register may
-        not contain accesses to RAM.
+        """Open a condition, whose statements run if 0 <= at < extent. A condition that depends on a register may not
+        contain accesses to RAM.
         """
         self.open.append([])
         yield
@@ -119,15 +119,15 @@ class Builder:
         return Reg(f"r{self.registers}", kind)
 
     def ram_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
-        """Load an element of a tensor in RAM. by: register with the number of elements to skip."""
+        """Load an element of a tensor in RAM. The register `by` has the number of elements to skip."""
         return self._load(tensor, at, Memory.RAM, by)
 
     def flash_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
-        """Load a constant. by: register with the number of elements to skip, as in a table lookup."""
+        """Load a constant. The register `by` has the number of elements to skip, as in a table lookup."""
         return self._load(tensor, at, Memory.FLASH, by)
 
     def rescale(self, value: Reg, multiplier: Number, shift: Number) -> Reg:
-        """Return value * multiplier * 2^(shift - 31) with two roundings; multiplier >= 0."""
+        """Return value * multiplier * 2^(shift - 31) with two roundings, for a multiplier of at least 0."""
         return self.compute("rescale", Type.INT32, value, multiplier, shift)
 
     def broadcast(self, kind: Type, value: Number) -> Reg:
@@ -135,7 +135,7 @@ class Builder:
         return self.compute("copy", kind, value)
 
     def compute(self, op: str, kind: Type, *operands: Number) -> Reg:
-        """Return a new register with the result of an op that meaning.py defines."""
+        """Return a new register with the result of an operation that meaning.py defines."""
         to = self.reg_alloc(kind)
         self.assign(op, to, *operands)
         return to
@@ -213,9 +213,7 @@ class Builder:
 
 
 def kernel(about: str, name: str = "") -> Callable[[Callable[[Builder], None]], KernelProgram]:
-    """Return a decorator that makes a KernelProgram of a function. name: name of the kernel, by default the function's
-    name.
-    """
+    """Return a decorator that makes a KernelProgram of a function. By default, the kernel has the function's name."""
 
     def decorate(describe: Callable[[Builder], None]) -> KernelProgram:
         b = Builder()
@@ -234,7 +232,7 @@ def _indices(at: tuple[Index | int, ...]) -> tuple[Index, ...]:
 def _row_major(
     shape: tuple[Index | int, ...], given: tuple[Index, ...] = ()
 ) -> tuple[tuple[Index, ...], tuple[Index, ...]]:
-    """Return extents and strides of a tensor. given: strides of all axes, or of all but the last."""
+    """`given` has the strides of all axes, or of all but the last."""
     extents = _indices(shape)
     if given:
         return extents, (*given, Index.of(1))[: len(extents)]

@@ -1,5 +1,7 @@
-"""Tables of the cores' instructions. Each row has an op and the C that computes it. meaning.py defines the ops, so that
-tests can run each row and compare it. Ops without an instruction become other ops (rewrites.py).
+"""Lists the instructions of each family of cores.
+
+Each row has an operation and the C code that computes it. meaning.py defines the operations, so that tests can run each
+row and compare results. An operation without an instruction becomes other operations (rewrites.py).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +11,7 @@ from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.language import Compute, Index, Operand, Reg, Type
 
 Shape = tuple[str, ...]
-"""Operand shapes: "s" for a scalar or number, "f" for a float32 scalar, "v8", "v16", "v32" for vectors."""
+"""Operands have the shape "s" for a scalar or number, "f" for a float32 scalar, or "v8", "v16" or "v32" for vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +20,6 @@ class Instruction:
 
     op: str
     to: str
-    """Shape of the instruction's result."""
     takes: Shape
     text: str
     width: int = 0
@@ -27,8 +28,6 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class VectorUnit:
-    """The vector registers of a core."""
-
     registers: int
     group: int
     """Registers that hold a vector of the loop's widest elements. Vectors of narrower elements need fewer registers."""
@@ -50,7 +49,6 @@ class LaneUnit:
 
     lanes: int
     type: str
-    """C type of a vector."""
     load: Mapping[Type, str]
     """Expression that loads a vector from `{p}`, for each element type."""
     last: str
@@ -62,18 +60,16 @@ class LaneUnit:
     last_store: Mapping[Type, str]
     loop: tuple[str, str]
     """Statements at the start and at the end of an innermost loop over `{n}` elements. The last iteration masks missing
-    lanes; the statement at the end jumps to `{again}` while `{left}` is not 0.
+    lanes. The statement at the end jumps to `{again}` while `{left}` is not 0.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class InstructionTable:
-    """The instructions and vectors of a target."""
-
     name: str
     instructions: tuple[Instruction, ...]
     lacks: Mapping[str, Callable[[Compute, str], Sequence[Compute]]]
-    """For each op without a vector instruction on the core, the function that expands the op."""
+    """If the core has no vector instruction for an operation, this function expands the operation."""
     vectors: VectorUnit | None = None
     begins: str = ""
     """Statement at the start of every kernel."""
@@ -83,7 +79,7 @@ class InstructionTable:
     """Text at the start of a C file with kernels."""
 
     def instruction(self, one: Compute) -> Instruction:
-        """Return the instruction for an op, or raise KernelError if there is none."""
+        """Return the instruction for an operation. Raises KernelError if there is none."""
         key = one.op, shape_of(one.to), tuple(map(shape_of, one.operands))
         for row in self.instructions:
             if (row.op, row.to, row.takes) == key:
@@ -110,7 +106,6 @@ _FUNCTIONS = {
     "exp": "expf", "tanh": "tanhf", "magnitude": "fabsf", "root": "sqrtf", "log": "logf",
     "floor": "floorf", "ceil": "ceilf", "round": "tmo_round",
 }  # fmt: skip
-"""C functions of a float32."""
 SCALAR = (
     _scalar("copy", "{a}", 1),
     _scalar("add", "(int32_t)((uint32_t){a} + (uint32_t){b})"),

@@ -20,8 +20,6 @@ Extents: TypeAlias = Mapping[str, int]
 
 
 class Memory(enum.Enum):
-    """The memory that holds a tensor."""
-
     RAM = "ram"
     """RAM, where elements are freed one after the other."""
     FLASH = "flash"
@@ -29,13 +27,11 @@ class Memory(enum.Enum):
 
 
 class Type(enum.Enum):
-    """Type of an element: its name and number of bits."""
-
     INT8 = "int8", 8
     INT16 = "int16", 16
     INT32 = "int32", 32
     INT64 = "int64", 64
-    """Type of wide sums, which only kernels in C use."""
+    """Only kernels in C use this type, for wide sums."""
     FLOAT32 = "float32", 32
     """Only scalars have this type, never vectors."""
 
@@ -54,7 +50,6 @@ class Type(enum.Enum):
 
     @property
     def c(self) -> str:
-        """Name of the type in C."""
         return "float" if self is Type.FLOAT32 else f"{self.short}_t"
 
 
@@ -96,7 +91,6 @@ class Index:
     __radd__, __rmul__ = __add__, __mul__
 
     def at(self, values: Extents) -> int:
-        """Return the expression's value."""
         total = 0
         for factor, names in self.terms:
             for name in names:
@@ -156,12 +150,12 @@ class Array:
     values: tuple[int, ...] = ()
     """Values of a constant table that the kernel itself defines."""
     aligned: bool = True
-    """Whether elements are aligned as C requires; if not, elements wider than a byte may be at any address."""
+    """True if elements are aligned as C requires. Otherwise, elements wider than a byte may be at any address."""
     pointers: bool = False
-    """Whether C gets a pointer for each index of the first axis, instead of one pointer for the tensor."""
+    """True if C gets a pointer for each index of the first axis, instead of one pointer for the tensor."""
 
     def offset(self, at: Sequence[Index]) -> Index:
-        """Return where an element is, counted in elements from the tensor's start."""
+        """Return the position of an element, counted in elements from the tensor's start."""
         return sum((index * stride for index, stride in zip(at, self.strides, strict=True)), Index(()))
 
     @property
@@ -176,7 +170,9 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Reg:
-    """RegAlloc: a register. A vector register holds one value per iteration of the vectorised loop over `along`."""
+    """A register (RegAlloc in vMCU). A vector register holds one value per iteration of the vectorised loop over
+    `along`.
+    """
 
     name: str
     type: Type
@@ -185,12 +181,12 @@ class Reg:
 
 
 Operand: TypeAlias = Reg | Index
-"""A register, or a number that is broadcast to all lanes."""
+"""An Operand is a register, or a number that is broadcast to all lanes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """RAMLoad or FlashLoad, which loads an element into a register."""
+    """Loads an element of a tensor into a register (RAMLoad or FlashLoad in vMCU)."""
 
     to: Reg
     tensor: Array
@@ -201,7 +197,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Sets register `to` to op(operands) modulo 2^32 (meaning.py). The op "dot" adds its result to `to`."""
+    """Sets register `to` to op(operands) modulo 2^32 (meaning.py). The operation "dot" adds its result to `to`."""
 
     op: str
     to: Reg
@@ -210,7 +206,7 @@ class Compute:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """RAMStore."""
+    """Stores a register in an element of a tensor in RAM (RAMStore in vMCU)."""
 
     tensor: Array
     at: tuple[Index, ...]
@@ -219,7 +215,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """RAMFree: the kernel no longer reads elements [first, first + count) of a tensor in RAM."""
+    """The kernel no longer reads elements [first, first + count) of a tensor in RAM (RAMFree in vMCU)."""
 
     tensor: Array
     first: Index
@@ -228,7 +224,6 @@ class Free:
     """Variable of the vectorised loop. Lane n of the loop frees the n-th run of `count` elements."""
 
     def elements(self, values: Extents, lanes: int) -> range:
-        """Return the numbers of the freed elements."""
         first, count = self.first.at(values), self.count.at(values)
         return range(first, first + count * (lanes if self.along else 1))
 
@@ -241,7 +236,7 @@ class For:
     extent: Index
     body: tuple[Statement, ...]
     vector: bool = False
-    """Whether each lane of the core's vectors runs one iteration, so that registers in the body are vectors."""
+    """True if each lane of the core's vectors runs one iteration, so that registers in the body are vectors."""
     group: int = 0
     """Number of registers per vector of the widest elements, or 0 for as many as the core allows."""
     step: int = 1
@@ -252,7 +247,7 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A condition: the body runs if 0 <= `at` < `extent`, for example if a window's tap is inside the tensor.
+    """The body runs if 0 <= `at` < `extent`, for example if a pixel of a window is inside the tensor.
 
     If `at` is a register, the body does not access RAM, so that no access to RAM depends on data.
     """

@@ -1,4 +1,4 @@
-"""NumPy interpreter for kernels. The interpreter is slow and serves as the kernels' specification.
+"""Interprets kernels with NumPy. The interpreter is slow and serves as the kernels' specification.
 
 The interpreter raises KernelError for an access outside a tensor, a read of a freed element, a second store of an
 output element, a read of an empty register, and a value that does not fit its register.
@@ -43,16 +43,16 @@ RegisterValue: TypeAlias = Callable[[Reg], int]
 
 MOST = (1 << 31) - 1
 FAR = 1 << 16
-"""A number so large that it still exceeds int16 after any zero point is added."""
+"""This number exceeds int16 even after any zero point is added."""
 
 
 def wrap32(x: Ints) -> Ints:
-    """Reduce modulo 2^32 to int32."""
+    """Reduce numbers modulo 2^32 to int32."""
     return ((x + (1 << 31)) & ((1 << 32) - 1)) - (1 << 31)
 
 
 def high_mul(a: Ints, b: Ints) -> Ints:
-    """Return a * b / 2^31, rounded with halves up. b must be >= 0, or the product must fit."""
+    """Return a * b / 2^31, rounded with halves up. `b` must be at least 0, or the product must fit an int32."""
     product: Ints = (a * b + (1 << 30)) >> 31
     return product
 
@@ -163,7 +163,7 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "dot": lambda total, a, b: total + a * b,
     "dot_wide": lambda total, a, b: total + a * b,
 }
-"""Function of each op, before a result is cut to 32 bits. Ops in OWN first get the register's old value."""
+"""These functions compute each operation before its result is cut to 32 bits. Those in OWN get the old value, too."""
 OWN = ("dot", "dot_wide")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
 LONGEST_SHIFT = 31
@@ -172,7 +172,7 @@ LONGEST_SHIFT = 31
 def walk(kernel: KernelProgram, values: Extents, lanes: int = 1, held: RegisterValue | None = None) -> Iterator[Moment]:
     """Yield all statements except loops and conditions, in execution order.
 
-    lanes: lanes of the core. held: function that returns a register's value, so that conditions can be tested. If
+    The core has `lanes` lanes. The function `held` returns a register's value, so that conditions can be tested. If
     `held` is None, conditions on registers are true. A yielded dictionary is valid until the next statement.
     """
     yield from _walk(kernel.body, dict(values), 1, lanes, held)
@@ -232,8 +232,6 @@ class Addresses:
 
 @dataclass(slots=True)
 class Machine:
-    """Registers and memory of a running kernel."""
-
     kernel: KernelProgram
     memory: dict[str, Values]
     valid: dict[str, NDArray[np.bool_]]
@@ -312,8 +310,8 @@ class Machine:
 def run(kernel: KernelProgram, values: Extents, arrays: Arrays, lanes: int = 4) -> dict[str, Values]:
     """Run a kernel and return its outputs and workspaces as flat arrays.
 
-    values: extents and parameters. arrays: inputs and constants in the order of their strides. lanes: number of lanes
-    in vectorised loops, which does not affect the result. Raises KernelError.
+    `values` has the extents and parameters. `arrays` has the inputs and constants in the order of their strides. The
+    number of lanes in vectorised loops does not affect the result. Raises KernelError.
     """
     memory, valid = {}, {}
     for tensor in kernel.tensors:
@@ -353,7 +351,7 @@ def _places(tensor: Array, values: Extents) -> Ints:
 
 
 def reads(one: Statement) -> tuple[Reg, ...]:
-    """Return the registers whose values a load, a store or an op uses."""
+    """Return the registers whose values a load, a store or an operation uses."""
     match one:
         case Load():
             return (one.by,) if one.by else ()
@@ -366,5 +364,5 @@ def reads(one: Statement) -> tuple[Reg, ...]:
 
 
 def registers(one: Statement) -> tuple[Reg, ...]:
-    """Return all registers of a load, a store or an op."""
+    """Return all registers of a load, a store or an operation."""
     return (*reads(one), one.to) if isinstance(one, (Load, Compute)) else reads(one)

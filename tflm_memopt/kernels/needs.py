@@ -33,11 +33,11 @@ from tflm_memopt.kernels.language import (
 _Number = TypeVar("_Number", int, NDArray[np.int64])
 
 AT = "at"
-"""Variable that stands for the output's index along an axis."""
+"""This variable stands for the output's index along an axis."""
 ALL = "'"
-"""Suffix of a loop variable's name if the variable stands for all iterations of the loop."""
+"""A loop variable with this suffix stands for all iterations of the loop."""
 ACCUMULATING = frozenset({"dot"})
-"""Operations that add their result to a register's old value (meaning.OWN)."""
+"""These operations add their result to a register's old value (meaning.OWN)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +97,16 @@ class InputNeed:
     tensor: Array
     along: tuple[AxisRange, ...]
     through: frozenset[str]
-    """Ops that combine several values of an input into one."""
+    """These operations combine several values of the input into one."""
     early: bool
-    """Whether each iteration of a loop loads all of its values before it stores."""
+    """True if each iteration of a loop loads all of its values before it stores."""
 
     @property
     def own(self) -> tuple[bool, ...]:
-        """For each axis, whether output index n needs only input index n."""
+        """For each axis, true if output index n needs only input index n."""
         return tuple(a == AxisRange(k, Index.name(AT), Index.of(1)) for k, a in enumerate(self.along))
 
     def is_all(self, axis: int) -> bool:
-        """Return whether the range covers a whole axis."""
         return self.along[axis] == _all(self.tensor, axis)
 
 
@@ -138,10 +137,10 @@ class _Source(NamedTuple):
     tensor: Array
     at: tuple[Index, ...]
     inside: tuple[tuple[Index, Index], ...] = ()
-    """Pairs of an expression and a limit: the load happens if each expression is at least 0 and below its limit."""
+    """The load happens if each expression is at least 0 and below its limit."""
     through: frozenset[str] = frozenset()
     anywhere: bool = False
-    """Whether a register adds an offset to the index."""
+    """True if a register adds an offset to the index."""
 
 
 Sources: TypeAlias = frozenset[_Source]

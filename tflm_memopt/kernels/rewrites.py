@@ -1,6 +1,8 @@
-"""Rewrites of kernels that change no result. A schedule is a list of rewrites, and each rewrite states when it is
-legal. As in Exo (Ikarashi et al., PLDI 2022), the computation is described once, and a list of small steps defines how
-it runs.
+"""Rewrites kernels without changing results. A schedule is a list of rewrites, and each rewrite states when it is
+legal.
+
+As in Exo (Ikarashi et al., PLDI 2022), the computation is described once, and a list of small steps defines how it
+runs.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +32,6 @@ Rewrite = Callable[[KernelProgram], KernelProgram]
 
 
 def scheduled(kernel: KernelProgram, steps: Sequence[Rewrite]) -> KernelProgram:
-    """Apply all steps of a schedule in order."""
     for step in steps:
         kernel = step(kernel)
     return kernel
@@ -39,9 +40,9 @@ def scheduled(kernel: KernelProgram, steps: Sequence[Rewrite]) -> KernelProgram:
 def vectorise(var: str, group: int = 0) -> Rewrite:
     """Run as many iterations of a loop at once as a core has lanes.
 
-    group: number of registers that hold one vector. Vectorisation is legal if iterations are independent. Each
-    iteration must write registers and elements that no other iteration writes, and successive iterations must free
-    successive elements. All addresses in the loop must be linear in its variable.
+    `group` registers hold one vector. Vectorisation is legal if iterations are independent. Each iteration must write
+    registers and elements that no other iteration writes, and successive iterations must free successive elements. All
+    addresses in the loop must be linear in its variable.
     """
     said = f"vectorise {var}" + (f", m{group}" if group else "")
 
@@ -57,10 +58,10 @@ def vectorise(var: str, group: int = 0) -> Rewrite:
 def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
     """Run several iterations of a loop side by side inside its inner loops, so that common loads happen once.
 
-    jam() is legal where vectorise() is legal, and where the inner loops are vectorised. turns: number of iterations,
-    followed by numbers for the remaining iterations. apart: whether code between the inner loops runs one iteration
-    after the other, to need fewer registers. The option `apart` is legal if the code between the inner loops changes no
-    value that several iterations read.
+    jam() is legal where vectorise() is legal, and where the inner loops are vectorised. `turns` has the number of
+    iterations, followed by numbers for the remaining iterations. With `apart`, code between the inner loops runs one
+    iteration after the other, to need fewer registers. The option `apart` is legal if the code between the inner loops
+    changes no value that several iterations read.
     """
 
     def jammed(loop: For) -> For:
@@ -89,7 +90,7 @@ def unroll(var: str, *turns: int) -> Rewrite:
     left.
 
     jam() may have made several loops over the variable, and unroll() changes all of these loops. unroll() is legal for
-    all but vector loops. turns: number of iterations, then smaller numbers for the iterations that are left.
+    all but vector loops. `turns` has the number of iterations, then smaller numbers for the iterations that are left.
     """
 
     def unrolled(loop: For) -> For:
@@ -236,7 +237,7 @@ def _turn(one: Statement, own: set[str], var: str, k: int) -> Statement:
 def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
     """Replace extents and parameters by numbers, which is always legal.
 
-    aligned: whether all callers pass tensors that are aligned as C requires, so that loads need no copies.
+    With `aligned`, all callers pass tensors that are aligned as C requires, so that loads need no copies.
     """
 
     def put(index: Index) -> Index:
@@ -270,8 +271,8 @@ def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
 
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
-    """Expand ops without an instruction into supported ops. into: a function that returns the statements for one op.
-    The names of all temporaries start with a prefix. All expansions are legal and tested.
+    """Expand operations without an instruction into supported ones. The function `into` returns the statements for one
+    operation. The names of all temporaries start with a prefix. All expansions are legal and tested.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -294,7 +295,7 @@ def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrit
 
 
 def _in_loop(var: str, change: Callable[[For], For], said: str, *, every: bool = False) -> Rewrite:
-    """Return a rewrite that changes a loop. every: whether to change all loops over the variable."""
+    """Return a rewrite that changes a loop or, with `every`, all loops over the variable."""
 
     def in_it(one: Statement) -> Statement:
         if isinstance(one, For) and one.var == var:
@@ -312,7 +313,7 @@ def _in_loop(var: str, change: Callable[[For], For], said: str, *, every: bool =
 
 
 def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
-    """Raise KernelError unless the iterations are independent. vectors: whether vector loops are allowed inside."""
+    """Raise KernelError if iterations depend on each other. With `vectors`, the loop may contain vector loops."""
     own: set[str] = set()
     written = {one.to.name for one in _everything(loop.body) if isinstance(one, (Load, Compute))}
     for one in _everything(loop.body):

@@ -38,14 +38,14 @@ from tflm_memopt.kernels.rewrites import expand, scheduled
 
 
 def for_target(kernel: KernelProgram, table: InstructionTable) -> KernelProgram:
-    """Return the kernel with all ops expanded for which the target has no instruction."""
+    """Return the kernel with all operations expanded for which the target has no instruction."""
     if table.lanes:
         kernel = replace(kernel, body=tuple(_words(one) for one in kernel.body))
     return scheduled(kernel, [expand(op, into) for op, into in table.lacks.items()])
 
 
 def _words(one: Statement, *, inside: bool = False) -> Statement:
-    """Return the statement with 32-bit lanes for all vectors. inside: whether it is inside a vectorised loop."""
+    """Return the statement with 32-bit lanes for all vectors. Set `inside` for a statement in a vectorised loop."""
     if isinstance(one, (For, When)):
         inside = inside or (isinstance(one, For) and one.vector)
         return within(one, lambda body: [_words(s, inside=inside) for s in body])
@@ -84,7 +84,7 @@ def joined(lines: Sequence[str]) -> list[str]:
 
 DECLARATION = re.compile(r" *(?:const )?u?(?:int\d+_t|float) (?=\w+ = .*;$)")
 WIDTH = 140
-"""Maximum columns of a line of generated C."""
+"""A line of generated C has at most this many columns."""
 
 
 def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -> str:
@@ -98,8 +98,8 @@ def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -
 def library_function(
     kernel: KernelProgram, table: InstructionTable, head: str, given: Callable[[str], str], ends: str = ""
 ) -> str:
-    """Return the definition of a C function. head: its declaration. given: function that returns the C expression of
-    each extent, parameter and tensor. ends: last statement.
+    """Return the definition of a C function. `head` is the declaration, and `ends` is the last statement. The function
+    `given` returns the C expression of each extent, parameter and tensor.
     """
     kernel = for_target(kernel, table)
     body = "\n".join(lines(kernel, table))
@@ -120,7 +120,7 @@ def element_function(
 ) -> str:
     """Return the definition of a function by a macro of tmo/elements.h, which loops over adjacent elements.
 
-    kernel: a loop computes one element of y from x, or from x and other. Any outer loop runs only once.
+    A loop of the kernel computes one element of y from x, or from x and other. Any outer loop runs only once.
     """
     kernel, writer = for_target(kernel, table), Writer(table, depth=0)
     loop = [one for one in statements(kernel.body) if isinstance(one, For)][-1]
@@ -180,19 +180,16 @@ def _element(tensor: Array, at: Sequence[Index], by: Reg | None = None) -> str:
 
 @dataclass(slots=True)
 class Writer:
-    """Collects the lines of a function."""
-
     table: InstructionTable
     lines: list[str] = field(default_factory=list)
     depth: int = 1
     declared: set[str] = field(default_factory=set)
     vectors: Mapping[str, int] = field(default_factory=dict)
     unit: VectorUnit | None = None
-    """Settings of the vector unit in the enclosing vector loop."""
     width: int = 0
     """Current element width of the vector unit in bits, or 0 if unknown."""
     last: bool = False
-    """Whether the current iteration may have masked lanes."""
+    """True if the current iteration may have masked lanes."""
     each: LaneUnit | None = None
     """Vector type and instructions inside a vectorised loop with independent iterations, or None outside."""
     moving: dict[str, str] = field(default_factory=dict)

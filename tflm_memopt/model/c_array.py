@@ -7,7 +7,7 @@ from tflm_memopt.model.flatbuffer import HEADER_BYTES, IDENTIFIER
 
 SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".ino", ".inc")
 MOST_SOURCE_BYTES = 1 << 26
-"""Maximum size of a source file in bytes. A byte of the model takes about six characters in C."""
+"""A source file has at most this many bytes. A byte of the model takes about six characters in C."""
 HINT = "give the .tflite file, or C source with one model as xxd -i or `optimize` writes it"
 
 _NO_CODE = re.compile(
@@ -17,7 +17,6 @@ _NO_CODE = re.compile(
 """Matches directives, strings and comments of C, also unfinished ones, so that damaged files take only linear time."""
 _BRACES = re.compile(rb"\{([^{};]*)(\}?)")
 _LONGEST = 20
-"""Length of the longest number, in characters."""
 
 
 def model_of(source: bytes) -> bytes:

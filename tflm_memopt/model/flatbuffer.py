@@ -13,9 +13,8 @@ from tflm_memopt.model import formats
 
 IDENTIFIER = b"TFL3"
 GIT_LFS = b"version https://git-lfs.github.com/"
-"""Start of a Git LFS pointer file, which stands for a file stored elsewhere."""
+"""A Git LFS pointer file, which stands for a file stored elsewhere, starts with these bytes."""
 START = formats.START
-"""Number of bytes that check_start() needs."""
 HEADER_BYTES = 8
 MOST_BYTES = 2**31 - 1
 """Maximum size of a flatbuffer in bytes (FLATBUFFERS_MAX_BUFFER_SIZE)."""
@@ -24,7 +23,7 @@ MAX_TABLES = 1_000_000
 
 STRING = "string"
 TABLE = "table"
-"""A table whose fields are not checked, such as a union's table."""
+"""The fields of a table of this kind, such as a union's table, are not checked."""
 
 Schema = Mapping[str, Mapping[int, str]]
 SCHEMA: Schema = {

@@ -7,7 +7,7 @@ from tflm_memopt.errors import ModelError
 
 PAGE = "https://github.com/tflm-memopt/tflm-memopt/blob/main/docs/models.md"
 START = 256
-"""Number of bytes at the start of a file that suffice to identify its format."""
+"""The first bytes of a file, up to this number, suffice to identify the file's format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ WEB_PAGE = OtherFormat("a web page", "download the file itself; on GitHub use Ra
 
 
 def format_of(start: bytes) -> OtherFormat | None:
-    r"""Return the format of a file, or None if it is unknown. start: at least the first START bytes of the file.
+    r"""Return the format of a file, or None if it is unknown. `start` has at least the first START bytes of the file.
 
     >>> format_of(b"\x93NUMPY\x01\x00").name
     'a NumPy array'

@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 
 TensorId = int
 ABSENT: TensorId = -1
-"""Operand number of a missing optional input, such as a bias."""
+"""A missing optional operand, such as a bias, has this number."""
 VIEW = "VIEW"
-"""Op.type of an operator that only changes a tensor's shape."""
+"""An operator of this type only changes a tensor's shape."""
 WRITE_STATE = "WRITE_STATE"
-"""Op.type of an operator that keeps its operand for the next inference, and whose output has no bytes."""
+"""An operator of this type keeps its operand for the next inference, and its output has no bytes."""
 STATE = "state"
-"""Option of a WRITE_STATE operator: the tensor that holds the kept value in the next inference."""
+"""Under this key, WRITE_STATE's options have the tensor that holds the kept value in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""Op.type of an SVDF's dense layer, and of its sums along time. Both types have all operands of the SVDF."""
+"""An SVDF becomes a dense layer and sums along time, of these two types. Both types have all operands of the SVDF."""
 OPERANDS = "operands"
-"""Option of a VIEW operator: the operands that give the new shape if a builtin operator computes the view."""
+"""Under this key, VIEW's options have the operands with the new shape for a builtin operator."""
 VIEW_OF = "view_of"
-"""Option of a VIEW operator: the operator's type in the model."""
+"""Under this key, VIEW's options have the operator's type in the model."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", WRITE_STATE: "state", FEATURES: "SVDF", TIME: "SVDF"}
-"""Names of operator types that no model has, for messages and reports."""
+"""Messages and reports use these names for operator types that no model has."""
 
 ITEM_BYTES: Mapping[str, int] = {
     "FLOAT32": 4, "FLOAT16": 2, "INT32": 4, "UINT8": 1, "INT64": 8, "BOOL": 1, "INT16": 2, "COMPLEX64": 8,
@@ -35,7 +35,7 @@ ITEM_BYTES: Mapping[str, int] = {
 
 
 LONGEST_NAME = 40
-"""Maximum length of a tensor name in messages, in characters."""
+"""Messages shorten the name of a tensor to this number of characters."""
 
 
 def short_name(name: str) -> str:
@@ -54,7 +54,7 @@ def short_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quantization:
-    """Quantization of a tensor: real = scale * (q - zero_point), with one scale, or one per channel along `axis`."""
+    """A number q of a tensor stands for scale * (q - zero_point), with one scale, or one per channel along `axis`."""
 
     scale: tuple[float, ...]
     zero_point: tuple[int, ...]
@@ -69,13 +69,13 @@ class Tensor:
     name: str
     shape: tuple[int, ...]
     dtype: str
-    """Name of the type in the schema: INT8, FLOAT32, ..."""
+    """Name of the type in the schema, such as INT8 or FLOAT32."""
     quantization: Quantization | None = None
     data: NDArray[Any] | None = field(default=None, compare=False)
     """Values of a constant, in its `shape`, or None for an activation."""
     variable: bool = False
     dynamic: bool = False
-    """Whether a dimension is unknown until run time."""
+    """True if a dimension is unknown until run time."""
 
     @property
     def label(self) -> str:
@@ -128,7 +128,7 @@ class StateTensor:
 
     tensor: TensorId
     fill: int
-    """Value of all bytes of the state before the first inference and after a reset."""
+    """All bytes of the state have this value before the first inference and after a reset."""
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from tflm_memopt.model.graph import Graph, Quantization, Tensor
 from tflm_memopt.model.reader import text
 
 ANY = "any"
-"""Value of Changes.kernels for a plan that is valid with all TFLM kernels."""
+"""`Changes.kernels` has this value for a plan that is valid with all TFLM kernels."""
 METADATA = "tflm-memopt"
-"""Name of the metadata entry in which this package records its rewrite."""
+"""The package records its rewrite in the metadata entry with this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Changes:
     input: str = ""
     """Place of the only input: "stream:ROWS", "sliding:ROWS" or "external" as in `--input`, or "" for the arena."""
     kernels: str = ""
-    """TFLM kernels for which a plan with builtin operators is valid: a value of `--kernels`, or ANY."""
+    """A plan with builtin operators is valid for these TFLM kernels, which are a value of `--kernels` or ANY."""
 
     def __bool__(self) -> bool:
         return bool(self.inputs or self.outputs or self.input or self.kernels)
@@ -81,7 +81,7 @@ def record(changes: Changes) -> bytes:
 
 
 def changes_of(metadata: bytes | None) -> Changes:
-    """Return the changes that a model's metadata record. metadata: data of the entry METADATA, or None without one."""
+    """Return the changes that a model's metadata record. `metadata` is the data of the entry METADATA, or None."""
     if metadata is None:
         return Changes()
     try:

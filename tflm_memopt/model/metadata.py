@@ -21,16 +21,16 @@ from tflm_memopt.model.reader import Model
 ENTRY = "TFLITE_METADATA"
 IDENTIFIER = b"M001"
 AXIS_LABELS = 2
-"""AssociatedFileType of a file that has a label for each value of an output."""
+"""A file of this AssociatedFileType has a label for each value of an output."""
 NORMALIZATION = 1
-"""ProcessUnitOptions of a normalisation: value = (pixel - mean) / standard deviation."""
+"""This value of ProcessUnitOptions stands for value = (pixel - mean) / standard deviation."""
 MOST_FILE_BYTES = 1 << 20
-"""Maximum size of a file with labels in bytes; a larger file is ignored."""
+"""A file with labels is ignored if it has more bytes."""
 _DAMAGE = (
     struct.error, ValueError, IndexError, TypeError, KeyError, EOFError, OSError, RuntimeError, zlib.error,
     zipfile.BadZipFile,
 )  # fmt: skip
-"""Exceptions that the readers raise for damaged data."""
+"""The readers raise these exceptions for damaged data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Metadata:
 
 
 def read_metadata(model: Model, data: bytes) -> Metadata:
-    """Return the usable metadata of a model. data: the whole file from which `model` was read."""
+    """Return the usable metadata of a model. `data` is the whole file from which `model` was read."""
     packed = metadata(model.tree, ENTRY)
     if not packed or packed[4:8] != IDENTIFIER:
         return Metadata()

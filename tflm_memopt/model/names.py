@@ -1,14 +1,14 @@
 """Names that rewritten models contain: custom operators, and the metadata entry with the memory plan."""
 
 REGION, CONV, DENSE, GROUP = "TMO_REGION", "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_GROUP"
-"""Custom codes, as in custom_ops/tflm/tmo_names.h."""
+"""The file custom_ops/tflm/tmo_names.h has the same custom codes."""
 OURS = frozenset((REGION, CONV, DENSE, GROUP))
-"""Custom operators that custom_ops/tflm implements."""
+"""The library in custom_ops/tflm implements these custom operators."""
 
 OFFLINE_PLAN = "OfflineMemoryAllocation"
-"""Name of the metadata entry with TFLM's memory plan (micro_allocation_info.cc). The entry has int32 numbers: the
+"""The metadata entry with TFLM's memory plan has this name (micro_allocation_info.cc). The entry has int32 numbers: the
 version, the number of subgraphs, the number of tensors, and each tensor's offset.
 """
 OFFLINE_PLAN_VERSION = 1
 ONLINE = -1
-"""Offset of a tensor that TFLM places by itself."""
+"""A tensor that TFLM places by itself has this offset."""

@@ -18,19 +18,19 @@ from tflm_memopt.model.names import OURS
 
 SCHEMA_VERSION = 3
 CUSTOM = "CUSTOM"
-"""Op.type of a custom operator; its options are `custom_code` (str) and `custom_options` (bytes)."""
+"""A custom operator has this type. Its options are `custom_code` (str) and `custom_options` (bytes)."""
 
 SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
 """Bits of the types that have several values per byte in the file. Only INT4 constants are unpacked to int8."""
 
 MAX_TENSOR_BYTES = 1 << 26
-"""Maximum size of a tensor in bytes. A tensor above this size is damaged or not meant for a microcontroller."""
+"""A tensor with more bytes is damaged or not meant for a microcontroller."""
 
 MOST_READ = 8
-"""Number of cached models. One conversion reads the same bytes several times."""
+"""This number of models is cached, because one conversion reads the same bytes several times."""
 
 _DAMAGE = (struct.error, ValueError, IndexError, TypeError, KeyError, AttributeError, OverflowError, MemoryError)
-"""Exceptions that the object API raises for damaged operator options."""
+"""The object API raises these exceptions for damaged operator options."""
 
 
 def _names(enum: type) -> dict[int, str]:
@@ -57,12 +57,11 @@ class Model:
 
     @property
     def graphs(self) -> tuple[Graph, ...]:
-        """All subgraphs."""
         return self.graph.subgraphs
 
     @property
     def free_batch(self) -> bool:
-        """Whether the first dimension of an input can have any size, for which converters write 1."""
+        """True if the first dimension of an input can have any size, for which converters write 1."""
         signatures = (_ints(self.tree.subgraphs[0].tensors[t].shapeSignature) for t in self.graph.inputs)
         return any(signature and signature[0] < 0 for signature in signatures)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from tflm_memopt.model.graph import Graph
 
 _CURVES: Mapping[tuple[int, int], str] = {(3, 2): "LSTM", (2, 1): "GRU", (0, 1): "RNN"}
-"""Names of recurrent layers, by the numbers of LOGISTIC and TANH operators in a step."""
+"""The numbers of LOGISTIC and TANH operators in a step identify a recurrent layer."""
 _PRODUCTS = ("FULLY_CONNECTED", "BATCH_MATMUL", "CONV_2D")
 UNROLL = "build it with a fixed number of steps and unroll=True"
 HINTS: Mapping[str, str] = {
@@ -14,7 +14,6 @@ HINTS: Mapping[str, str] = {
     "GRU": UNROLL,
     "RNN": UNROLL,
 }
-"""Hint for each kind of layer."""
 
 
 def loops(graphs: Sequence[Graph]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from tflm_memopt.model.graph import ABSENT
 from tflm_memopt.model.reader import Model, text
 
 ALIGNMENT = 16
-"""Alignment of Buffer.data in schema.fbs (force_align: 16), which Python's object API ignores."""
+"""schema.fbs requires this alignment of Buffer.data (force_align: 16), which Python's object API ignores."""
 
 PLACEHOLDER_FOR_GREATER = schema.BuiltinOperator.PLACEHOLDER_FOR_GREATER_OP_CODES
 
@@ -83,16 +83,12 @@ class _AlignedBuffer:
         return offset
 
 
-# ---- edits, on the copy that edit() gives ----
-
-
 def edit(model: Model) -> Any:
     """Return a deep copy of the model's tree, which the functions of this module may change."""
     return copy.deepcopy(model.tree)
 
 
 def add_buffer(tree: Any, data: bytes | NDArray[Any]) -> int:
-    """Add a buffer and return its index."""
     raw = data if isinstance(data, bytes) else data.tobytes()
     tree.buffers.append(schema.BufferT(data=np.frombuffer(raw, np.uint8)))
     return len(tree.buffers) - 1
@@ -109,7 +105,9 @@ def add_tensor(
     zero_point: ArrayLike = (),
     variable: bool = False,
 ) -> int:
-    """Add a tensor to subgraph 0 and return its index. dtype: a schema name (INT8). buffer: 0 for an activation."""
+    """Add a tensor to subgraph 0 and return its index. `dtype` is a schema name such as INT8. Activations have buffer
+    0.
+    """
     quantization = None
     if np.size(scale):
         quantization = schema.QuantizationParametersT(
@@ -130,7 +128,9 @@ def add_tensor(
 
 
 def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None) -> int:
-    """Return the index of an operator code, and add it if it is missing. operator: schema name (CONV_2D, CUSTOM)."""
+    """Return the index of an operator code, which is added if it is missing. `operator` is a schema name such as
+    CONV_2D.
+    """
     code = getattr(schema.BuiltinOperator, operator)
     for index, known in enumerate(tree.operatorCodes):
         if (
@@ -155,7 +155,6 @@ def operator(opcode: int, inputs: Sequence[int], outputs: Sequence[int], custom_
 
 
 def set_metadata(tree: Any, name: str, data: bytes | NDArray[Any]) -> None:
-    """Add or replace the metadata entry `name`."""
     buffer = add_buffer(tree, data)
     kept = [m for m in tree.metadata or [] if text(m.name) != name]
     tree.metadata = [*kept, schema.MetadataT(name=name, buffer=buffer)]
@@ -166,7 +165,7 @@ def rename_tensor(tree: Any, tensor: int, name: str) -> None:
 
 
 def replace_interface(tree: Any, replaced: Mapping[int, int]) -> None:
-    """Replace inputs and outputs, also in the model's signatures. replaced: new tensor for each replaced tensor."""
+    """Replace inputs and outputs, also in the model's signatures. `replaced` maps each old tensor to the new one."""
     graph = tree.subgraphs[0]
     graph.inputs, graph.outputs = (_mapped(v, replaced) for v in (graph.inputs, graph.outputs))
     for entry in _signature_entries(tree):
@@ -174,7 +173,6 @@ def replace_interface(tree: Any, replaced: Mapping[int, int]) -> None:
 
 
 def drop_input(tree: Any, tensor: int) -> None:
-    """Remove an input from the model and its signatures."""
     graph = tree.subgraphs[0]
     graph.inputs = np.asarray([i for i in graph.inputs if i != tensor], np.int32)
     for signature in tree.signatureDefs or ():
@@ -216,7 +214,7 @@ def _drop_opcodes(tree: Any) -> None:
 
 
 def _drop_buffers(tree: Any) -> None:
-    """Drop unused buffers. Buffers in the deprecated list Model.metadata_buffer count as used."""
+    """Buffers in the deprecated list Model.metadata_buffer count as used."""
     tensors = [t for g in tree.subgraphs for t in g.tensors or ()]
     old_style = [int(b) for b in ([] if tree.metadataBuffer is None else tree.metadataBuffer)]
     new = _renumber({0, *old_style, *(t.buffer for t in tensors), *(m.buffer for m in tree.metadata or ())})

@@ -1,4 +1,4 @@
-"""Writes the support structs and the accessors (section 6.5): one function for each use of a register."""
+"""Writes the support structs and the accessors (section 6.5). An accessor is a function for one use of a register."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -47,7 +47,6 @@ def _written(fields: Sequence[Field]) -> int:
 
 
 def header(guard: str, devices: Iterable[Device], layout: Layout, accessors: Iterable[Accessor]) -> str:
-    """Return the text of the header that the driver includes."""
     wanted = sorted(set(accessors), key=lambda accessor: accessor.name)
     widths = sorted({_where(accessor, layout)[0].bits for accessor in wanted})
     parts = [
@@ -94,7 +93,6 @@ def _device(device: Device) -> str:
 
 
 def value_type(bits: int) -> str:
-    """Return the C type of a field's values."""
     return "uint32_t" if bits <= WORD else "uint64_t"
 
 

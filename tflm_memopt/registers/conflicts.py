@@ -15,13 +15,12 @@ from itertools import combinations
 from tflm_memopt.registers.driver import AccessOp, Event, FieldAccess, Function, Happening
 
 Edges = AbstractSet[tuple[int, int]]
-"""Pairs of accesses of a function by their numbers, with the earlier access first."""
+"""Edges are pairs of accesses of a function by their numbers, with the earlier access first."""
 Regions = list[list[FieldAccess]]
-"""Sets of accesses that can be combined. The accesses of a set are in source order."""
+"""Each region is a set of accesses that can be combined, in source order."""
 
 
 def conflicts(function: Function) -> Edges:
-    """Return the edges of the function's conflict graph."""
     controls = {access.order: function.controls(access) for access in function.accesses}
     return {
         (earlier.order, later.order)
@@ -31,8 +30,8 @@ def conflicts(function: Function) -> Edges:
 
 
 def _conflict(earlier: FieldAccess, later: FieldAccess, decides: bool) -> bool:
-    """Return whether control flow, data flow or a side effect forbids to combine two accesses. decides: whether the
-    earlier access determines if the later access runs.
+    """Return whether control flow, data flow or a side effect forbids to combine two accesses. With `decides`, the
+    earlier access determines whether the later access runs.
     """
     control = decides and (later.op is AccessOp.WRITE or later.field.read_acts)
     data = earlier.field.key == later.field.key and AccessOp.WRITE in (earlier.op, later.op)
@@ -68,7 +67,7 @@ class Combining:
     function: Function
     acts: Callable[[FieldAccess], bool]
     together: Callable[[FieldAccess, FieldAccess], bool]
-    """Function that returns whether two accesses are to one register, or to fields that may share a register."""
+    """This function returns whether two accesses are to one register, or to fields that may share a register."""
 
     @cached_property
     def edges(self) -> Edges:

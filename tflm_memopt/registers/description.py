@@ -9,12 +9,10 @@ from enum import Enum
 from tflm_memopt.errors import RegisterError
 
 WORD = 32
-"""Size of a register in generated layouts, in bits. Buses of microcontrollers transfer whole words."""
+"""A register in generated layouts has this number of bits. Buses of microcontrollers transfer whole words."""
 
 
 class AccessType(Enum):
-    """Allowed accesses to a field."""
-
     READ_WRITE = "read_write"
     READ_ONLY = "read_only"
     WRITE_ONLY = "write_only"
@@ -29,8 +27,6 @@ class AccessType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A place in a file."""
-
     file: str
     line: int
 
@@ -38,7 +34,7 @@ class SourceLine:
         return f"{self.file}:{self.line}"
 
     def error(self, what: str, hint: str) -> RegisterError:
-        """Return the error to raise for this place in a file."""
+        """Return an error that names this line of a file."""
         return RegisterError(what, where=str(self), hint=hint)
 
 
@@ -57,12 +53,11 @@ class BitPlace:
         return BitPlace(self.byte + index * self.byte_step, self.bit + index * self.bit_step)
 
     def within(self, parent: BitPlace) -> BitPlace:
-        """Return the place in an outer group. parent: place of the inner group in the outer group."""
+        """Return the place in an outer group, in which the inner group has the place `parent`."""
         return BitPlace(self.byte + parent.byte, self.bit, self.byte_step, self.bit_step)
 
 
 FieldName = tuple[str, str]
-"""Names of a group and a field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +99,17 @@ class Field:
 
     @property
     def is_volatile(self) -> bool:
-        """Whether two reads of the field may return different values."""
+        """True if two reads of the field may return different values."""
         return self.key in self.read_invalidates
 
     @property
     def read_acts(self) -> bool:
-        """Whether a read of the field's register has an observable effect."""
+        """True if a read of the field's register has an observable effect."""
         return self.access is AccessType.READ_CLEARS or any(name != self.key for name in self.read_invalidates)
 
     @property
     def write_acts(self) -> bool:
-        """Whether a write of the field has effects, or does not set a value that can be read back."""
+        """True if a write of the field has effects, or does not set a value that can be read back."""
         return bool(self.write_invalidates) or self.access in _COMMANDS
 
     @property
@@ -172,12 +167,12 @@ class Description:
     groups: Mapping[str, RegisterGroup]
     devices: tuple[Device, ...]
     is_fixed: bool
-    """Whether the places of fields are given, as for existing chips."""
+    """True if the places of fields are given, as for existing chips."""
 
 
 _COMMANDS = AccessType.ONE_CLEARS, AccessType.ZERO_CLEARS, AccessType.WRITE_ONLY
 _MAY_OVERLAP = {AccessType.READ_ONLY, AccessType.WRITE_ONLY}
-"""A read-only and a write-only field may share bits: reads and writes may reach different registers."""
+"""A read-only and a write-only field may share bits, because reads and writes may reach different registers."""
 
 
 def check(description: Description) -> None:

@@ -6,14 +6,14 @@ from enum import Enum
 from tflm_memopt.registers.description import Field, SubGroup
 
 Span = tuple[int, int]
-"""Position of the first byte of a piece of source, and the position after its last byte."""
+"""A Span has the position of the first byte of a piece of source, and the position after its last byte."""
 Context = tuple[int, ...]
-"""Branches and loops around code, outermost first. All code in one context runs equally often and in source order."""
+"""A Context lists the branches and loops around code, outermost first. All code in one context runs equally often and
+in source order.
+"""
 
 
 class Happening(Enum):
-    """Kinds of events of a driver's function."""
-
     ACCESS = "access"
     BARRIER = "barrier"
     """A call, an access to a volatile variable, or assembly, which code outside the driver may observe or control."""
@@ -56,7 +56,7 @@ class FieldChain:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A statement before which statements can be inserted. blocks: numbers of the enclosing blocks, outermost first."""
+    """A statement before which statements can be inserted. `blocks` numbers the enclosing blocks, outermost first."""
 
     span: Span
     context: Context
@@ -84,7 +84,7 @@ class FieldAccess:
     value: Span | None = None
     """The right side of an assignment."""
     is_statement: bool = False
-    """Whether the assignment is a whole statement of a block."""
+    """True if the assignment is a whole statement of a block."""
 
     @property
     def field(self) -> Field:
@@ -111,15 +111,13 @@ NOTHING = MadeOf()
 
 @dataclass(slots=True)
 class Function:
-    """One function of the driver."""
-
     name: str
     is_interrupt: bool = False
     has_jumps: bool = False
-    """Whether the function has a goto, in which case none of its accesses are combined."""
+    """True if the function has a goto, in which case none of its accesses are combined."""
     events: list[Event] = field(default_factory=list)
     loops: set[int] = field(default_factory=set)
-    """Numbers of the contexts that may be executed several times."""
+    """The contexts with these numbers may be executed several times."""
     conditions: dict[int, MadeOf] = field(default_factory=dict)
     """For each branch or loop, by its number, the accesses and variables on which its condition depends."""
     values: dict[int | str, MadeOf] = field(default_factory=dict)

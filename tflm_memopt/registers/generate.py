@@ -31,8 +31,6 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """The written files by name, and the figures of the report."""
-
     driver: str
     """Name of the rewritten driver among the files."""
     files: Mapping[str, str]
@@ -104,16 +102,12 @@ def generate(
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """The registers that a driver's accesses reach."""
-
     unit: ParsedFile
     driver: Driver
     groups: Groups
     includes: tuple[str, str]
-    """Name of the description, and of the header that has the accessors."""
 
     def rewritten(self, found: Layout, regions: Mapping[str, Regions]) -> rewrite.Rewritten:
-        """Return the driver for a layout, with the accesses of the given regions combined."""
         return rewrite.rewrite(self.unit, self.driver, self.groups, found, regions, self.includes)
 
     def placed(self) -> Layout:
@@ -160,5 +154,5 @@ class _Places:
         return [frozenset((spot.group, spot.name) for spot in several) for several in spots]
 
     def _words(self, spot: Spot) -> list[str]:
-        """Return the source text that leads to a field. Equal texts with equal variables name the same register."""
+        """Equal texts with equal variables name the same register."""
         return [self.unit.text_of(span) for span in (spot.anchor, spot.index) if span]

@@ -1,4 +1,4 @@
-"""Places of fields, which are either given for a chip or chosen for the fewest accesses (6.4.4)."""
+"""Places fields in registers, either as given for a chip or with the fewest accesses (6.4.4)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from tflm_memopt.registers.description import WORD, AccessType, BitPlace, Field,
 from tflm_memopt.registers.flatten import Groups
 
 Combination = frozenset[tuple[str, str]]
-"""Fields that are accessed together, each given as group and name."""
+"""A Combination is a set of fields that are accessed together, each given as group and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Register:
     bits: int
     fields: tuple[Field, ...]
     reset: int | None
-    """Value after a reset, which writes put into unused bits, or None to put back the bits that were read."""
+    """Writes put the reset value into unused bits. None means that writes put back the bits that were read."""
 
     @property
     def count(self) -> int:
@@ -50,7 +50,7 @@ class Register:
 
     @property
     def read_acts(self) -> bool:
-        """Whether reading the register for any field has an effect."""
+        """True if reading the register for any field has an effect."""
         return any(field.read_acts for field in self.fields)
 
     @property
@@ -82,7 +82,6 @@ class Placed:
     nbytes: int
 
     def find(self, name: str) -> tuple[Register, Field]:
-        """Return a field and its register."""
         return next((r, field) for r in self.registers for field in r.fields if field.name == name)
 
 
@@ -109,8 +108,8 @@ def fixed(groups: Groups) -> Layout:
 def place(groups: Groups, regions: Iterable[Combination]) -> Layout:
     """Place fields by a heuristic, which begins with the most frequent and largest combinations.
 
-    regions: the fields of each access region of the driver. Fields whose accesses have effects get registers of their
-    own.
+    `regions` has the fields of each set of combined accesses of the driver. Fields whose accesses have effects get
+    registers of their own.
     """
     order = combinations(regions)
     elements = {part.group for group in groups.values() for part in group.parts if part.count is not None}

@@ -18,12 +18,12 @@ CursorKind: Any = cindex.CursorKind
 
 HERE = Path(__file__).parent
 PRELUDE = "prelude.h"
-"""Name of a header that the parser includes before the first line of a file."""
+"""The parser includes the header with this name before the first line of a file."""
 WORDS = "register_words.h"
 PLAIN = {"bfGroup": "struct", "interrupt_handler": ""}
-"""Words of the language extension that may also occur in a driver, each with its replacement in plain C."""
+"""A driver may also contain these words of the language extension, each with its replacement in plain C."""
 LARGEST = 64
-"""Largest number of bits of a field."""
+"""A field has at most this many bits."""
 _INTEGERS = [f"{sign}{size}" for sign in ("INT", "UINT") for size in (8, 16, 32, 64, "PTR")]
 _HEADERS = {
     "stdbool.h": "#ifndef __cplusplus\n#define bool _Bool\n#define true 1\n#define false 0\n#endif\n",
@@ -32,7 +32,7 @@ _HEADERS = {
     + "#define UINT8_MAX 255\n#define UINT16_MAX 65535\n#define UINT32_MAX 4294967295u\n",
     WORDS: "",
 }
-"""Text of headers that a driver may include, by name. The parser needs the text because libclang has no headers."""
+"""A driver may include these headers. The parser needs their text because libclang has no headers."""
 
 
 _TYPES = "\n".join(f'#define uint{n}[["bits {n}"]] unsigned{" long long" * (n > 32)}' for n in range(1, LARGEST + 1))
@@ -59,12 +59,12 @@ _WORDS = f"""\
 
 
 def words(annotation: str = "") -> str:
-    """Return register_words.h, which makes drivers valid C (6.3.4). annotation: text that replaces each [[...]]."""
+    """Return register_words.h, which makes drivers valid C (6.3.4). The text `annotation` replaces each [[...]]."""
     return re.sub(r"\[\[(.*)\]\]", annotation, _WORDS)
 
 
 class ParsedFile:
-    """A C file that libclang has parsed. texts: contents of included files. folders: folders of other headers."""
+    """A C file that libclang has parsed. `texts` has the contents of included files. `folders` has other headers."""
 
     def __init__(
         self, path: Path, text: str, prelude: str, texts: Mapping[str, str] | None = None,

@@ -13,14 +13,12 @@ from tflm_memopt.registers.parse import ParsedFile
 
 TEMPORARY = "reg"
 Text = tuple[str | Span, ...]
-"""Pieces of text. A span of the driver's source stands for its text after all edits."""
+"""A Text consists of pieces. A span of the driver's source stands for its text after all edits."""
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A driver in plain C, and each accessor call in its text."""
-
     text: str
     calls: tuple[Accessor, ...]
 
@@ -33,7 +31,7 @@ def rewrite(
     regions: Mapping[str, Regions],
     header: tuple[str, str],
 ) -> Rewritten:
-    """Rewrite the driver. header: name of the description, and name of the accessors' header that replaces it."""
+    """Rewrite the driver. `header` has the names of the description and of the accessors' header that replaces it."""
     writer = _Writer(unit, groups, layout)
     for function in driver.functions:
         writer.function(function, regions[function.name])
@@ -121,7 +119,6 @@ class _Writer:
         return {field.name: by_name[field.name] for field in register.fields if field.name in by_name}
 
     def _value(self, access: FieldAccess, values: Mapping[int, str]) -> Text:
-        """Return the text of the value that an access writes."""
         right = (access.value,) if access.value else ()
         if access.operator == "=":
             return right

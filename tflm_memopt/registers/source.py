@@ -92,8 +92,6 @@ class _FunctionReader:
                 self._block(child)
         return self.made
 
-    # --- statements
-
     def _block(self, cursor: Cursor) -> None:
         outer = self.host
         self.count += 1
@@ -174,8 +172,6 @@ class _FunctionReader:
         for child in cursor.get_children():
             if child.kind.is_expression():
                 self._set(cursor.spelling, self._value(child))
-
-    # --- expressions
 
     def _value(self, cursor: Cursor) -> MadeOf:
         outer, self.needs = self.needs, NOTHING
@@ -301,8 +297,6 @@ class _FunctionReader:
         self._event(Happening.ACCESS, access)
         if op is AccessOp.READ:
             self.needs |= {order}
-
-    # --- events and contexts
 
     def _event(self, what: Happening, access: FieldAccess | None = None, name: str = "") -> None:
         self.made.events.append(Event(what, self.context, self.host, access, name))

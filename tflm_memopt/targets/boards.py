@@ -16,9 +16,8 @@ from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.structs import Abi
 
 MOST_NAMED = 4
-"""Maximum number of boards that the error for an unknown board suggests."""
 STACK = {"cortex-m": 1_272, "rv32": 1_200, "xtensa": 1_392}
-"""Most bytes of stack that an inference takes, by the first letters of the core's name. tests/cores measures them."""
+"""An inference takes at most this many bytes of stack, by the first letters of the core's name (tests/cores)."""
 
 
 def stack(core: str) -> int:
@@ -32,7 +31,7 @@ def stack(core: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A board. Sizes are in bytes.
+    """A board, with sizes in bytes.
 
     `ram` and `flash` include the core software (start-up code, serial port, heap) and the radio stack.
     """
@@ -60,7 +59,7 @@ class Board:
     platformio: str = ""
     """Name of the board in PlatformIO, as PLATFORM/BOARD."""
     arduino: bool = True
-    """Whether PlatformIO has an Arduino core for the board."""
+    """True if PlatformIO has an Arduino core for the board."""
     flash_timing: FlashTiming | None = None
     """Flash timing at `mhz`, or None if the flash is not described."""
     external_ram_cycles: SlowCycles | None = None
@@ -90,7 +89,7 @@ class Board:
         return name if name in tables() else None
 
     def clock(self, core: str, mhz: float | None = None) -> Clock:
-        """Return the clock of a core of the board. mhz: frequency, by default the frequency of the board."""
+        """Return the clock of a core of the board. By default, `mhz` is the frequency of the board."""
         mhz = mhz or float(self.mhz)
         slow = self.external_ram_cycles.times(mhz / self.mhz) if self.external_ram_cycles else None
         return Clock(core, mhz, self.id, self.flash_timing, self.chip, slow)
@@ -103,12 +102,12 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class BoardFit:
-    """Whether a model fits on a board, and the number of free bytes, which is negative if bytes are missing."""
+    """This record tells whether a model fits on a board, and how many bytes stay free. Missing bytes are negative."""
 
     board: str
     name: str
     fits: bool
-    """Whether the model fits together with the core software."""
+    """True if the model fits together with the core software."""
     fits_with_radio: bool
     ram_left: int
     """Contiguous bytes of RAM beside the core software, the stack and the arena."""
@@ -118,11 +117,11 @@ class BoardFit:
     ram_needed: int
     """Bytes of the smallest arena with which TFLM runs the model."""
     only_external: bool = False
-    """Whether the arena fits only into the board's external RAM."""
+    """True if the arena fits only into the board's external RAM."""
     known: bool = True
-    """Whether the arena use of all operators is known, so that `ram_left` is exact instead of an upper bound."""
+    """True if the arena use of all operators is known. Otherwise, `ram_left` is only an upper bound."""
     runs: bool = True
-    """Whether the board's core can run the packed programs."""
+    """True if the board's core can run the packed programs."""
     slow_left: int = 0
     """Bytes of external RAM that the plan's slow memory leaves free."""
 
@@ -141,7 +140,6 @@ class BoardFit:
 
     @property
     def ram_said(self) -> str:
-        """Return `ram_left` as text."""
         return f"{self.ram_left:,}" if self.known else f"at most {self.ram_left:,}"
 
 
@@ -179,7 +177,7 @@ def runs(on: Board, packed: Collection[Family]) -> bool:
 
 
 def fit(on: Board, arena: Arena, model: Firmware, slow: int = 0) -> BoardFit:
-    """Return how a model fits on a board. slow: bytes of external RAM that the plan uses as slow memory."""
+    """Return how a model fits on a board. The plan uses `slow` bytes of external RAM as slow memory."""
     can, slow_left = runs(on, model.packed), on.external_ram - slow
     need, flash = arena.needed, model.on(on.flash_core)
     ram_left = min(on.free_ram, on.largest_block) - need
@@ -194,5 +192,5 @@ def fit(on: Board, arena: Arena, model: Firmware, slow: int = 0) -> BoardFit:
 
 
 def fits(arena: Arena, model: Firmware, slow: int = 0) -> tuple[BoardFit, ...]:
-    """Return how a model fits on each known board. slow: bytes of external RAM that the plan uses as slow memory."""
+    """Return how a model fits on each known board. The plan uses `slow` bytes of external RAM as slow memory."""
     return tuple(fit(on, arena, model, slow) for on in boards().values())

@@ -41,16 +41,17 @@
 #define TMO_MVE_PIXELS 2 /* A packed convolution for Helium computes at most this many output pixels at once. */
 #define TMO_MVE_TILE 4608 /* The pixels that a convolution for Helium, RISC-V or ESP-NN computes at once have at most this many input bytes. */
 #define TMO_ESP_TILE 2048 /* A call of ESP-NN that computes several pixels of a depthwise convolution takes at most this many bytes of scratch. */
-#define TMO_PACKED_TAPS 51 /* A packed depthwise convolution has at most this many taps. */
+#define TMO_PACKED_TAPS 51 /* The window of a packed depthwise convolution has at most this many pixels. */
 #define TMO_PACKED_SCALES 8 /* A packed convolution has this many int32 values for each pair of channels. */
 #define TMO_PACKED_SHIFT 22 /* A packed operator shifts right by at most this many bits. */
-#define TMO_SHORT_ROW 16 /* TMO_PACKING_DSP_CONV gathers a window's row as padded words only if the words have at most this many bytes. */
+#define TMO_SHORT_ROW 16 /* With TMO_PACKING_DSP_CONV, rows of a window are copied as padded words only if a row has at most this many bytes. */
 #define TMO_BLOCK_PIXELS 6 /* TMO_PACKING_DSP_DEPTHWISE computes this many adjacent output pixels at once from windows of 3x3 pixels. */
-#define TMO_GATHERED_BYTES 200 /* On cores with the DSP extension, CONV gathers windows of at most this many bytes. */
-#define TMO_GATHERED_ROWS_BYTES 144 /* On cores with the DSP extension, CONV gathers windows of whole rows with at most this many bytes. */
-#define TMO_FEW_BYTES 80 /* On all cores, CONV gathers windows of at most this many bytes, even for few output channels. */
-#define TMO_SOME_CHANNELS 8 /* CONV gathers windows of more than TMO_FEW_BYTES only if it has at least this many output channels. */
-#define TMO_MANY_CHANNELS 16 /* CONV gathers whole rows of more than TMO_FEW_BYTES only if it has at least this many output channels. */
+#define TMO_GATHERED_BYTES 200 /* On cores with the DSP extension, CONV copies a window of at most this many bytes into a buffer. */
+/* On cores with the DSP extension, CONV copies a window of whole rows with at most this many bytes into a buffer. */
+#define TMO_GATHERED_ROWS_BYTES 144
+#define TMO_FEW_BYTES 80 /* On all cores, CONV copies a window of at most this many bytes into a buffer, even for few output channels. */
+#define TMO_SOME_CHANNELS 8 /* CONV copies a window of more than TMO_FEW_BYTES only if it has at least this many output channels. */
+#define TMO_MANY_CHANNELS 16 /* CONV copies whole rows of more than TMO_FEW_BYTES only if it has at least this many output channels. */
 #define TMO_ALIGNMENT 16 /* The address of a program is a multiple of this number. */
 
 /* All cores of a family run the same packed programs. In C, the name of a family has the prefix TMO_TARGET. */
@@ -208,8 +209,8 @@ enum {
   TMO_PART_LINK = 8, /* TMO_INPUT_LINK. */
   TMO_PART_NIBBLES = 9, /* TMO_FLAG_NIBBLES. */
   TMO_PART_PIXELS = 10, /* This part of the library computes single pixels faster than the general code. */
-  /* On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor gathered. Builds without the DSP
-   * extension always contain this part. */
+  /* On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor copied into a buffer. Builds without the
+   * DSP extension always contain this part. */
   TMO_PART_CONV_SUMS = 11,
   /* On the DSP extension, this part of the library runs CONV with one input channel if a window's bytes are not adjacent. */
   TMO_PART_CONV_STEPS = 12,

@@ -1,7 +1,7 @@
 """Describes softmax, log-softmax, and tables of 256 bytes.
 
-TFLM: kernels/internal/reference/softmax.h and log_softmax.h with gemmlowp's fixed point. Qm.n has m integer and n
-fractional bits in addition to the sign. With at most 4095 channels, no sum of exponentials overflows.
+TFLM has these functions in kernels/internal/reference/softmax.h and log_softmax.h with gemmlowp's fixed point. Qm.n has
+m integer and n fractional bits in addition to the sign. With at most 4095 channels, no sum of exponentials overflows.
 """
 
 from tflm_memopt.kernels.build import Builder, Number, kernel
@@ -35,7 +35,7 @@ def _sum(b: Builder, left: Number, right: Number) -> Reg:
 
 
 def _exp_of_negative(b: Builder, a: Reg, factors: Array) -> Reg:
-    """Return e^a in Q0.31, for a <= 0 in Q5.26: a series for x in [-1/4, 0), times one factor per bit of x - a."""
+    """Return e^a in Q0.31, for a <= 0 in Q5.26. A series for x in [-1/4, 0) is multiplied by a factor per bit."""
     result = b.broadcast(INT32, MOST)
     with b.inside(b.compute("less", INT32, -1, a), 1):  # for a = 0, the result stays e^0
         low = b.compute("and", INT32, a, QUARTER - 1)
@@ -85,7 +85,6 @@ class Exponentials:
         self.factors = b.table("factors", INT32, FACTORS)
 
     def greatest(self, m: Index) -> Reg:
-        """Return the maximum of a row."""
         greatest = self.b.broadcast(INT32, -128)
         with self.b.loop("h", self.channels) as h:
             self.b.update("max", greatest, self.b.ram_load(self.x, m, h))
@@ -129,7 +128,8 @@ def softmax(b: Builder) -> None:
 
 def _log_of(b: Builder, total: Reg) -> Reg:
     """Return ln(a) in Q5.26 for a >= 1 in Q12.19. a is r * 2^n, where r is between 2^(-1/2) and 1. A quotient of
-    polynomials approximates ln(r). TFLM: log_x_for_x_greater_than_or_equal_to_1, kernels/internal/common.h.
+    polynomials approximates ln(r). TFLM calls this function log_x_for_x_greater_than_or_equal_to_1,
+    kernels/internal/common.h.
     """
 
     def shifted(value: Reg, left: Number) -> Reg:

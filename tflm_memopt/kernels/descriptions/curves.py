@@ -1,6 +1,6 @@
 """Describes int16 functions that interpolate in a table: LOGISTIC, TANH and SOFTMAX.
 
-TFLM: Logistic and Tanh of int16 (kernels/internal/reference/integer_ops), SoftmaxInt16
+TFLM has these functions as Logistic and Tanh of int16 (kernels/internal/reference/integer_ops), SoftmaxInt16
 (kernels/internal/reference/softmax.h), LUTPopulate and LUTLookup (kernels/internal/common.h).
 """
 
@@ -23,7 +23,7 @@ ONE_MORE = (
 SIGMOID = tuple(round(65536 / (1 + math.exp(-i / 24))) + (i in ONE_MORE) for i in range(256))
 """65536 / (1 + e^(-i / 24)), rounded as in TFLM."""
 STEPS = 512
-"""Number of intervals of a table over all int16 values."""
+"""A table over all int16 values has this number of intervals."""
 RANGE = np.float32(65535)
 
 
@@ -62,7 +62,7 @@ RECIPROCAL = interpolation_table(float(np.float32(1) / RANGE), -32768, lambda x:
 
 
 def _interpolated(b: Builder, table: Array, x: Reg, bits: Number) -> tuple[Reg, Reg]:
-    """Interpolate in a table at x / 2^bits: return the lower entry, and the slope times the low `bits` bits of x."""
+    """Interpolate in a table at x / 2^bits. Return the lower entry, and the slope times the low `bits` bits of x."""
     index = b.compute("shift_right", INT32, x, bits)
     one = b.compute("shift_left", INT32, 1, bits)
     rest = b.compute("and", INT32, x, b.compute("sub", INT32, one, 1))

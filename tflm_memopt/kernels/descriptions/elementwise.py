@@ -1,5 +1,7 @@
-"""Element-wise kernels. TFLM: reference_integer_ops::Add and Mul, reference_ops::Sub, Maximum, Minimum,
-SquaredDifference, Prelu, QuantizeLeakyRelu, Requantize, AffineQuantize and Dequantize.
+"""Describes element-wise kernels.
+
+TFLM has these functions as reference_integer_ops::Add and Mul, reference_ops::Sub, Maximum, Minimum, SquaredDifference,
+Prelu, QuantizeLeakyRelu, Requantize, AffineQuantize and Dequantize.
 """
 
 from collections.abc import Callable
@@ -10,9 +12,9 @@ from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
 
 INT32 = Type.INT32
 LEFT_SHIFT = 20
-"""Number of bits by which ADD and SUB shift both int8 operands left."""
+"""ADD and SUB shift both int8 operands left by this number of bits."""
 LEFT_SHIFT_S16 = 15
-"""Number of bits by which ADD and SUB shift both int16 operands left."""
+"""ADD and SUB shift both int16 operands left by this number of bits."""
 
 
 @kernel("y = requantise(requantise(a - zero_a) + requantise(b - zero_b))")
@@ -41,8 +43,8 @@ def add(b: Builder) -> None:
 
 
 def _packed_add(*, limited: bool) -> Callable[[Builder], None]:
-    """Describe an ADD whose operand `half` has the larger scale, so that TFLM multiplies this operand by 1/2. limited:
-    clamp to a range instead of saturating to int8.
+    """Describe an ADD whose operand `half` has the larger scale, so that TFLM multiplies this operand by 1/2. With
+    `limited`, the output is clamped to a range instead of saturated to int8.
     """
 
     def describe(b: Builder) -> None:
@@ -88,8 +90,8 @@ def binary(
 ) -> KernelProgram:
     """Describe an operation on two operands, either of which may be broadcast.
 
-    Two parameters per operand are the distances in elements between pixels and between channels, or 0 to broadcast. to:
-    type of the output, by default that of the operands. finish: returns a function of the result.
+    Two parameters per operand are the distances in elements between pixels and between channels, or 0 to broadcast. The
+    output has the type `to`, by default that of the operands. `finish` returns a function of the result.
     """
 
     def describe(b: Builder) -> None:
@@ -113,7 +115,7 @@ def mapped(
     of: Type = Type.FLOAT32,
     to: Type = Type.FLOAT32,
 ) -> KernelProgram:
-    """Describe a function of one operand. make: returns the function, and declares what it needs before the loop."""
+    """Describe a function of one operand. `make` returns the function, and declares what it needs before the loop."""
 
     def describe(b: Builder) -> None:
         (n,) = b.extents("n")
@@ -284,7 +286,7 @@ def _quantize(name: str, to: Type) -> KernelProgram:
 
 
 def _dequantize(name: str, source: Type) -> KernelProgram:
-    """Describe DEQUANTIZE. TFLM multiplies in double, which is exact; a rounded float product has the same bits."""
+    """TFLM multiplies in double, which is exact. A rounded float product has the same bits."""
 
     def make(b: Builder) -> Callable[[Reg], Reg]:
         scale = _scale(b)

@@ -1,8 +1,8 @@
 """Describes kernels of float32 and int32, which compute and round values in the order of TFLM's reference kernels.
 
-TFLM: Add, SubWithActivation, Mul, Div, FloorDiv, FloorMod, SquaredDifference, MaximumOp, MinimumOp,
-BroadcastPrelu4DSlowFloat, LeakyRelu, ReluFloat, Relu6Float, Logistic, Tanh, Elu, HardSwish, Softmax, LogSoftmax,
-Comparison, RoundToNearest and copyCast (kernels/internal/reference, micro/kernels).
+TFLM has these functions as Add, SubWithActivation, Mul, Div, FloorDiv, FloorMod, SquaredDifference, MaximumOp,
+MinimumOp, BroadcastPrelu4DSlowFloat, LeakyRelu, ReluFloat, Relu6Float, Logistic, Tanh, Elu, HardSwish, Softmax,
+LogSoftmax, Comparison, RoundToNearest and copyCast (kernels/internal/reference, micro/kernels).
 """
 
 from collections.abc import Callable
@@ -15,11 +15,10 @@ from tflm_memopt.kernels.language import KernelProgram, Reg, Type
 
 FLOAT, INT32 = Type.FLOAT32, Type.INT32
 HIGHEST_SIGMOID, LOWEST_SIGMOID = 16.619047164916992188, -9.0
-"""Inputs of LOGISTIC beyond which TFLM returns 1 or e^x (cutoff_upper, cutoff_lower)."""
+"""For inputs of LOGISTIC beyond these limits, TFLM returns 1 or e^x (cutoff_upper, cutoff_lower)."""
 
 
 def number(b: Builder, value: float) -> Reg:
-    """Return a register with a constant."""
     return b.compute("as_float", FLOAT, int(np.float32(value).view(np.int32)))
 
 
@@ -200,7 +199,7 @@ def log_softmax(b: Builder) -> None:
 
 @kernel("y[m, n] = sum over i of left[m, i] * right[i, n]", "batch_matmul_f32")
 def batch_matmul(b: Builder) -> None:
-    """Multiply two matrices. down, across: 0 and 1 if the right matrix is transposed, otherwise 1 and 0."""
+    """The parameters (down, across) are (0, 1) for a transposed right matrix, and otherwise (1, 0)."""
     rows, depth, columns = b.extents("rows", "depth", "columns")
     down, across = b.parameters("down", "across")
     left = b.ram("left", FLOAT, rows, depth)

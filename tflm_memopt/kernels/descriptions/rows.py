@@ -1,7 +1,7 @@
 """Describes kernels that compute each pixel of a row without a window.
 
-TFLM: ArgMinMax (arg_min_max.h), BatchMatMul (batch_matmul.h), ResizeBilinearInteger (resize_bilinear.h) of
-kernels/internal/reference; Gather, micro/kernels/gather.cc.
+TFLM has these functions as ArgMinMax (arg_min_max.h), BatchMatMul (batch_matmul.h), ResizeBilinearInteger
+(resize_bilinear.h) of kernels/internal/reference, and Gather (micro/kernels/gather.cc).
 """
 
 from tflm_memopt.kernels.build import Builder, kernel
@@ -9,7 +9,7 @@ from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
 
 INT32 = Type.INT32
 FRACTION = 10
-"""Number of fractional bits of a RESIZE_BILINEAR position."""
+"""A position of RESIZE_BILINEAR has this number of fractional bits."""
 
 
 @kernel("y[p] = the first c of the greatest sign * x[p, c]")

@@ -1,6 +1,7 @@
 """Describes kernels over windows (vMCU, Figure 5), with strides and padding.
 
-TFLM: ConvPerChannel, DepthwiseConvPerChannel, TransposeConv, MaxPool, AveragePool (kernels/internal/reference).
+TFLM has these functions as ConvPerChannel, DepthwiseConvPerChannel, TransposeConv, MaxPool, AveragePool
+(kernels/internal/reference).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,7 @@ Taps = AbstractContextManager[tuple[Index, Index, Index, Index]]
 
 @contextmanager
 def taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[Index, Index, Index, Index]]:
-    """Yield each tap (r, s) of output pixel `at` that is inside the input, with the tap's input row and column."""
+    """Yield each position (r, s) in the window of output pixel `at` inside the input, with its row and column."""
     kernel_h, kernel_w = b.extents("kernel_h", "kernel_w")
     stride_h, stride_w, pad_top, pad_left = b.parameters("stride_h", "stride_w", "pad_top", "pad_left")
     dilation_h, dilation_w = b.parameters("dilation_h", "dilation_w")
@@ -84,7 +85,7 @@ def depthwise(b: Builder) -> None:
 def _pool(
     b: Builder, kind: Type, initial: Sequence[int], take: Callable[..., None], output: Callable[..., Reg]
 ) -> None:
-    """Describe a pool kernel. initial: first values of registers. take: updates them. output: returns the result."""
+    """Describe a pool kernel. Registers start with `initial`, `take` updates them, and `output` returns the result."""
     height, width, channels, out_h, out_w = b.extents("height", "width", "channels", "out_h", "out_w")
     low, high = b.parameters("low", "high")
     x, y = b.ram("x", kind, height, width, channels), b.output("y", kind, out_h, out_w, channels)
