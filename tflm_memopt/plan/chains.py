@@ -12,7 +12,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 
 
 def stored(graph: RowGraph) -> RowGraph:
-    """Return the graph in which each view is replaced by the tensor that holds its bytes."""
+    """Return the graph in which a tensor that is a part of another tensor is replaced by the other tensor."""
     parts = graph.parts
 
     def storages(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
@@ -50,16 +50,13 @@ class TensorLives:
     """Number of the last node that reads a tensor, or the number of nodes for an output of the model."""
 
     def before(self, tensor: TensorId, number: int) -> bool:
-        """Return whether a tensor exists before a node runs."""
         return self.made.get(tensor, number) < number
 
     def after(self, tensor: TensorId, number: int) -> bool:
-        """Return whether a tensor is read after a node."""
         return self.read.get(tensor, number) > number
 
 
 def lives_of(graph: RowGraph) -> TensorLives:
-    """Return when each tensor is live, counted in nodes."""
     made = dict.fromkeys(graph.model.inputs, -1)
     read: dict[TensorId, int] = {}
     for number, node in enumerate(graph.nodes):
@@ -90,7 +87,6 @@ def chains_of(
 
 
 def chain_of(graph: RowGraph, number: int, across: int, lives: TensorLives) -> Chain:
-    """Return the planner's form of a region."""
     node = graph.nodes[number]
     keys = node.ops if isinstance(node, Region) else ()
     ops, source = tuple(graph.ops[i] for i in keys), graph.source
@@ -105,7 +101,7 @@ def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[Ten
     """Return tensors that another device sends as a whole, although no operator needs their last rows."""
     if not any(op.receives for op in ops):
         return set()
-    # A view may have rows of another size, so rows are counted in bytes.
+    # An operator may read a tensor with rows of another size, so rows are counted in bytes.
     asked: dict[TensorId, int] = {}
     for op in reversed(ops):
         whole = op.output in outside or op.leaves

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 Ops = Literal["region", "group", "builtin"]
-"""What becomes one custom operator: a whole region or one group. With "builtin", all operators stay builtin."""
+"""Whether a region or a group becomes one custom operator. With "builtin", the model gets no custom operators."""
 OPS: tuple[Ops, ...] = get_args(Ops)
 PER_REGION, PER_GROUP, BUILTIN = OPS
 

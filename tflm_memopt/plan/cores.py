@@ -4,9 +4,8 @@ Both cores run through the iterations of a group in the same order. Each row is 
 buffers do not grow. Each core has its own scratch and counters, and all other buffers exist once. The cores must wait
 at a barrier before one of them accesses bytes that the other has written since the last barrier, or writes bytes that
 the other has read. A barrier is placed just before such an iteration, which gives the fewest barriers for a given
-split. The split follows Stahl's thesis, chapter 5, whose devices correspond to cores that share their memory.
-
-Core 0 copies the weights of a group before the group's first iteration.
+split. Core 0 copies the weights of a group before the group's first iteration. The split follows Stahl's thesis,
+chapter 5, whose devices correspond to cores that share their memory.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ CORES = 2
 EVEN = (1.0, 1.0)
 """Fraction of its time that each of two cores spends on the model: all of it."""
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
-"""The cores split an operator's channels at multiples of this number, which depends on its packing."""
+"""Two cores split an operator's channels at multiples of this number, which depends on the layout of the weights."""
 PIXELS = {Packing.DSP_CONV: 4}
 """Number of pixels that a kernel with packed weights computes at once. A call for fewer pixels takes the same time."""
 LEAST_PACKED = 4
@@ -48,7 +47,7 @@ BYTE_WORK, PACKED_BYTE_WORK = 6, 28
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """The bytes [first, end) of each of `pixels` pixels. The pixels start `pitch` bytes apart."""
+    """The bytes [first, end) of each of `pixels` pixels, which start `pitch` bytes apart."""
 
     start: int
     pixels: int
@@ -57,7 +56,6 @@ class Patch:
     end: int
 
     def of(self, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the elements of `marks` for the bytes [first, end) of each pixel. Each byte has one mark."""
         whole = marks[self.start : self.start + self.pixels * self.pitch]
         view: NDArray[np.bool_] = whole.reshape(self.pixels, self.pitch)[:, self.first : self.end]
         return view
@@ -85,15 +83,12 @@ class _Marks:
                 patch.of(marks[core])[:] = value
 
     def conflicts(self, core: int, touched: Touched) -> bool:
-        """Return whether one core accesses bytes that the other wrote, or writes bytes that the other read."""
         read, written = self.read[1 - core], self.written[1 - core]
         both = any(patch.of(written).any() for patch in (*touched.reads, *touched.writes))
         return both or any(patch.of(read).any() for patch in touched.writes)
 
 
 class _Group:
-    """The iterations of a group of operators, and the bytes that they access."""
-
     def __init__(self, group: PlannedGroup) -> None:
         self.step, self.group, self.trace = group.number, group.step, group.trace
         self.members = {m.key: m for m in self.trace.members}
@@ -102,7 +97,7 @@ class _Group:
         plan = group.plan
         self.own = {(b.role, b.key): (b, offset) for b, offset in plan.placed()}
         self.slow = {slow.tensor: plan.head + slow.offset for slow in plan.slow}
-        """Addresses of tensors in slow memory. The lowest address is the end of the arena's head."""
+        """Addresses of tensors in slow memory, which is numbered as if it followed the arena's head."""
 
     def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
         """Return a core's scratch or counters, which start `behind` bytes later for core 1 than for core 0."""
@@ -118,7 +113,6 @@ class _Group:
         return start + (rows.h - 1 - y if is_reversed else y) * rows.row_bytes
 
     def touched(self, sharding: OpSharding, core: int, number: int) -> Touched:
-        """Return the bytes that a core reads and writes in an iteration of the group."""
         key, y = self.iterations[number]
         member = self.members[key]
         op = member.op
@@ -156,14 +150,13 @@ class _Group:
         span = channels or (0, rows.c)
         for row in range(first, end):
             start, unread = self.row(op.inputs[k], rows, row), max(0, first_byte - row * rows.row_bytes)
-            if unread:  # COPY may begin inside a row
+            if unread:
                 yield Patch(start, 1, rows.row_bytes, min(unread, rows.row_bytes), rows.row_bytes)
             elif right > left:
                 yield Patch(start + left * rows.c, right - left, rows.c, *span)
 
 
 def part(sharding: OpSharding, core: int, writes: Rows) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the columns and channels of an output row that a core computes."""
     columns, channels = (
         ((0, sharding.cut) if core == 0 else (sharding.cut, whole)) if sharding.kind is kind else (0, whole)
         for kind, whole in ((Sharding.COLUMNS, writes.w), (Sharding.CHANNELS, writes.c))
@@ -172,7 +165,6 @@ def part(sharding: OpSharding, core: int, writes: Rows) -> tuple[tuple[int, int]
 
 
 def columns_under(op: RowOp, k: int, columns: tuple[int, int]) -> tuple[int, int]:
-    """Return the columns of input k that these output columns need."""
     width, w = op.reads[k].w, op.window
     if op.access:
         return 0, width
@@ -303,7 +295,6 @@ def _balanced(
 
 
 def fraction(sharding: OpSharding, writes: Rows) -> float:
-    """Return the fraction of an operator's output that core 0 computes."""
     whole = {Sharding.COLUMNS: writes.w, Sharding.CHANNELS: writes.c}.get(sharding.kind)
     return sharding.cut / whole if whole else float(sharding.kind is Sharding.CORE_0)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 WORKERS = 1
-"""Number of threads of a search. With several threads, plans would differ between machines."""
+"""Number of threads of a CP-SAT search. With several threads, plans would differ between machines."""
 NAME = "ortools.sat.python.cp_model"
 
 
@@ -25,8 +25,8 @@ NAME = "ortools.sat.python.cp_model"
 def load() -> ModuleType:
     """Return CP-SAT's module `cp_model` without the methods that take or return objects of pandas.
 
-    The import of pandas takes as long as planning a small model. The package therefore loads its own copy of the
-    module, in which two empty classes replace pandas. All other code that imports CP-SAT gets the complete module.
+    The import of pandas takes as long as planning a small model. So the package loads its own copy of the module, in
+    which two empty classes replace pandas. All other code that imports CP-SAT gets the complete module.
     """
     pandas = SimpleNamespace(Index=type("Index", (), {}), Series=type("Series", (), {}))
 
@@ -66,6 +66,6 @@ def solver(seconds: float, seed: int) -> cp_model.CpSolver:
     made.parameters.max_deterministic_time = seconds
     made.parameters.num_workers = WORKERS
     made.parameters.random_seed = seed
-    # CP-SAT would restore the default action of SIGINT, so that Ctrl-C would skip all clean-up
+    # CP-SAT would restore the default action of SIGINT, so that Ctrl-C would skip all clean-up.
     made.parameters.catch_sigint_signal = False
     return made

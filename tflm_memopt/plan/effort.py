@@ -21,10 +21,10 @@ ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
 FIRST = 0.75
 """Fraction of the budget for the first operator order. Other orders are used only if they beat the first."""
 GENEROUS = 4
-"""If several users share a budget, each may spend up to this multiple of an equal part."""
+"""If several searches share a budget, each may spend up to this multiple of an equal part."""
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
-"""Factors of the budget by name."""
+"""Factors of the search budget by the name of the effort."""
 LAYOUTS = 2.4
 """Ratio of all work after the search to the time of exact layouts, both in seconds."""
 EXACT = 0.5
@@ -59,7 +59,8 @@ def allowance(operators: int, effort: float = 1.0) -> float:
 def work_left(spent: float, operators: int, layouts: float, found: int, searches: int) -> float:
     """Return the estimated remaining seconds of a conversion when `found` of its `searches` searches are complete.
 
-    spent: seconds so far. layouts: maximum seconds of exact layouts per plan.
+    `spent`: seconds so far. `layouts`: maximum seconds of exact layouts per plan.
+
 
     >>> work_left(1.0, 100, 0.5, found=1, searches=1), work_left(1.0, 100, 0.5, found=1, searches=2)
     (1.9, 4.1)
@@ -84,9 +85,7 @@ class SearchPart(str, enum.Enum):
 class Spent:
     seconds: float = 0.0
     cut_short: dict[SearchPart, None] = field(default_factory=dict)
-    """Searches that ran out of budget, earliest first."""
     groups_found: Callable[[], None] = lambda: None
-    """Function that is called when a search has found its groups."""
 
 
 class Budget:
@@ -104,11 +103,11 @@ class Budget:
         return Budget(min(seconds, self.left), self.spent, self)
 
     def fair(self, waiting: int) -> Budget:
-        """Return the next user's budget: more than an equal part, since most of the `waiting` users need less."""
+        """Return the budget of one of `waiting` searches: more than an equal part, since most searches need less."""
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
     def next(self, waiting: int) -> Budget:
-        """Return the next user's budget: the fraction FIRST of the rest or, for the last user, the whole rest."""
+        """Return the next search's budget: the fraction FIRST of the rest, or the whole rest for the last search."""
         return self.share(self.left * (FIRST if waiting > 1 else 1.0))
 
     def spend(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Turns the order of a group's iterations into nested loops, which the executor runs.
+"""Converts the order of a group's iterations to nested loops, which the executor runs.
 
 The converter simulates every iteration of a group. The order of the iterations repeats from stripe to stripe, and
 within a stripe from column to column. The function loops_of() replaces repetitions by loops, the shortest ones first. A
@@ -19,9 +19,9 @@ from tflm_memopt.plan.nest import Ints
 MAX_TIMES = 0xFFFF
 """Maximum number of repetitions of one loop."""
 LONGEST_PERIOD = 1024
-"""The search finds only loops whose body has at most this number of iterations and inner loops."""
+"""Maximum number of iterations and inner loops in the body of a loop that the search finds."""
 REPEAT_BYTES = 4
-"""Bytes of a loop in the program, without its body."""
+"""Bytes of a loop in the program, apart from the loop's body."""
 SKIP_BYTES = 5
 """Bytes of the loop code of an iteration that skips stripes. Without skips, the code has one byte."""
 
@@ -33,7 +33,7 @@ class Iteration:
     stage: int
     """Position of the operator in the group."""
     skips: int = 0
-    """Before the iteration, the operator skips this number of stripes that have no rows."""
+    """Number of stripes without rows that the operator skips before the iteration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ Loops = tuple[Iteration | Repeat, ...]
 
 
 def iterations(loops: Loops) -> Iterator[Iteration]:
-    """Yield every iteration in order.
+    """Yield every iteration of nested loops in order.
 
     >>> [i.stage for i in iterations((Iteration(0), Repeat(2, (Iteration(0), Iteration(1)))))]
     [0, 0, 1, 0, 1]
@@ -99,8 +99,6 @@ def loops_of(stages: Ints, skips: Ints) -> Loops:
 
 
 class _Finder:
-    """Iterations and loops found so far, with their sizes in the program."""
-
     def __init__(self) -> None:
         self.items: list[Iteration | Repeat] = []
         self._nbytes: list[int] = []
@@ -114,7 +112,6 @@ class _Finder:
         return len(self.items) - 1
 
     def shortened(self, left: Ints) -> Ints:
-        """Return the sequence in which loops replace all repetitions that are worth it."""
         period = 1
         while period <= min(LONGEST_PERIOD, len(left) // 2):
             shorter = self._folded(left, period)

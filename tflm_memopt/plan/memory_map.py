@@ -1,6 +1,7 @@
-"""Describes the memory map in the report: when each buffer occupies which bytes of the arena's head. Time is divided
-into numbered moments. A builtin operator takes one moment, and a group of operators several, since their rows
-alternate. Addresses are bytes from the start of the arena.
+"""Describes in the report when each buffer occupies which bytes of the arena's activation memory.
+
+Time is divided into numbered moments. An operator that TFLM's kernel runs takes one moment, and a group of operators
+several, since their rows alternate. Addresses are bytes from the start of the arena.
 """
 
 import itertools
@@ -21,11 +22,11 @@ INPUT, OUTPUT, TENSOR, SCRATCH = "input", "output", "tensor", "scratch"
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One row of the map's time axis: a builtin operator or a group of operators, which runs for some moments."""
+    """A period of the memory map in which one operator of TFLM or one group of operators runs."""
 
     name: str
     ops: tuple[int, ...]
-    """Numbers of the original operators that run in these moments."""
+    """Numbers of the original operators that run in this period."""
     operators: tuple[str, ...]
     moments: int
     group: bool = False
@@ -43,12 +44,11 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class MappedBuffer:
-    """A rectangle of the map: a buffer that is reserved for the moments [first, last)."""
+    """A buffer in the memory map, which is reserved for the moments [first, last)."""
 
     name: str
     role: str
     maker: str
-    """The operator that writes the buffer."""
     nbytes: int
     offset: int
     first: int
@@ -66,7 +66,6 @@ class MemoryMap:
     phases: tuple[Phase, ...]
     buffers: tuple[MappedBuffer, ...]
     live: tuple[int, ...]
-    """Number of live bytes at each moment."""
     head: int
     tail: int
     bound: int
@@ -80,7 +79,7 @@ class MemoryMap:
 
 
 def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library = REFERENCE) -> MemoryMap:
-    """Return the map of the original model as TFLM lays it out."""
+    """Return the memory map of the original model as TFLM lays it out."""
     head, arena = head_plan(model, abi, library), arena or predict(model, abi, library=library)
     graphs = model.graphs
     opened = [graphs[number].ops[at] for number, at in head.wanted.scopes[1:]]
@@ -104,7 +103,7 @@ def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[
     for request, whom, offset in zip(head.wanted.requests, head.wanted.whom, head.offsets, strict=True):
         first, last = max(0, request.first - 1), min(max(1, request.last), phases)
         if request.last < 0 or first >= last:
-            continue  # unused
+            continue
         if isinstance(whom, ScratchRequest):
             op = graphs[whom.subgraph].ops[whom.position]
             name, role, maker, nbytes = "scratch", SCRATCH, f"{op.index} {op.kind}", whom.nbytes
@@ -116,7 +115,7 @@ def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[
 
 
 def together(maps: Mapping[str, MemoryMap], title: str, arena: Arena) -> MemoryMap:
-    """Return the map of several models that run one after the other in one arena."""
+    """Return the memory map of several models that run one after the other in one arena."""
     phases: list[Phase] = []
     buffers: list[MappedBuffer] = []
     live: list[int] = []

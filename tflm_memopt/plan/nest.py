@@ -1,7 +1,7 @@
 """Describes the order in which an operator makes its output: stripes of rows, tiles of columns, then rows of a tile.
 
-The channels may be divided into groups, each of which passes through the stripe once. One iteration makes up to
-`tile` pixels of one row. In the simplest order, a stripe is one row and a tile is as wide as the tensor.
+The channels may be divided into groups, each of which passes through the stripe once. One iteration makes up to `tile`
+pixels of one row. In the simplest order, a stripe is one row and a tile is as wide as the tensor.
 """
 
 import functools
@@ -26,7 +26,7 @@ class LoopNest:
     end: int = 1
     rows: int = 1
     tile: int = 0
-    """Number of columns of a tile, or 0 for all."""
+    """Number of columns of a tile, or 0 for all columns."""
     channel_groups: int = 1
     """Number of channel groups. Each channel group passes through a stripe once and makes its own channels."""
     sums: bool = False
@@ -65,7 +65,6 @@ class NestIterations:
     x0: Ints
     x1: Ints
     lo: Ints
-    """First row of each stripe."""
     hi: Ints
     start: Ints
     """Number of the first iteration of each stripe."""
@@ -75,11 +74,10 @@ class NestIterations:
         return len(self.row)
 
     def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
-        """Return the stripe in which the operator makes each row that a reader needs in its stripe `stripe`."""
+        """Return the stripe in which the operator makes each row that another operator needs in its stripe `stripe`."""
         return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 
     def index(self, stripe: Ints, channel_group: Ints | int, row: Ints, column: Ints) -> Ints:
-        """Return the number of the iteration that makes a pixel."""
         tile = self.nest.tile
         j = column // tile if tile else 0 * column
         result: Ints = (
@@ -90,7 +88,6 @@ class NestIterations:
 
 @functools.lru_cache(maxsize=1024)
 def nest_iterations(nest: LoopNest, stripes: int, height: int, width: int) -> NestIterations:
-    """Return the iterations that make a tensor of this size in this number of stripes."""
     m = np.arange(stripes, dtype=np.int64)
     hi = np.clip(m * nest.advance + nest.end, 0, height)
     if nest.recomputes:

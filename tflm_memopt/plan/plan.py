@@ -24,7 +24,7 @@ SCHEMA_VERSION = 2
 
 class Role(str, enum.Enum):
     TENSOR = "tensor"
-    """A whole tensor that a group reads or writes, or that a builtin operator uses."""
+    """A whole tensor that a group reads or writes, or that a kernel of TFLM uses."""
     ROLLING_BUFFER = "rolling_buffer"
     """The last `depth` rows of a tensor that is used inside one group only."""
     ACCUMULATOR = "accumulator"
@@ -62,7 +62,6 @@ class Buffer:
     """Parts of a rolling buffer of pixels, in the order of their addresses."""
 
     def overlaps(self, other: Buffer) -> bool:
-        """Return whether both buffers are live in a common plan step."""
         return self.first < other.last and other.first < self.last
 
 
@@ -71,7 +70,7 @@ INDEX_BYTES = 2
 
 
 WINDOW: TensorId = -1
-"""This value of PlacedState.tensor marks the counter of the inferences until a sliding input is complete."""
+"""Value of PlacedState.tensor for the counter of the inferences until a sliding input is complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +79,11 @@ class PlacedState:
 
     tensor: int
     offset: int
-    """Offset in the region's state memory, which is not part of the arena's head."""
+    """Offset in the region's state memory, which is not a part of the arena's head."""
     depth: int
     row_bytes: int
     advance: int
-    """Number of rows that each inference adds."""
+    """Number of rows that each inference adds to the rolling buffer."""
     fill: int
     """Value of every byte before the first inference and after a reset."""
 
@@ -128,13 +127,13 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group: consecutive operators whose rows are computed in turn."""
+    """Consecutive operators whose rows are computed in turn."""
 
     region: int
     """Number of the region. Consecutive groups of one region share a custom operator."""
     stages: tuple[Stage, ...]
     sinks: tuple[int, ...]
-    """Numbers of the operators whose outputs the group must complete, in this order."""
+    """Numbers of the operators whose outputs the group must complete, in the order of completion."""
     iterations: int
     macs: int
     stripes: int = 0
@@ -149,8 +148,6 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class OpSharding:
-    """How two cores share an operator."""
-
     op: int
     kind: Sharding
     cut: int = 0
@@ -159,11 +156,8 @@ class OpSharding:
 
 @dataclass(frozen=True, slots=True)
 class GroupSharding:
-    """How two cores share a group of operators."""
-
     step: int
     ops: tuple[OpSharding, ...]
-    """How the cores share each operator of the group, in order."""
     barriers: tuple[int, ...]
     """Iterations before which the cores wait for each other. The cores also wait around each custom operator."""
     serial: tuple[int, ...] = ()
@@ -207,13 +201,12 @@ class Plan:
     lower_bound: int
     """Maximum number of live bytes, which no layout of these groups can undercut."""
     proven: bool
-    """Whether the layout is proved to be the lowest."""
     target: str = GENERIC
     """The core family for which the weights are packed."""
     rematerialisations: tuple[Rematerialisation, ...] = ()
     """Operators that run twice. In its second run, an operator has the next free number."""
     tilings: tuple[Tiling, ...] = ()
-    """Builtin operators that run in parts, with the numbers of the parts in ascending order."""
+    """TFLM's operators that run in parts, with the numbers of the parts in ascending order."""
     states: tuple[PlacedState, ...] = ()
     """Buffers that outlive the inference, in the order of their row indices."""
     pauses: tuple[int, ...] = ()
@@ -250,7 +243,7 @@ class Plan:
 
     @cached_property
     def alive(self) -> tuple[tuple[int, ...], ...]:
-        """For each plan step, the numbers of the buffers that are live during it, in ascending order."""
+        """For each plan step, the numbers of the buffers that are live during the step, in ascending order."""
         found: list[list[int]] = [[] for _ in self.steps]
         for i, buffer in enumerate(self.buffers):
             for number in range(max(0, buffer.first), min(buffer.last, len(self.steps))):
@@ -258,7 +251,6 @@ class Plan:
         return tuple(map(tuple, found))
 
     def calls(self) -> list[tuple[int, ...]]:
-        """Return the plan steps that become one custom operator."""
         return calls(self.steps)
 
     def operators(self, steps: Iterable[int]) -> list[int]:

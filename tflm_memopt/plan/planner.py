@@ -58,7 +58,7 @@ Pricing = Callable[[Sequence[Work]], float]
 @dataclass(frozen=True, slots=True)
 class Options:
     ops: Ops = PER_REGION
-    """Whether a region or a group becomes one operator. TFLM allocates tensors between operators."""
+    """Whether a region or a group becomes one custom operator. TFLM allocates the tensors between custom operators."""
     seconds: float = EXACT
     """Limit in CP-SAT's deterministic seconds for the exact layouts of all operator orders together."""
     overlap: bool = True
@@ -91,7 +91,7 @@ class Planner:
         warm: Planner | None = None,
         searching: Budget | None = None,
     ) -> None:
-        """warm: a planner of the same graph, whose results are reused. searching: the search budget of all planners."""
+        """`warm`: planner of the same graph whose results are reused. `searching`: search budget of all planners."""
         graph = stored(graph)
         sizes, model = tensor_sizes(graph), graph.model
         known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
@@ -132,7 +132,6 @@ class Planner:
         """Number of multiply-accumulates if no output is computed twice."""
 
     def _cuts_of(self, number: int, rows: RowGroups, warm: Cuts | None) -> Cuts:
-        """Return the search that divides a region into groups. warm: a search whose results are reused."""
         tiles, low = _settings(self._options.tiles, rows.chain), self._options.low
         place, reverse = partial(self._place, number), partial(self._reverse, number)
         return Cuts(rows, place, tiles, reverse, self._fair(number), low=low, warm=warm)
@@ -216,7 +215,9 @@ class Planner:
         return replace(found, steps=steps, slow=slow_tensors(self._placer, settled, slow))
 
     def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
-        """Return all plan steps without addresses. Also return, by step number, each group and its region."""
+        """Return the plan steps before they get addresses. Also return each group by its step number, with its
+        region.
+        """
         of_chain = dict(zip(self._chains, cuts, strict=True))
         drafts: list[Draft] = []
         groups: dict[int, tuple[int, Candidate]] = {}
@@ -230,7 +231,6 @@ class Planner:
         return drafts, groups
 
     def _is_beaten(self, other: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
-        """Return whether no layout of these plan steps can be better than the plan `other`."""
         steps = [draft.step for draft in drafts]
         more = TAIL_BYTES * (len(calls(steps)) - len(other.calls()))
 
@@ -243,7 +243,6 @@ class Planner:
         return not self._options.reverse or loses(self._reversibles(groups))
 
     def _reversibles(self, groups: Mapping[int, tuple[int, Candidate]]) -> dict[int, Draft]:
-        """Return, by step number, the groups that can compute their rows in reverse, in reversed form."""
         return {i: backward for i, (n, group) in groups.items() if (backward := self._reversed(n, group.geometry))}
 
     def _geometry(self, name: int, group: Candidate) -> Candidate:
@@ -258,8 +257,9 @@ class Planner:
         return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan | None:
-        """Return the plan with its groups changed to cost as little time as `head` bytes allow, or None if another
-        planner made the plan. Only groups that compute a few pixels at a time are changed.
+        """Return the plan with its groups changed to take as little time as `head` bytes allow.
+
+        Return None if another planner made the plan. Only groups that compute a few pixels at a time are changed.
         """
         cuts = next((cuts for cuts, known in self._plans.items() if known == plan), None)
         if cuts is None:
@@ -277,13 +277,11 @@ class Planner:
     def _with_form(
         self, plan: Plan, drafts: Sequence[Draft], number: int, name: int, head: int, budget: Budget, form: Candidate
     ) -> tuple[Draft, Plan] | None:
-        """Return one plan step in another form, and the whole plan with this form, if at most `head` bytes suffice."""
         draft = self._roomier_draft(name, form, _is_reversed(drafts[number].step))
         found = self._placed([*drafts[:number], draft, *drafts[number + 1 :]], head, budget, plan, None)
         return (draft, found) if found.head <= head else None
 
     def _forms(self, name: int, group: Candidate, step: Group, price: Pricing) -> GroupForms:
-        """Return the known forms of a group that computes a few pixels at a time. All forms compute the same output."""
         start = replace(group.geometry, stages=step.stages, stripes=step.stripes, in_turn=step.in_turn)
         wide = TARGETS[self._options.target] is Family.DSP
         key = name, start, step.is_reversed
@@ -299,7 +297,6 @@ class Planner:
         return GroupForm(group, self._placer.bound(draft), cost, _work(draft))
 
     def _settled(self, plan: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> list[Draft]:
-        """Return the plan's steps without addresses, each in the row order that the plan uses."""
         backward = self._reversibles(groups) if any(_is_reversed(step) for step in plan.steps) else {}
         return [backward[i] if _is_reversed(step) else drafts[i] for i, step in enumerate(plan.steps)]
 
@@ -358,7 +355,6 @@ class Planner:
 
     @cached_property
     def _loops(self) -> dict[Group, Loops]:
-        """Cache of the stored loops of each group."""
         return {}
 
     def _with_loops(self, step: Step) -> Step:
@@ -369,7 +365,6 @@ class Planner:
         return replace(step, loops=self._loops[step])
 
     def _may_be_lower(self, top: int, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
-        """Return whether each step may fit below `top`, either forwards or with reversed rows."""
         for i, draft in enumerate(drafts):
             if self._placer.bound(draft) >= top:
                 backward = self._reversed(groups[i][0], groups[i][1].geometry) if i in groups else None
@@ -393,7 +388,6 @@ class Planner:
         )  # fmt: skip
 
     def _new_reversed(self, number: int, group: Candidate) -> Draft | None:
-        """Return the plan step of a group in reversed row order, or None if the reversed order saves no bytes."""
         draft = self._draft(number, group)
         if not any(buffer.role is Role.TENSOR for buffer in draft.buffers):
             return None
@@ -410,7 +404,6 @@ class Planner:
         return self._reversed_chain(number, group.stripes > 0).group(group, settings, limit, self._searching)
 
     def _reverse(self, number: int, group: Candidate, limit: int) -> Candidate | None:
-        """Return the group with the bytes that it needs in reversed row order, or None if they reach `limit`."""
         if not self._options.reverse or not self._searching.allows(SearchPart.REVERSED_GROUPS):
             return None
         draft = self._reversed(number, group.geometry) if self._reversed_form(number, group, limit - 1) else None
@@ -422,7 +415,7 @@ class Planner:
         return tuple(dict.fromkeys((*self._whole[number], *node.inputs, *node.outputs)))
 
     def _new_builtin_draft(self, number: int) -> Draft:
-        """Return the plan step of a builtin operator. The output may reuse bytes of an input that is not read later."""
+        """Plan one of TFLM's operators. Its output may reuse bytes of an input that is not read later."""
         node, sizes = self._graph.nodes[number], self._placer.sizes
         if not isinstance(node, BuiltinNode):
             raise TypeError(f"node {number} is not a builtin operator")
@@ -454,7 +447,6 @@ class Planner:
         return self._traced(number, group, is_reversed).draft()
 
     def _place(self, number: int, candidate: Candidate, enough: int) -> int:
-        """Return the bytes that a group of operators needs when its buffers have addresses."""
         if not self._placing.allows(SearchPart.GROUP_LAYOUTS):
             return candidate.nbytes
         backward = self._reversed(number, candidate.geometry) if candidate.is_reversed else None
@@ -464,7 +456,6 @@ class Planner:
         return self._top(without(self._draft(number, group.geometry), slow))
 
     def _top(self, draft: Draft, enough: int = 0) -> int:
-        """Return the bytes of a quick buffer layout of one plan step. The search stops at `enough` bytes."""
         _, problem = self._placer.problem([draft])
         self._placing.spend(CONSTRAINT_SECONDS * len(problem.constraints))
         problem = replace(problem, lower_bound=max(problem.lower_bound, enough))
@@ -509,7 +500,7 @@ def states(graph: RowGraph) -> tuple[PlacedState, ...]:
     last = [region.number for region in graph.regions if any(graph.ops[i].rolling_buffers for i in region.ops)][-1:]
     for region in graph.regions:
         kept = [(op, state) for i in region.ops for op in (graph.ops[i],) for state in op.rolling_buffers]
-        # the counter of a sliding input comes last because it is updated after all other states
+        # The counter of a sliding input comes last because it is updated after all other states.
         window = graph.window if region.number in last else None
         at = INDEX_BYTES * (len(kept) + bool(window))
         for op, state in kept:
@@ -526,8 +517,9 @@ Change = Callable[[Candidate], Candidate]
 
 
 def _more_at_once(chain: Chain, group: Candidate) -> Iterator[Change]:
-    """Yield changes of the group that let one kernel compute several pixels at once. The operator with the most work
-    comes first. For each operator, the largest number of pixels comes first.
+    """Yield changes of the group that let one kernel compute several pixels at once.
+
+    The operator with the most work comes first. For each operator, the largest number of pixels comes first.
     """
     each = [i for i in range(len(group.stages)) if joins(chain, group, i)]
     for i in sorted(each, key=lambda i: -chain.ops[group.first + i].macs):
@@ -549,14 +541,12 @@ def cost(plan: Plan) -> tuple[int, int]:
 
 
 def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:
-    """Return the search settings with the place of the region's input."""
     if tiles is None or chain.source is None:
         return tiles
     return replace(tiles, input=Input.STREAMED if chain.source.pushed else Input.FREE, pushed=chain.source.pushed)
 
 
 def _work(draft: Draft) -> float:
-    """Return the estimated seconds of planning one step."""
     iterations = draft.step.iterations if isinstance(draft.step, Group) else 0
     return DRAFT_SECONDS + ITERATION_SECONDS * iterations + BUFFER_SECONDS * len(draft.buffers) ** 2
 
@@ -569,10 +559,9 @@ class _Traced:
     trace: Trace
     ranges: tuple[LiveRange, ...]
     whole: tuple[TensorId, ...]
-    """Tensors that stay in memory during the group without being used by it."""
+    """Tensors that stay in memory while the group runs, although the group does not use them."""
 
     def draft(self, *, placed: bool = True) -> Draft:
-        """Return the plan step of the group. placed: whether to include the layout constraints."""
         if placed:
             return drafted(self.step, self.ranges, self.whole)
         return Draft(self.step, self.whole, tuple(r.buffer for r in self.ranges), {}, most_alive(self.ranges))

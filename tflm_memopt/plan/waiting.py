@@ -9,7 +9,7 @@ from collections.abc import Callable
 from tflm_memopt.plan.effort import PER_OPERATOR, Spent, work_left
 
 Progress = Callable[[str, int, int], None]
-"""Function that is told the current step, the number of completed parts, and the number of parts (0: unknown)."""
+"""Function that gets the current step, the number of completed parts, and the number of parts or 0 if unknown."""
 LEAST = 2.1
 """Minimum estimated seconds of a conversion for which the remaining time is reported."""
 
@@ -22,7 +22,7 @@ def tell(progress: Progress, spent: Spent, operators: int, layouts: float, searc
         nonlocal found
         found += 1
         left = work_left(spent.seconds, operators, layouts, found, searches)
-        # half of the work outside searches is already done
+        # Half of the work outside searches is already done.
         pace = (time.monotonic() - started) / (spent.seconds + PER_OPERATOR * operators / 2)
         if spent.seconds + left >= LEAST:
             progress(f"placing buffers, about {max(1, round(pace * left))} s left", 0, 0)
