@@ -153,6 +153,8 @@ def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
     assert not runs(data)
     assert not any(row.original.fits for row in tflm_memopt.fit(done).boards)
     assert any(row.rewritten.fits for row in tflm_memopt.fit(done).boards)
+    limited = tflm_memopt.optimize(data, seconds=0, board="nano33ble", ram_limit=done.report.arena.total)
+    assert limited.report.changed
     with pytest.raises(ModelError, match="it has no TILE"):
         tflm_memopt.optimize(data, seconds=0, ops="builtin")
 

@@ -207,12 +207,14 @@ def up(overhead: float) -> str:
 
 
 def binding(converted: Converted) -> str:
-    """Describe when the most bytes are live, and which buffers determine the size of the arena (layout/critical.py)."""
+    """Describe when the buffers that determine the arena (layout/critical.py) take the most bytes, and name them."""
     plan, graph = converted.planned.plan, converted.planned.graph.model
     placed = list(plan.placed())
-    number = max(placed, key=lambda p: p[1] + p[0].nbytes)[0].first
-    alive = [b for b, _ in placed if b.first <= number < b.last and b.role in ROLES]
-    named = [b for b in critical(placed) if b in alive] or sorted(alive, key=lambda b: -b.nbytes)
+    top = max(placed, key=lambda p: p[1] + p[0].nbytes)[0]
+    stacked = critical(placed) or [b for b, _ in placed]
+    live = {n: [b for b in stacked if b.first <= n < b.last and b.role in ROLES] for n in range(top.first, top.last)}
+    number, named = max(live.items(), key=lambda step: sum(b.nbytes for b in step[1]))
+    named = sorted(named, key=lambda b: -b.nbytes)
     parts = [f"{_content(graph, b)} {b.nbytes:,} B" for b in named[:MOST_NAMED]]
     more = [f"{len(named) - MOST_NAMED} smaller ones"] if len(named) > MOST_NAMED else []
     step = _name(converted.planned, number)

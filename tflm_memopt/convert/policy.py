@@ -65,7 +65,8 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: by
 
 
 def _decide(asked: Request, start: Conversion, original: Inspection, planning: by_instructions.Planning) -> Decision:
-    _known(asked.limits, original.arena)
+    if not original.arena.exact:
+        _known(asked.limits, original.arena if start.rows is None else start.once.arena)
     conversion = _best_state_variant(start, asked)
     limits = speed.less_builtin(asked.limits, conversion)
     today = speed.cycles_today(conversion.source.graph, limits.time.clock if limits.time else None)
@@ -81,7 +82,7 @@ def _decide(asked: Request, start: Conversion, original: Inspection, planning: b
     else:
         parts = plan.planned.graph
         wanted = bool(conversion.border.replaced or parts.source or parts.window or conversion.refused)
-        wanted = wanted or slow or asked.weights == "ram"
+        wanted = wanted or slow or asked.weights == "ram" or asked.saved is not None
         weighed = balance((before, plan.arena.total), original.firmware, plan.firmware, asked.table.core)
         why = _why_left(conversion, limits, original, plan, wanted=wanted)
         if not why and asked.if_worthwhile and not (weighed.worthwhile or wanted or asked.only_rewritten):
@@ -97,6 +98,7 @@ def _decide(asked: Request, start: Conversion, original: Inspection, planning: b
 
 
 def _known(limits: Limits, arena: Arena) -> None:
+    """Raise UsageError if RAM is limited although some operators of the written model allocate unknown bytes."""
     if limits.ram is not None and not arena.exact:
         raise UsageError(
             f"limits cannot be checked: the memory of {', '.join(arena.unknown)} is unknown",

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
+from moving import concatenation
 from unit.command import Run
 
 import tflm_memopt
 from tflm_memopt.cli import main as cli
-from tflm_memopt.convert.policy import NO_BALANCE, NO_FLASH
+from tflm_memopt.convert.policy import NO_BALANCE, NO_FLASH, NO_GAIN
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.targets.boards import board
 
@@ -80,6 +81,19 @@ def test_scratch_is_named_in_what_does_not_fit() -> None:
         tflm_memopt.optimize(net.model(y), target="esp-nn", ram_limit=1000, effort=0.05)
 
 
+def test_a_ram_limit_names_the_largest_buffers_of_the_fullest_step() -> None:
+    """The topmost buffer of the layout may be small, and live long before the step that needs the most memory."""
+    net = Net(5)
+    y = net.conv2d(net.input((1, 16, 16, 4)), 4, kernel=(3, 3))
+    small = net.fully_connected(net.mean(y, (1, 2)), 8)
+    z = net.conv2d(y, 32, stride=(2, 2))
+    with pytest.raises(DoesNotFit) as no:
+        tflm_memopt.optimize(
+            net.model(small, concatenation(net, [z, net.conv2d(z, 32)], 3)), ram_limit=1000, effort=0.05
+        )
+    assert re.search(r"\(ops 2\.\.5\): output of op 5 CONCATENATION 4,096 B, ", no.value.where)
+
+
 def test_a_model_whose_rewrite_has_too_much_flash_stays_whole() -> None:
     net = Net(1)
     x = net.input((1, 16, 16, 4))
@@ -112,6 +126,17 @@ def test_a_rewrite_that_saves_less_than_it_costs_is_not_made(folder: Path, run: 
     said = run("optimize", "builtin.tflite", "-o", "a").out
     (line,) = (line for line in said.splitlines() if line.startswith("  balance"))
     assert f"-{balance['ram_saved']:,} B of RAM, {balance['flash_added']:+,} B of flash" in line
+
+
+def test_a_saved_plan_is_used_even_if_it_saves_no_ram() -> None:
+    net = Net(1)
+    data = net.model(net.conv2d(net.input((1, 16, 16, 4)), 4))
+    assert tflm_memopt.optimize(data, ops="builtin").report.why_unchanged == NO_GAIN
+    (point,) = tflm_memopt.explore(data, ops="builtin").points
+    assert point.plan is not None
+    done = tflm_memopt.optimize(data, ops="builtin", plan=point.plan.to_json()).report
+    assert done.changed
+    assert done.arena.total == done.original_arena.total
 
 
 def heavy() -> bytes:
