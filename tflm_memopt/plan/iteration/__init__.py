@@ -1,1 +1,1 @@
-"""Simulates the iterations of a group of operators, and finds the live bytes at each."""
+"""Simulates the iterations of a group of operators, and finds the bytes that are live at each iteration."""

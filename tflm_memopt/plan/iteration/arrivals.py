@@ -1,6 +1,6 @@
 """Determines the memory that a streamed or external input takes in a group of operators.
 
-A streamed input takes a tensor for the rows that were pushed last, and a rolling buffer for older rows that are still
+A streamed input takes a tensor for the rows that arrived last, and a rolling buffer for older rows that are still
 needed. An external input takes no memory, except for the pixels of one window if they are converted to int8.
 """
 
@@ -15,7 +15,7 @@ from tflm_memopt.plan.nest import Ints
 
 
 def converted_bytes(trace: Trace, member: Member, *, tiled: bool) -> int:
-    """Return the bytes of an external input that are converted to int8 together, for a row or (in tiles) a pixel."""
+    """Return the bytes of an external input under one window, or under a row of windows, that become int8 at once."""
     source, op, total = trace.source, member.op, 0
     if source is None or source.pushed or op.element_bytes > 1:
         return 0
@@ -30,16 +30,16 @@ def converted_bytes(trace: Trace, member: Member, *, tiled: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """Moments at which rows of a streamed input are pushed into a group, each row as late as possible."""
+    """Moments at which rows of a streamed input arrive in a group, each row as late as possible."""
 
     depth: int
-    """Maximum number of older rows that must be kept."""
+    """Maximum number of older input rows that must be kept."""
     pushed: Ints
-    """Positions among the simulated iterations at which rows are pushed, without the first push."""
+    """Positions of the iterations before which rows arrive. The first rows arrive before the group."""
     last: int
     """Position of the last iteration that reads the input."""
     all_rows: bool
-    """Whether some iteration needs the last row. A last row that is not needed is pushed after the group."""
+    """Whether some iteration needs the last row. If not, the last row arrives after the group."""
 
 
 def arrivals(trace: Trace) -> Arrivals | None:
@@ -59,7 +59,6 @@ def arrivals(trace: Trace) -> Arrivals | None:
 
 
 def _readings(trace: Trace, tensor: TensorId) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Yield the positions of the iterations that read the tensor, with the half-open range of rows that each reads."""
     for member, k in trace.readers(tensor):
         at, iteration = trace.iterations_of(member.key)
         first, end = member.rows(k, iteration)

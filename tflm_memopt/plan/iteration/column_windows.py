@@ -1,10 +1,10 @@
-"""Decides where the pixels of an inner tensor live in a group that runs in tiles, and for how long.
+"""Decides where and how long pixels live that one operator of a tiled group passes to another.
 
 Adjacent rows of a stripe that are needed for the same number of later stripes form a column window. A column window is
 a rolling buffer that holds a stripe's pixels column by column, in the order in which they are made. If no later stripe
-needs the rows, a column window holds a few columns of the rows. Otherwise, it holds whole lines (vMCU's and msf-CNN's
-line buffers, exact to the pixel). The sizes are exact, since the simulation gives the write and the last read of every
-pixel. Two live pixels never share a place.
+needs the rows, a column window holds a few columns of the rows. Otherwise, it holds whole lines, like the line buffers
+of vMCU and msf-CNN. The simulation gives the write and the last read of every pixel, so the sizes are exact. Two live
+pixels never share a place.
 """
 
 import itertools
@@ -26,7 +26,7 @@ def lives(trace: Trace, producer: Member) -> Lives:
 
 def _lives(trace: Trace, producer: Member) -> Lives:
     written, executed = trace.iterations_of(producer.key)
-    if producer.iterative:  # the last iteration makes all pixels
+    if producer.iterative:  # The last iteration makes all pixels.
         written, executed = written[-1:], executed[-1:]
     each = producer.iterations
     read = np.full(len(each), -1, dtype=np.int64)
@@ -40,13 +40,12 @@ def _lives(trace: Trace, producer: Member) -> Lives:
             for dx in _column_steps(producer, c0, c1):
                 some = (r0 + dy < r1) & (c0 + dx < c1)
                 maker = producer.iteration_making(member, iteration[some], (r0 + dy)[some], (c0 + dx)[some])
-                read[maker] = np.maximum(read[maker], at[some])  # NumPy keeps the last read of a repeated maker
+                read[maker] = np.maximum(read[maker], at[some])  # NumPy keeps the last read of a repeated maker.
                 stripe[maker] = np.maximum(stripe[maker], here[some])
     return Lives(executed, written, np.maximum(read[executed], written), (stripe - each.stripe)[executed])
 
 
 def _column_steps(producer: Member, c0: Ints, c1: Ints) -> range:
-    """Return offsets of columns in the reader's window, at least one for each tile of the producer in the window."""
     width = int((c1 - c0).max(initial=0))
     return range(width if producer.nest.tile else min(width, 1))
 
@@ -58,7 +57,7 @@ def column_windows_of(trace: Trace, producer: Member) -> tuple[ColumnWindow, ...
         return (ColumnWindow(1, producer.op.writes.w),)
     lap, residue, period = _laps(producer, life)
     has_messages = producer.op.receives or any(reader.op.sends for reader, _ in trace.readers(producer.op.output))
-    grain = producer.op.writes.w if has_messages else 1  # messages have whole rows
+    grain = producer.op.writes.w if has_messages else 1  # A message carries a whole row.
     kept = np.zeros(period, dtype=np.int64)
     np.maximum.at(kept, residue, life.stripes)
     result = []
@@ -84,7 +83,6 @@ def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow])
 
 
 def _laps(producer: Member, life: Lives) -> tuple[Ints, Ints, int]:
-    """Return, for each iteration, its stripe of rows and its row in the stripe, and the number of rows of a stripe."""
     nest, each = producer.nest, producer.iterations
     period = nest.rows if nest.recomputes else nest.advance
     row, stripe = each.row[life.iteration], each.stripe[life.iteration]
@@ -99,7 +97,6 @@ def _runs(values: Ints) -> list[tuple[int, int]]:
 
 
 def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return each pixel's index, time of write and time of last read. base: index of the first pixel of each row."""
     each = producer.iterations
     x0, x1 = each.x0[life.iteration[mine]], each.x1[life.iteration[mine]]
     length = x1 - x0
@@ -119,12 +116,11 @@ def _depth(index: Ints, written: Ints, read: Ints, grain: int) -> int:
 
 
 def _most_alive(written: Ints, read: Ints) -> int:
-    """Return the maximum number of pixels that are live at the same time. written: times in ascending order."""
     return int((np.arange(1, len(written) + 1) - np.sort(read).searchsorted(written)).max())
 
 
 def _fits(index: Ints, written: Ints, read: Ints, depth: int) -> bool:
-    slot = (index % depth).astype(np.uint16 if depth <= 1 << 16 else np.int64)  # NumPy sorts short numbers faster
+    slot = (index % depth).astype(np.uint16 if depth <= 1 << 16 else np.int64)  # NumPy sorts short numbers faster.
     order = slot.argsort(kind="stable")
     same = slot[order][1:] == slot[order][:-1]
     return bool(np.all((read[order][:-1] < written[order][1:])[same]))

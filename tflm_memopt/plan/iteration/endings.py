@@ -1,7 +1,7 @@
-"""Traces of groups that have their last operators in common.
+"""Keeps the simulated iterations of a group's last operators, for other groups that end with the same operators.
 
 The first operators of a group do not change the order in which later operators run, or the bytes that later operators
-keep. Groups with the same last operators therefore share the iterations and rolling buffers of these operators.
+keep. So groups with the same last operators share the iterations and rolling buffers of these operators.
 """
 
 from collections import OrderedDict
@@ -18,16 +18,13 @@ from tflm_memopt.plan.plan import Buffer, Stage
 from tflm_memopt.rowgraph.graph import InputSource
 
 MOST_ENTRIES = 1 << 21
-"""Maximum number of trace entries that are kept for other groups."""
+"""Maximum number of simulated iterations and requests that are kept for other groups."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The last operators of a group."""
-
     trace: Trace
     buffers: Mapping[TensorId, Buffer]
-    """Rolling buffers in order from the last operator to the first."""
     lives: Mapping[int, Lives]
     """Lifetimes of the pixels of each operator, counted in iterations of this operator and the later ones."""
 
@@ -36,8 +33,6 @@ Key = tuple[tuple[tuple[TensorId, int], ...], bool, int, tuple[int, ...]]
 
 
 class Endings:
-    """The last operators of groups whose iterations are already known."""
-
     def __init__(self, source: InputSource | None) -> None:
         self._source = source
         self._known: OrderedDict[Key, Ending] = OrderedDict()
@@ -47,7 +42,9 @@ class Endings:
     def rebuild(
         self, members: Sequence[Member], sinks: Sequence[int], stripes: int, *, in_turn: bool
     ) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-        """Return the trace and rolling buffers of a group with these operators. sinks and in_turn: as for traced()."""
+        """sinks: operators whose whole output is requested. in_turn: whether parts of all outputs are requested in
+        turn.
+        """
         wanted = tuple(requested(members, sinks))
         stages = tuple(self._numbers.setdefault(m.stage, len(self._numbers)) for m in members)
         keys: list[Key] = [(wanted, in_turn, stripes, stages[i:]) for i in range(len(members))]
@@ -75,7 +72,6 @@ class Endings:
 
 
 def _longer(ending: Ending, member: Member, *, is_inner: bool) -> Ending:
-    """Add an operator before the end of a group. is_inner: whether the operator's output stays in the group."""
     trace = prepend(ending.trace, member)
     if not is_inner:
         return Ending(trace, ending.buffers, ending.lives)
@@ -89,7 +85,6 @@ def _longer(ending: Ending, member: Member, *, is_inner: bool) -> Ending:
 
 
 def _note_lives(ending: Ending) -> None:
-    """Enter the lifetimes of pixels into the trace, counted in positions of the trace."""
     trace = ending.trace
     if ending.lives.keys() <= trace.lives.keys():
         return

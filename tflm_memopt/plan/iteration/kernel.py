@@ -1,4 +1,4 @@
-"""Finds which bytes of a builtin operator's buffers are live while its kernel runs."""
+"""Finds which bytes of its buffers are live while a kernel of TFLM runs."""
 
 from collections.abc import Iterator, Mapping
 
@@ -41,7 +41,6 @@ def _still_read(last: Ints, steps: int) -> tuple[Ints, Ints]:
 
 
 def _written(first: Ints, steps: int) -> tuple[Ints, Ints]:
-    """For each step, return the range of the bytes that earlier steps wrote."""
     at = np.arange(len(first))
     lowest, highest = np.full(steps + 1, len(first)), np.zeros(steps + 1, np.int64)
     np.minimum.at(lowest, first + 1, at)

@@ -41,7 +41,7 @@ def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
 
 
 def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
-    """Return the live bytes of each buffer number before these iterations, except for the newest pushed rows."""
+    """Return the live bytes of each buffer before these iterations, apart from the newest rows of a streamed input."""
     source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}
     for i in group.plan.alive[group.number]:
@@ -52,7 +52,7 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
         if live is None:
             found[i] = np.zeros_like(waits), np.full_like(waits, buffer.nbytes)
             continue
-        # Pushed rows that must be kept are copied to a rolling buffer before the model waits.
+        # Rows that must be kept are copied to a rolling buffer before the model waits.
         copied = buffer.role is Role.ROLLING_BUFFER and streamed
         bottom, top = _alive(live, waits if copied else np.maximum(waits - 1, 0), waits)
         from_the_end = group.step.is_reversed and buffer.role is Role.TENSOR
@@ -63,7 +63,7 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
 def _alive(live: LiveRange, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
     """Return the bytes that are written before these iterations and read later. All bytes of a rolling buffer count."""
     bottom, top = live.bottom[waits], live.top[before]
-    if live.buffer.role is not Role.TENSOR:  # a buffer must be in use before and after the iteration
+    if live.buffer.role is not Role.TENSOR:  # A buffer must be in use before and after the iteration.
         some = (live.top[before] > live.bottom[before]) & (live.top[waits] > live.bottom[waits])
         return np.zeros_like(waits), some * live.buffer.nbytes
     return np.maximum(bottom, 0), top

@@ -1,10 +1,10 @@
 """Finds which bytes of each buffer are live at every iteration of a group, and how far apart buffers must be.
 
 The live bytes of a buffer are one range: an input shrinks from its bottom, an output grows at its top, and any other
-buffer is empty or live as a whole. The ranges of all buffers give the number of live bytes, which no layout can
-undercut, and the minimum distance of any two buffers. For one input and one output, the minimum distance equals
-min(b_In - b_Out) of the paper on vMCU (section 4). An iteration's output bytes become live before its input bytes are
-freed, unless the operator works in place.
+buffer is empty or live as a whole. These ranges give the number of live bytes, which no layout can undercut, and the
+minimum distance of any two buffers. For one input and one output, the minimum distance equals min(b_In - b_Out) of the
+paper on vMCU (section 4). An iteration's output bytes become live before its input bytes are freed, unless the operator
+works in place.
 """
 
 from __future__ import annotations
@@ -40,10 +40,9 @@ class LiveRange:
     ends_on: frozenset[TensorId] = frozenset()
     """Tensors that an iteration reads, and that may overlap the last byte that the iteration writes."""
     before_write: Ints | None = None
-    """For a rolling buffer, the end `top` of the live bytes before the iteration writes."""
+    """For a rolling buffer, the end of the live bytes before the iteration writes."""
 
     def from_the_end(self) -> LiveRange:
-        """Return the live bytes counted from the buffer's end."""
         nbytes = self.buffer.nbytes
         return replace(self, bottom=nbytes - self.top, top=nbytes - self.bottom, before=nbytes - self.bottom)
 
@@ -136,17 +135,17 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
         full = ((moments >= first) & (moments <= last)) * nbytes
         return LiveRange(Buffer(role, tensor, nbytes, depth=depth), zero, full, full)
 
-    # rows that nothing reads are pushed after the group
+    # Rows that no operator reads arrive after the group.
     yield alive(Role.TENSOR, source.pushed * source.row_bytes, 0, found.last if found.all_rows else len(trace))
     if found.depth:
         yield alive(Role.ROLLING_BUFFER, found.depth * source.row_bytes, int(found.pushed[0]), found.last, found.depth)
 
 
 def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Yield the live bytes of each buffer that an added operator brings into a group: during each iteration, and just
-    before the iteration.
+    """Yield the live bytes of each buffer that an added operator brings into a group.
 
-    rolling_buffer: buffer of the output, or None if the output is whole.
+    Each pair has the bytes during each iteration, and just before it. rolling_buffer: buffer of the output, or None if
+    the output is whole.
     """
     moments = trace.end
     before, after = written_bytes(trace, member)
@@ -168,11 +167,11 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
 
 
 def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
-    """Return two arrays: whether a rolling buffer is in use after each moment's writes, and before these writes."""
+    """Return whether a rolling buffer is in use after each moment's writes, and whether it is before these writes."""
     if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)
-        in_use = (top > dead) | (top > before)  # written bytes count as live even if nothing reads them
+        in_use = (top > dead) | (top > before)  # Written bytes count as live even if nothing reads them.
         return in_use.astype(np.int64), (before > dead).astype(np.int64)
     life, length = lives(trace, writer), len(trace) + 2
     written = np.bincount(life.written, minlength=length)
@@ -204,9 +203,10 @@ def ends_late(writer: Member) -> bool:
 
 
 def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
-    """Return the tensors that an operator may overwrite in place. The rows of a streamed input move, so they cannot be
-    overwritten. If tiles have several columns, pixels may wrap around in a rolling buffer, so no output may overwrite
-    the buffer.
+    """Return the tensors that an operator may overwrite in place.
+
+    The rows of a streamed input move, so they cannot be overwritten. If tiles have several columns, pixels may wrap
+    around in a rolling buffer, so no output may overwrite the buffer.
     """
     if not writer.op.in_place:
         return frozenset()
@@ -244,7 +244,7 @@ def _constraint(lower: LiveRange, upper: LiveRange) -> int:
     distance = int((top - upper.bottom)[both].max(initial=-lower.buffer.nbytes - upper.buffer.nbytes))
     if not replacing:
         return distance
-    # a row without readers overwrites other rows, which may be read later
+    # A row that no operator reads overwrites other rows, which may be read later.
     before_write = upper.top if upper.before_write is None else upper.before_write
     later = (lower.top > lower.before)[:-1] & (before_write > upper.bottom)[1:]
     return int((lower.top[:-1] - upper.bottom[1:])[later].max(initial=max(distance, 0)))

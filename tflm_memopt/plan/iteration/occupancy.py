@@ -13,17 +13,14 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 MOST_MOMENTS = 64
-"""The memory map divides the time of a group into at most this many moments, because a screen shows no more."""
+"""Maximum number of moments into which the memory map divides the time of a group. A screen shows no more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """The live bytes of a plan over time."""
-
     moments: tuple[int, ...]
     """Number of moments of each plan step."""
     stretches: tuple[tuple[Stretch, ...], ...]
-    """Live byte ranges of each buffer."""
     live: tuple[int, ...]
     """Maximum number of live bytes in each moment."""
 
@@ -59,7 +56,6 @@ def occupancy(planned: Planned) -> Occupancy:
 
 
 def _in_memory(group: PlannedGroup) -> Mapping[int, LiveRange]:
-    """Return the live bytes of a group's buffers, counted from the start of each buffer."""
     reverses = group.step.is_reversed
     ranges = group.live_ranges.items()
     return {i: r.from_the_end() if reverses and r.buffer.role is Role.TENSOR else r for i, r in ranges}
@@ -71,7 +67,6 @@ def _groups(count: int) -> list[slice]:
 
 
 def _append(stretches: list[Stretch], new: Stretch) -> None:
-    """Append a moment, or extend the previous moment if the bytes stay the same."""
     old = stretches[-1] if stretches else None
     if old and (old.last, old.bottom, old.top) == (new.first, new.bottom, new.top):
         stretches[-1] = Stretch(old.first, new.last, new.bottom, new.top)

@@ -22,13 +22,11 @@ class Moments:
     """Number of iterations of the whole plan before the pause."""
     step: Ints
     iteration: Ints
-    """Number of the next iteration in its plan step."""
     time: NDArray[np.float64]
     """Time from the start of the model to the pause."""
     alive: Ints
     """Number of bytes that must stay during the pause."""
     total: float
-    """Time of the whole model."""
 
     @property
     def longest(self) -> float:

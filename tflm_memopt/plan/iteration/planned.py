@@ -72,7 +72,7 @@ class PlannedGroup:
 
     @cached_property
     def placed(self) -> Mapping[int, LiveRange]:
-        """Live bytes for layouts, by buffer number. A reversed group frees whole rows or pixels at once."""
+        """Live bytes for layouts, by buffer number. A group with reversed row order frees whole rows or pixels."""
         if not self.step.is_reversed:
             return self.live_ranges
         sizes = unit_bytes((m.op for m in self.trace.members), pixels=self.step.stripes > 0)

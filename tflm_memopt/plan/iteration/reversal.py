@@ -1,4 +1,4 @@
-"""Turns operators into their form with reversed rows, for groups that run from the last row to the first."""
+"""Converts operators to their form with reversed rows, for groups that run from the last row to the first."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -41,7 +41,6 @@ def as_counted(op: RowOp, group: Group) -> RowOp:
 
 
 def unit_bytes(ops: Iterable[RowOp], *, pixels: bool) -> dict[TensorId, int]:
-    """Return the bytes of a row or pixel of each tensor that these operators use."""
     return {t: rows.c if pixels else rows.row_bytes for op in ops for t, rows in op.seen()}
 
 

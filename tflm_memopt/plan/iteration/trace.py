@@ -1,9 +1,9 @@
 """Simulates the order of a group's iterations, and finds when rows and pixels are written and last read.
 
 The last operators of a group request rows or pixels. Before an iteration runs, it requests the pixels of each of its
-inputs. With this order of requests, the sizes of rolling buffers are exact for any graph (as in the CSDF view of Jung
-et al., joint memory of several CNNs). The order is built from the group's end, since adding an earlier operator never
-changes the order of the later ones. Longer groups therefore reuse the work for shorter ones.
+inputs. With this order of requests, the sizes of rolling buffers are exact for any graph, as in the CSDF view of Jung
+et al. (joint memory of several CNNs). The order is built from the group's end, since adding an earlier operator never
+changes the order of the later ones. So longer groups reuse the work for shorter ones.
 """
 
 from __future__ import annotations
@@ -55,7 +55,6 @@ class Member:
 
     @cached_property
     def iterations(self) -> NestIterations:
-        """The operator's iterations in order."""
         iterated = self.op.reads[0] if self.iterative else self.op.writes
         return nest_iterations(self.nest, self.stripes or iterated.h, iterated.h, iterated.w)
 
@@ -79,7 +78,6 @@ class Member:
 
     @property
     def pixel_bytes(self) -> int:
-        """Bytes of an output pixel in a buffer of the group."""
         return -(-self.op.writes.c // self.nest.channel_groups) if self.nest.splits else self.op.writes.c
 
     def rows(self, k: int, iteration: Ints) -> tuple[Ints, Ints]:
@@ -88,7 +86,6 @@ class Member:
         return start[iteration], end[iteration]
 
     def columns(self, k: int, iteration: Ints) -> tuple[Ints, Ints]:
-        """Return the half-open range of columns of input k that each of these iterations reads."""
         start, end = self._columns[k]
         return start[iteration], end[iteration]
 
@@ -119,7 +116,7 @@ class Member:
         )
         return first, end
 
-    # the following properties are cached because the search needs them repeatedly
+    # The search needs the following properties repeatedly, so they are cached.
 
     @cached_property
     def rows_wanted(self) -> Sequence[Ints]:
@@ -131,7 +128,7 @@ class Member:
         each, found = self.iterations, []
         for k in range(len(self.op.inputs)):
             start, end = (each.row, each.row + 1) if self.iterative else self.op.rows(k, each.row)
-            if self.nest.sums and not self.iterative:  # the last channel group reads sums, but no input rows
+            if self.nest.sums and not self.iterative:  # The last channel group reads sums, but no input rows.
                 end = np.where(each.channel_group == self.nest.channel_groups - 1, start, end)
             found.append((start, end))
         return found
@@ -143,7 +140,7 @@ class Member:
             return [(x0, x1)] * len(self.op.inputs)
         if not self.op.tileable:  # the operator reads whole rows
             return [(0 * x0, 0 * x1 + rows.w) for rows in self.op.reads]
-        # a broadcast operand has column 0 only
+        # A broadcast operand has column 0 only.
         firsts = (np.minimum(columns.first(x0), rows.w - 1) for rows in self.op.reads)
         ends = (np.minimum(columns.end(x1 - 1), rows.w) for rows in self.op.reads)
         return [(np.maximum(0, first), end) for first, end in zip(firsts, ends, strict=True)]
@@ -175,10 +172,10 @@ class Member:
     def bytes_written(self) -> Ints:
         """For each iteration, the end of the output bytes that it has written, or 0 if it only adds to sums."""
         each, out = self.iterations, self.op.writes
-        if self.iterative:  # the last iteration writes everything, unless iterations scatter rows
+        if self.iterative:  # The last iteration writes everything, unless iterations scatter rows.
             whole: Ints = ((np.arange(len(each)) == len(each) - 1) | self.op.scatters) * out.nbytes
             return whole
-        if self.nest.splits:  # even the first channel group writes in the stripe's last pixel
+        if self.nest.splits:  # Even the first channel group writes in the stripe's last pixel.
             stripe: Ints = each.hi[each.stripe] * out.row_bytes
             return stripe
         end: Ints = (each.row * out.w + each.x1) * out.c
@@ -195,7 +192,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """For each iteration: the times when its pixels are written and last read, and the stripes between these times."""
+    """For each iteration, when its pixels are written and last read, and the number of stripes between these times."""
 
     iteration: Ints
     written: Ints
@@ -208,9 +205,8 @@ class Trace:
     """The iterations of a group in order, with the requests that cause them."""
 
     members: tuple[Member, ...]
-    """The group's operators in order."""
     entry: Ints
-    """_entry() encodes each event: an operator's number (or OUTSIDE) and the number of its input (or EXECUTE)."""
+    """One number per iteration or request: the operator (or OUTSIDE), and the requested input (or EXECUTE)."""
     iteration: Ints
     """Number of the iteration that runs or, for a request from outside the group, of the requested iteration."""
     wanted: frozenset[TensorId]
@@ -218,7 +214,6 @@ class Trace:
     readers_of: Mapping[TensorId, tuple[tuple[Member, int], ...]]
     """For each tensor, the operators that read it, each with the number of the input."""
     source: InputSource | None = None
-    """The model's input, if it is streamed or external."""
     dead: dict[tuple[TensorId, int], Ints] = field(default_factory=dict, init=False)
     """Cache of the function dead_bytes()."""
     lives: dict[int, Lives] = field(default_factory=dict, init=False)
@@ -255,20 +250,19 @@ class Trace:
         return self._iterations[key]
 
     def order(self, key: int) -> Ints:
-        """Return the positions of an operator's iterations among all iterations."""
         if key not in self._order:
             self._order[key] = self.moments.searchsorted(self.iterations_of(key)[0])
         return self._order[key]
 
     def entries(self, op: int, slot: int) -> Ints:
-        """Return the positions of an operator's requests for an input or, with EXECUTE, of its iterations."""
         found: Ints = (self.entry == _entry(op, slot)).nonzero()[0]
         return found
 
     def core_1_scratch(self, member: Member) -> int:
-        """Return the offset of core 1's scratch while this operator runs, or 0 with one core. The scratch of a
-        depthwise operator follows the largest scratch of the group, so that no core waits. Core 1 never runs an
-        operator of ON_CORE_0.
+        """Return the offset of core 1's scratch while this operator runs, or 0 with one core.
+
+        The scratch of a depthwise operator follows the largest scratch of the group, so that no core waits. Core 1
+        never runs an operator of ON_CORE_0.
         """
         if not member.op.core_1_counters or not member.scratch_bytes or member.op.packing in ON_CORE_0:
             return 0
@@ -277,7 +271,6 @@ class Trace:
         return -(-most // SCRATCH_ALIGN) * SCRATCH_ALIGN
 
     def readers(self, tensor: TensorId) -> Sequence[tuple[Member, int]]:
-        """Return the operators that read a tensor, each with the number of the input."""
         return self.readers_of.get(tensor, ())
 
     def reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
@@ -290,7 +283,6 @@ class Trace:
 
 
 def _merged(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    """Join pairs of positions and values, and sort them by position."""
     if len(parts) < 2:
         return parts[0] if parts else (np.zeros(0, dtype=np.int64),) * 2
     at, values = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -303,9 +295,10 @@ def _entry(op: int, slot: int) -> int:
 
 
 def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None, *, in_turn: bool = False) -> Trace:
-    """Start a simulation that requests these tensors, and return it before any operator is added. sinks: tensors, each
-    with the number of its producer's iterations. in_turn: whether to request a part of each tensor in turn, so that
-    rows that several branches read are freed early.
+    """Start a simulation that requests these tensors, and return it before any operator is added.
+
+    `sinks`: tensors, each with the number of its producer's iterations. `in_turn`: whether to request a part of each
+    tensor in turn, so that rows that several branches read are freed early.
     """
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
     entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])
@@ -326,7 +319,6 @@ def traced(
 
 
 def requested(members: Sequence[Member], sinks: Sequence[int]) -> list[tuple[TensorId, int]]:
-    """Return the output of each operator in `sinks`, and the number of parts in which the output is requested."""
     made = {m.key: m for m in members}
     wanted = (made[key] for key in sinks)
     return [(m.op.output, m.op.writes.h if m.iterative and not m.stripes else len(m.iterations)) for m in wanted]
@@ -335,11 +327,11 @@ def requested(members: Sequence[Member], sinks: Sequence[int]) -> list[tuple[Ten
 def prepend(trace: Trace, member: Member) -> Trace:
     """Add an operator at the front of the iterations. It runs just before each request for its output."""
     demands, need = _demands(trace, member)
-    several = member.stage.at_once > 1 and member.nest.by_rows and len(demands)  # readers may need no row at all
+    several = member.stage.at_once > 1 and member.nest.by_rows and len(demands)  # Readers may need no row at all.
     first, end = _rows_at_once(member, demands, need) if several else member.batches
     produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)
-    if member.nest.recomputes:  # each request moves the operator to the requested stripe
+    if member.nest.recomputes:  # Each request moves the operator to the requested stripe.
         each = member.iterations
         before = np.where(produced > before, np.maximum(before, each.start[each.stripe[produced - 1]]), before)
     counts = produced - before
@@ -391,7 +383,6 @@ def _together(trace: Trace, member: Member, at: Ints) -> Ints:
 
 
 def _demands(trace: Trace, producer: Member) -> tuple[Ints, Ints]:
-    """Return the positions of requests for a producer's output, and how many of its iterations each needs."""
     tensor, parts = producer.op.output, []
     if tensor in trace.wanted:
         at = trace.entries(OUTSIDE, tensor)
@@ -404,7 +395,6 @@ def _demands(trace: Trace, producer: Member) -> tuple[Ints, Ints]:
 
 
 def _iterations_demanded(producer: Member, reader: Member, k: int, iteration: Ints) -> Ints:
-    """Return how many iterations of the producer must precede each of these iterations of a reader."""
     if producer.nest.by_rows and not producer.iterative:
         return reader.rows_wanted[k][iteration]
     need = np.zeros(len(iteration), dtype=np.int64)
@@ -453,7 +443,6 @@ def _shifted(values: Ints) -> Ints:
 
 
 def _changing(values: Ints, at: Ints, length: int) -> Ints:
-    """Return an array of this length: values[0] before position at[0], values[1] from there to at[1], and so on."""
     edges = np.empty(len(values) + 1, dtype=np.int64)
     edges[0], edges[1:-1], edges[-1] = 0, at, length
     return values.repeat(edges[1:] - edges[:-1])

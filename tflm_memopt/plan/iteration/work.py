@@ -22,7 +22,7 @@ _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
 
 
 def work(planned: Planned) -> Iterator[Work]:
-    """Yield the work of each operator of the plan's groups, in order. Builtin operators are left out."""
+    """Yield the work of each operator of the plan's groups, in order. Operators that TFLM runs are left out."""
     for group in planned.groups.values():
         of_members = work_of(group.trace, is_reversed=group.step.is_reversed)
         for member, done in zip(group.trace.members, of_members, strict=True):
@@ -43,7 +43,7 @@ def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
 
 
 def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:
-    """Return the work of an operator. border: whether its first input comes from outside the group."""
+    """border: whether the operator's first input comes from outside the group."""
     _, executed = trace.iterations_of(m.key)
     if m.op.access:
         return _by_access(m, executed)
@@ -88,7 +88,6 @@ def _name(m: Member, *words: str) -> str:
 
 
 def _there(op: RowOp, move: Move, row: Ints) -> int:
-    """Return in how many of these iterations the tensor has the input row of the move."""
     height = op.operands[move.operand].h
     first = op.access[move.operand].first(row, height) + move.tap
     return int(((first >= 0) & (first < height)).sum())
@@ -101,7 +100,6 @@ def _in_words(op: RowOp, move: Move) -> bool:
 
 
 def _by_access(m: Member, executed: Ints) -> Work:
-    """Return the work of an operator whose access table names the rows that it reads."""
     op, row, n = m.op, m.iterations.row[executed], len(executed)
     read = looked_up = 0
     for k, rows in enumerate(op.reads):
@@ -126,12 +124,12 @@ def _by_access(m: Member, executed: Ints) -> Work:
         singles = (op.writes.row_bytes * n - moved_once) * (op.moves.fill is not None)  # bytes set to the fill value
     elif op.traits.runs_along:
         loops = n * op.rows_at_once * op.writes.row_bytes
-    elif op.is_product:  # a matrix product computes four output columns at once
+    elif op.is_product:  # A matrix product computes four output columns at once.
         fours, alone = n * (op.writes.c // 4), n * (op.writes.c % 4)
         loops, quads, singles = fours + alone, fours * op.reads[0].c, alone * op.reads[0].c
-    elif op.updates:  # LSTM
+    elif op.updates:
         loops = n * 2 * GATES * op.writes.c
-    elif op.traits.biased:  # TRANSPOSE_CONV
+    elif op.traits.biased:
         loops, pieces = macs / op.reads[0].c, looked_up * op.writes.w * op.writes.c
         c = op.reads[0].c
         runs = loops / op.writes.c * -(-op.writes.c // SUMS_AT_ONCE)
@@ -148,8 +146,10 @@ def _by_access(m: Member, executed: Ints) -> Work:
 
 
 def _product_on_dsp(done: Work, op: RowOp, rows: int) -> Work:
-    """Add the work of tmo_matmul_dsp.c, which multiplies four values by four columns at once. The last values of each
-    column are multiplied singly. The last four columns are computed together, even if some are already computed.
+    """Add the work of tmo_matmul_dsp.c, which multiplies four values by four columns at once.
+
+    The last values of each column are multiplied singly. The last four columns are computed together, even if some are
+    already computed.
     """
     values, columns = op.reads[0].c, op.writes.c
     if columns < QUAD:
@@ -162,11 +162,11 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool,
     op, w, channel_groups = m.op, m.op.window, m.nest.channel_groups - m.nest.sums
     packed = m.op.packing if m.stage.runs_packed(m.op) else Packing.NONE
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
-    # a state holds the rows above the input
+    # A state holds the rows above the input.
     high = _clipped(m.iterations.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)
     if m.nest.sums:
         high = np.where(m.iterations.channel_group[executed] == channel_groups, 0, high)  # the last pass reads no rows
-    # each channel group has only some of the channels
+    # Each channel group has only some of the channels.
     read_groups = 1 if m.nest.splits and op.traits.channels is Channels.SUMMED else channel_groups
     written_groups = channel_groups if m.nest.splits else 1
     windows = Windows(
@@ -191,7 +191,6 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool,
 
 
 def _by_kernel(w: Windows, done: Work, packed: Packing) -> Work:
-    """Return the work with the figures that are specific to the operator's kernel."""
     kernel = PACKED.get(packed) if packed is not Packing.NONE else plain(w.op)
     done = named(done, *_words(w, packed))
     if w.op.activation != FULL_RANGE and (packed is not Packing.NONE or w.makes_fours):

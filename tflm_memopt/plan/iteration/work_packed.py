@@ -32,7 +32,7 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
     """Add the work of tmo_conv_dsp.c, which computes pairs of channels for up to four pixels."""
     values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     batches = w.calls or _batches(w, Packing.DSP_CONV, values)[0]
-    if w.calls and w.rows:  # five pixels take two passes in one row, three in two rows
+    if w.calls and w.rows:  # Five pixels take two passes in one row, but three passes in two rows.
         batches = (len(w.x0) + w.calls + 1) // 2
     pairs = -(-w.out_channels // 2)
     done = replace(
@@ -110,7 +110,7 @@ def _from_rows(w: Windows, done: Work, values: int) -> Work:
 
 
 def _gathered_row(w: Windows, x: int, runs: Sequence[int]) -> tuple[int, int]:
-    """Return how many quads (four values) and single values a window row at column x has, padding included."""
+    """Return how many groups of four values, and single values, a window row at column x has, padding included."""
     window = w.op.window
     row = window.kernel_w * w.in_channels
     if not runs or runs == [0]:
@@ -229,7 +229,7 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
         return named(_dsp_nine(w, done), "four" if four else "nine")
     done = _packed_depthwise(w, done, 4, -(-taps // 3))
     lists = w.pixels - w.unclipped + len(w.x0) * w.rows
-    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # for a single pixel, the kernel copies no constants
+    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # For a single pixel, the kernel copies no constants.
         copies = int((w.high == window.kernel_h).sum()) * -(-w.out_channels // 4)
         done = replace(done, quads=copies, batches=copies * (-(-taps // 3) + 2))
     return replace(done, runs=lists, swept=lists * taps)

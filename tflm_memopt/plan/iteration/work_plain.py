@@ -49,7 +49,6 @@ def in_fours(done: Work, channels: int) -> Work:
 
 
 def _runs(w: Windows, done: Work, *, gathered: bool = False) -> Work:
-    """Return the work of a kernel that reads contiguous bytes in runs."""
     c, window = w.in_channels, w.op.window
     if gathered or (c > 1 and (not w.in_one_piece or window.dilation_w > 1)):
         runs, size = (w.pixels, window.kernel_h * window.kernel_w * c) if gathered else (w.taps, c)
@@ -78,8 +77,9 @@ def _pieces(values: Ints) -> Ints:
 
 
 def _depthwise(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_depthwise_ref.c, which computes four channels at once and the remaining channels singly. If a
-    channel has several outputs, the kernel computes two of them at once. The DSP extension computes the last four
+    """Add the work of tmo_depthwise_ref.c, which computes four channels at once and the remaining channels singly.
+
+    If a channel has several outputs, the kernel computes two of them at once. The DSP extension computes the last four
     channels together, even if some of them are already computed.
     """
     c = w.out_channels
@@ -134,7 +134,7 @@ def _two_operands(w: Windows, done: Work) -> Work:
 
 
 def plain(op: RowOp) -> Kernel | None:
-    """Return the model of an operator's reference kernel, or None if it is element-wise."""
+    """Return the model of an operator's reference kernel, or None if the operator is element-wise."""
     if op.is_binary:
         return _two_operands
     if op.traits.pools:

@@ -1,4 +1,4 @@
-"""Describes the windows that an operator's iterations read, from which its work is counted."""
+"""Describes the windows that an operator's iterations read, from which the operator's work is counted."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -39,7 +39,6 @@ class Windows:
     complete: bool
     """Whether each iteration makes outputs instead of int32 sums."""
     in_arena: bool
-    """Whether all operands are in the arena."""
     calls: int
     """Number of calls of a kernel that computes several iterations at once, or 0."""
     backwards: bool
@@ -51,7 +50,7 @@ class Windows:
         return self.rows or (self.in_one_piece and self.makes_single_pixels(Packing.NONE))
 
     def makes_single_pixels(self, packed: Packing) -> bool:
-        """Whether tmo_iterate_pixel() runs the iterations."""
+        """Whether the C function tmo_iterate_pixel() runs the iterations."""
         op, tile = self.op, 0 if self.rows else self.columns
         if not self.in_arena or (self.backwards and packed is not Packing.NONE):
             return False
@@ -71,7 +70,6 @@ class Windows:
 
     @property
     def taps(self) -> int:
-        """Number of taps inside the input, over all windows."""
         return self.over(self.wide)
 
     @property
@@ -80,11 +78,9 @@ class Windows:
 
     @property
     def unclipped(self) -> int:
-        """Number of windows that lie inside the input."""
         return int(self._at_height(self.wide == self.op.window.kernel_w).sum())
 
     def over(self, each: Ints) -> int:
-        """Add up `each`, a number per column, over the rows of all windows, and return the sum."""
         return int((self.high * _between(each, self.x0, self.x1)).sum())
 
     def _at_height(self, columns: Ints) -> Ints:
@@ -101,7 +97,6 @@ Kernel = Callable[[Windows, Work], Work]
 
 
 def named(done: Work, *words: str) -> Work:
-    """Return the work with these words added to the kernel's name."""
     *name, way = done.kernel.split()
     return replace(done, kernel=" ".join((*name, *words, way)))
 
@@ -112,13 +107,11 @@ def stripes(channels: int) -> int:
 
 
 def iterations(w: Windows) -> Iterator[tuple[tuple[int, int, int], int]]:
-    """Yield the columns and the number of window rows of each distinct iteration, and how often it occurs."""
     found, counts = np.unique(np.stack((w.x0, w.x1, w.high), axis=1), axis=0, return_counts=True)
     yield from zip(map(tuple, found.tolist()), counts.tolist(), strict=True)
 
 
 def _between(each: Ints, x0: Ints, x1: Ints) -> Ints:
-    """For each pair of x0 and x1, return the sum of the elements [x0, x1) of `each`."""
     below = np.concatenate(([0], np.cumsum(each)))
     found: Ints = below[x1] - below[x0]
     return found
