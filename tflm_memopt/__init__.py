@@ -69,11 +69,11 @@ PLACES = (
     "errors", "api", "answers.inspection", "answers.report", "apps.app", "convert.inspecting", "convert.verify",
     "devices.verify", "runtime.verification",
 )  # fmt: skip
-"""Modules that together have all public names."""
+"""Modules that together define all public names."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name on first use, so that an import of `tflm_memopt.runtime` needs no solver."""
+    """Import a public name at its first use, so that importing `tflm_memopt.runtime` needs no solver."""
     if name in __all__:
         modules = (import_module(f"{__name__}.{place}") for place in PLACES)
         return next(getattr(module, name) for module in modules if hasattr(module, name))
@@ -81,5 +81,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names only."""
     return [*__all__, "__doc__", "__name__", "__version__"]

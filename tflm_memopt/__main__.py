@@ -1,5 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""Entry point: `python -m tflm_memopt`, or the script tflm-memopt."""
+"""Entry point of `python -m tflm_memopt` and of the script tflm-memopt."""
 
 import sys
 

@@ -76,12 +76,12 @@ def optimize(
 ) -> Optimized | AppOptimized:
     """Rewrite a .tflite model so that TFLM runs it with the same output bits in a smaller arena.
 
-    model: its bytes, or the path of a .tflite file or of C source that contains it as an array. An App has several
-    models that share an arena, and the options are defaults for all of them. name: the model's name in the report and
-    the files; by default the file's name. progress: callback that gets the name of the current step, and the numbers of
-    its finished parts and of all its parts. options: those of OptimizeOptions in options.py.
+    model: the bytes of a .tflite model, the path of its file, or the path of C source that contains it as an array. For
+    an App, which has several models, the options are defaults for each model. name: the model's name in the report and
+    in file names, by default the file's name. progress: callback that gets the name of the current step, the number of
+    its finished parts, and the number of all parts. options: those that OptimizeOptions in options.py lists.
 
-    Raises ModelError for an unreadable model, UsageError for invalid arguments, and DoesNotFit if no plan keeps to the
+    Raises ModelError for an unreadable model, UsageError for invalid arguments, and DoesNotFit if no plan keeps the
     limits. A model that would not benefit from a rewrite is returned unchanged.
     """
     if isinstance(model, App):
@@ -92,7 +92,7 @@ def optimize(
 def optimize_planned(
     model: GivenModel, *, name: str = "", progress: Progress = nothing, **options: Unpack[OptimizeOptions]
 ) -> tuple[Optimized, Planned | None]:
-    """Run optimize() and also return the checked plan, or None for an unchanged model."""
+    """Run optimize(), and return the checked plan as well, or None for an unchanged model."""
     started = time.monotonic()
     progress("reading", 0, 0)
     data, name, path = loaded(model, name)
@@ -118,17 +118,19 @@ def optimize_devices(
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
 ) -> OptimizedDevices:
-    """Split a network among linked devices, each of which gets a model of its own. All plans are checked together.
+    """Split a network among several linked devices. Each device gets its own model. The plans of all devices are
+    checked together.
 
     devices: number of devices. Device 0 has the input and gets the output. link: bytes per second from one device to
     another, and latency, such as "125kB/s,2ms" or (125000, 2). With a link, the report estimates the time of an
-    inference, for which a clock is needed. cut: indices of the operators at which each further device begins. With
-    cuts, every operator runs on one device as a whole.
+    inference, which requires a clock. cut: index of the first operator on each device but the first. With cuts, no
+    operator is divided among devices.
 
-    name, progress, options: as for optimize(), for each device. memory: RAM and flash of each device for arena and
-    model, such as "20kB,128kB", or RAM alone. With `memory` and a link, the result is the fastest split that fits. With
-    `memory` alone, the result is the fitting split that sends the fewest bytes. Without `memory`, the largest device
-    needs as little memory as possible. board: the board of every device, with the clock and the core for the estimates.
+    name, progress, options: as for optimize(), and valid for each device. memory: RAM and flash of each device for
+    arena and model, such as "20kB,128kB", or RAM alone. With `memory` and a link, the result is the fastest split that
+    fits. With `memory` alone, the result is the fitting split that sends the fewest bytes. Without `memory`, the
+    largest device needs as little memory as possible. board: the board of every device, with the clock and the core for
+    the estimates.
 
     Raises the errors of optimize(), UsageError for a network or options that several devices do not support, and
     DoesNotFit if `memory` is too small or a device's model does not fit on the board.
@@ -159,10 +161,10 @@ def explore_devices(
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
 ) -> DevicesExploration:
-    """Compute the frontier of a network on up to `devices` devices: memory of the largest device against time.
+    """Compute the frontier of a network on up to `devices` devices: least memory of the largest device against time.
 
-    Each point of the frontier is planned and checked. The frontier includes the network on one device. The function
-    takes the arguments of optimize_devices(), and requires a clock.
+    Each point of the frontier is planned and checked. The frontier includes the network on one device. The function takes the
+    arguments of optimize_devices(), and requires a clock.
     """
     progress("reading", 0, 0)
     network = _network(model, name, link, nothing, options)
@@ -176,7 +178,7 @@ def _network(model: GivenModel, name: str, link: Link | None, progress: Progress
     speed = None if link is None else LinkSpeed(*units.link(link))
     asked = request(options).in_one_memory()
     own = OptimizeOptions(**{**options, "if_worthwhile": False})
-    if on := asked.limits.board:  # each device is checked against the board later
+    if on := asked.limits.board:  # Each device is checked against the board later.
         target = options.get("target") or on.target
         own = OptimizeOptions(**{**own, "board": None, "clock": None, "target": target, "abi": on.abi})
 
@@ -194,10 +196,10 @@ def combine_registers(
     place: bool = False,
     folders: Sequence[str | PathLike[str]] = (),
 ) -> Generated:
-    """Combine the register accesses of a C driver where this cannot change its behaviour.
+    """Combine the register accesses of a C driver where its behaviour stays the same.
 
-    description: a CMSIS-SVD file, or a header in the words of register_words.h. place: choose the places of fields even
-    if the description gives them. folders: folders of the driver's headers.
+    description: a CMSIS-SVD file, or a header in the words of register_words.h. place: whether to choose the places of
+    fields even if the description gives them. folders: folders of the driver's headers.
 
     Raises RegisterError for a driver or description that cannot be used, and RuntimeUnavailable without the extra
     "registers".
@@ -216,7 +218,7 @@ def combine_registers(
 
 
 def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, started: float) -> None:
-    """Report the remaining time if the number of plan searches is known in advance."""
+    """Report the remaining time if it is known in advance how often a plan is searched."""
     once = limits.overhead is None or limits.overhead <= 1
     if once and limits == Limits(limits.overhead):
         searches = 2 if limits == Limits() and conversion.is_packed else 1
@@ -249,11 +251,11 @@ def explore(
 ) -> Exploration | AppExploration:
     """Compute the frontier of a model: the smallest arena at every cost. Each point is planned, checked and lowered.
 
-    model: as for optimize(). For an App, the function combines the points of all models into one frontier. cost:
-    "macs", or estimated "instructions" or "time" on the core. For "instructions" and "time", several tile widths are
-    tried. The default is "time" for a board whose cycles are modelled, "instructions" for another board, a target or a
-    core, and "macs" if none of these is set. options: see ExploreOptions in options.py. With a board, each point
-    reports the board's free RAM and flash.
+    model: as for optimize(). For an App, one frontier combines the plans of all models. cost: "macs", or estimated
+    "instructions" or "time" on the core. For "instructions" and "time", several tile widths are tried. The default is
+    "time" for a board whose cycles are modelled, "instructions" for another board, a target or a core, and "macs" if
+    none of these is set. options: see ExploreOptions in options.py. With a board, each point reports the board's free
+    RAM and flash.
     """
     if cost is not None and cost not in COSTS:
         raise UsageError(f"unknown cost '{cost}'", hint=one_of(cost, COSTS))
@@ -309,9 +311,9 @@ def fit(
 ) -> Fits:
     """Return how a model fits on boards (boards.json) before and after optimize().
 
-    optimized: result of optimize(), also for an application, whose models share RAM and flash. names: ids of boards or
-    files that describe boards, by default all known boards. packed: the same model packed for a target, which is used
-    for boards that can run it, unless only the generic model fits. on: the same model optimized for single boards, by
+    optimized: result of optimize(). For an application, all models share RAM and flash. names: ids of boards or files
+    that describe boards, by default all known boards. packed: the same model with weights packed for a target. It is
+    used for boards that can run it, unless only the generic model fits. on: results of optimize() for single boards, by
     board id. Raises UsageError for an unknown board.
     """
     if isinstance(optimized, AppOptimized):

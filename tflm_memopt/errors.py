@@ -10,8 +10,8 @@
     +-- PlanError           the checker rejected a plan, which is a bug of the planner
     +-- RuntimeUnavailable  TFLM's wheel or the host library is not installed
 
-A message says what is wrong, where, and what to do. The code of an error names the kind of reason, for programs that
-branch on it; docs/errors.md explains the codes.
+A message says what is wrong, where, and what to do. The code of an error names the kind of error, for programs that
+react to it. docs/errors.md explains all codes.
 """
 
 import contextlib
@@ -56,10 +56,9 @@ Code = Literal[
     "does_not_run",
     "internal_error",
 ]
-"""Codes of errors."""
 NO_OTHERS: Mapping[str, str] = MappingProxyType({})
 SHORTEST = 3
-"""A word of at least this length matches each name that contains the word."""
+"""A word with at least this many letters matches each name that contains the word."""
 
 
 class MemoptError(Exception):
@@ -77,7 +76,7 @@ class MemoptError(Exception):
         super().__init__(what)
 
     def to_json(self) -> dict[str, str]:
-        """Return the error as --json prints it."""
+        """Return the error in the form that --json prints."""
         return {"what": self.what, "code": self.code, "file": self.file, "where": self.where, "hint": self.hint}
 
     def __str__(self) -> str:
@@ -86,7 +85,7 @@ class MemoptError(Exception):
 
 
 class ModelError(MemoptError):
-    """The bytes are not a readable model."""
+    """The given bytes are not a readable model."""
 
 
 class UsageError(MemoptError):
@@ -134,7 +133,7 @@ class RuntimeUnavailable(MemoptError):
 
 @contextlib.contextmanager
 def about(*paths: Path) -> Iterator[None]:
-    """Name these files in errors that are raised inside the block."""
+    """Add the names of these files to errors that are raised inside the block."""
     try:
         yield
     except RuntimeUnavailable:
@@ -160,7 +159,7 @@ def near(word: str, names: Iterable[str], also: Mapping[str, str] = NO_OTHERS, m
 
 
 def one_of(word: str, names: Iterable[str]) -> str:
-    """Return a hint for an unknown name, with the most similar name, if any, and all names.
+    """Return a hint for an unknown name: the most similar name, if any, and all valid names.
 
     >>> one_of("optimise", ["inspect", "optimize"]), one_of("xyz", ["inspect", "optimize"])
     ('optimize (of inspect, optimize)', 'inspect, optimize')

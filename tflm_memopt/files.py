@@ -1,4 +1,4 @@
-"""Reads files whole, and writes them atomically."""
+"""Reads whole files, and writes files so that they are complete or absent."""
 
 import contextlib
 import errno
@@ -51,8 +51,8 @@ def start_of(path: Path, nbytes: int) -> bytes:
 def read_model(path: Path) -> bytes:
     """Return the bytes of a .tflite file, or of the model in a C or C++ source file.
 
-    A file that does not start like a model is refused before the rest is read. Raises UsageError if the file cannot be
-    read or is not regular (a pipe, a device), and ModelError if it holds no model.
+    A file that does not start like a model is refused before its remaining bytes are read. Raises UsageError if the
+    file cannot be read or is not regular (a pipe, a device), and ModelError if it holds no model.
     """
     with _reading(path):
         if (path / "saved_model.pb").is_file():
@@ -76,7 +76,6 @@ def read_model(path: Path) -> bytes:
 
 
 def _demand_no_other(path: Path, start: bytes) -> None:
-    """Raise ModelError for a file whose name shows another format, such as that of a PyTorch archive."""
     if start[4:8] == flatbuffer.IDENTIFIER or start.startswith(flatbuffer.GIT_LFS):
         return
     named = formats.BY_SUFFIX.get(path.suffix.lower())
@@ -85,20 +84,17 @@ def _demand_no_other(path: Path, start: bytes) -> None:
 
 
 GivenModel = bytes | bytearray | memoryview | str | os.PathLike[str]
-"""A model as users pass it: the model's bytes, or the path of its file."""
+"""A model in the form in which users pass it: its bytes, or the path of its file."""
 
 
 class Loaded(NamedTuple):
-    """A model that a user gave."""
-
     data: bytes
     name: str
     path: Path | None = None
-    """The file from which the model was read, or None."""
 
 
 def loaded(model: GivenModel, name: str = "") -> Loaded:
-    """Return a model's bytes and name, which defaults to the file's name. Raises the errors of read_model()."""
+    """Return a model's bytes and name. By default, the name is that of its file. Raises the errors of read_model()."""
     name = name.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Loaded(bytes(model), name or "model")
@@ -108,7 +104,7 @@ def loaded(model: GivenModel, name: str = "") -> Loaded:
 
 
 def stem(name: str) -> str:
-    """Return a model's name without folder and extension. An extension begins with a letter.
+    """Return a model's name without folder and extension. An extension is removed only if it begins with a letter.
 
     >>> stem("models/kws v2.1.tflite"), stem("kws v2.1"), stem("model_data.cc")
     ('kws v2.1', 'kws v2.1', 'model_data')
@@ -142,7 +138,7 @@ def same_on_disk(name: str) -> str:
 
 
 def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
-    """Return the path below `folder` of each file, with its content. In the names of files, '/' separates folders.
+    """Return the contents by their paths below `folder`. In a file's name, '/' separates folders.
 
     Raises UsageError for a name that leads out of the folder, that is invalid on some system, or that differs from
     another name only in case.
@@ -162,7 +158,7 @@ def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
 
 @contextlib.contextmanager
 def _opening(path: Path, what: str, code: Code, hint: str) -> Iterator[None]:
-    if "\0" in str(path):  # Python itself raises ValueError
+    if "\0" in str(path):  # Python itself would raise ValueError.
         raise UsageError(f"cannot {what} {path}: a path cannot contain a NUL character", code=code, hint=hint)
     try:
         yield
@@ -175,13 +171,13 @@ _writing = partial(_opening, what="write", code="file_unwritable", hint="choose 
 
 
 def _demand_regular(path: Path, hint: str) -> None:
-    """Raise UsageError for a pipe or a device, because a pipe would wait for a writer."""
+    """Raise UsageError for a pipe or a device. Reading a pipe would wait for a writer."""
     if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
         raise UsageError(f"{path} is not a regular file", code="file_unreadable", hint=hint)
 
 
 def shown(path: Path) -> str:
-    """Return a file's name as text, with bytes replaced that are not UTF-8.
+    """Return a file's name as text. Bytes that are not UTF-8 are replaced.
 
     >>> shown(Path("folder/model.tflite"))
     'model.tflite'
@@ -190,12 +186,12 @@ def shown(path: Path) -> str:
 
 
 def printable(path: Path) -> Path:
-    """Return a path as text, with bytes replaced that are not UTF-8."""
+    """Return a path as text. Bytes that are not UTF-8 are replaced."""
     return Path(os.fsencode(path).decode("utf-8", "replace"))
 
 
 def for_reports(path: Path) -> Path:
-    """Return a path for a report, without the folders of an absolute path, which exist on one machine only.
+    """Return a path for a report. The folders of an absolute path are omitted, since they exist on one machine only.
 
     >>> for_reports(Path("/home/me/out")).as_posix(), for_reports(Path("out/kws.tflite")).as_posix()
     ('out', 'out/kws.tflite')
@@ -204,16 +200,16 @@ def for_reports(path: Path) -> Path:
 
 
 def write_files(contents: Mapping[Path, bytes]) -> None:
-    """Write several files, all or none. The function renames temporary files only when all of them are complete.
+    """Write all files or, after an error, none of them. Temporary files are renamed only when all of them are complete.
 
-    Missing folders are created. A failure leaves neither files nor folders, and an interrupt waits until all files are
+    Missing folders are created. A failure leaves neither files nor folders. An interrupt waits until all files are
     written. Raises UsageError if a path is not writable.
     """
     with _uninterrupted(), contextlib.ExitStack() as undo:
         written = [(path, _write_temporary(path, data, undo)) for path, data in contents.items()]
         for path in contents:
             with _writing(path):
-                if path.is_dir():  # a file cannot replace a folder
+                if path.is_dir():  # A file cannot replace a folder.
                     raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         for path, temporary in written:
             with _writing(path):
@@ -222,7 +218,7 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
 
 
 def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Path:
-    """Write `data` to a temporary file in the folder of `path`. `undo` removes the file and the created folders."""
+    """Write `data` to a temporary file in the folder of `path`. `undo` gets functions that remove them."""
     with _writing(path):
         for folder in [p for p in reversed(path.parents) if not p.exists()]:
             folder.mkdir(exist_ok=True)
@@ -266,7 +262,7 @@ def _umask() -> int:
 
 
 def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
-    """Raise UsageError if one of the files that will be written is the input file `model`. what: kind of input."""
+    """Raise UsageError if one of `files` is the input file `model`. what: kind of input, for the message."""
     for path in files:
         if path.exists() and path.samefile(model):
             raise UsageError(
@@ -277,7 +273,7 @@ def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
 
 
 def toml(data: bytes, hint: str) -> Mapping[str, Any]:
-    """Return the document of a TOML file, also with a byte order mark. Raises UsageError for invalid TOML."""
+    """Parse a TOML file, which may start with a byte order mark. Raises UsageError for invalid TOML."""
     try:
         document: Mapping[str, Any] = tomllib.loads(data.decode("utf-8-sig"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

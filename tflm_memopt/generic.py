@@ -1,5 +1,6 @@
-"""Writes a result by the function for the type of the result, which convert/saved.py and apps/saved.py register.
-Modules that define result types need not import code that writes files.
+"""Writes a result with the writer of its type. The modules convert/saved.py and apps/saved.py register the writers.
+
+Modules that define types of results need not import code that writes files.
 """
 
 import functools
@@ -12,7 +13,6 @@ from typing import Any
 def files(
     result: object, kinds: str | Collection[str], labels: Sequence[str], inputs: Sequence[Any] = ()
 ) -> Mapping[str, bytes]:
-    """Return the contents of a conversion's files by name."""
     raise TypeError(f"no writer is registered for {type(result).__name__}: import tflm_memopt.api")
 
 
@@ -20,5 +20,5 @@ def files(
 def save(
     result: object, folder: Path, kinds: str | Collection[str], labels: Sequence[str], inputs: Sequence[Any] = ()
 ) -> list[Path]:
-    """Write the files of a conversion into a folder, all or none."""
+    """Write the files of a conversion into a folder, either all or none."""
     raise TypeError(f"no writer is registered for {type(result).__name__}: import tflm_memopt.api")

@@ -1,6 +1,6 @@
 """Describes each option of optimize() and explore() once, for the functions, the command line and app.toml.
 
-The module evaluates all its annotations, so it has no `from __future__ import annotations`, which would be slower.
+Python evaluates all annotations of the module, because `from __future__ import annotations` would be slower here.
 """
 
 import math
@@ -24,21 +24,19 @@ Weights = Literal["auto", "flash", "ram"]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """The description of an option."""
-
     default: Any
     about: str
-    """Text of the option for `--help`."""
+    """Text about the option for `--help`."""
     metavar: str | None = None
     read: Callable[[Any], Any] | None = None
-    """Function that reads a text or a value, and raises UsageError if it is invalid."""
+    """Function that converts a text or a value. It raises UsageError for an invalid one."""
     choices: tuple[Any, ...] | None = None
     flags: tuple[str, ...] | None = None
-    """Flags on the command line, by default `--` and the option's name."""
+    """Flags on the command line. By default, the flag is `--` and the option's name."""
 
 
 def names(given: str | Collection[str]) -> tuple[str, ...]:
-    """Read names that are separated by commas, or given one by one.
+    """Read names from a text with commas, or from a list.
 
     >>> names("stripes, tiles"), names(["reverse"])
     (('stripes', 'tiles'), ('reverse',))
@@ -60,7 +58,7 @@ def overhead(given: float | str) -> float:
 
 # fmt: off
 class ExploreOptions(TypedDict, total=False):
-    """Options that optimize() and explore() share."""
+    """Options that optimize() and explore() have in common."""
 
     input: Annotated[str, Option(
         "arena", "place of the model's input: arena (default), stream[:ROWS] (pushed ROWS rows at a time, default 1), "
@@ -121,7 +119,7 @@ class ExploreOptions(TypedDict, total=False):
 
 
 class OptimizeOptions(ExploreOptions, total=False):
-    """Options of optimize() only: limits, and the choice of the plan."""
+    """Options that only optimize() has: limits, and the choice of the plan."""
 
     max_macs: Annotated[float | None, Option(
         None, "minimise RAM with at most F times the multiply-accumulates of the original (default: no recompute)",
@@ -173,17 +171,17 @@ def _described(of: type) -> Mapping[str, Option]:
 
 OPTIONS: Mapping[str, Option] = _described(OptimizeOptions)
 FUNCTIONS: Mapping[str, Mapping[str, Option]] = {"optimize": OPTIONS, "explore": _described(ExploreOptions)}
-"""The options of each function, by name."""
+"""The options of each public function, by the function's name."""
 TYPES = get_type_hints(OptimizeOptions)
 TYPE_NAMES = {
     bool: "true or false", int: "a whole number", float: "a number", str: "text", Literal: "text",
     Collection: "a list", Mapping: "a table",
 }  # fmt: skip
-"""Names of the types in messages."""
+"""Names of types, as messages show them."""
 
 
 def complete(options: Mapping[str, Any], function: str = "optimize") -> dict[str, Any]:
-    """Return the values of all options as their readers return them, with defaults for missing options.
+    """Return the values of all options after conversion, with defaults for missing options.
 
     Raises TypeError for a name that is not an option of the function, and UsageError for an invalid value.
     """
@@ -211,7 +209,7 @@ def _members(wanted: Any) -> tuple[Any, ...]:
 
 
 def _is(value: Any, wanted: Any) -> bool:
-    """Return whether a value has a type. Texts and tables are not lists, and infinity and NaN are not numbers."""
+    """Return whether a value has a type. Texts and tables are not lists. Infinity and NaN are not numbers."""
     match get_origin(wanted) or wanted:
         case origin if origin is Literal:
             return isinstance(value, str)

@@ -17,9 +17,9 @@ MEGAHERTZ = {"": 1, "mhz": 1, "khz": 0.001, "ghz": 1000, "hz": 1e-6}
 
 
 def size(said: float | str) -> int:
-    """Parse a size in bytes: 20kB is 20,000, and 64KiB and 64K are 65,536. A plain number is bytes.
+    """Parse a size in bytes. "20kB" means 20,000, "64KiB" and "64K" mean 65,536, and a plain number means bytes.
 
-    Raises UsageError for any other text, also for one such as "16", which probably lacks a unit.
+    Raises UsageError for any other text, and for a small number without a unit, such as "16".
 
     >>> size("20kB"), size("64KiB"), size("16K"), size("1.5 kB"), size("20480"), size(512)
     (20000, 65536, 16384, 1500, 20480, 512)
@@ -35,7 +35,7 @@ def size(said: float | str) -> int:
 
 
 def number(said: int | str) -> int:
-    """Parse a whole number from 1 on, such as 3.2M for 3,200,000. Raises UsageError for any other text.
+    """Parse a whole number of at least 1, such as 3.2M for 3,200,000. Raises UsageError for any other text.
 
     >>> number("3.2M"), number("500k"), number(12)
     (3200000, 500000, 12)
@@ -71,7 +71,7 @@ def megahertz(said: float | str) -> float:
 
 
 def link(said: str | Collection[float]) -> tuple[float, float]:
-    """Parse a link as bytes per second and milliseconds of latency: "125kB/s,2ms", a rate alone, or two numbers.
+    """Parse a link's rate and latency: "125kB/s,2ms", a rate alone, or bytes per second and milliseconds.
 
     Raises UsageError for any other text.
 
@@ -89,12 +89,12 @@ def link(said: str | Collection[float]) -> tuple[float, float]:
 
 
 DeviceMemory = tuple[int, int | None]
-"""Bytes of RAM and of flash, where flash is None if it is unlimited."""
+"""Bytes of RAM and of flash of a device. The flash is None if it is unlimited."""
 
 
 def device_memory(said: str | Collection[int | None]) -> DeviceMemory:
-    """Parse RAM and optional flash in bytes: "20kB", "20kB,128kB", or one or two numbers. Raises UsageError for any
-    other text.
+    """Parse a device's RAM and optional flash in bytes: "20kB", "20kB,128kB", or one or two numbers. Raises UsageError
+    for any other text.
 
     >>> device_memory("20kB,128kB"), device_memory([20480])
     ((20000, 128000), (20480, None))
@@ -107,7 +107,7 @@ def device_memory(said: str | Collection[int | None]) -> DeviceMemory:
 
 
 def pools(said: str | Mapping[str, int | str]) -> Mapping[str, int]:
-    """Parse the sizes of fast and slow memory in bytes: "fast=180kB,slow=4MB", or a table of them. Raises UsageError
+    """Parse the sizes of fast and slow memory in bytes: "fast=180kB,slow=4MB", or a table of sizes. Raises UsageError
     for any other text.
 
     >>> pools("fast=180kB,slow=4MB"), pools({"slow": "8M"})
@@ -121,7 +121,7 @@ def pools(said: str | Mapping[str, int | str]) -> Mapping[str, int]:
 
 
 def memory(said: str | Collection[int | None] | Mapping[str, int | str]) -> Mapping[str, int] | DeviceMemory:
-    """Parse the sizes of fast and slow memory (pools), or RAM and flash of each device (device_memory)."""
+    """Parse the sizes of fast and slow memory, or a device's RAM and flash, as pools() and device_memory() do."""
     if isinstance(said, Mapping) or (isinstance(said, str) and "=" in said):
         return pools(said)
     return device_memory(said)
@@ -137,7 +137,7 @@ def is_number(value: Any, kind: Any = Real) -> bool:
 
 
 def _amount(said: float | str, units: Mapping[str, float]) -> float | None:
-    """Return a number as it is, a text with a unit as a number, and anything else as None."""
+    """Return the value of a number, or of a text with one of the units. Return None for anything else."""
     if not isinstance(said, str):
         return float(said) if is_number(said) else None
     parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", said.strip().lower(), re.ASCII)

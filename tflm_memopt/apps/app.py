@@ -1,4 +1,4 @@
-"""Describes an application as plain data: models, their options, and pairs that may run at the same time."""
+"""Describes an application as plain data: its models, their options, and which of them may run at the same time."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.files import NAME_HINT, GivenModel, name_fault, same_on_disk
 
 Options = Mapping[str, Any]
-"""Options of optimize() by name (OptimizeOptions in options.py)."""
+"""Options of optimize() by name, as listed by OptimizeOptions in options.py."""
 MOST_MODELS = 32
-"""Value of TMO_MAX_MODELS in the C library."""
+"""Value of the constant TMO_MAX_MODELS in the C library."""
 
 
 def bad_config(what: str, where: str, hint: str) -> UsageError:
-    """Return the error for an invalid description of an application. where: key of app.toml that is invalid."""
+    """Return the error for an invalid description of an application. where: the invalid key of app.toml."""
     return UsageError(what, code="bad_config", where=where, hint=hint)
 
 
@@ -25,17 +25,17 @@ class AppModel:
 
     model: GivenModel
     options: Options = field(default_factory=dict)
-    """Options of optimize() for the model. Options of the application are the defaults for each model."""
+    """Options of optimize() for the model. For missing options, those of the application are used."""
     retain: bool | Collection[int | str] = False
-    """Numbers or names of outputs that stay valid until the model runs again, or True for all outputs."""
+    """Numbers or names of outputs that stay valid until the model runs again. True stands for all outputs."""
     fps: float | None = None
-    """Number of inferences per second. All models together may take at most the whole time of the core."""
+    """Number of inferences per second. All models of a core together may use at most all of its time."""
     ms: float | None = None
     """Time limit of one inference, in milliseconds."""
     ms_measured: float | None = None
-    """Measured milliseconds of an inference without recompute, from which the times of other plans are derived."""
+    """Measured milliseconds of an inference without recompute. The times of other plans are derived from them."""
     pipeline: Sequence[int | str] = ()
-    """Operators, by number or name of their output, at which partitions NAME_2, NAME_3, ... of the model start."""
+    """Operators, by number or name of their output, at which the model is cut into models NAME_1, NAME_2, ..."""
 
     @property
     def most(self) -> float | None:
@@ -45,27 +45,25 @@ class AppModel:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """Several models that share an arena. Two models exclude each other unless `concurrent` lets them overlap."""
+    """Several models that share an arena. Two models never run at the same time unless `concurrent` allows it."""
 
     models: Mapping[str, AppModel]
-    """Models by name. Names of files and C identifiers contain the name of the model."""
+    """Models by name. The names of written files and of C identifiers contain the model's name."""
     concurrent: Sequence[Collection[str]] = ()
-    """Groups of models. All models of a group may run at the same time."""
+    """Groups of model names. All models of a group may run at the same time."""
     yields: float | None = None
-    """Maximum time between two pauses, in milliseconds, or None if no model pauses. If two models may run at the same
-    time, the longer model pauses for the shorter model. Without pauses, models that may run at the same time share no
-    bytes.
+    """Maximum milliseconds between two pauses, or None if no model pauses. If two models may run at the same time, the
+    longer one pauses for the shorter one. Without pauses, models that may run at the same time share no bytes.
     """
     ram: int | None = None
-    """Limit of the shared arena, in bytes."""
+    """Limit in bytes of the arena that all models share."""
     model_cores: int = 1
-    """Number of cores that run different models at the same time. Models that exclude each other stay on one core."""
+    """Number of cores that run models at the same time. Models that must not run at the same time stay on one core."""
     name: str = "app"
     options: Options = field(default_factory=dict)
     """Default options for all models."""
 
     def __post_init__(self) -> None:
-        """Raise UsageError for names that cannot be file names, for groups of one model, and for too many models."""
         if not self.models:
             raise bad_config("the application has no models", "", '[models.NAME] with file = "NAME.tflite"')
         if len(self.models) > MOST_MODELS:
@@ -90,7 +88,7 @@ class App:
         return frozenset(pairs)
 
     def on_one_core(self) -> list[list[int]]:
-        """Return sets of model numbers. The models of a set stay on one core because they exclude each other."""
+        """Return sets of model numbers. The models of a set stay on one core, because they exclude each other."""
         import networkx as nx  # noqa: PLC0415 (needed only for applications)
 
         graph: nx.Graph[int] = nx.Graph()
@@ -112,7 +110,6 @@ class App:
 
 
 def _demand_file_names(names: Iterable[str]) -> None:
-    """Raise UsageError for names that cannot be file names, and for names that differ only in case."""
     known: dict[str, str] = {}
     for name in names:
         if fault := name_fault(name):

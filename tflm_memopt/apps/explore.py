@@ -1,4 +1,4 @@
-"""Explores an application. An exact search chooses one point of each model's frontier (plan/layout/choice.py)."""
+"""Explores an application. An exact search chooses one plan for each model (plan/layout/choice.py)."""
 
 import math
 import time
@@ -24,23 +24,20 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class AppChoices:
-    """The possible plans of all models, and the search that chooses one plan for each model."""
-
     app: App
     members: Sequence[AppMember]
     points: Sequence[Sequence[Costed]]
-    """For each model, the plans to choose from. A model that is not rewritten has no plans."""
+    """For each model: plans of its frontier, or none for a model that is not rewritten."""
     choices: Choices
     kept: Sequence[Sequence[int]]
-    """Indices of the points that keep the limits of their model, by model. `choices` contains only points in `kept`."""
+    """For each model: indices of the plans that keep the model's time limit. Only these plans are in `choices`."""
 
     def chosen(self, choice: Selection) -> dict[str, int]:
-        """Return the index of each model's chosen point, or 0 for a model that is not rewritten."""
+        """Return the index of each model's chosen plan, or 0 for a model that is not rewritten."""
         each = zip(self.members, self.kept, choice.points, strict=True)
         return {member.name: kept[point] for member, kept, point in each}
 
     def members_at(self, choice: Selection) -> list[AppMember]:
-        """Return the models with the plans that `choice` selects."""
         numbers = self.chosen(choice)
         return [
             replace(m, made=replace(m.made, chosen=points[numbers[m.name]].converted, why="")) if points else m
@@ -91,7 +88,7 @@ def _point(space: AppChoices, choice: Selection) -> AppPoint:
 
 
 def space(app: App, members: Sequence[AppMember], progress: Progress) -> AppChoices:
-    """Return the points of all models. Raises UsageError without a clock, and DoesNotFit if a rate cannot be kept."""
+    """Return the plans of all models. Raises UsageError without a clock, and DoesNotFit if a rate cannot be kept."""
     points = [_points(member, progress) for member in members]
     times = [_times(app.models[m.name], m, each) for m, each in zip(members, points, strict=True)]
     kept, models = [], []
@@ -108,7 +105,6 @@ def space(app: App, members: Sequence[AppMember], progress: Progress) -> AppChoi
 
 
 def _points(member: AppMember, progress: Progress) -> list[Costed]:
-    """Return the frontier of one model within its limit of multiply-accumulates."""
     asked = member.asked.exploring()
     conversion = asked.conversion(member.data)
     if conversion.rows is None:
@@ -126,7 +122,6 @@ def _points(member: AppMember, progress: Progress) -> list[Costed]:
 
 
 def _in_less_memory(member: AppMember, conversion: Conversion) -> Iterator[Costed]:
-    """Yield plans with tensors in slow memory if the user requested that. Raises UsageError for unknown times."""
     slow = member.asked.limits.slow
     if slow is None or not slow.asked:
         return
@@ -141,17 +136,16 @@ def _in_less_memory(member: AppMember, conversion: Conversion) -> Iterator[Coste
 
 
 def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list[float | None]:
-    """Return the longest time of each point, or None without a time limit. Raises UsageError for unknown times."""
     if entry.most is None:
         return [None] * max(1, len(points))
-    if not points and entry.ms_measured is not None:  # TFLM runs an unchanged model
+    if not points and entry.ms_measured is not None:  # TFLM runs an unchanged model.
         return [entry.ms_measured]
     timed = timer(member, entry, points[0].work if points else ())
     return [timed.milliseconds(point.work, point.converted.slow_moved) for point in points]
 
 
 def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -> list[int]:
-    """Return the indices of points that keep the model's own limit. Raises DoesNotFit if no point keeps the limit."""
+    """Return the indices of plans that keep the model's time limit. Raises DoesNotFit if no plan keeps it."""
     if entry.most is None:
         return list(range(len(milliseconds)))
     found = [n for n, ms in enumerate(milliseconds) if ms is not None and ms <= entry.most]
@@ -167,7 +161,7 @@ def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -
 
 
 def _in_time_of(cores: Cores, members: Sequence[AppMember], models: Sequence[Sequence[Point]]) -> None:
-    """Raise DoesNotFit if the fastest points of all models need more than a core's whole time."""
+    """Raise DoesNotFit if the models need more than a core's whole time even with their fastest plans."""
     least = [min(point.busy for point in each) for each in models]
     loads = cores.loads(least)
     if max(loads) > 1:

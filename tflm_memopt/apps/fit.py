@@ -1,4 +1,4 @@
-"""Reports on which boards an application fits before and after the rewrite, by RAM and flash of all models."""
+"""Finds the boards on which an application fits before and after its conversion, by RAM and flash of all models."""
 
 from collections.abc import Collection, Mapping
 
@@ -14,10 +14,10 @@ from tflm_memopt.tflm.libraries import library
 
 
 def fit_app(optimized: AppOptimized, names: Collection[str] = (), on: Mapping[str, AppOptimized] | None = None) -> Fits:
-    """Return the fits on the named boards, or on all boards. Raises UsageError for an unknown board.
+    """Return how the application fits on the named boards, or on all boards. Raises UsageError for an unknown board.
 
-    The original models are assumed to run in turn with one allocator of TFLM. on: results of optimizing the application
-    for one board, by board id.
+    The original models are assumed to run one after the other with a single MicroAllocator. on: results of optimize()
+    for single boards, by board id.
     """
     report, each = optimized.report, list(optimized.models.values())
     originals = [done.original for done in each]

@@ -1,4 +1,4 @@
-"""Writes APP_app.h for firmware with several models in one arena: its size, the op resolver, and turns of models."""
+"""Writes APP_app.h for models in one arena, with the arena's size, the op resolver, and rules for taking turns."""
 
 from collections.abc import Collection, Mapping
 
@@ -13,7 +13,7 @@ from tflm_memopt.runtime.regions import regions
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
-    """Return two masks for each model: models that block its start while they run, and while they are paused."""
+    """Return two bit masks per model: models that block its start while they run, and while they are paused."""
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}
     turns = {frozenset(pair) for pair in yields}
@@ -29,18 +29,16 @@ def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
 
 
 def excluded_rows(result: AppOptimized) -> list[str]:
-    """Return the two masks of each model as a row of the C array tmo_excluded."""
+    """Return each model's two bit masks as a row of the C array tmo_excluded."""
     return [f"{{{a:#x}u, {b:#x}u}}" for a, b in zip(*excluded(result), strict=True)]
 
 
 def library_file(result: AppOptimized) -> Mapping[str, str]:
-    """Return APP_library.c by name, or nothing if no model has one of our operators."""
     found = [region for done in result.models.values() for region in regions(read(done.model))]
     return library(result.app.name, found)
 
 
 def files(result: AppOptimized) -> Mapping[str, str]:
-    """Return APP_app.h and APP_library.c by name."""
     name = result.app.name
     models = [
         {

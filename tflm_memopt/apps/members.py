@@ -1,4 +1,4 @@
-"""The models of an application, with their options and the plans that were chosen for them."""
+"""The models of an application, with their options and chosen plans."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +18,6 @@ from tflm_memopt.tflm.arena import Arena, predict_together
 
 @dataclass(frozen=True, slots=True)
 class AppMember:
-    """A model of an application, converted alone."""
-
     name: str
     data: bytes
     asked: Request
@@ -33,7 +31,6 @@ class AppMember:
 
     @property
     def chosen(self) -> Converted | None:
-        """The chosen plan, or None if the model is not rewritten."""
         return self.made.chosen
 
     @property
@@ -43,23 +40,21 @@ class AppMember:
 
     @property
     def slow(self) -> int:
-        """Bytes of slow memory that the model's plan needs."""
         return self.chosen.planned.plan.slow_bytes if self.chosen else 0
 
     @property
     def is_pushed(self) -> bool:
-        """Whether other models may run during an inference of this model, while it waits for rows of its input."""
+        """Whether other models may run during an inference of this model, which waits for rows of its input."""
         source = self.conversion.rows.source if self.conversion.rows else None
         return bool(source and source.pushed)
 
     @property
     def arena(self) -> Arena:
-        """The arena that the model would need alone."""
         return self.chosen.arena if self.chosen else self.original.arena
 
 
 def members_of(app: App, progress: Progress) -> list[AppMember]:
-    """Return the models of an application, without plans."""
+    """Return the models of an application. Their plans are chosen later."""
     found = []
     for name, entry in app.models.items():
         progress(f"{name}: reading", 0, 0)
@@ -69,7 +64,7 @@ def members_of(app: App, progress: Progress) -> list[AppMember]:
         if weights == "ram" and entry.most is not None:
             what = f"'{name}' has a time limit, which cannot be combined with weights = \"ram\""
             raise bad_config(what, f"models.{name}.weights", 'set weights = "flash", or omit fps and ms')
-        # copied weights save time, but take bytes that would reduce the arena of other models
+        # copied weights would reduce the arena of other models
         asked = request({**given, "weights": "flash" if weights == "auto" else weights})
         conversion = asked.conversion(data)
         original = inspection(
@@ -82,7 +77,6 @@ def members_of(app: App, progress: Progress) -> list[AppMember]:
 
 
 def _retained(conversion: Conversion, name: str, entry: AppModel) -> tuple[TensorId, ...]:
-    """Return the retained outputs, given by number or name. Raises UsageError for an output that does not exist."""
     graph = conversion.border.graph
     if isinstance(entry.retain, bool):
         return graph.outputs if entry.retain else ()
@@ -95,13 +89,13 @@ def _retained(conversion: Conversion, name: str, entry: AppModel) -> tuple[Tenso
 
 
 def pairs(app: App) -> frozenset[tuple[int, int]]:
-    """Return the pairs of models that run at the same time, by number."""
+    """Return the pairs of model numbers that may run at the same time."""
     order = list(app.models)
     return frozenset((order.index(a), order.index(b)) for a, b in app.concurrent_pairs)
 
 
 def tail_once(members: Sequence[AppMember]) -> int:
-    """Return the bytes of tails that several models save if they share TFLM's allocator."""
+    """Return the bytes that several models save if they share one allocator of TFLM, and so one tail."""
     libraries = [m.asked.library for m in members]
     together = predict_together([m.data for m in members], members[0].asked.abi, libraries=libraries)
     return sum(m.original.arena.tail for m in members) - together.tail

@@ -1,4 +1,4 @@
-"""Writes APP.h and APP.c for an application of C modules: one arena for all models, and their turns."""
+"""Writes APP.h and APP.c for an application of C modules, with one arena for all models and rules for taking turns."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,7 +30,6 @@ def files(result: AppOptimized, samples: Mapping[str, Sample]) -> Mapping[str, s
 
 
 def modules(result: AppOptimized) -> Mapping[str, Module]:
-    """Return the models' modules in their shared arena."""
     placed = in_one_arena(result.models)
     app, c = file_stem(result.app.name), identifier(result.app.name)
     shared = {}
@@ -41,7 +40,7 @@ def modules(result: AppOptimized) -> Mapping[str, Module]:
 
 
 def in_one_arena(models: Mapping[str, Optimized]) -> Mapping[str, Module]:
-    """Place the models' modules in one arena: first all heads, which share bytes, and then all states."""
+    """Place the models' C modules in one arena. The heads come first and share bytes. All states follow."""
     alone = {name: _alone(name, done) for name, done in models.items()}
     head, at = 0, dict[str, dict[TensorId, int]]()
     for name, done in models.items():

@@ -1,4 +1,4 @@
-"""Converts an application. Each model is converted alone, then all models are placed in one arena and checked."""
+"""Converts an application. Each model is converted alone. Then all models are placed in one arena and checked."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 SLOW_TRIES = 8
 """Number of layouts to try. After each layout that does not fit, one model gets less fast memory."""
 HASTE = 2.0
-"""Effort of the search (plan/effort.py) for each time between pauses in the report's table of heads."""
+"""Effort of the layout search (plan/effort.py) for each row in the report's table of times and heads."""
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
 
 
 def optimize_app(app: App, progress: Progress) -> AppOptimized:
-    """Rewrite all models of an application so that they share an arena.
+    """Rewrite all models of an application for one shared arena.
 
     Raises the errors of optimize() for each model, UsageError for models that cannot share the arena as required, and
     DoesNotFit if all models together need more RAM or flash than the application has.
@@ -78,36 +78,31 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
 
 @dataclass(frozen=True, slots=True)
 class LaidOut:
-    """The models of an application with their addresses in the shared arena."""
-
     members: list[AppMember]
     shared: Shared
     pausing: tuple[Pausing, ...]
-    """The models that pause."""
     curve: tuple[tuple[float, int], ...]
-    """Points of (time between pauses in milliseconds, bytes of the head)."""
+    """Pairs of a time between pauses in milliseconds and the bytes of the head that this time needs."""
     slow: Mapping[str, int]
-    """Offset of each model's slow memory, in bytes from the start of the slow memory that all models share."""
+    """For each model: offset in bytes of its slow memory in the slow memory of all models."""
     alone: Mapping[str, Arena] = field(default_factory=dict)
-    """The arena that each model would need alone."""
     busy: Sequence[int] = ()
-    """Millionths of a core's time that each model uses, or empty if the models have no rates."""
+    """Millionths of a core's time that each model uses. Empty if the models have no rates."""
 
     @property
     def slow_bytes(self) -> int:
-        """Bytes of slow memory of all models."""
         return max((self.slow[m.name] + m.slow for m in self.members if m.slow), default=0)
 
 
 def _laid_out(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """Place all models. Raises UsageError for a model that cannot run at the same time as others."""
+    """Place all models in one arena. Raises UsageError for a model that cannot run at the same time as others."""
     members = [_placed(app, members, i) for i in range(len(members))]
     progress("placing all models", 0, 0)
     return replace(_shared(app, members), alone={member.name: member.arena for member in members})
 
 
 def _slow_offsets(app: App, members: Sequence[AppMember]) -> dict[str, int]:
-    """Return the offset of each model's slow memory. Models that never run in each other's inferences share bytes."""
+    """Return the offset of each model's slow memory. Models that never interrupt each other share bytes."""
     sizes = tuple(member.slow for member in members)
     pushed = {(i, j) for i, one in enumerate(members) for j in range(len(members)) if one.is_pushed and i != j}
     apart = {pair: sizes[pair[0]] for i, j in pairs(app) | pushed for pair in ((i, j), (j, i))}
@@ -121,7 +116,7 @@ def _excess(app: App, found: LaidOut) -> int:
 
 
 def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progress: Progress) -> LaidOut | None:
-    """Give the largest model less fast memory until all models fit, or return None. excess: bytes over the limit."""
+    """Give the largest model less fast memory until all models fit, or return None. excess: bytes above the limit."""
     members = list(members)
     for _ in range(SLOW_TRIES):
         able = [i for i, m in enumerate(members) if m.chosen and m.asked.limits.slow]
@@ -141,7 +136,7 @@ def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progre
 
 
 def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """Choose the points with the least load within the RAM limit or, if none exist, the points with the least RAM."""
+    """Choose the plans with the least load within the RAM limit, or those with the least RAM if none keep it."""
     found = space(app, members, progress)
     progress("choosing points", 0, 0)
     limit = _limit(app, members)
@@ -158,7 +153,6 @@ def _limit(app: App, members: Sequence[AppMember]) -> int | None:
 
 
 def _smaller(member: AppMember, nbytes: int, progress: Progress) -> AppMember | None:
-    """Return the model with a plan that takes `nbytes` less of the fast memory, or None if there is no such plan."""
     limits = replace(member.asked.limits, total=member.arena.total - nbytes)
     try:
         made = _decided(replace(member, asked=replace(member.asked, limits=limits)), progress).made
@@ -173,8 +167,6 @@ def _together(members: Sequence[AppMember]) -> Arena:
 
 
 def _decided(member: AppMember, progress: Progress) -> AppMember:
-    """Return the model with the plan of optimize() for this model alone."""
-
     def planning(done: int, of: int) -> None:
         progress(f"{member.name}: planning points", done, of)
 
@@ -183,7 +175,7 @@ def _decided(member: AppMember, progress: Progress) -> AppMember:
 
 
 def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
-    """Make a plan for a model that others may interrupt. Raises UsageError if TFLM chooses the place of a buffer."""
+    """Make a plan for a model that others may interrupt. Raises UsageError if TFLM would choose a buffer's place."""
     member = members[i]
     if not any(member.name in pair for pair in app.concurrent_pairs) and not any(m.holds for m in members):
         return member
@@ -203,11 +195,11 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
 
 
 def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
-    """Place all plans in one arena, and make new programs. Models that pause may get plans with few live bytes."""
+    """Place all plans in one arena and make new programs. Models that pause may get plans with few live bytes."""
     layouts, best = _best(app, members)
     for one in layouts.pausing:
         others = [_low(m) if i == one.number else m for i, m in enumerate(layouts.members)]
-        with contextlib.suppress(DoesNotFit):  # a plan with few live bytes may have too few pauses
+        with contextlib.suppress(DoesNotFit):  # A plan with few live bytes may pause too rarely.
             other = _best(app, others)
             if other[1].shared.head < best.shared.head:
                 layouts, best = other
@@ -216,7 +208,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     for i, moved in zip(layouts.planned, best.shared.plans, strict=True):
         made, plan = members[i].made, replace(moved, pauses=best.pauses.get(i, ()))
         if made.chosen and plan != made.chosen.planned.plan:
-            # the common layout overlaps other buffers than before, so two cores need other barriers
+            # Other buffers overlap in the common layout, so two cores need other barriers.
             chosen = members[i].conversion.of(replace(plan, shardings=()))
             found[i] = replace(members[i], made=replace(made, chosen=chosen))
     told = tuple(
@@ -233,7 +225,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
 
 
 def _low(member: AppMember) -> AppMember:
-    """Return the model with a plan that has few live bytes at every moment and at most the chosen plan's F."""
+    """Return the model with a plan that has few live bytes at any time and computes no more than the chosen plan."""
     if member.chosen is None:
         return member
     chosen = member.conversion.low().at(member.chosen.planned.plan.macs)
@@ -254,17 +246,16 @@ def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout
 
 @dataclass(frozen=True, slots=True)
 class PausedLayout:
-    """A common layout of all models, and by model number the iterations after which the model pauses."""
+    """A common layout of all models. For each model that pauses, it has the iterations before the pauses."""
 
     shared: Shared
     pauses: Mapping[int, tuple[int, ...]]
     apart: Mapping[int, float]
-    """The longest time between two pauses, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layouts:
-    """Finds layouts of all plans in one arena for a given time between pauses."""
+    """Finds common layouts of all models in one arena for a given time between pauses."""
 
     app: App
     members: Sequence[AppMember]
@@ -274,7 +265,7 @@ class Layouts:
     seconds: float
 
     def at(self, apart: float | None, limits: Sequence[int], budget: Budget) -> PausedLayout:
-        """Return the layout for a time between pauses. limits: maximum of live bytes at a pause, by pausing model."""
+        """Return a layout for a time between pauses. limits: most live bytes at a pause, for each pausing model."""
         tenants, pauses, gaps = list(self.tenants), dict[int, tuple[int, ...]](), dict[int, float]()
         yields: set[tuple[int, int]] = set()
         for one, limit in zip(self.pausing, limits, strict=False):
@@ -291,7 +282,7 @@ class Layouts:
         return PausedLayout(shared, pauses, gaps)
 
     def best(self, apart: float, budget: Budget) -> PausedLayout:
-        """Return the layout with the lowest head. Raises DoesNotFit if a model cannot pause so often."""
+        """Return the layout with the lowest head. Raises DoesNotFit if a model cannot pause often enough."""
         each = [one.moments.limits(apart) for one in self.pausing]
         for one, limits in zip(self.pausing, each, strict=True):
             if not limits:
@@ -300,7 +291,7 @@ class Layouts:
         return min(tried, key=lambda found: found.shared.head)
 
     def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
-        """Return pairs of a time between pauses, in milliseconds, and the bytes of the head at that time."""
+        """Return pairs of a time between pauses, in milliseconds, and the bytes of the head that this time needs."""
         longest = max(one.moments.total for one in self.pausing)
         wanted, found = [apart / 4, apart / 2, apart], []
         while wanted[-1] < longest:
@@ -315,7 +306,8 @@ class Layouts:
 
 
 def zip_longest_last(each: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """Return the first items of all sequences, then the second items, and so on. The last item of a sequence repeats.
+    """Return the first items of all sequences, then the second items, and so on. A sequence that is too short repeats
+    its last item.
 
     >>> zip_longest_last([[1, 2, 3], [7]])
     [(1, 7), (2, 7), (3, 7)]
@@ -332,7 +324,7 @@ def _tenant(member: AppMember) -> Tenant:
 
 
 def check_app(members: Sequence[AppMember], app: App) -> None:
-    """Raise PlanError if one model could overwrite bytes of another model, in any order in which the models may run."""
+    """Raise PlanError if one model could overwrite another model's bytes, in whatever order the models run."""
     concurrent_pairs: set[tuple[int, int]] = set(pairs(app))
     yields = {(one.number, j) for one in yielding(app, members) for j in one.shorter}
     planned = [i for i, m in enumerate(members) if m.chosen]
@@ -388,7 +380,7 @@ def _cores(app: App, busy: Sequence[int]) -> tuple[CoreLoad, ...]:
 
 
 def _reserved(members: Sequence[AppMember]) -> list[Reserved]:
-    """Return the byte ranges that a model keeps while it does not run."""
+    """Return the byte ranges that models keep while they do not run."""
     found = []
     for member in members:
         if member.chosen is None:
@@ -414,7 +406,7 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
     in_turn = report.arena.total - report.arena.head + max(heads.values())
     if len(group) > 1 and in_turn < report.arena.total:
         seldom = next((f'yield = "{ms:g}ms" takes {n:,} B; ' for ms, n in report.curve if n <= limit), "")
-        # bytes that a model keeps between its inferences stay occupied even if the models run in turn
+        # Bytes that a model keeps stay occupied even if the models run in turn.
         reserved = {r.model for r in report.reserved}.intersection(group)
         apart = "" if reserved else f"in turn they take {in_turn:,} B; "
         raise DoesNotFit(

@@ -1,4 +1,4 @@
-"""Finds the models of an application that pause for other models, and the moments of the pauses."""
+"""Finds the models of an application that pause for other models, and the moments at which they can pause."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,13 +19,10 @@ from tflm_memopt.rowgraph.inputs import STREAM
 
 @dataclass(frozen=True, slots=True)
 class Yielding:
-    """A model that pauses."""
-
     number: int
     shorter: tuple[int, ...]
-    """Models that may run while the model pauses."""
     moments: Moments
-    """Moments of the model's pauses, with times in milliseconds."""
+    """Moments at which the model can pause, with times in milliseconds."""
 
 
 def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
@@ -44,7 +41,6 @@ def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
 
 
 def _moments(member: AppMember, entry: AppModel) -> Moments:
-    """Return the possible pauses with times in milliseconds. Raises UsageError if the model's time is unknown."""
     if member.chosen is None:
         raise _cannot_pause(member)
     planned = member.chosen.planned
@@ -74,7 +70,6 @@ def _cannot_pause(member: AppMember) -> UsageError:
 
 
 def too_long(app: App, one: Yielding, members: Sequence[AppMember], apart: float) -> DoesNotFit:
-    """Return the error for a model whose iterations take longer than the time between pauses."""
     longest = np.ceil(one.moments.longest * 1000) / 1000
     return DoesNotFit(
         f"'{members[one.number].name}' cannot pause every {apart:g} ms: an iteration takes {longest:g} ms",

@@ -1,7 +1,7 @@
-"""Cuts models of an application into partitions, each of which becomes a model.
+"""Cuts models of an application into parts, each of which becomes a model.
 
-The tensor between two partitions exists twice: as the output of the first partition and as the input of the second one.
-The first partition retains its output until it runs again, so that both partitions may run at the same time.
+The tensor between two parts exists twice: as an output of the first part and as an input of the second part. The first
+part retains its output until it runs again, so that both parts may run at the same time.
 """
 
 from collections.abc import Iterator
@@ -16,9 +16,10 @@ from tflm_memopt.rewrite.partitions import partitions
 
 
 def expanded(app: App) -> App:
-    """Return the application in which each pipeline NAME becomes models NAME_1, NAME_2, ... that may run together.
+    """Return the application with a model NAME_1, NAME_2, ... for each part of a model NAME that is cut. All parts may
+    run at the same time.
 
-    Raises UsageError for partitions that do not form a pipeline, and for names that other models have.
+    Raises UsageError for impossible cuts, and for names that other models have.
     """
     if not any(entry.pipeline for entry in app.models.values()):
         return app
@@ -33,7 +34,6 @@ def expanded(app: App) -> App:
 
 
 def _parts(name: str, entry: AppModel) -> Iterator[tuple[str, AppModel]]:
-    """Yield the partitions of a model, or the model itself if it is not a pipeline."""
     if not entry.pipeline:
         yield name, entry
         return
@@ -54,7 +54,6 @@ def _parts(name: str, entry: AppModel) -> Iterator[tuple[str, AppModel]]:
 
 
 def _operator(graph: Graph, start: int | str) -> int:
-    """Return an operator by its number or by the name of its output. Raises UsageError for an unknown operator."""
     names = {str(op.index): op.index for op in graph.ops}
     for op in graph.ops:
         for tensor in op.outputs:

@@ -1,4 +1,4 @@
-"""Writes the program of a project with several models that share an arena (emit/project.py)."""
+"""Writes the C++ program of a project with several models that share an arena (emit/project.py)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ from tflm_memopt.runtime.telling import keeps_state
 def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts, boards: Collection[str]) -> Project:
     """Return the project of an application.
 
-    subjects: the data for the program by model. models: files of the models. boards: boards on which all models fit.
+    subjects: each model's data for the program. models: files of the models. boards: boards on which all models fit.
     """
     name, each = file_stem(result.app.name), list(result.models.values())
     inputs = {file: text for subject in subjects.values() for file, text in stored(subject).items()}
@@ -66,7 +66,7 @@ def _program(result: AppOptimized, subjects: Mapping[str, Subject], platform: Pl
 
 
 def _model(subject: Subject, platform: Platform, runs: Sequence[str]) -> dict[str, Any]:
-    """Return the template context of one model. runs: identifiers of models that run while this model pauses."""
+    """Return the values for one model's template. runs: C names of models that run while this one pauses."""
     said, source = f"{printed(subject.name)}: ", subject.report.source
     return {
         "c": identifier(subject.name),

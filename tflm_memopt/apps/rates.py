@@ -1,4 +1,4 @@
-"""Estimates the times of an application's models, which limit their rates and pauses.
+"""Estimates how long the models of an application run, to check their rates and pauses.
 
 The times follow from a measured inference, from modelled cycles, or from an assumed range of cycles per instruction.
 """
@@ -14,8 +14,9 @@ from tflm_memopt.convert import speed
 from tflm_memopt.errors import UsageError
 
 ASSUMED: Span = (0.5, 3.0)
-"""Range of cycles per instruction for cores whose cycles are not modelled. At best, a core runs two instructions per
-cycle, as Cortex-M7 does. At worst, a core waits two cycles for each instruction. Checks of time limits assume 3 cycles.
+"""Assumed range of cycles per instruction for cores whose cycles are not modelled. At best, a core runs two
+instructions per cycle, as a Cortex-M7 does. At worst, each instruction waits two cycles. Time limits are checked with 3
+cycles.
 """
 MEASURED, MODELLED = "measured", "modelled"
 RANGE = f"assumed, {ASSUMED[0]:g} to {ASSUMED[1]:g} cycles per instruction"
@@ -23,18 +24,18 @@ RANGE = f"assumed, {ASSUMED[0]:g} to {ASSUMED[1]:g} cycles per instruction"
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """The times of the plans of one model."""
-
     basis: str
-    """Source of the times: a measurement, modelled cycles, or an assumed range."""
+    """Where the times come from: a measurement, modelled cycles, or an assumed range."""
     table: Table
     clock: Clock | None = None
-    """Clock of the cycle model, or None if times are proportional to instructions."""
+    """Clock for modelled cycles, or None if times are proportional to instructions."""
     per_instruction: float = 0.0
-    """Milliseconds per instruction, used without a cycle model."""
+    """Milliseconds per instruction. They are used only if cycles are not modelled."""
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
-        """Return the longest time of `work`, or None if unknown. moved: bytes of slow memory read and written."""
+        """Return the longest time of `work` in milliseconds, or None if it is unknown. moved: bytes read from and
+        written to slow memory.
+        """
         if self.clock is None:
             inside = self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)
             return None if any(moved) else inside
@@ -43,7 +44,7 @@ class Timer:
 
 
 def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
-    """Return the timer of a model. Raises UsageError for an unknown time. plan: work of the measured plan."""
+    """Return the timer of a model. Raises UsageError if times are unknown. plan: work of the plan that was measured."""
     table, clock = member.asked.table, member.asked.clock
     instructions = table.instructions(plan)
     if entry.ms_measured is not None and instructions:
@@ -63,16 +64,15 @@ def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
 
 
 def _hint(member: AppMember, entry: AppModel) -> str:
-    """Return a hint that says how the user can state the model's run time, or which settings to omit."""
     without = "omit fps, ms and yield: inspect lists the operators that stay builtin"
-    if entry.ms_measured is not None:  # the plan has no operators whose instructions could be compared
+    if entry.ms_measured is not None:  # The plan has no operators whose instructions are known.
         return without
     known = "set board, or clock and core, in app.toml" if member.asked.clock is None else without
     return f"{known}, or set ms_measured to the milliseconds of an inference that you measured"
 
 
 def bases(app: App, plans: Mapping[str, Sequence[Work]], members: Sequence[AppMember]) -> dict[str, str]:
-    """Return the source of the times of each model that has a rate, a time limit or pauses."""
+    """Return where the times come from, for each model with a rate, a time limit or pauses."""
     found = {}
     paused = {name for group in app.concurrent for name in group} if app.yields is not None else set()
     for member in members:

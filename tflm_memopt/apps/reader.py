@@ -1,4 +1,4 @@
-"""Reads an application from app.toml. Paths in app.toml are relative to its folder."""
+"""Reads an application from app.toml. Paths in app.toml are relative to the folder of app.toml."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from tflm_memopt.targets import own_board
 
 SUFFIX = ".toml"
 NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile", "interpreter"})
-"""Options of optimize() that a model of an application cannot have. The key `ram` limits all models together."""
+"""Options of optimize() that are not for a model of an application. The key `ram` limits all models together."""
 KEYS = tuple(name for name in OPTIONS if name not in NOT_HERE)
 OF_APP = ("models", "concurrent", "ram", "yield", "model_cores")
 OF_MODEL = ("file", "retain", "fps", "ms", "ms_measured", "pipeline")
@@ -21,12 +21,12 @@ MOST_CORES = 8
 
 
 def is_app(path: Path) -> bool:
-    """Return whether a path names an application file."""
+    """Return whether a path names an application's file, which ends with .toml."""
     return path.suffix.lower() == SUFFIX
 
 
 def read_app(path: Path) -> App:
-    """Read an application from app.toml. Raises UsageError for a file that is unreadable or invalid."""
+    """Read an application from app.toml. Raises UsageError for an unreadable or invalid file."""
     with about(path):
         return _app(toml(read_file(path), "docs/several-models.md shows an example"), path)
 
@@ -79,7 +79,7 @@ def _model(name: str, entry: Any, folder: Path) -> AppModel:
 
 
 def _options(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the options in a table. The path of a board's file is relative to `folder`."""
+    """Return the options in a table of app.toml. The path of a board's file is relative to `folder`."""
     found = {name: table[name] for name in KEYS if name in table}
     if isinstance(board := found.get("board"), str) and board.endswith(own_board.SUFFIX):
         found["board"] = str(folder / board)
@@ -92,7 +92,6 @@ def _starts(value: Any, where: str) -> tuple[int | str, ...]:
 
 
 def _rate(entry: Mapping[str, Any], key: str, where: str) -> float | None:
-    """Read a positive number, or return None if the key is missing."""
     if key not in entry:
         return None
     value = _of_type(entry[key], (int, float), f"{where}.{key}", f"{key} = 10")

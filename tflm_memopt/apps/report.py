@@ -1,4 +1,4 @@
-"""Reports the results for an application on the terminal and as a page."""
+"""Formats the results for an application: for the terminal and as an HTML page."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -21,7 +21,6 @@ PAGE_WIDTH = 1100
 
 
 def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> RenderableType:
-    """Return the answer of `optimize` for an application."""
     report = result.report
     title = Text(printable(report.app), "bold").append(f"   {_convention(result)}", "dim")
     table = table_of("model", "TFLM today", "head", "tail", "alone", "F", numbers=5)
@@ -50,7 +49,6 @@ def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> Rende
 
 
 def exploration(result: AppExploration, files: Sequence[str]) -> RenderableType:
-    """Return the answer of `explore` for an application: a line for each combination of points, least load first."""
     rated = any(point.busy is not None for point in result.points)
     names, load = list(result.models), [f"instructions, {result.core}", *(["of the core"] if rated else [])]
     columns = ("choice", *map(printable, names), *load, "head", "tail", "total")
@@ -74,14 +72,12 @@ def exploration(result: AppExploration, files: Sequence[str]) -> RenderableType:
 
 
 def frontier(result: AppExploration) -> Drawing:
-    """Return a plot of RAM against instructions."""
     line = Series("tflm-memopt", [(point.arena, point.instructions / 1e6) for point in result.points])
     compute = f"million instructions of all models, {result.core}, estimated"
     return figures.plot([line], title=result.app, ram=f"arena ({result.convention})", compute=compute)
 
 
 def verified(models: Mapping[str, Verification]) -> RenderableType:
-    """Return the answer of `verify` for an application."""
     parts = [Group(Text(printable(name), "bold"), text.verification(one)) for name, one in models.items()]
     return Group(*parts, Text("All plans were replayed: in no order of runs does a model overwrite another's data."))
 
@@ -122,7 +118,6 @@ def _convention(result: AppOptimized) -> str:
 
 
 def page(result: AppOptimized) -> str:
-    """Return APP.report.html with a table of figures, and a memory map of all models."""
     drawing = figures.memory_map(result.memory, PAGE_WIDTH, height=420)
     rows = "".join(
         f"<tr><td>{escape(name)}</td><td>{done.report.original_arena.total:,}</td><td>{done.report.arena.head:,}</td>"

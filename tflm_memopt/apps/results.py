@@ -17,7 +17,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """Bytes [first, end) of the arena that a model keeps while it does not run, and the reason."""
+    """Bytes of the arena that a model keeps while it does not run, and the reason. `end` is not included."""
 
     model: str
     tensor: str
@@ -28,25 +28,21 @@ class Reserved:
 
 @dataclass(frozen=True, slots=True)
 class Pausing:
-    """A model that pauses while shorter models run."""
-
     model: str
     runs: tuple[str, ...]
-    """Models that may run during the pauses."""
     pauses: tuple[int, ...]
-    """Number of completed iterations before each pause."""
+    """For each pause: number of iterations that are completed before it."""
     milliseconds: float
-    """Estimated upper bound on the time between two pauses."""
+    """Estimated upper bound on the milliseconds between two pauses."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoreLoad:
-    """The models of a core, and how much of its time they use at the given rates."""
+    """The models that run on a core, and how much of the core's time they use."""
 
     models: tuple[str, ...]
-    """Models that run on the core."""
     busy: float
-    """Fraction of the core's time that is used."""
+    """Fraction of the core's time that its models use at the given rates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +51,20 @@ class AppReport:
 
     app: str
     arena: Arena
-    """Arena of all models, whose interpreters share one MicroAllocator, or of their C modules."""
+    """Arena of all models, whose interpreters share one MicroAllocator. For C modules, it is their common arena."""
     arena_size: int | None
-    """Bytes to declare for the arena, enough for any build of TFLM with this pointer width, or None for C modules."""
+    """Bytes to declare for the arena, enough for any TFLM build with this pointer width, or None for C modules."""
     apart: int
-    """Sum of the arenas in bytes if each original model has its own arena."""
+    """Bytes of all arenas if each original model has its own arena."""
     shared: int
-    """Bytes of the original models if they run in turn and share one MicroAllocator, which TFLM supports."""
+    """Bytes of the original models if they run one after the other and share one MicroAllocator, as TFLM allows."""
     alone: int
-    """Sum of the arenas in bytes if each rewritten model has its own arena."""
+    """Bytes of all arenas if each rewritten model has its own arena."""
     stacked: int
-    """Bytes of a simple head for comparison: concurrent models share no bytes, and all reserved bytes come last."""
+    """Bytes of a simple head for comparison. In it, concurrent models share no bytes, and kept bytes come last."""
     lower_bound_head: int
     proven: bool
-    """Whether a lower head is proved to be impossible for the chosen plans."""
+    """Whether it is proved that the chosen plans cannot have a lower head."""
     concurrent: tuple[tuple[str, ...], ...]
     reserved: tuple[Reserved, ...]
     pausing: tuple[Pausing, ...]
@@ -77,35 +73,33 @@ class AppReport:
     ram_limit: int | None
     seconds: float
     interpreter: bool = True
-    """Whether TFLM runs the models instead of C modules."""
     slow: int = 0
-    """Bytes of the slow memory that the models share."""
     slow_offsets: Mapping[str, int] = field(default_factory=dict)
-    """Offset of each model's part of the slow memory, for models that need slow memory."""
+    """For each model that needs slow memory: offset of its part in bytes."""
     times: Mapping[str, str] = field(default_factory=dict)
-    """Origin of the times of each model for which app.toml demands a rate or pauses."""
+    """For each model with a rate or pauses in app.toml: where its estimated times come from."""
     cores: tuple[CoreLoad, ...] = ()
-    """The models and the load of each core, or empty if no model has a rate."""
+    """The models and the load of each core. Empty if no model has a rate."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppOptimized:
-    """The result for an application whose models share an arena: a result for each model, and a report for all."""
+    """The result for an application, with a result for each model and a report for all."""
 
     app: App
     models: Mapping[str, Optimized]
     report: AppReport
     memory: MemoryMap = field(repr=False)
-    """Memory map of all models, one after the other."""
+    """Memory map of all models, one after the other in time."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report, with the arena and the multiply-accumulates of each model."""
+        """Return the report for JSON, with the arena and the multiply-accumulates of each model."""
         reports = {name: done.report for name, done in self.models.items()}
         each = {name: {"arena": one.arena.to_json(), "macs": plain(one.macs)} for name, one in reports.items()}
         return plain(self.report) | {"models": each}
 
     def files(self, emit: str | Collection[str] = "cpp", labels: Sequence[str] = ()) -> Mapping[str, bytes]:
-        """Return the content of each file that optimize writes, by name."""
+        """Return the content of each file that `optimize` writes, by file name."""
         return generic.files(self, emit, labels)
 
     def save(self, folder: str | PathLike[str], emit: str | Collection[str] = "cpp") -> list[Path]:
@@ -118,15 +112,15 @@ class AppPoint:
     """One point of each model. No other combination of points is better in both RAM and load."""
 
     points: Mapping[str, int]
-    """Index of the chosen point of each model."""
+    """Index of each model's plan in `AppExploration.models`."""
     arena: int
-    """Bytes of all models together, without a common byte in the heads of models that may run at the same time."""
+    """Bytes of all models together. The heads of models that may run at the same time do not overlap."""
     head: int
     tail: int
     instructions: int
-    """Instructions of all models together: per second at the models' rates, or per inference if no model has a rate."""
+    """Instructions of all models per second at their rates, or per inference if no model has a rate."""
     busy: tuple[float, ...] | None
-    """Fraction of each core's time that the models use at their rates, or None if no model has a rate."""
+    """Fraction of each core's time that its models use at their rates, or None if no model has a rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +135,10 @@ class AppExploration:
     proven: bool
     """Whether it is proved that the joint frontier is complete."""
     apart: int
-    """Sum of the arenas in bytes if each original model has its own arena."""
+    """Bytes of all arenas if each original model has its own arena."""
     seconds: float
     times: Mapping[str, str] = field(default_factory=dict)
-    """Origin of the times of each model for which app.toml demands a rate or pauses."""
+    """For each model with a rate or pauses in app.toml: where its estimated times come from."""
 
     def to_json(self) -> dict[str, Any]:
         models = {name: [point.to_json() for point in points] for name, points in self.models.items()}

@@ -1,4 +1,4 @@
-"""Makes the files of an application, which `optimize app.toml` and AppOptimized.save() write."""
+"""Makes the files of an application. `optimize app.toml` and AppOptimized.save() write them."""
 
 import functools
 import os
@@ -30,12 +30,12 @@ HERE = ("cpp", C, "tflite", *bundle.PROJECTS)
 OWN_NAMES = frozenset(
     {"app", "arena", "arena_size", "init", "model", "op_resolver", "selftest", "set_slow", "slow_bytes", "turns"}
 )
-"""Names that a model cannot have, because the identifiers of the application end with them."""
+"""Names that a model cannot have, because identifiers of the application end with these words."""
 
 
 @generic.files.register
 def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[str] = ()) -> dict[str, bytes]:
-    """Return the content of each file by name. Raises UsageError for equal names, or kinds that need a single model."""
+    """Return the content of each file by name. Raises UsageError for equal names, or kinds of a single model."""
     wanted = bundle.kinds(kinds)
     if alone := [kind for kind in wanted if kind not in HERE]:
         what = f"--emit {alone[0]} is for one model"
@@ -83,7 +83,7 @@ def _project(result: AppOptimized, samples: Mapping[str, Callable[[], Sample]]) 
 def save(
     result: AppOptimized, folder: str | os.PathLike[str], kinds: str | Collection[str], labels: Sequence[str] = ()
 ) -> list[Path]:
-    """Write all files and return their paths. If any file is unwritable or an original model, write none."""
+    """Write all files and return their paths. Write none if a file is unwritable or is an original model."""
     contents = paths_below(Path(folder), files(result, kinds, labels))
     for entry in result.app.models.values():
         if isinstance(entry.model, (str, os.PathLike)):

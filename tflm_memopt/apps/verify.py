@@ -1,4 +1,4 @@
-"""Verifies that the rewritten models of an application compute the same outputs and do not disturb each other."""
+"""Verifies that an application's rewritten models compute the same outputs and do not disturb each other."""
 
 import json
 from collections.abc import Mapping
@@ -21,8 +21,6 @@ from tflm_memopt.runtime.verification import Verification
 
 @dataclass(frozen=True, slots=True)
 class AppVerification:
-    """The result of `verify` for an application, by model."""
-
     models: Mapping[str, Verification]
 
     @property
@@ -36,10 +34,10 @@ class AppVerification:
 def verify_app(
     app: App, folder: Path, progress: Progress, *, runs: int | None = None, seed: int = 0
 ) -> AppVerification:
-    """Run each model of an application and its rewritten model in `folder`, and compare every byte of their outputs.
+    """Run each model of an application and its rewritten model in `folder`. Compare every byte of their outputs.
 
-    All plans are also checked together, in every order in which the application may run them. Raises InterfaceError if
-    models overwrite each other's bytes, and the errors of verify() for each model.
+    All plans are also checked together, for every order in which the models may run. Raises InterfaceError if models
+    overwrite each other's bytes, and the errors of verify() for each model.
     """
     app = expanded(app)
     rewritten = {name: read_model(folder / f"{file_stem(name)}.tflite") for name in app.models}
@@ -66,7 +64,7 @@ def verify_app(
 
 
 def _as_saved(member: AppMember, model: bytes, folder: Path, others: int) -> Converted | None:
-    """Return the saved plan of a model, or None for an unchanged model. Raises UsageError for another model's plan."""
+    """Return a model's saved plan, or None for an unchanged model. Raises UsageError for another model's plan."""
     if model == member.data:
         return None
     document = json.loads(read_file(folder / f"{file_stem(member.name)}.plan.json"))

@@ -1,4 +1,4 @@
-"""The commands for an application (app.toml). commands.py has the commands for a model."""
+"""The commands for an application (app.toml). The module commands.py has those for a single model."""
 
 import argparse
 from pathlib import Path
@@ -19,7 +19,7 @@ from tflm_memopt.files import keep, paths_below, write_files
 
 
 def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Rewrite all models of an application. settings: values of flags, which app.toml may replace."""
+    """Rewrite all models of an application. settings: values of flags, which app.toml may override."""
     arguments.refuse(args, (*arguments.ALONE, "flash_limit"), "one model", "a .tflite file")
     folder = args.output or Path(f"{args.model.stem}_memopt")
     app = read_app(args.model)
@@ -35,7 +35,6 @@ def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Print the frontier of an application as table and plot."""
     arguments.refuse(args, ("plans", "cost"), "one model", "explore NAME.tflite")
     app = read_app(args.model)
     return explored(
@@ -47,8 +46,8 @@ def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Print the boards on which an application fits. The exit code is 1 if a named board is too small. Without named
-    boards, the exit code is 1 if all boards are too small.
+    """Print the boards on which an application fits. The exit code is 1 if a named board is too small or, without named
+    boards, if all boards are too small.
     """
     app = read_app(args.model)
     with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:
@@ -60,7 +59,7 @@ def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Verify all models of an application. The exit code is 1 if a byte of an output differs."""
+    """Verify all models of an application. The exit code is 1 if any output byte differs."""
     arguments.refuse(args, ("inputs", "steps", "c"), "one model", "verify NAME.tflite DIR/NAME.tflite")
     app = read_app(args.original)
     with about(args.original), busy(args, f"verifying {args.original.name}", lines=True) as progress:

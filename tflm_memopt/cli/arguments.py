@@ -1,4 +1,4 @@
-"""Types of the command line's arguments for argparse."""
+"""Functions that check and convert the command line's arguments for argparse."""
 
 import argparse
 from collections.abc import Callable, Iterable
@@ -9,11 +9,10 @@ from tflm_memopt.errors import UsageError
 
 T = TypeVar("T")
 ALONE = ("plan", "plot", "inputs", "calibrate", "test", "labels", "manifest")
-"""Flags of `optimize` that are for one model on one device."""
 
 
 def refuse(args: argparse.Namespace, flags: Iterable[str], are_for: str, hint: str) -> None:
-    """Raise UsageError if one of the flags is set. are_for: purpose of the flags, for the message."""
+    """Raise UsageError if one of the flags is set. are_for: the case for which the flags are, for the message."""
     for flag in flags:
         if getattr(args, flag):
             raise UsageError(f"--{flag.replace('_', '-')} is for {are_for}", hint=hint)
@@ -26,13 +25,11 @@ def count(argument: str) -> int:
 
 
 def check_plot(path: Path | None) -> None:
-    """Raise UsageError for a plot of another format than SVG."""
     if path and path.suffix.lower() != ".svg":
         raise UsageError(f"a plot is an .svg file, but {path} is not", hint=f"--plot {path.stem}.svg")
 
 
 def folder(argument: str) -> Path:
-    """Read the name of an output folder. A name such as model.tflite is refused, because it is probably a mistake."""
     path = Path(argument)
     if path.suffix == ".tflite" and not path.is_dir():
         raise argparse.ArgumentTypeError(f"'{argument}' is the name of a file: give a folder for several files")
@@ -40,7 +37,7 @@ def folder(argument: str) -> Path:
 
 
 def reading(read: Callable[[str], T]) -> Callable[[str], T]:
-    """Return a function that reads an argument with `read` and raises the errors that argparse expects."""
+    """Return a function that reads an argument with `read`, and raises errors of the kind that argparse expects."""
 
     def read_argument(argument: str) -> T:
         try:
@@ -52,12 +49,10 @@ def reading(read: Callable[[str], T]) -> Callable[[str], T]:
 
 
 def operators(argument: str) -> tuple[int, ...]:
-    """Read numbers of operators, separated by commas."""
     return tuple(count(number) for number in argument.split(","))
 
 
 def kinds(argument: str) -> tuple[str, ...]:
-    """Read kinds of files to emit, separated by commas."""
     from tflm_memopt.emit import bundle  # noqa: PLC0415 # slow to import, and --help does not need it
 
     return reading(bundle.kinds)(argument)

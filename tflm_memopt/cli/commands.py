@@ -48,11 +48,10 @@ from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.own_board import board
 
 PACKED = "cortex-m4"
-"""Target whose packed kernels `fit` uses. Cortex-M7 and Cortex-M33 run the same programs."""
+"""Target for whose kernels `fit` also packs weights. Cortex-M7 and Cortex-M33 run the same programs."""
 
 
 def optimize(args: argparse.Namespace) -> int:
-    """Rewrite a model, all models of an application, or all models of a folder."""
     if is_app(args.model):
         return apps.optimize(args, given(args))
     if args.model.is_dir() and not is_keras(args.model):
@@ -89,7 +88,7 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
 def _optimize_one(
     args: argparse.Namespace, model: Path, folder: Path, taken: Collection[str] = ()
 ) -> tuple[Report, list[Path]]:
-    """Rewrite a model, and return its report and the written files. taken: files that must not be overwritten."""
+    """Rewrite a model. Return its report and the written files. taken: files that must not be overwritten."""
     plan = _saved(args.plan) if args.plan else None
     arguments.check_plot(args.plot)
     with about(model), busy(args, f"optimizing {model.name}") as progress:
@@ -143,7 +142,7 @@ def _labels(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
-    """Return the arrays of --inputs or else of --calibrate. Raises UsageError if --inputs would be unused."""
+    """Return the arrays of --inputs or else --calibrate. Raises UsageError if nothing would contain --inputs."""
     storing = (*bundle.PROJECTS, bundle.MODULE)
     if args.inputs and not set(storing) & set(args.emit):
         what = "--inputs needs a project or C module"
@@ -152,7 +151,7 @@ def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
 
 
 def listed(files: Iterable[Path], folder: Path) -> list[str]:
-    """Return the names of written files for the answer. A folder inside `folder` is listed instead of its files."""
+    """Return the names of written files for the answer. A subfolder is listed instead of its files."""
     names = []
     for path in files:
         inside = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
@@ -161,8 +160,8 @@ def listed(files: Iterable[Path], folder: Path) -> list[str]:
 
 
 def fit(args: argparse.Namespace) -> int:
-    """Print the boards on which a rewritten model fits. The exit code is 1 if a named board is too small. Without named
-    boards, the exit code is 1 if all boards are too small.
+    """Print the boards on which a rewritten model fits. The exit code is 1 if a named board is too small or, without
+    named boards, if all boards are too small.
     """
     if is_app(args.model):
         return apps.fit(args, given(args))
@@ -177,13 +176,12 @@ def fit(args: argparse.Namespace) -> int:
         result = tflm_memopt.optimize(data, **wanted)
         packed: Optimized | None = None
         if args.target is None and any(family(on.target) for on in named or boards().values()):
-            with contextlib.suppress(DoesNotFit):  # packed kernels need scratch, but plain kernels may fit
+            with contextlib.suppress(DoesNotFit):  # Packed kernels need scratch, so plain ones may fit.
                 packed = tflm_memopt.optimize(data, **wanted | {"target": PACKED})
     return fitted(args, tflm_memopt.fit(result, args.boards, packed, own))
 
 
 def explore(args: argparse.Namespace) -> int:
-    """Print the frontier of a model or an application as table, plot and plans."""
     if is_app(args.model):
         return apps.explore(args, given(args, "explore"))
 
@@ -200,7 +198,7 @@ def explore(args: argparse.Namespace) -> int:
 
 
 def given(args: argparse.Namespace, function: str = "optimize") -> dict[str, Any]:
-    """Return the arguments that are options of a function, except the file of a plan."""
+    """Return those arguments that are options of a function, without the file of a plan."""
     found = {name: value for name, value in vars(args).items() if name in FUNCTIONS[function] and name != "plan"}
     return found | ({"interpreter": bundle.needs_interpreter(args.emit)} if "emit" in args else {})
 
@@ -217,7 +215,7 @@ def _saved(path: Path) -> Mapping[str, Any]:
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Compare a model with its rewrite. The exit code is 1 if a byte of an output differs."""
+    """Compare a model with its rewritten model. The exit code is 1 if any output byte differs."""
     if is_app(args.original):
         return apps.verify(args)
     if args.reset_every and not args.steps:
@@ -242,7 +240,7 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def _module(folder: Path | None, rewritten: Path) -> Path | None:
-    """Return the C module with the model's name in a folder, or the folder if it has no such module."""
+    """Return the C module with the model's name in a folder, or the folder itself if it has no such module."""
     if folder is None:
         return None
     named = folder / f"{file_stem(rewritten.stem)}.c"

@@ -1,4 +1,4 @@
-"""Tab completion. The metavar of a flag shows whether the flag takes a board, a model or another kind of file."""
+"""Completes commands with the Tab key. A flag's metavar tells whether it takes a board, a model or another file."""
 
 import argparse
 from collections.abc import Mapping

@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 
 PROGRAM = "tflm-memopt"
 DONE, NO, BAD = 0, 1, 2
-"""Exit codes."""
 PAGE = 120
-"""Number of columns if the output is not a terminal."""
+"""Number of columns for output that does not go to a terminal."""
 
 
 def answer(args: argparse.Namespace, document: Callable[[], dict[str, Any]], readable: RenderableType) -> None:
-    """Print the answer of a command as JSON or text. A string is printed unchanged."""
+    """Print the answer of a command as JSON or text. An answer that is a string is printed unchanged."""
     if args.json:
         sys.stdout.write(to_json(document()))
     elif args.quiet:
@@ -33,13 +32,13 @@ def answer(args: argparse.Namespace, document: Callable[[], dict[str, Any]], rea
     else:
         console = console_of(sys.stdout)
         with console.capture() as page:
-            console.print(readable, crop=False)  # a URL may be wider than the console
+            console.print(readable, crop=False)  # A URL may be wider than the console.
         print("\n".join(line.rstrip() for line in page.get().rstrip().splitlines()))
     sys.stdout.flush()
 
 
 def say(error: MemoptError) -> int:
-    """Print an error to standard error and return its exit code. Message, place and hint are on separate lines."""
+    """Print an error to standard error, and return its exit code. Message, place and hint are on separate lines."""
     lines = [f"error: {error.what}" + (f" ({error.file})" if error.file else "")]
     parts = ("at", error.where), ("try:", error.hint), ("code", error.code)
     lines += [f"  {word} {value}" for word, value in parts if value]
@@ -49,7 +48,7 @@ def say(error: MemoptError) -> int:
 
 
 def typed(error: Exception) -> MemoptError:
-    """Convert any exception to a MemoptError, so that a defect does not look like an answer."""
+    """Convert any exception to a MemoptError, so that a defect of the program is not taken for an answer."""
     if isinstance(error, MemoptError):
         return error
     if isinstance(error, OSError):
@@ -65,7 +64,6 @@ def typed(error: Exception) -> MemoptError:
 
 
 def console_of(stream: Any) -> Console:
-    """Return a console without markup."""
     from rich.console import Console  # noqa: PLC0415 (slow to import, and `--help` and errors do not need it)
 
     console = Console(file=stream, markup=False, highlight=False, emoji=False)
@@ -75,7 +73,7 @@ def console_of(stream: Any) -> Console:
 
 
 def escape_unprintable() -> None:
-    """Escape characters that the terminal's encoding lacks, so that they raise no error."""
+    """Escape characters that the terminal's encoding lacks, so that printing them raises no error."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""Run `--describe FILE.py`, which registers the user's own operators for the command."""
+"""Runs the file of `--describe FILE.py`, which registers the user's own operators for the command."""
 
 import runpy
 from pathlib import Path
@@ -8,11 +8,11 @@ from tflm_memopt.files import read_file
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 
 NAME = "custom_operators"
-"""Value of __name__ in the file of --describe. Code under `if __name__ == "__main__":` does not run."""
+"""Value of `__name__` in the file of --describe. Code under `if __name__ == "__main__":` does not run."""
 
 
 def run(file: Path) -> None:
-    """Run a Python file of operators. Raises UsageError if the file raises an error or describes no operator."""
+    """Run a Python file that describes operators. Raises UsageError if it raises an error or describes no operator."""
     read_file(file)
     before = dict(CUSTOM_OPERATORS)
     try:

@@ -1,4 +1,4 @@
-"""The commands optimize, explore and verify for several devices. commands.py has the commands for one device."""
+"""The commands optimize, explore and verify for several devices. The module commands.py has those for one device."""
 
 import argparse
 from collections.abc import Sequence
@@ -22,7 +22,6 @@ from tflm_memopt.runtime import arrays
 
 
 def optimize(args: argparse.Namespace) -> int:
-    """Rewrite a model, all models of a folder, or a model for several devices."""
     if args.devices == 1:
         arguments.refuse(args, ("link", "cut"), "several devices", "--devices 2")
         return commands.optimize(args)
@@ -48,7 +47,6 @@ def optimize(args: argparse.Namespace) -> int:
 
 
 def explore(args: argparse.Namespace) -> int:
-    """Print the frontier of a model or an application or, for several devices, the frontier of memory and time."""
     if args.devices == 1:
         arguments.refuse(args, ("link", "clock"), "several devices", "--devices 2")
         return commands.explore(args)
@@ -69,7 +67,6 @@ def explore(args: argparse.Namespace) -> int:
 
 
 def _together(args: argparse.Namespace, flags: Sequence[str]) -> None:
-    """Raise UsageError for several models, or for flags that are only for one device."""
     if is_app(args.model) or args.model.is_dir():
         raise UsageError("several devices share one model", hint="name one .tflite file")
     arguments.refuse(args, flags, "one device", "omit it, or omit --devices")
@@ -86,7 +83,6 @@ def _files(result: tflm_memopt.OptimizedDevices, args: argparse.Namespace, folde
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Compare a model with its rewrite for several devices. The exit code is 1 if a byte of an output differs."""
     if is_app(args.original) or not args.rewritten.is_dir():
         return commands.verify(args)
     arguments.refuse(args, ("c", "steps"), "one device", "verify one model")
@@ -102,7 +98,7 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def device_files(folder: Path, name: str = "") -> list[Path]:
-    """Return the models of all devices in a folder. name: name of the model, if the folder has several models."""
+    """Return the models of all devices in a folder. name: the model's name, needed if the folder has several models."""
     found: list[Path] = []
     while models := sorted((folder / f"device{len(found)}").glob("*.tflite"), key=lambda path: path.name != name):
         if len(models) > 1 and models[0].name != name:

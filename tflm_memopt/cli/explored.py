@@ -17,8 +17,6 @@ from tflm_memopt.report.drawing import Drawing
 
 
 class Explored(Protocol):
-    """The result of explore."""
-
     def to_json(self) -> dict[str, Any]: ...
 
 

@@ -14,20 +14,19 @@ from tflm_memopt.targets.own_board import board
 Made = TypeVar("Made")
 
 MOST_BOARDS = 10
-"""Number of boards that `fit` shows without --all and --board."""
 
 
 def on_boards(args: argparse.Namespace, optimize: Callable[[str], Made]) -> dict[str, Made]:
     """Return the result for each named board that is large enough, by id. Raises UsageError for an unknown board."""
     found: dict[str, Made] = {}
     for on, name in [(board(name), name) for name in args.boards]:
-        with contextlib.suppress(DoesNotFit, UsageError):  # the answer states what the board lacks or what is unknown
+        with contextlib.suppress(DoesNotFit, UsageError):  # The answer says what the board lacks.
             found |= {on.id: optimize(name)} if args.target is None else {}
     return found
 
 
 def fitted(args: argparse.Namespace, found: Fits) -> int:
-    """Print the boards. Return 0 if the model fits all named boards or, if none was named, any board."""
+    """Print the boards. Return 0 if the model fits all named boards or, if none was named, at least one board."""
     shown = found.boards if args.all or args.boards else found.nearest(MOST_BOARDS)
     console.answer(args, found.to_json, text.fits(found, shown))
     enough = all if args.boards else any

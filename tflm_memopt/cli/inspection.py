@@ -1,4 +1,4 @@
-"""The command `inspect`. This module does not import the planner, so that the command starts quickly."""
+"""The command `inspect`. Its module does not import the planner, so that the command starts quickly."""
 
 import argparse
 from pathlib import Path
@@ -13,7 +13,7 @@ from tflm_memopt.report import text
 
 
 def inspect(args: argparse.Namespace) -> int:
-    """Print operators, tensors and peak memory of a model, and write a page about it."""
+    """Print a model's operators, tensors and peak memory, and write an HTML page about the model."""
     with about(args.model):
         data = read_model(args.model)
         result = inspected(

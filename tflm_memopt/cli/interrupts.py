@@ -9,7 +9,7 @@ from types import FrameType
 
 @contextlib.contextmanager
 def fatal() -> Iterator[None]:
-    """Make Ctrl-C end the process without a traceback, because an interrupted import would print several tracebacks."""
+    """Let Ctrl-C end the process without a traceback. An interrupted import would print several tracebacks."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -22,7 +22,7 @@ def fatal() -> Iterator[None]:
 
 @contextlib.contextmanager
 def listed() -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt on Ctrl-C and record it, because extension modules may hide the exception."""
+    """Raise KeyboardInterrupt on Ctrl-C and record it, because extension modules may swallow the exception."""
     seen: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield seen

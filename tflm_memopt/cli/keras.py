@@ -1,6 +1,7 @@
 """Converts a Keras model to an int8 .tflite model with TensorFlow's converter, calibrated on the user's data.
 
-The conversion needs TensorFlow: `pip install tflm-memopt[train]`. The first axis of an array of inputs counts examples.
+The conversion needs TensorFlow: `pip install tflm-memopt[train]`. The first axis of an input array is the number of the
+example.
 """
 
 import contextlib
@@ -26,9 +27,7 @@ from tflm_memopt.runtime.stimuli import Array
 
 FORMS = (".keras", ".h5")
 OUTPUT = (1, 2)
-"""File descriptors of standard output and standard error."""
 BATCH = 64
-"""Number of examples that the float model runs at once."""
 
 
 def is_keras(path: Path) -> bool:
@@ -37,8 +36,6 @@ def is_keras(path: Path) -> bool:
 
 
 class FloatModel:
-    """A trained float model."""
-
     def __init__(self, path: Path) -> None:
         """Load the model. Raises RuntimeUnavailable if TensorFlow is missing, and UsageError for an invalid model."""
         self._tf = _tensorflow()
@@ -69,13 +66,13 @@ class FloatModel:
         model = self._tf.keras.models.load_model(path, compile=False)
         self.names = tuple(tensor.name for tensor in model.inputs)
         self._set_shapes([tuple(tensor.shape) for tensor in model.inputs])
-        with tempfile.TemporaryDirectory() as folder:  # the converter freezes variables only of a SavedModel
+        with tempfile.TemporaryDirectory() as folder:  # Variables become constants only in a SavedModel.
             model.export(folder, verbose=False)
             self._graph = self._tf.saved_model.load(folder)
         self._call = self._graph.serve if len(model.inputs) == 1 else lambda *inputs: self._graph.serve(list(inputs))
 
     def _set_shapes(self, shapes: Sequence[tuple[int | None, ...]]) -> None:
-        """Set the shapes of the inputs without their first axis. Open dimensions are None until examples are given.
+        """Set the shapes of the inputs without their first axis. An open dimension is None until examples are given.
 
         The first axis must be open or 1, because a microcontroller runs one example at a time.
         """
@@ -93,7 +90,7 @@ class FloatModel:
         """Return the int8 model with a batch size of 1. calibration: an array of examples for each input."""
         tf = self._tf
         inputs = self.inputs(calibration)
-        self.shapes = [tuple(array.shape[1:]) for array in inputs]  # the sizes come from the examples
+        self.shapes = [tuple(array.shape[1:]) for array in inputs]  # The sizes come from the examples.
         one = tf.function(self._call)
         specs = [tf.TensorSpec((1, *shape), tf.float32) for shape in self.shapes]
         converter = tf.lite.TFLiteConverter.from_concrete_functions([one.get_concrete_function(*specs)], self._graph)
@@ -106,15 +103,15 @@ class FloatModel:
         converter.representative_dataset = representative
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
         converter.inference_input_type = converter.inference_output_type = tf.int8
-        # TFLM libraries of 2023, which many boards still use, support FULLY_CONNECTED only with one scale per tensor
+        # TFLM libraries of 2023, which many boards still use, support FULLY_CONNECTED only with one scale per tensor.
         converter._experimental_disable_per_channel_quantization_for_dense_layers = True
         try:
             return bytes(converter.convert())
-        except Exception as error:  # the converter may raise any exception
+        except Exception as error:  # The converter may raise any exception.
             raise _not_convertible(str(error) or type(error).__name__) from error
 
     def inputs(self, arrays: Sequence[Array]) -> list[Array]:
-        """Return the arrays in the shapes of the inputs. Raises UsageError if arrays and shapes do not match."""
+        """Return the arrays in the shapes of the model's inputs. Raises UsageError if they do not match."""
         if len(arrays) != len(self.shapes):
             hint = "give one array per input, in the model's order"
             what = f"{len(arrays)} arrays were given for a model with {len(self.shapes)} inputs"
@@ -138,19 +135,19 @@ class FloatModel:
         return [array.astype(np.float32) for array in arrays]
 
     def scores(self, arrays: Sequence[Array]) -> Array:
-        """Return the model's first output for all examples: [examples, classes]."""
+        """Return the model's first output for all examples, in the shape [examples, classes]."""
         inputs = self.inputs(arrays)
         parts = []
         for first in range(0, len(inputs[0]), BATCH):
             out = self._call(*(self._tf.constant(a[first : first + BATCH]) for a in inputs))
-            while isinstance(out, (dict, list, tuple)):  # only the first of several outputs is used
+            while isinstance(out, (dict, list, tuple)):  # Only the first of several outputs is used.
                 out = next(iter(out.values() if isinstance(out, dict) else out))
             parts.append(np.asarray(out))
         return np.concatenate(parts)
 
 
 def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[Array], labels: Array) -> Accuracy:
-    """Return the fractions of examples for which the label has the highest score. int8 models run in TFLM's wheel."""
+    """Return the fractions of examples whose label has the highest score. int8 models run in TFLM's wheel."""
     classes = labels.argmax(axis=1) if labels.ndim == 2 and labels.shape[1] > 1 else labels.reshape(-1)
     examples = model.inputs(inputs)
     if len(classes) != len(examples[0]):
@@ -165,7 +162,7 @@ def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[
 
 
 def _classes(scores: Array) -> Array:
-    """Return the best class of each example or, for a single score, whether the score is above 0.5."""
+    """Return the best class of each example. For a single score, return whether it is above 0.5."""
     flat = scores.reshape(len(scores), -1)
     classes: Array = flat.argmax(axis=1) if flat.shape[1] > 1 else (flat[:, 0] > 0.5).astype(np.int64)
     return classes
@@ -187,7 +184,6 @@ def _under_tflm(model: bytes, examples: Sequence[Array]) -> Array:
 
 
 def _quantized(tensor: Tensor, array: Array) -> Array:
-    """Return the examples as values of an input tensor. The first axis counts the runs."""
     values = array.reshape(len(array), *tensor.shape)
     return values.astype(tensor.dtype.lower()) if tensor.quantization is None else quantize(values, format_of(tensor))
 
@@ -254,6 +250,6 @@ def unheard(*, verbose: bool) -> Iterator[None]:
 
 
 def _line(message: object) -> str:
-    """Return the first line of a message of the converter, without the source location before it."""
+    """Return the first line of a message of the converter, without the source location at its start."""
     first = (str(message).strip().splitlines() or [type(message).__name__])[0]
     return re.sub(r"^\S+:\d+:\d+: error: ", "", first)[:200]

@@ -1,7 +1,7 @@
 # PYTHON_ARGCOMPLETE_OK
 """The command line: its flags and their values. The table COMMANDS lists the modules of the commands.
 
-The module of a command is imported only when the command runs, so that `--help` is fast.
+A command's module is imported only when the command runs, so that `--help` is fast.
 """
 
 import argparse
@@ -26,7 +26,7 @@ PROGRAM = console.PROGRAM
 DONE, NO, BAD = console.DONE, console.NO, console.BAD
 AS_WRITTEN = argparse.RawDescriptionHelpFormatter
 INTERRUPTED = 130
-"""Exit code 128 + SIGINT, as in shells."""
+"""Exit code 128 + SIGINT, which shells use for an interrupted command."""
 
 COMMANDS = {
     "inspect": "inspection",
@@ -36,7 +36,7 @@ COMMANDS = {
     "verify": "devices",
     "registers": "registers",
 }
-"""Module of each command, with a function of the command's name."""
+"""For each command: the module with a function of the command's name."""
 ABOUT = "Rewrites .tflite models so that TensorFlow Lite Micro needs a fraction of the RAM, with the same output bits."
 EXAMPLES = f"""\
 examples:
@@ -62,17 +62,17 @@ tab completion: eval "$(register-python-argcomplete {PROGRAM})"
 def main(words: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. --help and --version raise SystemExit."""
     console.escape_unprintable()
-    gc.set_threshold(200_000, 20, 20)  # the garbage collector runs rarely, since there are few reference cycles
+    gc.set_threshold(200_000, 20, 20)  # There are few reference cycles.
     with interrupts.listed() as seen:
         try:
             root = parser()
-            if "_ARGCOMPLETE" in os.environ:  # the shell asks for the completions of a line
+            if "_ARGCOMPLETE" in os.environ:  # The shell asks for the completions of a line.
                 from tflm_memopt.cli import completion  # noqa: PLC0415 # commands do not need it
 
                 completion.complete(root)
             args = root.parse_args(words)
             return _run(args)
-        except BrokenPipeError:  # a command such as `head` has closed the pipe
+        except BrokenPipeError:  # A command such as `head` has closed the pipe.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return DONE
         except KeyboardInterrupt:
@@ -87,7 +87,6 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    """Run a command after loading the files of --describe."""
     with interrupts.fatal():
         module = importlib.import_module(f"{__package__}.{COMMANDS[args.command]}")
     if files := getattr(args, "describe", ()):
@@ -99,7 +98,6 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands and flags."""
     root = _Parser(prog=PROGRAM, description=ABOUT, epilog=EXAMPLES, formatter_class=AS_WRITTEN)
     root.add_argument("--version", action="version", version=f"%(prog)s {tflm_memopt.__version__}")
     group = root.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
@@ -245,14 +243,11 @@ def _registers(group: Any) -> None:
     _switch(command, "--place", place)
 
 
-# --- parser parts
-
-
 class _Parser(argparse.ArgumentParser):
-    """A parser that raises UsageError, with a suggestion for a misspelt name."""
+    """Raises UsageError with a suggestion for a misspelt name."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Reject unknown arguments in the parser of the command, which knows its flags."""
+        """Let the parser of the command reject unknown arguments, because it knows the command's flags."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -265,7 +260,7 @@ class _Parser(argparse.ArgumentParser):
     def _near(self, message: str) -> list[str]:
         """Return the valid choices or flags that are most similar to the invalid text in argparse's message."""
         if choice := re.search(r"'(.*)' \(choose from (.*)", message):
-            is_model = choice[1].endswith(".tflite")  # the user gave no command
+            is_model = choice[1].endswith(".tflite")  # The user gave no command.
             return [f"inspect {choice[1]}"] if is_model else near(choice[1], re.findall(r"[^\s',()]+", choice[2]))
         if flag := re.search(r"unrecognized arguments: (--?[^\s=]+)", message):
             return near(flag[1], [name for action in self._actions for name in action.option_strings])
@@ -295,7 +290,7 @@ def _model(command: argparse.ArgumentParser, name: str, what: str) -> None:
 
 
 def _options(command: argparse.ArgumentParser, *names: str, **about: str) -> None:
-    """Add the flags of options (options.py). about: help texts that replace those of the options."""
+    """Add the command-line flags of options (options.py). about: help texts that replace those of the options."""
     for name in names:
         option = OPTIONS[name]
         flags = (f"--{name.replace('_', '-')}",) if option.flags is None else option.flags

@@ -14,10 +14,9 @@ from tflm_memopt.cli.console import console_of
 from tflm_memopt.emit.printing import printable
 
 EVERY = 10.0
-"""Seconds between two lines of progress about one step."""
 
 Report = Callable[[str, int, int], None]
-"""Function that receives the current step, the number of steps done, and the number of all steps (0 if unknown)."""
+"""Function that receives the current step, the number of its finished parts, and of all parts (0: unknown)."""
 
 
 @contextlib.contextmanager
@@ -50,7 +49,7 @@ def busy(args: argparse.Namespace, what: str, *, lines: bool = False) -> Iterato
 
 
 def _in_lines(what: str) -> Report:
-    """Print a line when a step begins, and further lines at intervals while it lasts."""
+    """Print a line when a step begins, and further lines at intervals during the step."""
     said, when = "", 0.0
 
     def report(doing: str, done: int, of: int) -> None:
@@ -63,7 +62,7 @@ def _in_lines(what: str) -> Report:
 
 
 def _stderr() -> Any:
-    """Return standard error with its own descriptor, so that progress shows while TensorFlow's output is suppressed."""
+    """Return a duplicate of standard error, so that progress is shown while TensorFlow's output is suppressed."""
     if not sys.stderr.isatty():
         return sys.stderr
     return os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors="backslashreplace")

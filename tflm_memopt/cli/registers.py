@@ -1,4 +1,4 @@
-"""The command `registers`, which reads a driver and a description of registers, and writes C."""
+"""The command `registers`. It reads a driver and a description of registers, and writes C."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def registers(args: argparse.Namespace) -> int:
-    """Write accessors for a driver's registers, and combine accesses where the driver's behaviour stays the same."""
+    """Write C accessors for a driver's registers, and combine accesses where the driver's behaviour stays the same."""
     folder = args.output or Path(f"{args.driver.stem}_registers")
     with busy(args, f"combining accesses of {args.driver.name}"):
         made = tflm_memopt.combine_registers(args.driver, args.description, place=args.place, folders=args.folders)

@@ -20,24 +20,23 @@ from tflm_memopt.runtime import arrays
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The bytes of a model and, if it was converted, the Keras model with its test data."""
+    """The bytes of a model. If a Keras model was converted, it is included with its test data."""
 
     data: bytes
     model: FloatModel | None = None
     test: tuple[NDArray[Any], ...] = ()
-    """Test data: the inputs, followed by the labels."""
+    """Arrays for the accuracy test: the inputs, followed by the labels."""
     verbose: bool = False
-    """Whether to show TensorFlow's log."""
 
     @staticmethod
     def of(
         path: Path, calibrate: Sequence[Path], test: Sequence[Path], progress: Progress, *, verbose: bool = False
     ) -> Source:
-        """Read the model, and convert it if it is a Keras model. Raises UsageError for a Keras model without
-        --calibrate, and for any other model with --calibrate or --test.
+        """Read the model, and convert a Keras model. Raises UsageError for a Keras model without --calibrate, and for
+        any other model with --calibrate or --test.
         """
         if not is_keras(path):
-            source = Source(read_model(path))  # for another format, read_model() raises an error with advice
+            source = Source(read_model(path))  # For other formats, read_model() raises an error.
             if calibrate or test:
                 hint = "give a .keras file or SavedModel folder, or omit --calibrate and --test"
                 raise UsageError("--calibrate and --test are for Keras models", where=str(path), hint=hint)
@@ -62,7 +61,7 @@ class Source:
             return Source(model.to_int8(examples), model, tests, verbose)
 
     def tested(self, result: Optimized, progress: Progress) -> Optimized:
-        """Return the result with the accuracy before and after the rewrite, if the user gave test data."""
+        """Return the result with the accuracy before and after optimization, if the user gave test data."""
         if self.model is None or not self.test:
             return result
         progress("measuring accuracy", 0, 0)

@@ -1,7 +1,7 @@
 """The elements of figures: shapes with named styles, which svg.py draws.
 
-The colours are those of Okabe and Ito ("Color Universal Design", 2008). People with colour vision deficiencies can
-distinguish these colours. Hatching marks buffers that hold only a part of a tensor.
+The colours are those of Okabe and Ito ("Color Universal Design", 2008), which people with colour vision deficiencies
+can distinguish. Hatching marks buffers that hold only a part of a tensor.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,25 +19,23 @@ DARK: Mapping[str, str] = {
     "sky": "#56b4e9", "blue": "#2f8fd0", "green": "#1fb58a", "orange": "#e69f00", "pink": "#d78fb6",
     "red": "#ee7a2b", "grey": "#8a919e", "white": "#ffffff", "black": "#11151a",
 }  # fmt: skip
-"""Colours of the light and the dark scheme, by the names in LIGHT."""
+"""Colours of the light and of the dark scheme, by the same names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The drawing style of shapes. Colours are given by name, or "" for no colour. Lengths are in pixels."""
+    """How shapes are drawn. Colours are given by name, or "" for no colour. Lengths are in pixels."""
 
     fill: str = ""
     opacity: float = 1.0
-    """Opacity of the fill, from 0 to 1."""
     stroke: str = ""
     width: float = 1.0
     dash: tuple[float, float] | None = None
     hatch: bool = False
     size: float = 11.0
-    """Height of text in pixels."""
     bold: bool = False
     halo: str = "paper"
-    """Colour around the letters, which makes them readable on any background."""
+    """Colour of an outline around the letters, which keeps them readable on any background."""
 
 
 ROLES: Mapping[str, tuple[str, bool, str]] = {
@@ -52,7 +50,7 @@ ROLES: Mapping[str, tuple[str, bool, str]] = {
 }
 """Colour, hatching and legend text for each role of a buffer."""
 DARK_ROLES = ("tensor", "output", "scratch")
-"""Roles of buffers whose colours require white letters."""
+"""Roles of buffers whose dark colours require white letters."""
 
 STYLES: Mapping[str, Style] = {
     "axis": Style(stroke="soft"),
@@ -75,8 +73,6 @@ STYLES: Mapping[str, Style] = {
 
 @dataclass(frozen=True, slots=True)
 class Polygon:
-    """A closed polygon. `tip` is a text that appears when the reader points at the polygon."""
-
     points: tuple[Point, ...]
     style: str
     tip: str = ""
@@ -90,7 +86,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A text whose start, middle or end (`anchor`) is at x, and whose baseline is at y."""
+    """A text whose start, middle or end (as `anchor` says) is at x, and whose baseline is at y."""
 
     x: float
     y: float
@@ -122,7 +118,6 @@ def box(x0: float, y0: float, x1: float, y1: float) -> tuple[Point, ...]:
 
 
 def moved(shapes: Iterable[Shape], dx: float, dy: float) -> tuple[Shape, ...]:
-    """Return the shapes moved by dx and dy."""
     return tuple(_moved(shape, dx, dy) for shape in shapes)
 
 

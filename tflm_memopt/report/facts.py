@@ -10,16 +10,15 @@ from tflm_memopt.report import times
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 
-if TYPE_CHECKING:  # slow to import
+if TYPE_CHECKING:  # These modules are slow to import.
     from tflm_memopt.answers.inspection import Inspection
     from tflm_memopt.answers.report import Accuracy, Balance, MemoriesReport, Report, WindowReport
 
 Fact: TypeAlias = tuple[str, str, str]
-"""Name, value and remark of a figure."""
+"""Name, value and remark of a figure in a report."""
 
 
 def of_report(report: Report) -> list[Fact]:
-    """Return the main figures of a conversion: arena, flash, F, and any others that the conversion has."""
     flash, macs = report.flash, report.macs
     work = f"{macs.original:,} -> {macs.rewritten:,} MACs" if macs.rewritten != macs.original else "no recompute"
     twice = sum(stage.rematerialised for group in report.groups for stage in group.stages)
@@ -51,7 +50,6 @@ def of_report(report: Report) -> list[Fact]:
 
 
 def of_inspection(result: Inspection) -> list[Fact]:
-    """Return the main figures of an unchanged model."""
     arena = result.arena
     head, tail, least = map(arena.figure, (arena.head, arena.tail, arena.min))
     running = sum(op.supported for op in result.operators)
@@ -79,7 +77,6 @@ def percent(before: int, after: int) -> str:
 
 
 def arena_percent(before: Arena, after: Arena) -> str:
-    """Return the change in percent, or "" if an arena is not known exactly."""
     return percent(before.total, after.total) if before.exact else ""
 
 

@@ -1,7 +1,7 @@
 """Draws the figures of a report: memory over time, and the frontier.
 
-In a memory map, addresses grow upwards, and time grows to the right. The width of a step is proportional to its number
-of operators.
+In a memory map, addresses grow upwards, and time grows to the right. The width of a step is proportional to the number
+of its operators.
 """
 
 from __future__ import annotations
@@ -30,27 +30,21 @@ from tflm_memopt.report.drawing import (
 from tflm_memopt.report.facts import percent
 
 Height = Callable[[float], float]
-"""Function that converts an address in bytes to a position in pixels."""
 Area = tuple[float, float, float, float]
-"""Left, top, right and bottom of a rectangle."""
 
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 10.0, 26.0, 34.0
-"""Margins for axes around a plot, in pixels."""
+"""Margins around a plot in pixels, in which the axes and their labels are."""
 LEGEND = 18.0
-"""Height of a line of a legend."""
 WIDTH = 480.0
-"""Width in pixels of the figures of `--plot`. Text stays readable in a figure that is scaled to 400 pixels."""
+"""Width of the figures of `--plot` in pixels. Text stays readable if a figure is scaled to 400 pixels."""
 HEIGHT = 240.0
-"""Height of each memory map of `--plot`."""
 PLOT_HEIGHT = 280.0
 FLOOR = TOP + LEGEND + PLOT_HEIGHT
-"""Vertical position of the bytes axis of a plot."""
+"""Vertical position in pixels of the axis with bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A horizontal line at a number of bytes, with a text."""
-
     nbytes: int
     text: str
     style: str = "bound"
@@ -58,15 +52,12 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line of a plot, with a pair (bytes, F) for each point."""
+    """One line of a plot. Each point is a pair of bytes and a cost."""
 
     name: str
     points: Sequence[tuple[int, float]]
     joined: bool = True
-    """Whether a line of horizontal and vertical steps joins the points."""
-
-
-# --- Memory over time
+    """Whether horizontal and vertical lines join the points like stairs."""
 
 
 def memory_map(
@@ -78,10 +69,10 @@ def memory_map(
     marks: Sequence[Mark] = (),
     roles: Collection[str] = (),
 ) -> Drawing:
-    """Draw a rectangle for each buffer, which is solid where the buffer contains data.
+    """Draw a rectangle for each buffer. It is solid where the buffer contains data.
 
-    full: bytes that the whole height represents, by default the bytes of the map. roles: roles of buffers in the
-    legend, by default all roles in the map.
+    full: bytes to which the figure's height corresponds, by default the bytes of the map. roles: roles of buffers in
+    the legend, by default all roles in the map.
     """
     legend = _legend(set(roles) or {b.role for b in memory.buffers}, width)
     top = TOP + LEGEND * (1 + max((row for _, row, _ in legend), default=0))
@@ -95,7 +86,7 @@ def memory_map(
 
 
 def before_and_after(result: Optimized) -> Drawing:
-    """Draw the memory before and after the rewrite at the same scale."""
+    """Draw a model's memory before and after its conversion at the same scale."""
     before, after = result.inspection.memory, result.memory
     full, total = before.head + before.tail, after.head + after.tail
     roles = {b.role for memory in (before, after) for b in memory.buffers}
@@ -138,7 +129,7 @@ def _map(memory: MemoryMap, width: float, height: float, full: int, marks: Seque
 
 
 def _times(memory: MemoryMap, left: float, right: float) -> list[float]:
-    """Return the horizontal position at which each step begins, and the position at which the last step ends."""
+    """Return the horizontal positions at which the steps begin, and the position at which the last step ends."""
     widths = [max(1, len(phase.ops)) for phase in memory.phases]
     pixels = (right - left) / max(1, sum(widths))
     x, result = left, [left]
@@ -149,7 +140,7 @@ def _times(memory: MemoryMap, left: float, right: float) -> list[float]:
 
 
 def _filled(buffer: MappedBuffer, x: Sequence[float], y: Height) -> Iterator[tuple[Point, ...]]:
-    """Yield outlines of the areas where a buffer contains data. A gap in time begins a new outline."""
+    """Yield outlines of the areas where a buffer contains data. After a gap in time, a new outline begins."""
     run: list[tuple[float, float, float, float]] = []
     for s in buffer.stretches:
         piece = x[s.first], x[s.last], y(buffer.offset + s.bottom), y(buffer.offset + s.top)
@@ -201,7 +192,7 @@ def _mark_boxes(marks: Iterable[Mark], width: float, y: Height) -> Iterator[Area
 
 
 def _level(mark: Mark, y: Height) -> float:
-    """Return the vertical position of a mark's text: above its line or, at the top of the figure, below it."""
+    """Return the vertical position of a mark's text: above its line or, at the top of the figure, below its line."""
     line = y(mark.nbytes)
     return line - 4 if line >= 16 else line + 13
 
@@ -237,7 +228,7 @@ def _byte_axis(full: int, y: Height, width: float) -> Iterator[Shape]:
 
 
 def _legend(roles: Collection[str], width: float) -> list[tuple[str, int, float]]:
-    """Return (role, row, x) in the legend for each role that the map shows."""
+    """Return the place in the legend of each role that the map shows, as role, row and x."""
     placed: list[tuple[str, int, float]] = []
     x, row = LEFT, 0
     for role in (r for r in ROLES if r in roles):
@@ -256,11 +247,7 @@ def _drawn_legend(legend: Sequence[tuple[str, int, float]], top: float) -> Itera
         yield Label(x + 18, y, ROLES[role][2], "small-text")
 
 
-# --- The frontier
-
-
 def frontier(result: Exploration) -> Drawing:
-    """Draw the frontier of one model, and the original model under TFLM."""
     ram = f"arena ({result.convention})"
     unit, compute = {
         "macs": (1.0, "F"),
@@ -295,18 +282,15 @@ def plot(lines: Sequence[Series], *, title: str, ram: str, compute: str = "F") -
 
 @dataclass(frozen=True, slots=True)
 class _Axes:
-    """Axes of a plot, which convert a point (bytes, F) to pixels."""
-
     low: float
-    """Logarithms of the lowest and the highest number of bytes on the axis of RAM."""
+    """Logarithm of the lowest number of bytes on the axis. `high` is that of the highest number."""
     high: float
     least: float
-    """Lowest and highest value on the axis of F."""
+    """Lowest value on the vertical axis. `most` is the highest value."""
     most: float
 
     @classmethod
     def of(cls, points: Sequence[tuple[int, float]]) -> _Axes:
-        """Return axes with a margin around the points."""
         low, high = math.log(min(b for b, _ in points)) - 0.08, math.log(max(b for b, _ in points)) + 0.08
         least, most = min(f for _, f in points), max(f for _, f in points)
         least, most = least - 0.06 * (most - least or 1), most + 0.08 * (most - least or 1)
@@ -352,9 +336,6 @@ def _dot(x: float, y: float, *, round_: bool) -> tuple[Point, ...]:
     return tuple((x + 3.5 * math.cos(a), y + 3.5 * math.sin(a)) for a in turns)
 
 
-# --- Numbers
-
-
 def ticks(top: float) -> list[int]:
     """Return about six round numbers from 0 to at most `top`.
 
@@ -366,13 +347,13 @@ def ticks(top: float) -> list[int]:
 
 
 def _round_step(least: float) -> float:
-    """Return the smallest 1, 2 or 5 times a power of ten that is at least `least`."""
+    """Return the smallest number of the form 1, 2 or 5 times a power of ten that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(max(least, 1e-9)))
     return next(power * k for k in (1, 2, 5, 10) if power * k >= least * (1 - 1e-9))
 
 
 def _log_ticks(low: float, high: float) -> list[int]:
-    """Return round numbers between `low` and `high` whose labels do not overlap on the axis of a plot."""
+    """Return round numbers between `low` and `high` whose labels do not overlap on a plot's logarithmic axis."""
     steps: Sequence[float] = (1, 2, 5) if math.log10(high / low) * 3 * 46 < WIDTH else (1,)
     if high / low < 4:
         steps = (1, 1.5, 2, 3, 4, 5, 6, 8)

@@ -1,4 +1,4 @@
-"""Writes a page with the results for a model, which needs no other file. The template page.html is for jinja2."""
+"""Writes an HTML page with a model's results. The page needs no other file. Its template is page.html."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ _PAGES = Environment(
     lstrip_blocks=True,
 )
 SIZES = {"wide": (1080, 340), "narrow": (352, 300)}
-"""Width and height in pixels of a figure's versions for large and small screens. The style sheet selects a version."""
+"""Width and height in pixels of a figure's versions for large and small screens. The style sheet selects one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,6 @@ class PageTable:
 
 
 def optimized(result: Optimized, model: Path | None = None, folder: Path = Path()) -> str:
-    """Return the page of `optimize`. model: file of the original. folder: folder of the files that are written."""
     report, original = result.report, result.inspection
     after = result.memory if report.changed else None
     total = report.arena.total
@@ -79,7 +78,6 @@ def optimized(result: Optimized, model: Path | None = None, folder: Path = Path(
 
 
 def inspection(result: Inspection) -> str:
-    """Return the page of `inspect`."""
     return _page(
         result,
         None,
@@ -111,7 +109,7 @@ def _page(original: Inspection, report: Report | None, data: Mapping[str, Any], 
 
 
 def _embedded(data: Mapping[str, Any]) -> Markup:
-    """Return JSON for a script element. Text is escaped, so that it cannot end the element."""
+    """Return JSON for a script element of a page. Text is escaped, so that it cannot end the element."""
     text = json.dumps(data, separators=(",", ":"), default=str)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
@@ -123,9 +121,6 @@ def _map(memory: MemoryMap, marks: Sequence[Mark]) -> Mapping[str, Markup]:
 
 def _bound(memory: MemoryMap) -> list[Mark]:
     return [Mark(memory.bound, f"least possible head: {memory.bound:,} B")]
-
-
-# --- Tables
 
 
 def _boards(before: Sequence[BoardFit], after: Sequence[BoardFit] | None) -> PageTable:

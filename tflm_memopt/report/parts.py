@@ -1,4 +1,4 @@
-"""Parts of the answers on the terminal."""
+"""Elements of the answers on the terminal."""
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -10,7 +10,7 @@ INDENT = 2
 
 
 def page(*parts: RenderableType | None) -> RenderableType:
-    """Return the parts that are not None, with a blank line between two parts."""
+    """Return the parts that are not None, with a blank line between any two of them."""
     there = [part for part in parts if part is not None]
     return Group(*(line for part in there for line in (part, Text())))
 
@@ -20,7 +20,7 @@ def section(title: str, body: RenderableType) -> RenderableType:
 
 
 def table_of(*columns: str, numbers: int = 0) -> Table:
-    """Return an empty table, of which the last `numbers` columns are right-justified."""
+    """Return an empty table. Its last `numbers` columns are right-justified."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, header_style="dim")
     for i, column in enumerate(columns):
         table.add_column(column, justify="right" if i >= len(columns) - numbers else "left", overflow="fold")

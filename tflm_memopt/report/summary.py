@@ -1,4 +1,4 @@
-"""Describes the next steps after a rewrite, with code to paste, and whether a lower head is possible."""
+"""Describes the next steps after a conversion, with code to paste, and whether a lower head is possible."""
 
 import shlex
 from dataclasses import dataclass
@@ -13,15 +13,13 @@ from tflm_memopt.report import times
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A next step after a rewrite. `code` is text that the user can paste."""
-
     what: str
     code: str = ""
     note: str = ""
 
 
 def head(report: Report) -> str:
-    """Return a phrase that states whether a lower head is possible, and why the head differs from its lower bound."""
+    """Return a phrase that says whether a lower head is possible, and why the head differs from its lower bound."""
     bound, head = report.lower_bound_head, report.arena.head
     if not report.proven:
         return f"at least {bound:,} B; a lower layout of these groups may exist"
@@ -32,7 +30,7 @@ def head(report: Report) -> str:
 
 
 def steps(report: Report, original: Path, folder: Path) -> list[Step]:
-    """Return the next steps. original: file of the original model. folder: folder of the files that were written."""
+    """Return the next steps. original: file of the original model. folder: folder of the written files."""
     if not report.changed:
         return [Step("Use the original model.", note=report.diagnosis.advice)]
     stem = file_stem(original.stem)

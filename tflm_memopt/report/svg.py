@@ -1,4 +1,4 @@
-"""Encodes a drawing as SVG, for a file or for a page that has the style sheet."""
+"""Encodes a drawing as SVG, for a file or for a page with the style sheet."""
 
 from collections.abc import Iterator, Mapping
 from html import escape
@@ -10,11 +10,11 @@ HATCH = (
     '<pattern id="tmo-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
     '<path d="M0 0V6" stroke="#fff" stroke-width="2" stroke-opacity=".4"/></pattern>'
 )
-"""Pattern for hatched shapes. A page with hatched shapes must contain this pattern once."""
+"""SVG pattern for hatched shapes. A page with hatched shapes must contain it once."""
 
 
 def document(drawing: Drawing) -> str:
-    """Return an SVG file whose colours are light or dark, as the reader has chosen for the screen."""
+    """Return an SVG file. Its colours are light or dark, as the reader has chosen for the screen."""
     background = f'<path d="M0 0H{drawing.width:g}V{drawing.height:g}H0Z" fill="var(--paper)"/>'
     head = f"<defs>{HATCH}</defs><style>{style_sheet()}</style>{background}"
     size = f'width="{drawing.width:g}" height="{drawing.height:g}"'
@@ -72,7 +72,7 @@ def _shape(shape: Shape) -> Iterator[str]:
 
 
 def _path(points: tuple[Point, ...], *, closed: bool) -> str:
-    """Return a path in SVG. Horizontal and vertical lines are written with one coordinate only."""
+    """Return a path in SVG. A horizontal or vertical line has only one coordinate."""
     x, y = points[0]
     parts = [f"M{_number(x)} {_number(y)}"]
     for to_x, to_y in points[1:]:
@@ -91,5 +91,4 @@ def _number(value: float) -> str:
 
 
 def _text(text: str) -> str:
-    """Escape text and replace characters that XML does not allow."""
     return escape("".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text))

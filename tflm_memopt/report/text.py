@@ -1,4 +1,4 @@
-"""Writes the answers on the terminal. Each figure of RAM is shown with the convention by which it was counted."""
+"""Formats answers for the terminal. Each figure of RAM is shown with the convention by which it was counted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.libraries import REFERENCE
 
-if TYPE_CHECKING:  # slow to import
+if TYPE_CHECKING:  # These modules are slow to import.
     from tflm_memopt.answers.batch import Batch
     from tflm_memopt.answers.exploration import Exploration
     from tflm_memopt.answers.fits import BoardReport, Fits
@@ -34,21 +34,20 @@ if TYPE_CHECKING:  # slow to import
     from tflm_memopt.runtime.verification import ComparedConstants, Measured, ModuleRuns, Verification
 
 MOST_DIFFERENT = 5
-"""Maximum number of differences of constants that are shown."""
+"""Maximum number of differing constants that are listed."""
 HOW: Mapping[str, str] = {
     "tflm-wheel": "under the official TFLM interpreter",
     "host-reference": "in this package's reference kernels: no official TFLM wheel exists for this platform",
 }
 LEFT = ("RAM left", "flash left")
-"""Headings of the columns for the RAM and flash that a board has left."""
+"""Headings of the columns with the RAM and flash that a board has left."""
 
 
 def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableType:
-    """Return the answer of `optimize`, with the main results first."""
     verdict, kept, unchanged = times.verdict(report), report.kept_builtin, report.interface_kept
     style = "green" if verdict == "rewritten" else "yellow"
     title = Text(printable(report.model), "bold").append(f": {printable(verdict)}", style)
-    # the reason why a model stays unchanged may already contain the diagnosis
+    # The reason for an unchanged model may contain the diagnosis.
     kind = [] if report.diagnosis.what in report.why_unchanged else [_diagnosis(report.diagnosis)]
     interface = [f"{i.side} '{short_name(i.name)}': {i.before} -> {i.after}" for i in report.interface]
     return page(
@@ -63,7 +62,6 @@ def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableT
 
 
 def batch(result: Batch, folder: Path) -> RenderableType:
-    """Return the answer of `optimize` for a folder, with a line for each model."""
     counts = f"{result.rewritten} rewritten, {result.unchanged} unchanged, {result.failed} failed"
     title = Text(printable(result.folder), "bold").append(f": {counts}", "red" if result.failed else "green")
     convention = next((m.report.convention for m in result.models if m.report), "")
@@ -87,7 +85,6 @@ def batch(result: Batch, folder: Path) -> RenderableType:
 
 
 def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
-    """Return the answer of `explore`, with a line for each plan, least cost first."""
     before, written = result.original_arena, list(files)
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
     timed = ["ms"] if any(p.milliseconds for p in result.points) else []
@@ -123,7 +120,6 @@ def left_over(left: tuple[int, int] | None) -> tuple[Text, ...]:
 
 
 def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
-    """Return the answer of `inspect`."""
     kept = [
         KeptBuiltin(op.index, op.operator, op.code, op.reason, op.hint) for op in result.operators if not op.supported
     ]
@@ -138,7 +134,6 @@ def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
 
 
 def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
-    """Return the answer of `fit`, with a row for each of the boards `shown`."""
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
     times_known = [row.time for row in shown if row.time]
     slow = ["slow", "left"] if any(row.slow_needed for row in shown) else []
@@ -167,7 +162,7 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
 
 
 def _on(fit: BoardFit, refused: str = "") -> Text:
-    """Describe in a few words whether a model fits a board. refused: reason why TFLM does not run the model."""
+    """Say in a few words whether a model fits a board. refused: reason why TFLM does not run the model."""
     if refused:
         return Text("TFLM refuses it", "red")
     if fit.only_external:
@@ -178,7 +173,6 @@ def _on(fit: BoardFit, refused: str = "") -> Text:
 
 
 def verification(result: Verification) -> RenderableType:
-    """Return the answer of `verify`."""
     answer = Text(result.answer, "bold green" if result.bit_exact else "bold red")
     inputs = [f"{result.runs:,} random (seed {result.seed})", f"{result.extremes} extreme"]
     if result.every_value:
@@ -202,9 +196,6 @@ def verification(result: Verification) -> RenderableType:
     return page(
         Group(answer, Padding(lines(said), (0, 0, 0, INDENT))), _measured(result.measured) if result.measured else None
     )
-
-
-# --- Parts
 
 
 def wrong(failure: str, differs: Difference | None, found: ComparedConstants | None) -> Iterator[str]:
@@ -243,7 +234,7 @@ def lines(lines: Iterable[str]) -> Text:
 
 def _diagnosis(found: Diagnosis) -> Text:
     style = "yellow" if found.advice else "dim"
-    return Text(f"  {printable(str(found))}", style, no_wrap=True, overflow="ignore")  # a URL must stay on one line
+    return Text(f"  {printable(str(found))}", style, no_wrap=True, overflow="ignore")  # A URL must stay on one line.
 
 
 def _facts(found: Iterable[Fact]) -> Table:
@@ -268,7 +259,6 @@ def _arenas(report: Report) -> RenderableType:
 
 
 def sizes(arena: Arena) -> tuple[str, str, str]:
-    """Return head, tail and total as text."""
     return arena.figure(arena.head), arena.figure(arena.tail), arena.figure(arena.total)
 
 
@@ -281,7 +271,6 @@ def _groups(groups: Sequence[GroupReport]) -> Table:
 
 
 def _span(group: GroupReport) -> str:
-    """Describe the operators of a group by their indices and by the names of the first and the last operator."""
     names = [printable(name) for name in group.operators]
     chain = " .. ".join(names if len(names) < 3 else (names[0], names[-1]))
     again = [i for stage in group.stages if stage.rematerialised for i in stage.ops]
@@ -295,7 +284,7 @@ def _keeps(group: GroupReport) -> str:
 
 
 def _rolling_buffers(rolling_buffers: Sequence[RollingBufferReport]) -> list[str]:
-    """Describe the number and the depth of a group's rolling buffers.
+    """Describe the number and the depths of a group's rolling buffers.
 
     >>> _rolling_buffers((RollingBufferReport("a", 48, 3, 300), RollingBufferReport("b", 48, 5, 500)))
     ['2 rolling buffers of 3-5 rows (800 B)']
@@ -327,7 +316,7 @@ def _stays_builtin(kept: Sequence[KeptBuiltin]) -> Table:
 
 
 def _indices(indices: Sequence[int]) -> str:
-    """Return indices as text. Consecutive indices are written as first..last.
+    """Return indices as text. Consecutive indices become first..last. Consecutive indices are written as first..last.
 
     >>> _indices([0, 1, 2, 5])
     '0..2, 5'

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from tflm_memopt.analysis.timing import Inference, Span, Time
 
-if TYPE_CHECKING:  # slow to import
+if TYPE_CHECKING:  # The module is slow to import.
     from tflm_memopt.answers.report import Report
 
 ESP_NN = "ESP-NN"
 VISIBLE = 0.005
-"""Smallest relative increase that is reported as slower. An increase below 0.005 would be rounded to 0 %."""
+"""Smallest relative increase that is reported as slower. A smaller increase would be rounded to 0 %."""
 UPPER = "ms: of one inference, at most, estimated"
 
 
@@ -26,17 +26,15 @@ def span(milliseconds: tuple[float, float]) -> str:
 
 
 def _digits(number: float) -> str:
-    """Return a number of milliseconds with two significant digits, or as whole milliseconds."""
+    """Format milliseconds with two significant digits or, from 10 ms on, as a whole number."""
     return f"{number:,.0f}" if number >= 10 else f"{number:.1f}" if number >= 1 else f"{number:.2f}"
 
 
 def milliseconds(inference: Inference | None) -> str:
-    """Return a range of milliseconds, or "not known"."""
     return span(inference.milliseconds) if inference and inference.milliseconds else "not known"
 
 
 def change(time: Time, *, changed: bool) -> str:
-    """Return the milliseconds before and after the rewrite as text. For an unchanged model, return one time."""
     before, after = milliseconds(time.original), milliseconds(time.rewritten)
     less = percent(time.change) if time.rewritten and time.rewritten.milliseconds else ""
     return f"{before} -> {after}{f' ({less})' if less else ''}" if changed else before
@@ -53,7 +51,7 @@ def percent(change: Span | None) -> str:
 
 
 def verdict(report: Report) -> str:
-    """Return the verdict of a report: whether the model was rewritten, how much slower it is, and a faster plan."""
+    """Return a phrase: whether the model was rewritten, how much slower it is, and the flag for a faster plan."""
     if not report.changed:
         return f"unchanged, {report.why_unchanged}"
     slower, faster = _slower(report.time), report.faster
@@ -63,7 +61,7 @@ def verdict(report: Report) -> str:
 
 
 def _slower(time: Time | None) -> str:
-    """Return how much slower the rewritten model is, or "" if it is not slower or its time is unknown.
+    """Return a phrase that says how much slower the rewritten model is, or "" if it is not slower or times are unknown.
 
     >>> before, after = Inference(100, (1.0, 2.0)), Inference(90, (1.12, 2.48))
     >>> _slower(Time("cortex-m4", "", 64.0, None, before, after))
@@ -78,13 +76,12 @@ def _slower(time: Time | None) -> str:
 
 
 def both(time: Time | None) -> str:
-    """Return the longest times before and after the rewrite for a table, in milliseconds, or "" if they are unknown."""
     spans = [one.milliseconds for one in (time.original, time.rewritten) if one] if time else []
     return " -> ".join(_digits(span[1]) for span in spans if span)
 
 
 def most(milliseconds: tuple[float, float] | None) -> list[str]:
-    """Return a list with the time as a cell of a table, or an empty list if the time is unknown.
+    """Return the longest time as the cells of a table: one cell, or none if the time is unknown.
 
     >>> most((426.6, 568.8)), most(None)
     (['569'], [])
@@ -93,7 +90,7 @@ def most(milliseconds: tuple[float, float] | None) -> list[str]:
 
 
 def rest_on(times: Iterable[Time]) -> list[str]:
-    """Describe the source of the milliseconds in a table, with a line for each kernel library of original models."""
+    """Return lines that say where the milliseconds in a table come from, one line for each kernel library."""
     cores: dict[str, dict[str, None]] = {}
     for time in times:
         models = f"original with {time.library} -> rewritten" if time.original else "rewritten"
@@ -102,7 +99,6 @@ def rest_on(times: Iterable[Time]) -> list[str]:
 
 
 def basis(time: Time) -> str:
-    """Describe how the milliseconds were estimated, or why the milliseconds are unknown."""
     where = ", ".join([*([time.board] if time.board else []), time.core, *([f"{time.mhz:g} MHz"] if time.mhz else [])])
     if time.cycles is None:
         return f"{where}: the cycles per instruction are unknown there"
@@ -118,7 +114,6 @@ def basis(time: Time) -> str:
 
 
 def rows(report: Report) -> list[tuple[str, str, str]]:
-    """Return the name, value and remark of the instructions and, if the clock is known, of the time."""
     time = report.time
     if time is None:
         return []
@@ -132,7 +127,7 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
-    """Return the row of the instructions before and after the rewrite, for two cores if the core is unknown."""
+    """Return the instructions before and after a conversion. If the core is unknown, return them for two cores."""
     before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
     if not report.changed:
         if before is None:
@@ -151,7 +146,7 @@ def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
 
 
 def packed(report: Report) -> str:
-    """Return the instructions of an inference with generic and with packed kernels, or "" without an estimate."""
+    """Return a phrase with the instructions of generic and of packed kernels, or "" without an estimate."""
     if (there := report.packed) is None or (report.time and report.time.mhz):
         return ""
     today = f", TFLM {millions(there.original)}" if there.original else ""
@@ -160,7 +155,7 @@ def packed(report: Report) -> str:
 
 
 def millions(count: int) -> str:
-    """Return a count with about three digits.
+    """Format a count with about three digits.
 
     >>> millions(113_595_877), millions(6_801_564), millions(12_345)
     ('113.6 M', '6.80 M', '12 k')
