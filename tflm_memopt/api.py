@@ -163,8 +163,8 @@ def explore_devices(
 ) -> DevicesExploration:
     """Compute the frontier of a network on up to `devices` devices: least memory of the largest device against time.
 
-    Each point of the frontier is planned and checked. The frontier includes the network on one device. The function takes the
-    arguments of optimize_devices(), and requires a clock.
+    Each point of the frontier is planned and checked. The frontier includes the network on one device. The function
+    takes the arguments of optimize_devices(), and requires a clock.
     """
     progress("reading", 0, 0)
     network = _network(model, name, link, nothing, options)
