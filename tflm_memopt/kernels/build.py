@@ -36,7 +36,6 @@ from tflm_memopt.kernels.language import (
 
 Number: TypeAlias = Operand | int
 Span: TypeAlias = tuple[Number, Number]
-"""A Span has the least and the greatest value of a range."""
 
 
 @dataclass(slots=True)
@@ -47,7 +46,6 @@ class Builder:
     numbers: list[str] = field(default_factory=list)
     tensors: list[Array] = field(default_factory=list)
     open: list[list[Statement]] = field(default_factory=lambda: [[]])
-    """The open bodies of loops and conditions, with the innermost one last."""
     registers: int = 0
 
     def extents(self, *names: str) -> tuple[Index, ...]:
@@ -232,7 +230,6 @@ def _indices(at: tuple[Index | int, ...]) -> tuple[Index, ...]:
 def _row_major(
     shape: tuple[Index | int, ...], given: tuple[Index, ...] = ()
 ) -> tuple[tuple[Index, ...], tuple[Index, ...]]:
-    """`given` has the strides of all axes, or of all but the last."""
     extents = _indices(shape)
     if given:
         return extents, (*given, Index.of(1))[: len(extents)]

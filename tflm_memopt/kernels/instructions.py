@@ -34,7 +34,6 @@ class VectorUnit:
     widest: Type = Type.INT32
 
     def size(self, kind: Type) -> int:
-        """Return the number of registers of one vector."""
         return max(1, self.group * kind.nbytes // self.widest.nbytes)
 
     def setting(self, bits: int) -> str:
@@ -72,11 +71,9 @@ class InstructionTable:
     """If the core has no vector instruction for an operation, this function expands the operation."""
     vectors: VectorUnit | None = None
     begins: str = ""
-    """Statement at the start of every kernel."""
     lanes: LaneUnit | None = None
     moves: bool = False
     head: str = ""
-    """Text at the start of a C file with kernels."""
 
     def instruction(self, one: Compute) -> Instruction:
         """Return the instruction for an operation. Raises KernelError if there is none."""
@@ -254,7 +251,6 @@ def widen_first(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 REF = InstructionTable("ref", SCALAR, {})
-"""Portable C for any core."""
 RVV = InstructionTable(
     "rvv",
     (*SCALAR, *RVV_INSTRUCTIONS),

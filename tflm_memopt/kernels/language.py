@@ -45,7 +45,6 @@ class Type(enum.Enum):
 
     @property
     def least(self) -> int:
-        """Smallest integer of the type."""
         return -(1 << (self.bits - 1))
 
     @property
@@ -138,8 +137,6 @@ def product(factors: Iterable[Index | int]) -> Index:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """A tensor operand of a kernel."""
-
     name: str
     memory: Memory
     type: Type
@@ -230,8 +227,6 @@ class Free:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """A loop over [0, extent)."""
-
     var: str
     extent: Index
     body: tuple[Statement, ...]
@@ -273,10 +268,8 @@ class KernelProgram:
     tensors: tuple[Array, ...]
     body: tuple[Statement, ...]
     schedule: tuple[str, ...] = field(default=())
-    """The rewrites that were applied, in order."""
 
     def tensor(self, name: str) -> Array:
-        """Return a tensor by its name. Raises KeyError."""
         return {t.name: t for t in self.tensors}[name]
 
 
@@ -295,7 +288,6 @@ def statements(body: Sequence[Statement]) -> Iterator[Statement]:
 
 
 def within(one: For | When, change: Callable[[Sequence[Statement]], Sequence[Statement]]) -> For | When:
-    """Return the loop or condition with changed statements inside."""
     if isinstance(one, When):
         return replace(one, body=tuple(change(one.body)))
     return replace(one, body=tuple(change(one.body)), rest=tuple(change(one.rest)))

@@ -212,8 +212,6 @@ def _turns(
 
 
 class Addresses:
-    """Cache of the element numbers that each load or store accesses, for one run of a kernel."""
-
     def __init__(self) -> None:
         self._known: dict[int, tuple[Index, Index | None]] = {}
         """For each id() of a load or store, the first element that it accesses, and the distance between two lanes."""

@@ -53,7 +53,6 @@ class AxisRange:
     per: Index = field(default=Index.of(1))
 
     def steps(self, values: Mapping[str, int]) -> AxisSteps:
-        """Return the range of input indices for given values of the parameters."""
         numbers = self.first.slope(AT), self.first.put(AT, 0), self.extent, self.per
         return AxisSteps(*(index.at(values) for index in numbers))
 
@@ -78,7 +77,6 @@ class AxisSteps(NamedTuple):
 
     @property
     def most(self) -> int:
-        """Maximum number of input indices that one output element needs."""
         return self._index(self.extent)
 
     def reach(self, count: int) -> int:
@@ -119,8 +117,6 @@ class OutputNeeds:
 
 
 class _Place(NamedTuple):
-    """A statement with the loops and conditions around it, outermost first."""
-
     one: Load | Compute | Store
     loops: tuple[For, ...]
     conditions: tuple[When, ...]
@@ -132,8 +128,6 @@ class _Place(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """A load on which a value depends."""
-
     tensor: Array
     at: tuple[Index, ...]
     inside: tuple[tuple[Index, Index], ...] = ()
@@ -193,7 +187,6 @@ def _same(a: Sequence[For], b: Sequence[For]) -> bool:
 def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sources:
     held: dict[str, Sources] = {}
     home: dict[str, tuple[For, ...]] = {}
-    """For each register, the loops that enclose all writes to the register."""
     for one, loops, _ in places:
         if not isinstance(one, Store):
             home[one.to.name] = _common(home.get(one.to.name, loops), loops)
@@ -244,7 +237,6 @@ def _of_all(at: Index, left: Iterable[str]) -> Index:
 
 
 def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mapping[str, Index]) -> AxisRange:
-    """Return the range of a load's indices along one axis, for one stored element."""
     if source.anywhere:
         return _all(source.tensor, axis)
     (at, extent, per), follows = _product(source, axis, store), None
@@ -277,7 +269,6 @@ def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, In
 
 
 def _joined(kernel: str, tensor: Array, axis: int, ranges: Sequence[AxisRange]) -> AxisRange:
-    """Return the whole axis if it is one of the ranges, otherwise the range that all `ranges` equal."""
     different, whole = set(ranges), _all(tensor, axis)
     if len(different) > 1 and whole not in different:
         raise _unclear(kernel, tensor, axis)

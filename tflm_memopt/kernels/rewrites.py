@@ -157,7 +157,6 @@ def _stored_back(one: Load) -> Store:
 
 
 def _everything(body: Sequence[Statement]) -> Iterator[Statement]:
-    """Yield all statements, including those that run the remaining iterations."""
     for one in statements(body):
         yield one
         if isinstance(one, For):
@@ -181,7 +180,6 @@ Plain: TypeAlias = Load | Compute | Store | Free
 
 
 def _runs(body: Sequence[Statement]) -> Iterator[For | When | list[Plain]]:
-    """Yield loops and conditions, and the runs of statements between them."""
     between: list[Plain] = []
     for one in body:
         if isinstance(one, (For, When)):
@@ -203,7 +201,6 @@ def _alone(loop: For) -> For:
 
 
 def _one_value(loop: For, wide: set[str], body: Sequence[Plain]) -> None:
-    """Raise KernelError if two of the statements set one register that all iterations share."""
     shared = [one.to.name for one in body if isinstance(one, (Load, Compute)) and not _varies(one, wide)]
     if twice := next((name for name in shared if shared.count(name) > 1), None):
         raise KernelError(
@@ -295,8 +292,6 @@ def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrit
 
 
 def _in_loop(var: str, change: Callable[[For], For], said: str, *, every: bool = False) -> Rewrite:
-    """Return a rewrite that changes a loop or, with `every`, all loops over the variable."""
-
     def in_it(one: Statement) -> Statement:
         if isinstance(one, For) and one.var == var:
             return change(one)

@@ -152,7 +152,6 @@ def _pointer(kernel: KernelProgram, tensor: Array) -> str:
 
 
 def _anywhere(tensor: Array) -> bool:
-    """Return whether the tensor's elements are wider than a byte and possibly unaligned."""
     return not tensor.aligned and tensor.type is not Type.INT8
 
 
@@ -189,19 +188,14 @@ class Writer:
     width: int = 0
     """Current element width of the vector unit in bits, or 0 if unknown."""
     last: bool = False
-    """True if the current iteration may have masked lanes."""
     each: LaneUnit | None = None
     """Vector type and instructions inside a vectorised loop with independent iterations, or None outside."""
     moving: dict[str, str] = field(default_factory=dict)
     """Names of the pointers that a loop moves, by the C expression of their start."""
     moved_by: str = ""
-    """Variable of a loop that moves pointers from iteration to iteration."""
     inner: frozenset[str] = frozenset()
-    """Variables of all loops inside the loop whose variable is `moved_by`."""
     parts: int = 1
-    """Number of registers that hold one vector, inside a loop with independent iterations."""
     pointers: int = 0
-    """Number of shared pointers that are declared in the enclosing blocks."""
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
     """Name of each shared pointer and the array index where it points, by the C expression of the array's start."""
 
@@ -289,7 +283,6 @@ class Writer:
             self.width = 0
 
     def vector_loop(self, one: For, unit: VectorUnit) -> None:
-        """Write a loop in which each iteration processes as many elements as the vector registers hold."""
         vectors = (reg.type for s in statements(one.body) for reg in registers(s) if reg.along)
         widest = max(vectors, key=lambda kind: kind.nbytes)
         self.unit = replace(unit, group=one.group or unit.group, widest=widest)
@@ -334,7 +327,6 @@ class Writer:
         self.lines.append("#endif")
 
     def _left_out(self, one: For, unit: LaneUnit, left: str) -> None:
-        """Write a loop over `left` elements, which masks the lanes beyond the last element."""
         self.last, self.parts, name = True, 1, f"{one.var}_left"
         fewer = f"{name} = {name} > {unit.lanes} ? {name} - {unit.lanes} : 0{self._step(unit.lanes)}"
         head = f"for (uint32_t {name} = {left}; {name} > 0; {fewer}) {{"
@@ -342,7 +334,6 @@ class Writer:
         self.last = False
 
     def _may_move(self, one: For) -> bool:
-        """Return whether a loop contains only loads and stores of adjacent elements and computations on them."""
         within_it = list(statements(one.body))
         alone = not any(isinstance(s, When) or (isinstance(s, For) and (s.vector or s.rest)) for s in within_it)
         taken = [s for s in within_it if isinstance(s, (Load, Store))]
@@ -388,7 +379,6 @@ class Writer:
         return f"{self.moving[key]}[{further + part * (self.each.lanes if self.each else 0)}]"
 
     def stepped(self, one: For, step: int, *, begun: bool = False) -> None:
-        """Write a loop that runs several iterations at once, then all remaining ones singly or as another loop."""
         if self.table.moves and self._may_move(one) and not begun and goes_on(one) is None:
             self._move(one)
             self._moving_blocks(one, step, lambda left: self._block(self._turns(one, left, 1), one.rest))
@@ -467,7 +457,6 @@ class Writer:
         return replace(reg, name=f"{reg.name}_{part}") if self.parts > 1 and reg.along else reg
 
     def set_width(self, bits: int) -> None:
-        """Set the element width of the vector unit, with the same number of lanes."""
         if self.unit and bits not in (0, self.width):
             self.say(f'__asm__ volatile("vsetvli zero, %0, {self.unit.setting(bits)}, ta, ma" : : "r"(lanes));')
             self.width = bits
@@ -505,7 +494,6 @@ class Writer:
 
 
 def _held(kind: Type) -> Type:
-    """Return the type of variables that hold elements of a type."""
     return kind if kind in (Type.INT64, Type.FLOAT32) else Type.INT32
 
 

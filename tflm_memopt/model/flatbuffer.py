@@ -13,7 +13,6 @@ from tflm_memopt.model import formats
 
 IDENTIFIER = b"TFL3"
 GIT_LFS = b"version https://git-lfs.github.com/"
-"""A Git LFS pointer file, which stands for a file stored elsewhere, starts with these bytes."""
 START = formats.START
 HEADER_BYTES = 8
 MOST_BYTES = 2**31 - 1

@@ -12,8 +12,6 @@ START = 256
 
 @dataclass(frozen=True, slots=True)
 class OtherFormat:
-    """A format other than .tflite: its name, and how to make a .tflite file from it."""
-
     name: str
     hint: str
 

@@ -109,7 +109,6 @@ class Op:
 
     @property
     def kind(self) -> str:
-        """The type of an operator in messages and reports."""
         return str(self.options.get(VIEW_OF) or INTERNAL.get(self.type, self.type))
 
     @property

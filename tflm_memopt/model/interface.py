@@ -33,8 +33,6 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of the input or output with number `index`, from `before` to `after`."""
-
     index: int
     name: str
     before: Format
@@ -43,8 +41,6 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Differences between the inputs and outputs of the rewritten and the original model."""
-
     inputs: tuple[Change, ...] = ()
     outputs: tuple[Change, ...] = ()
     input: str = ""
@@ -56,7 +52,6 @@ class Changes:
         return bool(self.inputs or self.outputs or self.input or self.kernels)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the value of the key "interface" in JSON documents."""
         return {"inputs": [_change_json(c) for c in self.inputs], "outputs": [_change_json(c) for c in self.outputs]}
 
 

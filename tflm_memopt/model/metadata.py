@@ -30,7 +30,6 @@ _DAMAGE = (
     struct.error, ValueError, IndexError, TypeError, KeyError, EOFError, OSError, RuntimeError, zlib.error,
     zipfile.BadZipFile,
 )  # fmt: skip
-"""The readers raise these exceptions for damaged data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,6 @@ def label_lines(text: str) -> tuple[str, ...]:
 
 
 def _labels(subgraph: Table, data: bytes) -> tuple[str, ...]:
-    """Return the labels of output 0 from its first file of type AXIS_LABELS, in any language."""
     for output in _tables(subgraph, 3, most=1):
         for file in _tables(output, 6):
             if _byte(file, 2) == AXIS_LABELS:

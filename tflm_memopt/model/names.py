@@ -1,7 +1,6 @@
 """Names that rewritten models contain: custom operators, and the metadata entry with the memory plan."""
 
 REGION, CONV, DENSE, GROUP = "TMO_REGION", "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_GROUP"
-"""The file custom_ops/tflm/tmo_names.h has the same custom codes."""
 OURS = frozenset((REGION, CONV, DENSE, GROUP))
 """The library in custom_ops/tflm implements these custom operators."""
 

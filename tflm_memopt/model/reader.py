@@ -24,13 +24,12 @@ SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
 """Bits of the types that have several values per byte in the file. Only INT4 constants are unpacked to int8."""
 
 MAX_TENSOR_BYTES = 1 << 26
-"""A tensor with more bytes is damaged or not meant for a microcontroller."""
+"""A tensor with more bytes than this limit is damaged or not meant for a microcontroller."""
 
 MOST_READ = 8
 """This number of models is cached, because one conversion reads the same bytes several times."""
 
 _DAMAGE = (struct.error, ValueError, IndexError, TypeError, KeyError, AttributeError, OverflowError, MemoryError)
-"""The object API raises these exceptions for damaged operator options."""
 
 
 def _names(enum: type) -> dict[int, str]:
@@ -96,7 +95,6 @@ def _graph(tree: Any, number: int) -> Graph:
 
 
 def is_region(op: Op) -> bool:
-    """Return whether our library runs an operator."""
     return op.type == CUSTOM and op.options["custom_code"] in OURS
 
 

@@ -18,5 +18,4 @@ def handles(graph: Graph) -> Mapping[TensorId, Variable]:
 
 
 def variables(graphs: Iterable[Graph]) -> set[Variable]:
-    """Return the variables that the operators of all subgraphs use."""
     return {variable for graph in graphs for variable in handles(graph).values()}

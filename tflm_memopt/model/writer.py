@@ -145,7 +145,6 @@ def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None) -> i
 
 
 def operator(opcode: int, inputs: Sequence[int], outputs: Sequence[int], custom_options: bytes = b"") -> Any:
-    """Return a schema OperatorT without builtin options."""
     return schema.OperatorT(
         opcodeIndex=opcode,
         inputs=np.asarray(inputs, np.int32),

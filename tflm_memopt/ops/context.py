@@ -31,7 +31,7 @@ TWO_OPERANDS = (
 )  # fmt: skip
 
 VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
-"""These operands are variables that belong to the operator alone."""
+"""SVDF and LSTM operators own the variables with these operand numbers."""
 
 ONE_PIXEL = 1024
 """RESIZE_BILINEAR counts positions in units of 1/1024 of a pixel."""

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Numbers = Callable[[Any], Mapping[str, int] | None]
-"""This function returns the parameters of a kernel description for an operator, or None if it does not fit."""
+"""This function returns a kernel description's parameters for an operator of a model, or None if it does not fit."""
 
 
 class OwnOperator(NamedTuple):
     numbers: Numbers
     identify: Callable[[Mapping[str, int]], int]
-    """This function returns the identity of the kernel for given numbers of channels and parameters."""
     operands: int
 
 
@@ -27,4 +26,3 @@ class OwnKernel:
 
 
 MADE: dict[int, OwnKernel] = {}
-"""All models that the process has read share these custom kernels."""

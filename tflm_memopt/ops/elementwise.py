@@ -98,7 +98,7 @@ def comparison(context: OperatorContext) -> RowOp:
 
 
 WANTED: Mapping[str, int] = {"LESS": 1, "EQUAL": 2, "LESS_EQUAL": 3, "GREATER": 4, "NOT_EQUAL": 5, "GREATER_EQUAL": 6}
-"""The numbers add 1 (less), 2 (equal) and 4 (greater) for the cases in which a comparison is true."""
+"""A comparison has the sum of 1 (less), 2 (equal) and 4 (greater) for the cases in which it is true."""
 
 
 def _scaled_comparison(context: OperatorContext) -> RowOp:
@@ -164,7 +164,6 @@ def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
 
 
 def _beside(context: OperatorContext, k: int) -> Rows | None:
-    """Return the other operand's rows that match the producer's rows of operand k, or None if no rows match."""
     own, other, out = context.input(k).shape, context.input(1 - k), context.output.shape
     rows, item = context.producer_rows(k), ITEM_BYTES[other.dtype]
     if own == out and other.shape == out:

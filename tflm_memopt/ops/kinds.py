@@ -138,8 +138,6 @@ class Constants(enum.Enum):
 
 
 class Channels(enum.Enum):
-    """The input channels from which a kernel computes an output channel."""
-
     OWN = enum.auto()
     """Channel c of the output is computed from channel c of each input."""
     FILTERED = enum.auto()
@@ -152,8 +150,6 @@ class Channels(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """The properties of a kind of kernel."""
-
     reads: int = 1
     """Bytes of an input element."""
     writes: int = 1
@@ -181,7 +177,6 @@ class Traits:
 
 
 WINDOW = needs(windows.max_pool).inputs["x"].along[:2]
-"""The input rows and columns under one window are the same for all kinds with windows."""
 
 
 _Derived = Callable[[], Traits]

@@ -70,7 +70,6 @@ COMPARISONS: Mapping[str, Callable[[Ints, Ints], NDArray[np.bool_]]] = {
     "LESS_EQUAL": np.less_equal,
 }
 COMPARED_SHIFT = 8
-"""TFLM shifts both operands of a comparison to the left by this number of bits."""
 NEGATED: Table = (EVERY == 0).astype(np.int8)
 
 

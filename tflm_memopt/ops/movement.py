@@ -59,7 +59,6 @@ def _stored(tensor: Tensor) -> bytes:
 
 
 _Form = tuple[Rows, tuple[Access, ...], Moves]
-"""A COPY has its output rows, the rows of each input that an iteration reads, and the moves of bytes."""
 
 
 def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:
@@ -264,7 +263,6 @@ def pack(context: OperatorContext, x: Sequence[Indices]) -> Indices:
 
 
 def piece(context: OperatorContext, x: Sequence[Indices]) -> Indices:
-    """Return one output of SPLIT, SPLIT_V or UNPACK (rules/split.py)."""
     axis, begin, end = context.op.options[PIECE]
     which = begin if context.op.type == "UNPACK" else slice(begin, end)
     result: Indices = x[0][(slice(None),) * axis + (which,)]
@@ -365,7 +363,6 @@ def _nearest(context: OperatorContext, size: int, output: int) -> NDArray[np.int
 
 
 def gather(context: OperatorContext, x: Sequence[Indices]) -> Indices:
-    """Return the parts of a computed tensor that GATHER selects by constant indices."""
     axis, size, at = int(context.op.options["axis"]), x[0].shape, _data(context.tensor(1))
     if context.op.options.get("batchDims", 0) or at.min(initial=0) < 0 or at.max(initial=0) >= size[axis]:
         raise ValueError(f"it selects {at.min()} to {at.max()} of {size[axis]}, or has batch dimensions")

@@ -120,8 +120,6 @@ def _exchanged(move: Move) -> Move:
 
 
 class _Slot(NamedTuple):
-    """The positions of the bytes that an iteration moves from one input row to the output row."""
-
     operand: int
     tap: int
     targets: Ints

@@ -86,7 +86,6 @@ def family(target: str) -> Family:
 
 
 LAYOUT = "hwc"
-"""Reports call the order of a tensor's axes in memory by this name."""
 
 QUAD, OCTET, VECTOR = 4, 8, 16
 """A row of packed weights is padded to a multiple of QUAD, and a kernel to a multiple of OCTET (Helium: VECTOR)."""

@@ -285,7 +285,6 @@ def curve(context: OperatorContext) -> RowOp:
 
 
 def _last_dimension(context: OperatorContext, size: int | None = None) -> Rows:
-    """Return the input as rows of pixels with `size` elements each, by default with those of the last dimension."""
     channels = context.input().shape[-1] if size is None else size
     rows = _channels(context, context.producer_rows())
     return rows if rows.c == channels else Rows(context.input().elements // channels, 1, channels)
@@ -382,7 +381,6 @@ def _float_reduced(context: OperatorContext, kind: Kind, g: Geometry) -> RowOp:
 
 
 def _counted(context: OperatorContext, kind: Kind, g: Geometry, **fields: Any) -> RowOp:
-    """For int16 and float32, the field `param` of the RowOp holds the activation range."""
     activation, item = context.op.options.get("fusedActivationFunction", "NONE"), ITEM_BYTES[context.output.dtype]
     if _is_float(context):
         fields["param"] = quant.FLOAT_RANGES[activation]

@@ -151,8 +151,6 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """The moves by which COPY makes an output row."""
-
     moves: tuple[Move, ...]
     fill: int | None = None
     """Bytes that no move writes have this value. The value is None if the moves write all bytes."""
@@ -167,7 +165,6 @@ class Constant:
     """An operand whose values are stored in flash."""
 
     position: int
-    """Position of the constant among the kernel's operands."""
     rows: Rows
     values: NDArray[np.int8] = field(compare=False)
 
@@ -363,7 +360,6 @@ class RowOp:
 
     @property
     def rolling_buffers(self) -> tuple[StateRollingBuffer, ...]:
-        """The states that the operator writes."""
         return (self.state_write,) if self.state_write else self.updates
 
     @property

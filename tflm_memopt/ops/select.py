@@ -58,7 +58,6 @@ def without_rows(form: int) -> int:
 
 
 def _rows(context: OperatorContext, items: Sequence[int]) -> tuple[list[Rows], Rows]:
-    """Return the rows of all operands and of the output. Two constants are divided into rows in the same way."""
     out, inputs = context.output.shape, [context.input(k) for k in range(OPERANDS)]
     if all(t.shape == out for t in inputs):
         k = next(k for k, t in enumerate(inputs) if not t.constant)
@@ -73,7 +72,6 @@ def _rows(context: OperatorContext, items: Sequence[int]) -> tuple[list[Rows], R
 
 
 def _constant(context: OperatorContext, fixed: Sequence[int], rows: Sequence[Rows], position: int) -> Constant:
-    """Return one operand in which the rows of the constant operands alternate."""
     shape = np.broadcast_shapes(*(context.input(k).shape for k in fixed))
     values = [constant_rows(context.input(k), shape, own) for k, own in zip(fixed, rows, strict=True)]
     joined = np.stack(values, axis=1).reshape(-1, *values[0].shape[1:])

@@ -52,7 +52,6 @@ def _changes(unit: ParsedFile, repeated: Iterable[Cursor]) -> dict[str, set[int]
 
 
 def _step(unit: ParsedFile, cursor: Cursor, children: list[Cursor]) -> int | None:
-    """Return UP or DOWN for a step of a variable, 0 for another assignment, and None if nothing is assigned."""
     if cursor.kind == CursorKind.UNARY_OPERATOR:
         first, operator = unit.token_from(unit.span(cursor)[0]), unit.token_from(unit.span(children[0])[1])
         word = first if first in ("++", "--", "&") else operator
@@ -90,7 +89,6 @@ def _is_counted(cursor: Cursor, directions: tuple[int, ...], changes: dict[str, 
 
 
 def _is_still(cursor: Cursor, changes: dict[str, set[int]]) -> bool:
-    """Return whether an expression has the same value in all iterations of the loop."""
     for inner in (cursor, *cursor.walk_preorder()):
         if inner.kind in (CursorKind.MEMBER_REF_EXPR, CursorKind.CALL_EXPR, CursorKind.ARRAY_SUBSCRIPT_EXPR):
             return False

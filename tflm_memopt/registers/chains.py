@@ -18,8 +18,6 @@ def bare(cursor: Cursor) -> Cursor:
 
 
 class Chains:
-    """Reads the expressions that access fields, and records how the driver reaches groups."""
-
     def __init__(self, unit: ParsedFile, description: Description) -> None:
         self.unit, self.description = unit, description
         self.dynamic: set[str] = set()
@@ -27,7 +25,6 @@ class Chains:
         self._devices = {device.name for device in description.devices}
 
     def is_member(self, cursor: Cursor) -> bool:
-        """Return whether the cursor accesses a field or a nested group of a group."""
         if cursor.kind != CursorKind.MEMBER_REF_EXPR or cursor.referenced is None:
             return False
         return cursor.referenced.semantic_parent.spelling in self.description.groups
@@ -36,7 +33,6 @@ class Chains:
         return self.description.groups[cursor.referenced.semantic_parent.spelling].member(cursor.spelling)
 
     def ends_in_field(self, cursor: Cursor) -> bool:
-        """Return whether the expression ends in a field or an element of an array of fields."""
         if cursor.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
             cursor = bare(next(iter(cursor.get_children())))
             return self.is_member(cursor) and isinstance(self._member(cursor), Field)
@@ -113,7 +109,6 @@ class Chains:
                 self.indexed.add((cursor.referenced.semantic_parent.spelling, member.name))
 
     def note_pointers(self, definitions: Iterable[Cursor]) -> None:
-        """Record parameters and variables that are pointers to groups."""
         for function in definitions:
             for cursor in function.walk_preorder():
                 if cursor.kind in (CursorKind.PARM_DECL, CursorKind.VAR_DECL):

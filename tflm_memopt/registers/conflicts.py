@@ -130,7 +130,6 @@ class Combining:
         )
 
     def _begin(self, lead: FieldAccess) -> int:
-        """Return the number of the first event in the statement that contains the access `lead`."""
         order, events = lead.order, self.function.events
         while order > 0 and events[order - 1].host == lead.host:
             order -= 1

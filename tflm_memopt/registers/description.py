@@ -34,7 +34,6 @@ class SourceLine:
         return f"{self.file}:{self.line}"
 
     def error(self, what: str, hint: str) -> RegisterError:
-        """Return an error that names this line of a file."""
         return RegisterError(what, where=str(self), hint=hint)
 
 

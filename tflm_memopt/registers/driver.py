@@ -18,9 +18,7 @@ class Happening(Enum):
     BARRIER = "barrier"
     """A call, an access to a volatile variable, or assembly, which code outside the driver may observe or control."""
     EXIT = "exit"
-    """A jump by return, break or continue."""
     SET = "set"
-    """An assignment to a variable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,6 @@ class ChainLink:
     member: Field | SubGroup
     span: Span
     index: int | None = None
-    """The array index if it is constant, otherwise None."""
     index_span: Span | None = None
 
 
@@ -39,7 +36,6 @@ class FieldChain:
     """An expression that ends in a field, such as gpio->pads[i].dir."""
 
     root: Span
-    """The pointer, or the group itself, with which the expression begins."""
     root_group: str
     is_pointer: bool
     steps: tuple[ChainLink, ...]
@@ -82,7 +78,6 @@ class FieldAccess:
     operator: str = ""
     """Operator of an assignment, such as =, += or ++, or "" for a read in an expression."""
     value: Span | None = None
-    """The right side of an assignment."""
     is_statement: bool = False
     """True if the assignment is a whole statement of a block."""
 
@@ -101,7 +96,6 @@ class Event:
     host: Host
     access: FieldAccess | None = None
     name: str = ""
-    """The variable to which a value is assigned."""
 
 
 MadeOf = frozenset[int | str]
@@ -121,7 +115,6 @@ class Function:
     conditions: dict[int, MadeOf] = field(default_factory=dict)
     """For each branch or loop, by its number, the accesses and variables on which its condition depends."""
     values: dict[int | str, MadeOf] = field(default_factory=dict)
-    """Dependencies of all values of each variable."""
     calls: set[str] = field(default_factory=set)
 
     @property
@@ -142,8 +135,6 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """All functions of a driver, and how they reach groups of bit fields."""
-
     functions: tuple[Function, ...]
     dynamic: frozenset[str]
     """Groups to which pointers of the driver may lead."""

@@ -22,7 +22,6 @@ class Spot:
 
 
 def spot_of(groups: Groups, access: FieldAccess) -> Spot:
-    """Return the field that an access of the driver reaches."""
     chain = access.chain
     group, anchor, is_pointer = chain.root_group, chain.root, chain.is_pointer
     names: list[str] = []

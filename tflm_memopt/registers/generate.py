@@ -32,10 +32,8 @@ class Version:
 @dataclass(frozen=True, slots=True)
 class Generated:
     driver: str
-    """Name of the rewritten driver among the files."""
     files: Mapping[str, str]
     plain: Version
-    """The figures of the driver without combined accesses."""
     combined: Version
     memory_map: int
     """Size of the memory map in bytes."""
@@ -148,7 +146,6 @@ class _Places:
         return {function.name: Combining(function, acts, together).regions() for function in self.driver.functions}
 
     def combinations(self) -> list[layout.Combination]:
-        """Return the fields of each set of combined accesses, from which a layout is chosen."""
         regions = [region for regions in self.regions(None).values() for region in regions]
         spots = [[spot_of(self.groups, access) for access in region] for region in regions]
         return [frozenset((spot.group, spot.name) for spot in several) for several in spots]

@@ -35,7 +35,6 @@ class Register:
 
     @property
     def used(self) -> int:
-        """Bits of the register that belong to fields."""
         return sum(field.all_bits for field in self.fields)
 
     @property
@@ -74,8 +73,6 @@ _ZEROS = AccessType.ONE_CLEARS, AccessType.WRITE_ONLY
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A group with its registers and its nested groups."""
-
     name: str
     registers: tuple[Register, ...]
     parts: tuple[SubGroup, ...]
@@ -89,7 +86,6 @@ Layout = Mapping[str, Placed]
 
 
 def fixed(groups: Groups) -> Layout:
-    """Return the layout with the places that the description states."""
     found: dict[str, Placed] = {}
     for group in groups.values():
         by_place: dict[tuple[int, int, int], list[Field]] = {}

@@ -99,7 +99,6 @@ class ParsedFile:
         return self._unit.cursor
 
     def is_here(self, cursor: Cursor) -> bool:
-        """Return whether the cursor is in the file itself, not in an included file."""
         return bool(cursor.location.file) and cursor.location.file.name == str(self.path)
 
     def line(self, cursor: Cursor) -> SourceLine:
@@ -128,7 +127,6 @@ class ParsedFile:
 
     @cached_property
     def macros(self) -> list[tuple[int, int]]:
-        """Spans of macro expansions in the file."""
         found = (cursor for cursor in self.root.get_children() if cursor.kind == CursorKind.MACRO_INSTANTIATION)
         return [self.span(cursor) for cursor in found if self.is_here(cursor) and cursor.spelling not in PLAIN]
 

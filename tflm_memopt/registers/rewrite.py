@@ -113,7 +113,6 @@ class _Writer:
         self.edit(last.span, self._call(AccessOp.WRITE, list(members.values()), arguments))
 
     def _by_name(self, region: Sequence[FieldAccess]) -> dict[str, FieldAccess]:
-        """Return one access for each field of a region, in the order of the fields in their register."""
         by_name = {spot_of(self.groups, access).name: access for access in reversed(region)}
         register, _ = self.layout[spot_of(self.groups, region[0]).group].find(next(iter(by_name)))
         return {field.name: by_name[field.name] for field in register.fields if field.name in by_name}
@@ -166,7 +165,6 @@ class _Writer:
                 return name
 
     def rendered(self, span: Span) -> str:
-        """Return the text of a span with all edits applied."""
         inside = [edit for edit in self.edits if span[0] <= edit[0][0] and span[0] < edit[0][1] <= span[1]]
         out, at = [], span[0]
         for (first, end), text in sorted(inside, key=lambda edit: (edit[0][0], edit[0][1] > edit[0][0], -edit[0][1])):

@@ -81,7 +81,6 @@ class _FunctionReader:
         self.host = Host((0, 0), ())
         self.count = 0
         self.needs = NOTHING
-        """Dependencies of the expression that is being read."""
 
     def function(self, cursor: Cursor) -> Function:
         before_name = self.unit.text_of((self.unit.span(cursor)[0], cursor.location.offset))
@@ -316,7 +315,6 @@ class _FunctionReader:
 
 
 def _loop_parts(unit: ParsedFile, cursor: Cursor) -> tuple[Cursor | None, Cursor | None, Cursor | None, Cursor]:
-    """Return a loop's initial statement, condition, step and body. The result has None for missing parts."""
     children = list(cursor.get_children())
     if cursor.kind == CursorKind.WHILE_STMT:
         return None, children[-2], None, children[-1]
@@ -332,7 +330,6 @@ def _loop_parts(unit: ParsedFile, cursor: Cursor) -> tuple[Cursor | None, Cursor
 
 
 def _semicolons(unit: ParsedFile, cursor: Cursor) -> list[int]:
-    """Return the positions of the two semicolons in the head of a for statement."""
     first, end = unit.span(cursor)
     depth, found = 0, []
     for at, _, spelling in unit.tokens:

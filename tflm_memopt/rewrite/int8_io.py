@@ -21,7 +21,6 @@ class Int8Interface:
     graph: Graph
     changes: Changes
     replaced: Mapping[TensorId, TensorId]
-    """Maps each replaced input or output to the new tensor."""
     refusals: tuple[LeftAlone, ...]
 
 

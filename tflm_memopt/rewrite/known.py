@@ -18,11 +18,10 @@ from tflm_memopt.ops.context import OperatorContext
 
 Values = NDArray[Any]
 Evaluate = Callable[[OperatorContext, Sequence[Values]], Values]
-"""This function computes an operator from the values of all operands. The function may raise NumPy's errors."""
 
 INTEGERS: Mapping[str, Any] = {"INT32": np.iinfo(np.int32), "INT64": np.iinfo(np.int64)}
 MOST = 1024
-"""Only tensors of at most this many elements are evaluated, since longer tensors are data and not shapes."""
+"""Tensors with more elements are not evaluated, because they are data and not shapes."""
 
 
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:

@@ -12,7 +12,6 @@ Range = tuple[int, int]
 MOST_JOINED = 10
 """CONCATENATION has at most this many inputs in TFLM (kMaxInputNum, concatenation.cc)."""
 PART = "part"
-"""Under this key, `Op.options` marks the operators that tiling created."""
 
 
 def data_of(graph: Graph, tensor: TensorId) -> Any:
@@ -39,7 +38,6 @@ class Parts:
         return self.cut_of(x, {axis: (first, end)})
 
     def cut_of(self, x: TensorId, ranges: Mapping[int, Range]) -> TensorId:
-        """Return the part of a tensor that is in the given ranges along axes, or the tensor itself for all elements."""
         whole = self.tensors[x]
         bounds = [ranges.get(axis, (0, size)) for axis, size in enumerate(whole.shape)]
         shape = tuple(end - first for first, end in bounds)

@@ -20,8 +20,6 @@ from tflm_memopt.model.variables import ASSIGN, HANDLE, ONCE, READ, Variable, ha
 
 @dataclass(slots=True)
 class _Uses:
-    """`ops` has the operators of the first subgraph that use the variable, in order."""
-
     ops: list[Op] = field(default_factory=list)
     assigned: list[Tensor] = field(default_factory=list)
     elsewhere: bool = False
@@ -131,7 +129,6 @@ def _fill(value: Tensor) -> int:
 
 
 def _setup(graph: Graph) -> dict[int, set[Variable]]:
-    """Return the variables that each CALL_ONCE fills, by operator index, if the CALL_ONCE does nothing else."""
     run_by = {op.index: [graph.subgraphs[k] for k in called(op)] for op in graph.ops if op.type == ONCE}
     return {
         once: {key for other in run for key in handles(other).values()}
@@ -147,7 +144,6 @@ def _only_fills(graph: Graph) -> bool:
 def _with_tensors(
     graph: Graph, uses: Mapping[Variable, _Uses], states: Mapping[Variable, Op], setup: Collection[int]
 ) -> Graph:
-    """`setup` has the indices of the CALL_ONCE operators to remove."""
     tensors, same = dict(graph.tensors), dict[TensorId, TensorId]()
     kept: dict[int, Op] = {}
     names = handles(graph)

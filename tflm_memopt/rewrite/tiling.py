@@ -103,14 +103,12 @@ def _can_group(graph: Graph, op: Op) -> bool:
 
 
 def tiled(graph: Graph, tilings: Sequence[Tiling]) -> Graph:
-    """Return a graph that computes the given chains of operators in tiles."""
     for tiling in tilings:
         graph = _Tiler(graph, tiling).graph_in_parts()
     return graph
 
 
 def along(graph: Graph, op: Op) -> tuple[Along, Along]:
-    """Return the window of an operator along height and width."""
     if op.type == "PAD":
         margins = data_of(graph, op.inputs[1]).reshape(-1, 2).tolist()
         return Along(before=margins[1][0], after=margins[1][1]), Along(before=margins[2][0], after=margins[2][1])
@@ -145,7 +143,6 @@ def can_tile(graph: Graph, op: Op) -> bool:
 class _ChainInput:
     tensor: TensorId
     padded: bool = False
-    """True if `tensor` already contains the first operator's padding."""
     top: int = 0
     left: int = 0
 

@@ -214,5 +214,4 @@ CUSTOM_OPERATORS = frozenset({
 
 
 def accepts(operator: str, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
-    """Return whether TFLM has the builtin operator for these types. "" stands for an absent input."""
     return any(form.accepts(inputs, outputs) for form in FORMS.get(operator, ()))

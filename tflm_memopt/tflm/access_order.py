@@ -134,7 +134,6 @@ ESP_NN = frozenset(
 
 
 def without(replaced: frozenset[str]) -> Mapping[str, KernelOrder]:
-    """Return the rows of reference kernels without those that a library replaces."""
     return {name: row for name, row in REFERENCE.items() if name not in replaced}
 
 
@@ -171,7 +170,6 @@ SLICES: Mapping[str, Callable[[OperatorContext, Sequence[Indices]], Indices]] = 
 UNREAD = ("ellipsisMask", "newAxisMask", "offset")
 """TFLM ignores these options of STRIDED_SLICE."""
 COPIES = VIEWS | SLICES.keys() | {"CONCATENATION"}
-"""These operators only copy bytes."""
 
 
 def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:

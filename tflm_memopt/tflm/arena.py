@@ -139,7 +139,6 @@ def predict_together(
 class Head:
     wanted: Wanted
     offsets: tuple[int, ...]
-    """Each request has an offset in bytes from the arena's start."""
 
 
 def head_plan(model: Model, abi: Abi = "ilp32", library: Library = REFERENCE) -> Head:
@@ -151,14 +150,14 @@ def head_plan(model: Model, abi: Abi = "ilp32", library: Library = REFERENCE) ->
 
 class _Where(enum.Enum):
     TAIL = enum.auto()
-    """The event allocates persistent bytes."""
+    """A TAIL event allocates persistent bytes."""
     HEAD = enum.auto()
-    """The event sets the size of the head section, and frees all temporary allocations."""
+    """A HEAD event sets the size of the head section, and frees all temporary allocations."""
     TEMP = enum.auto()
-    """The event allocates temporary bytes above the head, which the next RESET or HEAD frees."""
+    """A TEMP event allocates temporary bytes above the head, which the next RESET or HEAD frees."""
     RESET = enum.auto()
     LENT = enum.auto()
-    """The event lends all free bytes to TFLM's planner. Its number of bytes is the minimum for the planner."""
+    """A LENT event lends all free bytes to TFLM's planner. Its number of bytes is the minimum for the planner."""
 
 
 _Event = tuple[_Where, int, int]
@@ -209,7 +208,6 @@ class _Replay:
 def _replay(
     source: Model, abi: Abi, recording: bool, library: Library, *, floor: int = 0, first: bool = True
 ) -> _Replay:
-    """Replay the allocations of one interpreter. For the first interpreter, include the allocator's own allocations."""
     replay = _Replay(source.tree, source.graphs, abi, recording, library, floor=floor)
     for step in (_create,) * first + (_create_variables, _start, _parse_and_init, _prepare, _plan, _expose):
         step(replay)

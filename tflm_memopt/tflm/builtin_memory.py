@@ -103,7 +103,6 @@ def temps(node: Node, names: str) -> Iterator[Step]:
 
 
 def reads(names: str) -> Prepare:
-    """Return a Prepare that only accesses these tensors, in this order."""
     return lambda node, abi: temps(node, names)
 
 
@@ -119,13 +118,11 @@ def int_array(length: int) -> Persistent:
 
 
 def per_channel(channels: int) -> Iterator[Step]:
-    """Allocate int32 multipliers, then int32 shifts, one of each per channel."""
     yield Persistent(4 * channels)
     yield Persistent(4 * channels)
 
 
 def scratch(nbytes: int) -> Iterator[Step]:
-    """Request scratch unless the number of bytes is 0."""
     if nbytes > 0:
         yield Scratch(nbytes)
 
@@ -342,7 +339,6 @@ class Kernel:
     """Struct that Init allocates for the operator, or "" if there is none."""
     prepare: Prepare = _NOTHING
     init: Prepare = _NOTHING
-    """Allocations that Init makes after the struct `state`."""
 
 
 _IO = reads("i0 o0")
@@ -460,4 +456,4 @@ KERNELS: Mapping[str, Kernel] = {
 """Rows by the operator's name in the schema, or by custom code for our operators and TFLM's CIRCULAR_BUFFER."""
 
 UNKNOWN = Kernel()
-"""Operators whose allocations are unknown have this row. Their presence makes all arena figures lower bounds."""
+"""Operators without a row of their own get this one, which makes all arena figures lower bounds."""

@@ -122,7 +122,6 @@ def _decode(node: Node, abi: Abi) -> Iterator[Step]:
 
 PRUNE = "DecodeStatePrune"
 DECODERS = ("DecodeStateLut", "DecodeStateHuffman", PRUNE)
-"""Name of the struct for each coding, in the order of the codings' numbers."""
 
 
 def _detection_postprocess(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
@@ -169,4 +168,3 @@ KERNELS: Mapping[str, Kernel] = {
         state="detection_postprocess::OpData", prepare=partial(_with_options, _detection_postprocess)
     ),
 }
-"""Allocations of each operator, by its custom code."""

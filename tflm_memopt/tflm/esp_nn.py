@@ -11,9 +11,9 @@ from tflm_memopt.tflm.builtin_memory import KERNELS, ConvShape, Kernel, Node, St
 from tflm_memopt.tflm.structs import Abi
 
 WHOLE_INPUT = 40 * 1024
-"""A padded depthwise input of at most this many bytes is buffered as a whole, and a larger input in stripes."""
+"""ESP-NN buffers a padded depthwise input of at most this many bytes as a whole, and a larger one in stripes."""
 WHOLE_INT16 = 48 * 1024
-"""Input and filter may have this many bytes together, as int16. A larger input is buffered in stripes."""
+"""ESP-NN buffers an input as a whole if input and filter have at most this many bytes as int16."""
 
 
 def rows() -> Mapping[str, Kernel]:

@@ -17,7 +17,6 @@ from tflm_memopt.tflm.structs import Abi
 class Library:
     name: Kernels
     rows: Mapping[str, Kernel]
-    """Allocations of the library's kernels by operator."""
     orders: Mapping[str, KernelOrder]
     """The order in which an operator's kernel reads and writes its tensors, if the order is known."""
 

@@ -106,7 +106,6 @@ def refuse(found: Sequence[Refusal], because: str = "") -> None:
 
 
 def summary(found: Sequence[Refusal]) -> str:
-    """Return a sentence that describes the first refusal and counts the others."""
     others = dict.fromkeys(one.where for one in found if one.where != found[0].where)
     more = f"; it refuses {_listed(list(others))}, too" if others else ""
     return f"TFLM refuses this model: {found[0].what}{more}"

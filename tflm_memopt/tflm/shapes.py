@@ -180,7 +180,6 @@ def _why(rule: ShapeRule, node: Node) -> str:
 
 
 def _wrong_variable(graphs: Sequence[Graph]) -> str:
-    """Describe the first resource variable that is read or assigned with different sizes, or return ""."""
     sizes: dict[object, int] = {}
     for graph in graphs:
         named = handles(graph)

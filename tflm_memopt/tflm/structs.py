@@ -83,7 +83,7 @@ STRUCTS: Mapping[str, Struct] = {
     "TfLiteDepthToSpaceParams": Struct((4, 4), (4, 4), _OPTIONS),
     "TfLiteDepthwiseConvParams": Struct((28, 4), (28, 4), _OPTIONS),
     "TfLiteDivParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
-    # this struct is larger in the wheel, which is a newer version of TFLM
+    # TfLiteFullyConnectedParams is larger in the wheel of TFLM, which is a newer version
     "TfLiteFullyConnectedParams": Struct((5, 1), (32, 8), _OPTIONS, (16, 4)),
     "TfLiteGatherParams": Struct((8, 4), (8, 4), _OPTIONS),
     "TfLiteIfParams": Struct((8, 4), (8, 4), _OPTIONS),
@@ -115,7 +115,7 @@ STRUCTS: Mapping[str, Struct] = {
     "OpDataAbsRsqrt": Struct((28, 4), (28, 4), "kernels/elementwise.cc"),
     "OpDataAdd": Struct((60, 4), (60, 4), "kernels/add.h"),
     "add_n::OpData": Struct((40, 4), (40, 4), "kernels/add_n.cc"),
-    # this struct of TFLM exists only for compressed models
+    # assign_variable::OpData exists only for compressed models
     "assign_variable::OpData": Struct((0, 1), (4, 4), "kernels/assign_variable.cc"),
     "OpDataBatchMatmul": Struct((16, 4), (32, 8), "kernels/batch_matmul.h"),
     "QuantizationOpDataBatchMatmul": Struct((28, 4), (28, 4), "kernels/batch_matmul.h"),

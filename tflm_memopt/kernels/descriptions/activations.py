@@ -64,7 +64,7 @@ def _exp_of_small(b: Builder, a: Reg) -> Reg:
 def _reciprocal_of_one_plus(b: Builder, a: Reg) -> Reg:
     """Return 1 / (1 + a) for a in [0, 1) in Q0.31, by three Newton-Raphson steps in Q2.29."""
     half = _sum(b, b.compute("shift_right", INT32, a, 1), 1 << 30)
-    x = _sum(b, _times(b, half, -1010580540), 1515870810)  # 48/17 - 32/17 * half
+    x = _sum(b, _times(b, half, -1010580540), 1515870810)
     for _ in range(3):
         error = b.compute("sub", INT32, 1 << 29, _times(b, half, x))
         x = _sum(b, x, b.compute("shift_left_saturated", INT32, _times(b, x, error), 2))
@@ -72,8 +72,6 @@ def _reciprocal_of_one_plus(b: Builder, a: Reg) -> Reg:
 
 
 class Exponentials:
-    """The channels of a pixel, and the parameters from which e^x of each channel is computed."""
-
     def __init__(self, b: Builder) -> None:
         self.b = b
         self.rows, self.channels = b.extents("rows", "channels")
@@ -139,7 +137,6 @@ def _log_of(b: Builder, total: Reg) -> Reg:
         return b.compute("sub", INT32, b.compute("zeros_above", INT32, value), 1)
 
     def power(highest: int, left: Reg, further: int) -> Reg:
-        """Return `highest` - `left` in Q6.25, plus `further`, which is in Q6.25 as well."""
         whole = b.compute("sub", INT32, highest, left)
         return _sum(b, b.compute("mul", INT32, whole, 1 << 25), further)
 
@@ -157,7 +154,7 @@ def _log_of(b: Builder, total: Reg) -> Reg:
     denominator = _sum(b, _times(b, p, inner), _times(b, q, 638450708))
     small = b.compute("round_shift", INT32, numerator, 6)
     fraction = _times(b, small, _reciprocal_of_one_plus(b, denominator))
-    return shifted(_sum(b, _times(b, exponent, 1488522236), fraction), 1)  # times ln(2)
+    return shifted(_sum(b, _times(b, exponent, 1488522236), fraction), 1)
 
 
 @kernel("y[m, k] = 16 * (x[m, k] - max - ln(sum over k of e^(x[m, k] - max))) + 127")

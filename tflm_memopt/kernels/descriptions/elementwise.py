@@ -143,7 +143,6 @@ def _output(b: Builder, value: Reg, kind: Type = Type.INT8) -> Reg:
 
 
 def _raised(b: Builder, x: Reg, other: Reg) -> tuple[Reg, Reg]:
-    """Subtract the zero points of both operands, and rescale both."""
     (left,) = b.parameters("left")
 
     def raised(value: Reg, name: str) -> Reg:
@@ -208,7 +207,6 @@ def _prelu(b: Builder, x: Reg, other: Reg) -> Reg:
 
 
 def _by_sign(b: Builder, negative: Reg) -> tuple[Reg, Reg]:
-    """Return the multiplier and shift of a value, which differ for negative and positive values."""
     scales, shifts = (b.parameters(f"{what}_positive", f"{what}_negative") for what in ("scale", "shift"))
     multiplier = b.compute("select", INT32, negative, scales[1], scales[0])
     return multiplier, b.compute("select", INT32, negative, shifts[1], shifts[0])

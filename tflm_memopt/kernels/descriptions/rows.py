@@ -28,7 +28,6 @@ def arg_max(b: Builder) -> None:
 
 @kernel("y[p, c] = table[index[p], c]")
 def gather(b: Builder) -> None:
-    """Copy the table row that each index selects."""
     pixels, rows, channels = b.extents("pixels", "rows", "channels")
     index, y = b.ram("index", INT32, pixels), b.output("y", Type.INT8, pixels, channels)
     table = b.flash("table", Type.INT8, rows, channels)
@@ -95,7 +94,6 @@ def resize_bilinear(b: Builder) -> None:
     one = 1 << FRACTION
 
     def part(position: Reg) -> tuple[Reg, Reg]:
-        """Return the weights for an interpolation between the two pixels next to a position."""
         second = b.compute("and", INT32, position, one - 1)
         return b.compute("sub", INT32, one, second), second
 

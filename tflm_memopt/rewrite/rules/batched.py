@@ -26,7 +26,6 @@ ALONE = frozenset(
         "SQUARED_DIFFERENCE", "SUB", "TANH", "TRANSPOSE_CONV", *COMPARISONS,
     }
 ) | REDUCTIONS  # fmt: skip
-"""These operators compute image n of a batch only from image n of each operand."""
 
 
 def match(graph: Graph, op: Op) -> Ops | None:

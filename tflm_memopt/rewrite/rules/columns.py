@@ -33,7 +33,6 @@ SUMS = WINDOWS | REDUCTIONS | SIZED
 DIMENSIONS: Mapping[str, tuple[int, ...]] = {
     "BROADCAST_TO": (1,), "MIRROR_PAD": (1,), "PAD": (1,), "PADV2": (1,), "SLICE": (1, 2), "STRIDED_SLICE": (1, 2, 3),
 }  # fmt: skip
-"""These operands have a value or a pair of values for each dimension."""
 PAIRS = ("strideH", "strideW"), ("dilationHFactor", "dilationWFactor"), ("filterHeight", "filterWidth")
 MASKS, OTHER_MASKS = ("beginMask", "endMask"), ("ellipsisMask", "newAxisMask", "shrinkAxisMask")
 MOVES = frozenset({"RESHAPE", "TRANSPOSE"})
@@ -163,7 +162,6 @@ def rearranged(graph: Graph, op: Op, order: Sequence[int]) -> tuple[Constants, d
 def add_rearranged(
     made: NewOps, op: Op, order: Sequence[int], maps: Mapping[TensorId, TensorId], sources: Sequence[int]
 ) -> None:
-    """Add an operator that can be rearranged. `maps` has the rearranged tensor for each old tensor."""
     constants, options = rearranged(made.graph, op, order) or ({}, {})
     inputs = tuple(
         made.put(made.tensors[t], constants[k].shape, data=constants[k]) if k in constants else maps.get(t, t)

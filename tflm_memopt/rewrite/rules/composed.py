@@ -20,7 +20,6 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def is_plain_select(graph: Graph, op: Op) -> bool:
-    """Return whether SELECT_V2 can replace the operator: a SELECT whose tensors all have one shape."""
     tensors = [graph.tensors.get(t) for t in (*op.inputs, *op.outputs)]
     shapes = {None if t is None else t.shape for t in tensors}
     return op.type == "SELECT" and (len(tensors), len(shapes)) == (4, 1) and None not in shapes

@@ -41,7 +41,6 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _padded(graph: Graph, pad: Op, op: Op) -> Op:
-    """The padding of the PAD is added to the padding of the convolution."""
     _, _, top, bottom, left, right, _, _ = integers_of(graph, pad, 1) or (0,) * 8
     vertical, horizontal = OperatorContext(graph, op).spans()
     padding = (top + vertical.before, bottom + vertical.after, left + horizontal.before, right + horizontal.after)

@@ -15,7 +15,6 @@ MAX_GROUPS = 64
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a constant filter that reads only some of the input channels."""
     if op.type != "CONV_2D" or not has(op, 1) or len(op.outputs) != 1:
         return None
     source, filter_ = (graph.tensors[i] for i in op.inputs[:2])
@@ -27,7 +26,6 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Rewrite the operator to operators that add the products in the same order."""
     made = NewOps(graph, ops[0])
     _apart(made) if graph.tensors[ops[0].inputs[1]].shape[3] > 1 else _depthwise(made)
     return made.in_place(("CONV_2D", "DEPTHWISE_CONV_2D"), "without groups it")
@@ -62,7 +60,6 @@ def _part(made: NewOps, constant: Tensor, n: int, groups: int) -> TensorId:
 
 
 def _depthwise(made: NewOps) -> None:
-    """Add a depthwise operator, whose output channel m reads input channel m // multiplier."""
     op = made.op
     source, filter_ = (made.tensors[i] for i in op.inputs[:2])
     is_reversed = _reversed(filter_, max(made.tensors) + 1)

@@ -68,9 +68,7 @@ class _Transposed:
     there: dict[TensorId, TensorId] = field(default_factory=dict)
     """For each tensor in the old layout, the tensor with the same values in the new layout."""
     spared: int = 0
-    """Number of bytes that no longer need to be transposed."""
     added: int = 0
-    """Number of bytes that are transposed only because of the new layout."""
 
     def add(self, op: Op) -> None:
         graph, made = self.graph, self.made
@@ -98,7 +96,6 @@ class _Transposed:
         self.new[op.index] = tuple(made.ops)
 
     def _read(self, t: TensorId) -> Sequence[int]:
-        """Provide `t` in the new layout. Return the operator indices of a TRANSPOSE that becomes superfluous, or ()."""
         graph, writer = self.graph, self.graph.producer(t)
         if writer is None or _order(graph, writer) != _inverse(self.order):
             self.added += graph.tensors[t].nbytes

@@ -33,11 +33,8 @@ class _Form(NamedTuple):
     outputs: int
     """Number of outputs of the original operator that the new operator computes from one window."""
     samples: int
-    """Number of samples in a row."""
     window: int
-    """Number of rows in a window."""
     stride: int
-    """Number of rows from one window to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +118,6 @@ def _ignores_zeros(graph: Graph, op: Op) -> bool:
 
 
 def _in_one_row(graph: Graph, op: Op, long: LongWindow, outputs: int) -> NewOps:
-    """Return operators on rows that each hold all samples of `outputs` windows."""
     made, rows = NewOps(graph, op), -(-long.along.output // outputs)
     step, window, before, c = outputs * long.stride, long.rows(outputs), long.along.before, long.channels
     count = max(rows - 1 + window, -(-(before + long.samples) // step))

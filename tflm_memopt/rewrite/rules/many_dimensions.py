@@ -57,7 +57,6 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _shapes(graph: Graph, op: Op) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]] | None:
-    """Return the shapes of the broadcast operands, and the shapes of operands and output with joined dimensions."""
     out = graph.tensors[op.outputs[0]].shape
     padded = [(1,) * (len(out) - len(s)) + s for s in (graph.tensors[t].shape for t in op.inputs)]
     if any(len(s) != len(out) or any(d not in (1, o) for d, o in zip(s, out, strict=True)) for s in padded):

@@ -25,7 +25,6 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def _moves(graph: Graph, op: Op) -> bool:
-    """Return whether the operator only moves elements of operand 0, to places that are known before run time."""
     return op.type in STEP and OperatorContext(graph, op).read == (0,)
 
 

@@ -51,7 +51,6 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _parts(long: LongWindow) -> Iterator[_Part]:
-    """Yield each clipped window, and all unclipped windows together as one part, in order along the axis."""
     starts = [i * long.stride - long.along.before for i in range(long.along.output)]
     whole = [start for start in starts if start >= 0 and start + long.kernel <= long.samples]
     for start in starts:

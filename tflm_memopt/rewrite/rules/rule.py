@@ -15,8 +15,6 @@ Ops = tuple[Op, ...]
 
 
 class Rule(Protocol):
-    """A module with a rewrite rule."""
-
     @property
     def __name__(self) -> str: ...
     def match(self, graph: Graph, op: Op) -> Ops | None:
@@ -79,7 +77,6 @@ class NewOps:
 
 
 def without_padding(op: Op, **changes: Any) -> dict[str, Any]:
-    """Return a window operator's options without padding, and with `changes` applied."""
     kept = {name: value for name, value in op.options.items() if name != EXPLICIT_PADDING}
     return kept | {"padding": "VALID"} | changes
 
@@ -95,7 +92,6 @@ def has(op: Op, k: int) -> bool:
 
 
 def integers_of(graph: Graph, op: Op, k: int) -> list[int] | None:
-    """Return the values of operand k if it is a constant of integers, or None."""
     data = graph.tensors[op.inputs[k]].data if has(op, k) else None
     return None if data is None or data.dtype.kind != "i" else [int(value) for value in data.flatten()]
 
@@ -107,7 +103,6 @@ def same_numbers(a: Tensor, b: Tensor) -> bool:
 
 
 def replace_ops(graph: Graph, new: Mapping[int, Ops]) -> Graph:
-    """Return the graph with some operators replaced. `new` has new operators by the old operator's index."""
     return replace(graph, ops=tuple(n for op in graph.ops for n in new.get(op.index, (op,))))
 
 

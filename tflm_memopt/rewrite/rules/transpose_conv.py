@@ -11,7 +11,6 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """Reorder the operands as in CONV_2D: input, filter, bias."""
     (op,) = ops
     _, filter_, source, *bias = op.inputs
     return replace_ops(graph, {op.index: (replace(op, inputs=(source, filter_, *bias)),)})

@@ -53,7 +53,6 @@ def _steps(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], ...] | None:
     transpose, *means = ops
     sizes = list(graph.tensors[transpose.inputs[0]].shape)
     left = NHWC_TO_NCHW
-    """NHWC axis of each dimension that no MEAN has removed so far."""
     if graph.tensors[transpose.outputs[0]].shape != tuple(sizes[n] for n in left):
         return None
     steps = []
