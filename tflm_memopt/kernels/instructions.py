@@ -44,7 +44,7 @@ class VectorUnit:
 
 @dataclass(frozen=True, slots=True)
 class LaneUnit:
-    """Describes vectors that are C variables, for which the compiler chooses registers. All lanes have 32 bits."""
+    """Describes vectors that are C variables with 32-bit lanes, for which the compiler chooses registers."""
 
     lanes: int
     type: str
@@ -58,8 +58,8 @@ class LaneUnit:
     """Statement that stores a vector `{v}` at address `{p}`, for each element type."""
     last_store: Mapping[Type, str]
     loop: tuple[str, str]
-    """Statements at the start and at the end of an innermost loop over `{n}` elements. The last iteration masks missing
-    lanes. The statement at the end jumps to `{again}` while `{left}` is not 0.
+    """Statements at the start and at the end of an innermost loop over `{n}` elements. The last iteration of the loop
+    masks missing lanes. The statement at the end jumps to `{again}` while `{left}` is not 0.
     """
 
 
@@ -76,7 +76,7 @@ class InstructionTable:
     head: str = ""
 
     def instruction(self, one: Compute) -> Instruction:
-        """Return the instruction for an operation. Raises KernelError if there is none."""
+        """Return the instruction for an operation. Raises KernelError if the core has no such instruction."""
         key = one.op, shape_of(one.to), tuple(map(shape_of, one.operands))
         for row in self.instructions:
             if (row.op, row.to, row.takes) == key:

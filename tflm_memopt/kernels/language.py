@@ -147,7 +147,7 @@ class Array:
     values: tuple[int, ...] = ()
     """Values of a constant table that the kernel itself defines."""
     aligned: bool = True
-    """True if elements are aligned as C requires. Otherwise, elements wider than a byte may be at any address."""
+    """True if elements are aligned as C requires. If False, elements wider than a byte may be at any address."""
     pointers: bool = False
     """True if C gets a pointer for each index of the first axis, instead of one pointer for the tensor."""
 

@@ -163,7 +163,9 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "dot": lambda total, a, b: total + a * b,
     "dot_wide": lambda total, a, b: total + a * b,
 }
-"""These functions compute each operation before its result is cut to 32 bits. Those in OWN get the old value, too."""
+"""These functions compute each operation before its result is cut to 32 bits. The functions of operations in OWN get
+the register's old value first.
+"""
 OWN = ("dot", "dot_wide")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
 LONGEST_SHIFT = 31
@@ -172,8 +174,9 @@ LONGEST_SHIFT = 31
 def walk(kernel: KernelProgram, values: Extents, lanes: int = 1, held: RegisterValue | None = None) -> Iterator[Moment]:
     """Yield all statements except loops and conditions, in execution order.
 
-    The core has `lanes` lanes. The function `held` returns a register's value, so that conditions can be tested. If
-    `held` is None, conditions on registers are true. A yielded dictionary is valid until the next statement.
+    `lanes` is the number of lanes of the core. The function `held` returns a register's value, so that conditions can
+    be tested. If `held` is None, conditions on registers are true. A yielded dictionary is valid until the next
+    statement.
     """
     yield from _walk(kernel.body, dict(values), 1, lanes, held)
 

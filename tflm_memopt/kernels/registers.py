@@ -10,7 +10,8 @@ from tflm_memopt.kernels.meaning import registers
 
 def assign(name: str, body: Sequence[Statement], unit: VectorUnit) -> Mapping[str, int]:
     """Return the first register number of every vector in the body of a vectorised loop. A result may reuse the
-    registers of an equally large operand that is used for the last time. Raises KernelError if the vectors do not fit.
+    registers of an equally large operand that is used for the last time. Raises KernelError if the vectors do not fit
+    the registers.
     """
     order, loops = _in_order(body)
     last = _last_uses(order, loops)

@@ -40,9 +40,9 @@ def scheduled(kernel: KernelProgram, steps: Sequence[Rewrite]) -> KernelProgram:
 def vectorise(var: str, group: int = 0) -> Rewrite:
     """Run as many iterations of a loop at once as a core has lanes.
 
-    `group` registers hold one vector. Vectorisation is legal if iterations are independent. Each iteration must write
+    Each vector takes `group` registers. Vectorisation is legal if iterations are independent. Each iteration must write
     registers and elements that no other iteration writes, and successive iterations must free successive elements. All
-    addresses in the loop must be linear in its variable.
+    addresses in the loop must be linear in the loop's variable.
     """
     said = f"vectorise {var}" + (f", m{group}" if group else "")
 
@@ -106,8 +106,8 @@ def unroll(var: str, *turns: int) -> Rewrite:
 
 def inward(var: str) -> Rewrite:
     """Move a loop into its inner loops. After the rewrite, a load that all iterations share happens once, and each sum
-    is updated in memory. The rewrite is legal where jam() is legal. The loop must load sums from a workspace, add to
-    the sums in one inner loop, and store the sums.
+    is updated in memory. inward() is legal where jam() is legal. The loop must load sums from a workspace, add to the
+    sums in one inner loop, and store the sums.
     """
 
     def moved(loop: For) -> For:
@@ -269,7 +269,7 @@ def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
     """Expand operations without an instruction into supported ones. The function `into` returns the statements for one
-    operation. The names of all temporaries start with a prefix. All expansions are legal and tested.
+    operation. The names of all temporaries start with a prefix. Each expansion of an operation is legal and tested.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:

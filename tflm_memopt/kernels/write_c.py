@@ -98,8 +98,8 @@ def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -
 def library_function(
     kernel: KernelProgram, table: InstructionTable, head: str, given: Callable[[str], str], ends: str = ""
 ) -> str:
-    """Return the definition of a C function. `head` is the declaration, and `ends` is the last statement. The function
-    `given` returns the C expression of each extent, parameter and tensor.
+    """Return the definition of a C function. `head` is the function's declaration, and `ends` is its last statement.
+    The function `given` returns the C expression of each extent, parameter and tensor.
     """
     kernel = for_target(kernel, table)
     body = "\n".join(lines(kernel, table))
@@ -120,7 +120,8 @@ def element_function(
 ) -> str:
     """Return the definition of a function by a macro of tmo/elements.h, which loops over adjacent elements.
 
-    A loop of the kernel computes one element of y from x, or from x and other. Any outer loop runs only once.
+    The innermost loop of the kernel computes one element of y from x, or from x and other. All outer loops run only
+    once.
     """
     kernel, writer = for_target(kernel, table), Writer(table, depth=0)
     loop = [one for one in statements(kernel.body) if isinstance(one, For)][-1]

@@ -55,7 +55,7 @@ def _is_model(body: bytes) -> bool:
 
 
 def _byte(item: bytes) -> int | None:
-    """Return a number as a byte if it fits int8 or uint8, otherwise None. A leading 0 means octal."""
+    """Return a number as a byte if it fits int8 or uint8, otherwise None. A number with a leading 0 is octal."""
     text = item.strip().rstrip(b"uUlL")[: _LONGEST + 1]
     try:
         value = int(text, 8 if text.isdigit() and text[:1] == b"0" else 0)

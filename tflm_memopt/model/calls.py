@@ -6,7 +6,7 @@ from tflm_memopt.errors import ModelError
 from tflm_memopt.model.graph import Graph, Op
 
 MOST_RUNS = 1000
-"""One inference may run subgraphs this many times. TFLM plans memory for each of these runs."""
+"""One inference may run subgraphs this many times. TFLM plans memory for each run of a subgraph."""
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "IF": ("thenSubgraphIndex", "elseSubgraphIndex"),
     "CALL_ONCE": ("initSubgraphIndex",),

@@ -20,7 +20,7 @@ WRITE_STATE = "WRITE_STATE"
 STATE = "state"
 """Under this key, WRITE_STATE's options have the tensor that holds the kept value in the next inference."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""An SVDF becomes a dense layer and sums along time, of these two types. Both types have all operands of the SVDF."""
+"""These two operators replace an SVDF: a dense layer and sums along time. Both have all operands of the SVDF."""
 OPERANDS = "operands"
 """Under this key, VIEW's options have the operands with the new shape for a builtin operator."""
 VIEW_OF = "view_of"
@@ -63,7 +63,7 @@ class Quantization:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor. `id` is its index in the model's list of tensors, or a higher number after a rewrite."""
+    """A tensor, with its index in the model's list of tensors as `id`, or a higher number after a rewrite."""
 
     id: TensorId
     name: str

@@ -5,8 +5,8 @@ OURS = frozenset((REGION, CONV, DENSE, GROUP))
 """The library in custom_ops/tflm implements these custom operators."""
 
 OFFLINE_PLAN = "OfflineMemoryAllocation"
-"""The metadata entry with TFLM's memory plan has this name (micro_allocation_info.cc). The entry has int32 numbers: the
-version, the number of subgraphs, the number of tensors, and each tensor's offset.
+"""The metadata entry with TFLM's memory plan has this name (micro_allocation_info.cc). The metadata entry has int32
+numbers: the version, the number of subgraphs, the number of tensors, and each tensor's offset.
 """
 OFFLINE_PLAN_VERSION = 1
 ONLINE = -1

@@ -18,7 +18,7 @@ from tflm_memopt.model.names import OURS
 
 SCHEMA_VERSION = 3
 CUSTOM = "CUSTOM"
-"""A custom operator has this type. Its options are `custom_code` (str) and `custom_options` (bytes)."""
+"""A custom operator has this type. The options of the operator are `custom_code` (str) and `custom_options` (bytes)."""
 
 SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
 """Bits of the types that have several values per byte in the file. Only INT4 constants are unpacked to int8."""

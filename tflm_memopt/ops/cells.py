@@ -1,4 +1,4 @@
-"""Parses SVDF and LSTM operators, which have their own variables. One time step is one row.
+"""Parses SVDF and LSTM operators, which have their own variables. Each row of their tensors is one time step.
 
 An SVDF (micro/kernels/svdf_common.cc) is a dense layer followed by a filter along time over the layer's last outputs.
 An SVDF becomes a CONV, and a DEPTHWISE that reads a state of rows. If the filters have rank r, each output is the sum
@@ -34,7 +34,9 @@ GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
 
 
 def svdf_features(context: OperatorContext) -> RowOp:
-    """Parse the dense layer of an SVDF. The output has the scale of the state and the channel order [rank][unit]."""
+    """Parse the dense layer of an SVDF. The layer's output has the scale of the state and the channel order
+    [rank][unit].
+    """
     size, (x, features, state) = svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
     weights = values(context.input(1)).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
     scale = _scale(x) * _scale(features) / _scale(state)

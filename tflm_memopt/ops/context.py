@@ -135,7 +135,7 @@ class OperatorContext:
     @property
     def read(self) -> tuple[int, ...]:
         """Numbers of the operands that the operator reads at run time, which exclude constants. Most operators read
-        only 0.
+        only operand 0.
         """
         kind, own = self.op.type, CUSTOM_OPERATORS.get(self.op.type)
         if kind in ("BATCH_MATMUL", "GATHER_ND"):
@@ -161,8 +161,8 @@ class OperatorContext:
     ) -> RowOp:
         """Return the operator as a RowOp.
 
-        `operands` has the numbers of the operands that the RowOp reads, by default the first ones. Zero points are 0 by
-        default.
+        `operands` has the numbers of the operands that the RowOp reads, by default the first ones. If the caller gives
+        no zero points, they are 0.
         """
         inputs = tuple(self.storage(k) for k in operands or range(len(reads)))
         zero_points: dict[str, Any] = {"input_zero_points": (0,) * len(inputs), "output_zero_point": 0}

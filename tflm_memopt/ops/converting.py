@@ -1,6 +1,6 @@
 """Parses QUANTIZE, DEQUANTIZE and CAST, which convert each element to another type.
 
-A table of 256 bytes converts between int8 and uint8. Each other conversion has a kind of operator of its own.
+A table of 256 bytes converts between int8 and uint8. Any other conversion between types has its own kind of operator.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ CASTS: Mapping[Types, Kind] = {
     ("INT32", "FLOAT32"): Kind.CURVE_F32,
     ("FLOAT32", "INT32"): Kind.CURVE_F32,
 }
-"""Conversions by CAST (micro/kernels/cast.cc). All kinds except CURVE_F32 require scale 1 and zero point 0."""
+"""Kinds for CAST (micro/kernels/cast.cc). Except for CURVE_F32, a CAST has scale 1 and zero point 0."""
 LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"), ("BOOL", "INT8"))
 """These conversions by CAST drop the upper bytes of each element, or keep all bytes."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}

@@ -43,7 +43,7 @@ def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
 
 
 def inputs(op: RowOp, known: Mapping[TensorId, Range]) -> tuple[Range, ...]:
-    """Return the ranges of an operator's inputs. Rows in a state can have any value."""
+    """Return the ranges of an operator's inputs. The rows that an operator reads from a state can have any value."""
     if op.older is not None:
         return tuple(_anything(rows.c) for rows in op.reads)
     return tuple(_seen(known.get(t), rows.c) for t, rows in zip(op.inputs, op.reads, strict=True))

@@ -43,7 +43,7 @@ def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
 
 
 def gathers(window: Window, in_channels: int, out_channels: int, *, rows: bool) -> bool:
-    """Return whether conv_small() in C copies each window to a buffer. Set `rows` if it reads whole rows."""
+    """Return whether conv_small() in C copies each window to a buffer. Set `rows` if conv_small() reads whole rows."""
     most, least = (GATHERED_ROWS_BYTES, MANY_CHANNELS) if rows else (GATHERED_BYTES, SOME_CHANNELS)
     small = window.kernel_h * window.kernel_w * in_channels <= most and out_channels >= least
     return small or gathers_everywhere(window, in_channels)
@@ -63,7 +63,7 @@ def depthwise_part(window: Window, width: int, tile: int) -> Part:
 
 
 def makes_two_rows(packing: Packing, window: Window, values: int, width: int) -> bool:
-    """Return the result of tmo_makes_two_rows() in C. `values` counts the padded weights of a channel."""
+    """Return the result of tmo_makes_two_rows() in C. With padding, a channel has `values` weights."""
     if packing is Packing.DSP_DEPTHWISE:
         return depthwise_part(window, width, 0) is Part.DSP_3X3
     return packing is Packing.DSP_CONV and width == FIVE_PIXELS and values <= FIVE_VALUES

@@ -48,8 +48,7 @@ class Kind(enum.IntEnum):
     LSTM = 24
     """LSTM runs one time step of an LSTM, from the input and two states that it rewrites."""
     SLIDING_SUM = 25
-    """SLIDING_SUM computes the mean over a sliding input. It adds new rows to sums in a state, and subtracts old rows.
-    """
+    """To compute a mean over a sliding input, SLIDING_SUM adds new rows to sums in a state and subtracts old rows."""
     CONV_S16 = 30
     """CONV_S16 has int16 activations and int8 weights. An int16 channel takes two bytes, and `Rows.c` counts bytes."""
     DEPTHWISE_S16 = 31
@@ -84,7 +83,7 @@ class Kind(enum.IntEnum):
     BINARY_32 = 49
     """BINARY_32 computes DIV, FLOOR_DIV and FLOOR_MOD of float32, and arithmetic of int32."""
     COMPARE_32 = 60
-    """COMPARE_32 compares two float32 or int32 operands. Each output is a byte, 1 for true and 0 for false."""
+    """COMPARE_32 compares two float32 or int32 operands. The output of a comparison is 1 for true and 0 for false."""
     ARG_MAX_ALONG = 61
     """For each channel, ARG_MAX_ALONG returns the int32 index of the largest or smallest pixel under a window."""
     ARG_MAX_F32 = 62
@@ -109,7 +108,7 @@ class Kind(enum.IntEnum):
     """NARROW rescales int16 to int8."""
     RESCALE_S16 = 56
     COMPARE = 69
-    """COMPARE compares two int8 operands after scaling both. Each output is a byte, 1 for true and 0 for false."""
+    """COMPARE compares two int8 operands after scaling both. Each output byte is 1 for true and 0 for false."""
     SEND = 57
     RECEIVE = 58
     OWN = 59
@@ -157,7 +156,7 @@ class Traits:
     constants: Constants = Constants.NONE
     channels: Channels = Channels.ANY
     elementwise: bool = False
-    """True if an output element depends only on the same element of each operand. Operands may be broadcast."""
+    """True if an output element depends only on the same element of each operand, which may be broadcast."""
     operands: int | None = 1
     """Number of operands that the kernel reads in rows, or None for any number from one on."""
     slides: bool = False
@@ -165,11 +164,11 @@ class Traits:
     pools: bool = False
     """True if the kernel pools each channel separately, so that its window can be processed row by row."""
     runs_along: bool = False
-    """True if the kernel keeps sums in a state. It adds the new rows to the sums and subtracts the rows that leave."""
+    """True if the kernel adds new rows to sums in a state, and subtracts the rows that leave a sliding input."""
     accumulators: int = 1
     """Number of 32-bit sums for each output element, if the operator processes one input row at a time."""
     scales: int | None = 1
-    """Number of multipliers and of shifts. None allows one multiplier, or one per output channel."""
+    """Number of multipliers and of shifts, or None for one multiplier or one per output channel."""
     named: bool = False
     """True if the application defines the kernel, which `param` identifies."""
     biased: bool = False
@@ -298,7 +297,7 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
 
 @cache
 def traits(kind: Kind) -> Traits:
-    """Return the properties of a kind. A kernel description, if the kind has one, determines the properties."""
+    """Return the properties of a kind, which follow from the kernel's description if there is one."""
     row = _ROWS[kind]
     return row if isinstance(row, Traits) else row()
 

@@ -112,17 +112,17 @@ def _rsqrt(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _logistic(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of LOGISTIC (reference/integer_ops/logistic.h). TFLM ignores the output's scale."""
+    """Return the table of LOGISTIC (reference/integer_ops/logistic.h). TFLM ignores the scale of LOGISTIC's output."""
     return _saturating(source, lambda x: round_shift(transcendental.logistic(x, INTEGER_BITS), 23) + quant.INT8_MIN)
 
 
 def _tanh(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of TANH (reference/integer_ops/tanh.h). TFLM ignores the output's scale and zero point."""
+    """Return the table of TANH (reference/integer_ops/tanh.h). TFLM ignores scale and zero point of its output."""
     return _saturating(source, lambda x: round_shift(transcendental.tanh(x, INTEGER_BITS), 24))
 
 
 def _saturating(source: Quantization, function: Callable[[Ints], Ints]) -> Table:
-    """Return the table of a function of inputs with four integer bits. Larger inputs give -128 or 127
+    """Return the table of a function of inputs with four integer bits. Other inputs give -128 or 127
     (CalculateInputRadius).
     """
     fraction, shift = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))

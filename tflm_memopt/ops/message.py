@@ -44,7 +44,7 @@ def rows_of(tensor: Tensor) -> Rows:
 
 
 def message_op(context: OperatorContext) -> RowOp | None:
-    """Parse SEND or RECEIVE. Return None for any other operator and for too long rows."""
+    """Parse SEND or RECEIVE. Return None for other operators than SEND and RECEIVE, and for too long rows."""
     message = message_of(context.op)
     if message is None:
         return None

@@ -21,7 +21,7 @@ Transform = Callable[[OperatorContext, Sequence[Indices]], Indices]
 
 
 def moved(context: OperatorContext, transform: Transform) -> RowOp:
-    """Parse the operator as a COPY. All constant operands together become the last operand. Raises Irregular."""
+    """Parse the operator as a COPY. All constant operands together become the COPY's last operand. Raises Irregular."""
     fixed = [k for k in range(len(context.op.inputs)) if k not in context.read and context.op.type in EVERY_OPERAND]
     constant = _constants(context, fixed)
     reads = tuple(context.producer_rows(k) for k in context.read)
@@ -98,7 +98,7 @@ def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
     """Return the form that copies one input row per iteration to its places in the only output row, or None.
 
-    The bytes must move in a regular pattern. With `whole`, the first output row must need the whole input.
+    With `whole`, the result is None if the first output row does not need the whole input.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None
@@ -142,7 +142,7 @@ def copy_to_state(
 
 
 def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
-    """Return a WRITE_STATE that waits until these tensors are complete. It reads and ignores their last rows."""
+    """Return a WRITE_STATE that waits until tensors are complete, because it reads and ignores their last rows."""
     found = len(tensors)
     return replace(
         writer,
@@ -378,7 +378,7 @@ STEP: Mapping[str, Transform] = {
     "STRIDED_SLICE": strided_slice,
     "GATHER": gather,
 }
-"""Each of these operators moves one tensor of any shape. One COPY may combine several of them, except PAD."""
+"""One COPY may combine several movements of a tensor by these operators, except PAD."""
 
 
 def _data(tensor: Tensor | None) -> NDArray[np.int64]:

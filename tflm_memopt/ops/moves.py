@@ -28,7 +28,7 @@ Indices = NDArray[np.int32]
 
 
 class Irregular(Exception):
-    """Raised if a program cannot express how bytes move. The message completes a sentence after "because"."""
+    """Raised if a program cannot express how bytes move. Its message completes a sentence after "because"."""
 
 
 def numbered(shapes: Sequence[tuple[int, ...]]) -> list[Indices]:
@@ -79,7 +79,7 @@ def by_rows(
 
 
 def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves: Moves) -> Indices:
-    """Return the number of the input byte for each output byte, or FILL. This function is the inverse of by_rows()."""
+    """Return the number of the input byte for each output byte, or FILL, as the inverse of by_rows()."""
     index: Indices = np.full((writes.h, writes.row_bytes), FILL, np.int32)
     starts = np.cumsum([0, *(rows.nbytes for rows in reads)])
     y = np.arange(writes.h)
@@ -98,7 +98,7 @@ def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves
 def scattered(index: Indices, reads: Rows) -> Moves:
     """Return the moves of each input row to its places in a single output row. Raises Irregular.
 
-    `index` has the number of the input byte for each output byte. Each input byte appears exactly once.
+    `index` has the number of the input byte for each output byte. Each input byte appears exactly once in `index`.
     """
     flat = index.ravel()
     if len(flat) != reads.nbytes or not np.array_equal(np.sort(flat), np.arange(len(flat))):
@@ -131,7 +131,7 @@ class _Slot(NamedTuple):
 
 
 def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
-    """Return the rows of one input that iterations read. `mine` is true for each output byte from this input."""
+    """Return the rows of one input that iterations read. `mine` is true for each output byte from that input."""
     some: NDArray[np.bool_] = np.any(mine, axis=1)
     if not some.any():
         raise Irregular("an input is not read at all")

@@ -1,5 +1,5 @@
-"""Lists the operators that run row by row. Each row of the table has an operator's constraints and its parse function,
-which returns a RowOp.
+"""Lists the operators that run row by row. Each row of the table OPSET has an operator's constraints and its parse
+function, which returns a RowOp.
 
 To add an operator, add a row to this module, and a kernel in custom_ops.
 """
@@ -102,7 +102,8 @@ def _moving(
 ) -> Row:
     """Return the table row of an operator that only moves bytes, with the types that TFLM supports.
 
-    `constants` counts the constant operands after the first operand. `most` limits the number of all other operands.
+    `constants` counts the constant operands after the first operand. `most` is the maximum number of all other
+    operands.
     """
     operands = common.operands(least=1 + constants, most=most + constants)
     stated = (moving.constant_operands(*range(1, 1 + constants)),) if constants else ()

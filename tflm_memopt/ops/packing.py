@@ -96,7 +96,7 @@ ON_CORE_0 = (Packing.ESP_DEPTHWISE,)
 OF_VECTORS = (Packing.ESP_CONV, Packing.ESP_DEPTHWISE)
 """The kernels of these packings copy a row if its address is not a multiple of VECTOR."""
 LEAST_DEPTH = 4
-"""Operators with fewer channels are not packed for the DSP extension."""
+"""Operators need at least this many channels to be packed for the DSP extension."""
 
 
 def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> int:
@@ -129,8 +129,8 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 def packed_pixels(packing: Packing, values: int, columns: int, *, wide: bool = False) -> int:
     """Return the number of pixels that a packed convolution computes at once if `columns` columns remain.
 
-    With the DSP extension, a single last pixel is avoided. With `wide`, the scratch has room for any number of values,
-    and for the last five pixels of a row.
+    With the DSP extension, the kernel avoids a single last pixel. With `wide`, the scratch has room for any number of
+    values, and for the last five pixels of a row.
 
     >>> [packed_pixels(Packing.DSP_CONV, 64, n) for n in (1, 4, 5, 9)]
     [1, 4, 3, 4]

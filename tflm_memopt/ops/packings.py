@@ -117,7 +117,7 @@ def is_addition(op: RowOp) -> bool:
 def addition_in_range(op: RowOp) -> bool:
     """Return whether the scale of one operand is exactly 1/2, and the other scales are in range.
 
-    Shifts must be -22 to -1, and multipliers at least 2^30.
+    All other scales must have shifts of -22 to -1, and multipliers of at least 2^30.
     """
     multipliers, shifts = op.own_scales
     operands = np.arange(3) < 2
@@ -156,7 +156,7 @@ CONDITIONS: Mapping[Packing, tuple[Condition, ...]] = {
     Packing.ESP_CONV: (is_convolution, partial(tile_fits, Packing.ESP_CONV), *_LARGE_SUMS),
     Packing.ESP_DEPTHWISE: (is_depthwise, columns_are_adjacent, taps_fit, esp_call_fits, *_LARGE_SUMS),
 }
-"""A packing is possible if all its conditions hold. All other conditions rely on the first one."""
+"""A packing is possible if all its conditions hold. The later conditions of a packing rely on its first one."""
 PACKINGS: Mapping[Family, tuple[Packing, ...]] = {
     Family.DSP: (Packing.DSP_DENSE, Packing.DSP_CONV, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),
     Family.MVE: (Packing.MVE_CONV, Packing.MVE_DEPTHWISE, Packing.DSP_DEPTHWISE, Packing.DSP_ADD),
@@ -177,7 +177,7 @@ def folded_bias(op: RowOp) -> Ints:
 
 
 def sum_range(weights: NDArray[Any], zero_point: int) -> tuple[Ints, Ints]:
-    """Return the minimum and maximum sum of each output channel for int8 inputs. The weights are [out][..][in]."""
+    """Return the minimum and maximum sum of each output channel for int8 inputs. `weights` has axes [out][..][in]."""
     flat = weights.reshape(len(weights), -1)
     negative, positive = (half.sum(axis=1, dtype=np.int64) for half in (np.minimum(flat, 0), np.maximum(flat, 0)))
     least, most = (n - zero_point for n in (-128, 127))

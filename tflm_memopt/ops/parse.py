@@ -91,7 +91,7 @@ def gather(context: OperatorContext) -> RowOp:
 
 
 def gather_nd(context: OperatorContext) -> RowOp:
-    """Parse GATHER_ND, and GATHER along the first axis of a computed tensor. An index selects a pixel of the first
+    """Parse GATHER_ND, and GATHER along the first axis of a computed tensor. Each index selects a pixel of the first
     operand.
     """
     params, indices = context.input(0), context.input(1)
@@ -109,7 +109,7 @@ def gather_nd(context: OperatorContext) -> RowOp:
 
 
 def resize_bilinear(context: OperatorContext) -> RowOp:
-    """Parse RESIZE_BILINEAR. Positions are integers in units of 1/1024 of a pixel, as in TFLM."""
+    """Parse RESIZE_BILINEAR, whose positions are integers in units of 1/1024 of a pixel, as in TFLM."""
     (_, h, w, c), (_, h_out, w_out, _) = context.input().shape, context.output.shape
     half = int(bool(context.op.options["halfPixelCenters"]))
     scale_h, scale_w = context.resize_scales()
@@ -143,9 +143,7 @@ def float_resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def transpose_conv(context: OperatorContext) -> RowOp:
-    """Parse TRANSPOSE_CONV with weights as for CONV_2D. An earlier rewrite has removed the operand with the output
-    shape.
-    """
+    """Parse TRANSPOSE_CONV, whose operand with the output shape an earlier rewrite has removed."""
     filter_, padding = values(context.input(1)), (span.before for span in context.output_spans())
     window = Window(*context.kernel(), *context.strides(), 1, 1, *padding)
     geometry = _along(context, window)
@@ -204,7 +202,7 @@ def log_softmax(context: OperatorContext) -> RowOp:
 
 
 def own(context: OperatorContext) -> RowOp:
-    """Parse a custom operator that a user has described. The operator works along the last dimension."""
+    """Parse a custom operator that a user has described, and which works along the last dimension."""
     rows, custom = _last_dimension(context), CUSTOM_OPERATORS[context.op.type]
     numbers = {"channels": rows.c, **(custom.numbers(context) or {})}
     return _row_op(context, Kind.OWN, (rows,) * custom.operands, rows, param=custom.identify(numbers))

@@ -48,7 +48,8 @@ def add_options(
 ) -> bytes:
     """Return the custom options of ADD_SUMS.
 
-    A sum has `operands[k]` bytes in operand k and `made` bytes in the output. A rescaled output has 0 for `made`.
+    A sum has `operands[k]` bytes in operand k. `made` is the number of bytes of a sum in the output, or 0 if the output
+    is rescaled.
     """
     param = _param((*operands, *[0] * (MAX_INPUTS - len(operands)), made))
     return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)
@@ -82,7 +83,7 @@ def in_order(param: int, order: Sequence[int]) -> int:
 
 
 def partial(context: OperatorContext) -> RowOp | None:
-    """Parse SUMS or ADD_SUMS. Return None for any other operator and for invalid options."""
+    """Parse SUMS or ADD_SUMS. Return None for other operators than SUMS and ADD_SUMS, and for invalid options."""
     said, code, op = context.op.options.get("custom_options", b""), context.op.options.get("custom_code", ""), None
     if code == SUMS and len(said) == _SUMS.size and len(context.op.inputs) == 2:
         op = _sums(context, *_SUMS.unpack(said))
@@ -126,7 +127,7 @@ def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
 
 
 def _add_sums(context: OperatorContext, parts: int, param: int, zero_point: int, low: int, high: int) -> RowOp | None:
-    """The operands of ADD_SUMS have the rows in which the devices sent them. Height 1 means a single row."""
+    """The operands of ADD_SUMS have the rows in which the devices sent them. A tensor of height 1 is one row."""
     *nbytes, made = _bytes(param)
     if not 2 <= parts <= min(MAX_INPUTS, len(context.op.inputs)) or not all(nbytes[:parts]):
         return None

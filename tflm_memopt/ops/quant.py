@@ -26,7 +26,7 @@ POWER_TOLERANCE = 1e-3
 
 
 class Multiplier(NamedTuple):
-    """A factor of `value` * 2^(`shift` - 31). `value` is 0 or in [2^30, 2^31), but may be smaller for MEAN."""
+    """A multiplier is the factor `value` * 2^(`shift` - 31). Except for MEAN, `value` is 0 or in [2^30, 2^31)."""
 
     value: int
     shift: int
@@ -122,7 +122,7 @@ def rescale(scale_in: float, scale_out: float) -> Multiplier:
 
 
 def softmax_factor(beta: float, scale_in: float) -> float:
-    """Return SOFTMAX's real multiplier after clamping. TFLM requires a value above 1 (PreprocessSoftmaxScaling)."""
+    """Return SOFTMAX's multiplier after clamping, which TFLM requires to be above 1 (PreprocessSoftmaxScaling)."""
     return min(beta * scale_in * (1 << (31 - SOFTMAX_INTEGER_BITS)), (1 << 31) - 1.0)
 
 
@@ -206,7 +206,7 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
     "RELU_N1_TO_1": FloatRange.RELU_N1_TO_1,
     "RELU6": FloatRange.RELU6,
 }
-"""Output limits of float32 operators, by fused activation. Only operators that a rewrite adds are UNLIMITED."""
+"""Output limits of float32 operators, by fused activation. Only operators of rewrites have the range UNLIMITED."""
 
 
 def float_form(limits: FloatRange, function: FloatFunction) -> int:

@@ -28,7 +28,7 @@ INT16_BYTES = 2
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """This record divides a tensor into `h` rows of `w` pixels. A pixel has `c` bytes."""
+    """This record divides a tensor into `h` rows of `w` pixels, each of which has `c` bytes."""
 
     h: int
     w: int
@@ -89,9 +89,9 @@ NO_ROW = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """This record gives the rows that an operator without a window reads from one operand. Iteration y reads `extent`
-    rows. The first row is table[y], if there is a table. If there is no table, the first row is
-    (y * mul + add) / div, rounded down. Rows outside the operand are left out.
+    """This record gives the rows that an operator without a window reads from one operand. If the access has a table,
+    iteration y reads `extent` rows from row table[y] on. Without a table, iteration y reads `extent` rows from row (y *
+    mul + add) / div on, rounded down. Rows outside the operand are left out.
     """
 
     add: I32 = 0
@@ -99,8 +99,8 @@ class Access:
     div: U16 = 1
     extent: U16 = 1
     table: Annotated[tuple[int, ...] | None, ArrayOffset("<u2")] = None
-    """This field is the offset of a table of uint16_t, with the first input row for each output row. Without a table,
-    this field is 0. TMO_NONE stands for iterations that read no row.
+    """This field is the offset of a table of uint16_t with the first input row for each output row, or 0 without a
+    table. In the table, TMO_NONE stands for an iteration that reads no row.
     """
 
     def first(self, y: Ints, height: int) -> Ints:
@@ -153,11 +153,9 @@ class Move:
 class Moves:
     moves: tuple[Move, ...]
     fill: int | None = None
-    """Bytes that no move writes have this value. The value is None if the moves write all bytes."""
+    """Bytes that no move writes have this value, which is None if the moves write all bytes."""
     scattered: bool = False
-    """True if each iteration moves one input row into the only output row. `phase_step` then counts bytes of the
-    output.
-    """
+    """True if iterations move input rows into the only output row, so that `phase_step` counts bytes of the output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +199,7 @@ class RowOp:
 
     kind: Kind
     name: str
-    """The operator type in the model, such as CONV_2D or RELU6. The type appears in messages."""
+    """Messages name this operator type of the model, such as CONV_2D or RELU6."""
     sources: tuple[int, ...]
     """The RowOp replaces the operators of the model with these values of `Op.index`."""
     inputs: tuple[TensorId, ...]
@@ -214,23 +212,25 @@ class RowOp:
     window: Window = UNIT
     activation: tuple[int, int] = (-128, 127)
     weights: NDArray[np.int8] | None = field(default=None, compare=False)
-    """CONV has weights [out][kernel_h][kernel_w][in], and DEPTHWISE has weights [kernel_h][kernel_w][out]. GATHER has a
-    table [row][out]. Entry x + 128 of LOOKUP's table is the output for x. For float32, the last axis counts bytes.
+    """CONV has weights [out][kernel_h][kernel_w][in], and DEPTHWISE has weights [kernel_h][kernel_w][out]. The weights
+    of GATHER are a table [row][out]. Entry x + 128 of LOOKUP's table is the output for x. The last axis of float32
+    weights counts bytes.
     """
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
     """A bias for int16 activations takes 64 bits, the lower half first. A bias for float32 is the bits of a float."""
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
     """An operator has one Q31 multiplier, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have one
-    multiplier for each operand and one for the output. PRELU and LEAKY_RELU have one for positive and one for negative
-    values.
+    multiplier for each operand and one for the output. PRELU and LEAKY_RELU have one multiplier for positive and one
+    for negative values.
     """
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
     """Exponent of two for each multiplier. A positive exponent shifts to the left."""
     param: int = 0
-    """ADD, SUB and SQUARED_DIFFERENCE store the left shift in `param`. int16 operators store the activation range.
-    SOFTMAX stores its limit diff_min in `param`. GATHER stores the number of rows of its table. ARG_MAX searches for
-    the smallest value if `param` is 1. DSP_CONV selects the wide tile if `param` is 1. QUANTIZE and DEQUANTIZE store
-    the bits of the float32 scale. float32 operators store quant.float_form(), and float32 SOFTMAX the bits of beta.
+    """ADD, SUB and SQUARED_DIFFERENCE store the left shift in `param`. Operators of int16 store the activation range in
+    `param`. SOFTMAX stores its limit diff_min in `param`. GATHER stores the number of rows of its table in `param`.
+    ARG_MAX searches for the smallest value if `param` is 1. DSP_CONV selects the wide tile if `param` is 1. QUANTIZE
+    and DEQUANTIZE store the bits of the float32 scale in `param`. Operators of float32 store quant.float_form() in
+    `param`, and a SOFTMAX of float32 stores the bits of beta.
     """
     constant: Constant | None = None
     """The constant operand, which is not in `inputs`."""
@@ -240,13 +240,11 @@ class RowOp:
     nibbles: bool = False
     """True if the model's weights are int4. Without a packing, the program also stores each weight in four bits."""
     packing: Packing = Packing.NONE
-    """The order in which a fast kernel reads its constants. Operators with sums or channel groups have no such order.
-    """
+    """The order in which a fast kernel reads its constants. Operators with partial sums have Packing.NONE."""
     macs: int = 0
     """Number of multiply-accumulates of the model's operator, including those in padding."""
     older: TensorId | None = None
-    """In place of padding, the rows of this state precede row 0 of the input. The last row of the state has number -1.
-    """
+    """The rows of this state precede row 0 of the input in place of padding, and its last row has number -1."""
     recalls: bool = False
     """True if an input is a state that outlives the inference."""
     state_write: StateRollingBuffer | None = None
@@ -300,7 +298,7 @@ class RowOp:
 
     @property
     def is_product(self) -> bool:
-        """True if the operator multiplies int8 matrices. With a `param` of 1, the right matrix is transposed."""
+        """True if the operator multiplies int8 matrices. If `param` is 1, the right matrix is transposed."""
         return self.kind is Kind.BATCH_MATMUL
 
     @property
@@ -339,10 +337,10 @@ class RowOp:
 
     @property
     def reducible(self) -> bool:
-        """True if the operator makes one output row from all input rows, and can process one input row at a time. The
-        operator adds each input row to 32-bit sums (msf-CNN, section 7), or writes it into the output. Sums of float32
-        are added in the same order as for a whole window. Sums of int16 products have 64 bits, so int16 convolutions
-        are excluded.
+        """True if the operator makes one output row from all input rows, and can process one input row at a time. A
+        reducible operator adds each input row to 32-bit sums (msf-CNN, section 7), or writes the row into the output.
+        Sums of float32 are added in the same order as for a whole window. Sums of int16 products have 64 bits, so int16
+        convolutions are excluded.
         """
         if self.scatters:
             return True
@@ -443,7 +441,7 @@ class RowOp:
 
     @property
     def tileable(self) -> bool:
-        """True if the operator may run in tiles. It reads windows and uses no state, or it exchanges rows with other
+        """True if the operator may run in tiles: it reads windows without a state, or exchanges rows with other
         devices.
         """
         return not self.access and (not self.stateful or self.message is not None)
@@ -471,7 +469,7 @@ class RowOp:
         return sum(a.extent for a in self.access) if self.access else self.window.kernel_h
 
     def rows(self, k: int, y: Ints) -> tuple[Ints, Ints]:
-        """Return the half-open range of the rows of input k that each iteration y reads. A range may be empty."""
+        """Return the half-open, possibly empty range of the rows of input k that each iteration y reads."""
         height, w = self.reads[k].h, self.window
         if self.access:
             first, extent = self.access[k].first(y, height), self.access[k].extent

@@ -1,8 +1,8 @@
-"""To compute a mean over a sliding input, each inference adds the new rows to sums in a state.
+"""To compute a mean over a sliding input, each inference adds new rows to sums in a state, and subtracts old rows.
 
-The inference also subtracts the rows that leave. Another state keeps input rows for the next inference, and the sums
-always cover the rows in that state. A reset fills sums and rows with zeros. Addition and subtraction of int32 sums are
-exact. A row that depends on padding is not kept, and is added only in the inference that computes it.
+Another state keeps input rows for the next inference, and the sums always cover the rows in that state. A reset fills
+the sums and the kept rows with zeros. Addition and subtraction of int32 sums are exact. A row that depends on padding
+is not kept, and is added only in the inference that computes it.
 """
 
 from collections.abc import Sequence

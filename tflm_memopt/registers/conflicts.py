@@ -44,7 +44,7 @@ def _invalidates(access: FieldAccess, other: FieldAccess) -> bool:
 
 
 def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess], FieldAccess], bool]) -> Regions:
-    """Divide accesses into sets. In source order, each access joins the first set that `fits` allows."""
+    """Divide accesses into sets. In source order, an access joins the first set that the function `fits` allows."""
     regions: Regions = []
     for access in accesses:
         region = next((region for region in regions if fits(region, access)), None)
@@ -59,9 +59,10 @@ def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess
 class Combining:
     """Decides which accesses of a function can be combined.
 
-    The accesses must have no conflict, and the change of their order must have no observable effect. Combined reads
-    move to the first of the reads, and combined writes to the last of the writes. A combined access does not move past
-    a side effect, a call, an access to a volatile variable, or an access to a field that an interrupt handler uses.
+    Combined accesses must have no conflict, and the change of their order must have no observable effect. Combined
+    reads move to the first of the reads, and combined writes to the last of the writes. A combined access does not move
+    past a side effect, a call, an access to a volatile variable, or an access to a field that an interrupt handler
+    uses.
     """
 
     function: Function
@@ -74,7 +75,7 @@ class Combining:
         return conflicts(self.function)
 
     def regions(self) -> Regions:
-        """Return the sets of combined accesses of the function. A set may have a single access."""
+        """Return the sets of combined accesses of the function, of which some have a single access."""
         writes = greedy(
             [a for a in self.function.accesses if a.op is AccessOp.WRITE],
             lambda region, access: self._fits(region, access) and all(self._may_sink(one, access) for one in region),

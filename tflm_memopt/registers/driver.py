@@ -99,7 +99,7 @@ class Event:
 
 
 MadeOf = frozenset[int | str]
-"""Accesses and variables on which a value depends. Accesses are given by their order, and variables by their name."""
+"""A MadeOf has the accesses (by order) and the variables (by name) on which a value depends."""
 NOTHING = MadeOf()
 
 

@@ -64,7 +64,7 @@ def words(annotation: str = "") -> str:
 
 
 class ParsedFile:
-    """A C file that libclang has parsed. `texts` has the contents of included files. `folders` has other headers."""
+    """A C file that libclang has parsed. `texts` has the contents of included files. Other headers are in `folders`."""
 
     def __init__(
         self, path: Path, text: str, prelude: str, texts: Mapping[str, str] | None = None,

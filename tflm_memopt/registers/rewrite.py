@@ -44,7 +44,7 @@ def rewrite(
 
 
 _Edit = tuple[Span, Text]
-"""New text for a span of the source. The text is inserted if the span is empty."""
+"""New text for a span of the source. If a span is empty, the new text is inserted."""
 
 
 class _Writer:

@@ -74,7 +74,7 @@ class Canonical:
 
 
 def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: bool = False) -> Canonical:
-    """Replace known integers by constants, then apply all rules in order. Skip operators in `left_alone`."""
+    """Replace known integers by constants, then apply all rules in order, except to the operators `left_alone`."""
     refusals: list[LeftAlone] = []
     graph = with_known(graph, left_alone)
     for rule in RULES:

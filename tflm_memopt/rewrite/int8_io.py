@@ -40,7 +40,7 @@ class _Border:
 def int8_io(graph: Graph) -> Int8Interface:
     """Remove QUANTIZE at float32 or uint8 inputs, and DEQUANTIZE (or QUANTIZE to uint8) at float32 or uint8 outputs.
 
-    Operators keep their indices. Each int8 tensor gets the name of the tensor that it replaces.
+    All other operators keep their indices. Each int8 tensor gets the name of the tensor that it replaces.
     """
     inputs, refused_inputs = _borders(graph, graph.inputs, _input_border, ())
     outputs, refused_outputs = _borders(graph, graph.outputs, _output_border, inputs)

@@ -100,7 +100,7 @@ class Parts:
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
     ) -> TensorId:
-        """Add an operator. The new operator computes a part of the original operator `of`."""
+        """Add an operator that computes a part of the original operator `of`."""
         marked = {**options, PART: True}
         self.new.append(Op(self.next, kind, tuple(inputs), (output,), marked, of.stands_for if of else ()))
         self.next += 1

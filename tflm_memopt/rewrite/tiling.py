@@ -24,7 +24,7 @@ FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONN
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""These operators compute an output channel from one input channel. Operands are mapped to the channels' axis."""
+"""Maps each operator that computes an output channel from one input channel to the channel axes of its constants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Tiling:
     """A chain of operators that runs once for each tile or channel group of its last output."""
 
     ops: tuple[int, ...]
-    """Indices of the chain's operators. Each operator is the only reader of the previous operator's output."""
+    """Indices of the chain's operators. Each operator of the chain is the only reader of the previous one's output."""
     rows: int = 1
     columns: int = 1
     channels: int = 1
@@ -158,7 +158,7 @@ def filter_axis(tensor: Tensor, op: Op) -> int:
 
 class Tiles(Parts):
     def tile(self, op: Op, x: TensorId, rows: Range, columns: Range | None = None, *, padded: bool = False) -> TensorId:
-        """Return the given rows and columns of an operator's output. By default, return all columns.
+        """Return the given rows and columns of an operator's output, by default all columns.
 
         Set `padded` if the input already contains the padding.
         """

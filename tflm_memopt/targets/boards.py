@@ -102,7 +102,7 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class BoardFit:
-    """This record tells whether a model fits on a board, and how many bytes stay free. Missing bytes are negative."""
+    """Tells whether a model fits on a board, and how many bytes stay free. A negative number of bytes is missing."""
 
     board: str
     name: str

@@ -27,8 +27,8 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""An Order is a function of a node and the number of an input. It returns the step at which the kernel last reads each
-input element, and the step at which the kernel first writes each output element.
+"""An Order function gets a node and the number of an input. The function returns the step at which the kernel last
+reads each input element, and the step at which the kernel first writes each output element.
 """
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
 ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))

@@ -63,11 +63,11 @@ class Arena:
     of 16.
     """
     min: int
-    """AllocateTensors succeeds in an arena of at least this size. The size can be up to 15 B below `total`, because an
-    arena whose size is not a multiple of 16 may have smaller alignment gaps.
+    """AllocateTensors succeeds in an arena of at least this size. The smallest such arena can be up to 15 B below
+    `total`, because an arena whose size is not a multiple of 16 may have smaller alignment gaps.
     """
     unknown: tuple[str, ...] = ()
-    """Names of the operators whose allocations are unknown. If there are any, all figures are lower bounds."""
+    """Names of the operators whose allocations are unknown. If an operator is unknown, all figures are lower bounds."""
     kernels: Kernels = "reference"
     """Kernel library of the builtin operators, whose scratch and state are included."""
     variables: int = 0
@@ -157,7 +157,7 @@ class _Where(enum.Enum):
     """A TEMP event allocates temporary bytes above the head, which the next RESET or HEAD frees."""
     RESET = enum.auto()
     LENT = enum.auto()
-    """A LENT event lends all free bytes to TFLM's planner. Its number of bytes is the minimum for the planner."""
+    """A LENT event lends all free bytes to TFLM's planner. The number of bytes is the minimum for the planner."""
 
 
 _Event = tuple[_Where, int, int]

@@ -12,8 +12,8 @@ from tflm_memopt.tflm.structs import Abi, size_of
 
 
 def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi: Abi) -> RowGraph:
-    """Return the graph with builtin operators only, and with the access orders of the kernels. `macs` has the
-    multiply-accumulates by `Op.index`.
+    """Return the graph with builtin operators only, and with the access orders of the kernels. `macs` has the number of
+    multiply-accumulates of each operator, by `Op.index`.
     """
     ops = {op.index: op for op in graph.model.ops}
     parts = _parts(graph.model)

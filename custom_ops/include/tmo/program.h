@@ -327,14 +327,15 @@ typedef struct {
   uint8_t reserved_10[2];
 } tmo_column_window;
 
-/* This record gives the rows that an operator without a window reads from one operand. Iteration y reads extent rows. The first row is table[y], if
- * there is a table. If there is no table, the first row is (y * mul + add) / div, rounded down. Rows outside the operand are left out. */
+/* This record gives the rows that an operator without a window reads from one operand. If the access has a table, iteration y reads extent rows from
+ * row table[y] on. Without a table, iteration y reads extent rows from row (y * mul + add) / div on, rounded down. Rows outside the operand are left
+ * out. */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
   uint8_t reserved_10[2];
-  /* This field is the offset of a table of uint16_t, with the first input row for each output row. Without a table, this field is 0. TMO_NONE stands
-   * for iterations that read no row. */
+  /* This field is the offset of a table of uint16_t with the first input row for each output row, or 0 without a table. In the table, TMO_NONE stands
+   * for an iteration that reads no row. */
   uint32_t table;
 } tmo_access;
 

@@ -1,7 +1,7 @@
 """Describes softmax, log-softmax, and tables of 256 bytes.
 
-TFLM has these functions in kernels/internal/reference/softmax.h and log_softmax.h with gemmlowp's fixed point. Qm.n has
-m integer and n fractional bits in addition to the sign. With at most 4095 channels, no sum of exponentials overflows.
+The kernels follow TFLM's kernels/internal/reference/softmax.h and log_softmax.h with gemmlowp's fixed point. Qm.n has m
+integer and n fractional bits in addition to the sign. With at most 4095 channels, no sum of exponentials overflows.
 """
 
 from tflm_memopt.kernels.build import Builder, Number, kernel

@@ -1,6 +1,6 @@
 """Describes int16 functions that interpolate in a table: LOGISTIC, TANH and SOFTMAX.
 
-TFLM has these functions as Logistic and Tanh of int16 (kernels/internal/reference/integer_ops), SoftmaxInt16
+The kernels follow TFLM's functions Logistic and Tanh of int16 (kernels/internal/reference/integer_ops), SoftmaxInt16
 (kernels/internal/reference/softmax.h), LUTPopulate and LUTLookup (kernels/internal/common.h).
 """
 
@@ -31,8 +31,8 @@ def interpolation_table(
     scale: float, zero_point: int, function: Callable[[NDArray[np.float32]], NDArray[Any]]
 ) -> tuple[int, ...]:
     """Return the table that TFLM's LUTPopulate makes: `function` at STEPS + 1 points of an int16 input with this scale.
-    The output has scale 2 / 65535. As in TFLM, each entry is reduced by half of the interpolation error in the middle
-    of the entry's interval.
+    The table's entries have scale 2 / 65535. As in TFLM, each entry is reduced by half of the interpolation error in
+    the middle of the entry's interval.
     """
     one = np.float32
     low, high = (one(scale) * one(end - zero_point) for end in (-32768, 32767))

@@ -1,7 +1,7 @@
 """Describes element-wise kernels.
 
-TFLM has these functions as reference_integer_ops::Add and Mul, reference_ops::Sub, Maximum, Minimum, SquaredDifference,
-Prelu, QuantizeLeakyRelu, Requantize, AffineQuantize and Dequantize.
+The kernels follow TFLM's functions reference_integer_ops::Add and Mul, reference_ops::Sub, Maximum, Minimum,
+SquaredDifference, Prelu, QuantizeLeakyRelu, Requantize, AffineQuantize and Dequantize.
 """
 
 from collections.abc import Callable
@@ -91,7 +91,8 @@ def binary(
     """Describe an operation on two operands, either of which may be broadcast.
 
     Two parameters per operand are the distances in elements between pixels and between channels, or 0 to broadcast. The
-    output has the type `to`, by default that of the operands. `finish` returns a function of the result.
+    output has the type `to`, by default that of the operands. `finish` returns a function that is applied to each
+    result.
     """
 
     def describe(b: Builder) -> None:
@@ -284,7 +285,7 @@ def _quantize(name: str, to: Type) -> KernelProgram:
 
 
 def _dequantize(name: str, source: Type) -> KernelProgram:
-    """TFLM multiplies in double, which is exact. A rounded float product has the same bits."""
+    """TFLM multiplies in double, which is exact. A float32 product has the same bits."""
 
     def make(b: Builder) -> Callable[[Reg], Reg]:
         scale = _scale(b)

@@ -1,6 +1,6 @@
 """Describes kernels of float32 and int32, which compute and round values in the order of TFLM's reference kernels.
 
-TFLM has these functions as Add, SubWithActivation, Mul, Div, FloorDiv, FloorMod, SquaredDifference, MaximumOp,
+The kernels follow TFLM's functions Add, SubWithActivation, Mul, Div, FloorDiv, FloorMod, SquaredDifference, MaximumOp,
 MinimumOp, BroadcastPrelu4DSlowFloat, LeakyRelu, ReluFloat, Relu6Float, Logistic, Tanh, Elu, HardSwish, Softmax,
 LogSoftmax, Comparison, RoundToNearest and copyCast (kernels/internal/reference, micro/kernels).
 """

@@ -1,6 +1,6 @@
 """Describes kernels that compute each pixel of a row without a window.
 
-TFLM has these functions as ArgMinMax (arg_min_max.h), BatchMatMul (batch_matmul.h), ResizeBilinearInteger
+The kernels follow TFLM's functions ArgMinMax (arg_min_max.h), BatchMatMul (batch_matmul.h), ResizeBilinearInteger
 (resize_bilinear.h) of kernels/internal/reference, and Gather (micro/kernels/gather.cc).
 """
 

@@ -1,6 +1,6 @@
 """Describes kernels over windows (vMCU, Figure 5), with strides and padding.
 
-TFLM has these functions as ConvPerChannel, DepthwiseConvPerChannel, TransposeConv, MaxPool, AveragePool
+The kernels follow TFLM's functions ConvPerChannel, DepthwiseConvPerChannel, TransposeConv, MaxPool, AveragePool
 (kernels/internal/reference).
 """
 

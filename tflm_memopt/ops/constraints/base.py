@@ -1,8 +1,8 @@
 """A constraint on an operator is a function whose docstring is the message that users read.
 
 A constraint returns None for an operator that fulfils it. Otherwise the constraint returns the offending tensor or
-field with its value. Each operator type has a list of constraints in `opset.OPSET`. The list is checked in order, so
-each constraint may rely on the earlier ones.
+field with its value. Each operator type has a list of constraints in `opset.OPSET`. The constraints of a list are
+checked in order, so each one may rely on the earlier ones.
 """
 
 import ast

@@ -117,7 +117,7 @@ def _maps(graph: Graph, op: Op) -> list[TensorId]:
 
 def rearranged(graph: Graph, op: Op, order: Sequence[int]) -> tuple[Constants, dict[str, Any]] | None:
     """Return the constants (by operand number) and the options that an operator needs if the axes of its maps are
-    reordered. Return None if the operator cannot use the new order.
+    reordered. Return None if the operator cannot use the new order of axes.
     """
     operands = [None if t == ABSENT else graph.tensors[t] for t in op.inputs]
     computed = [t for t in operands if t is not None and not t.constant]

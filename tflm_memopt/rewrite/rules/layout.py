@@ -17,8 +17,8 @@ Order = tuple[int, ...]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match two transpositions that undo each other. If there are none, match adjacent operators that can run
-    on transposed tensors, with all transpositions around these operators.
+    """Match two transpositions that undo each other. If there are no such transpositions, match adjacent operators that
+    can run on transposed tensors, with all transpositions around these operators.
     """
     order, before = _order(graph, op), graph.producer(op.inputs[0])
     if order is None or graph.producer(op.outputs[0]) is not op:
@@ -115,7 +115,7 @@ class _Transposed:
 
 
 def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
-    """Replace two transpositions that undo each other by a view. The first one stays if further operators read it."""
+    """Replace two transpositions that undo each other by a view. The first transposition stays for other readers."""
     made, t = NewOps(graph, last), before.outputs[0]
     made.add("RESHAPE", before.inputs[:1], last.outputs[0])
     needed = t in graph.outputs or graph.consumers(t) != (last,)

@@ -1,8 +1,8 @@
 """Transposes a left matrix of BATCH_MATMUL with adj_x, and a right matrix with more rows than an operator reads at
 once.
 
-Attention over long sequences has such right matrices. The kernel reads a transposed right matrix column by column. The
-order in which values are summed stays the same.
+In attention over long sequences, right matrices have that many rows. The kernel reads a transposed right matrix column
+by column. The order in which values are summed stays the same.
 """
 
 from dataclasses import replace

@@ -46,8 +46,8 @@ class NewOps:
         return replace(self.graph, tensors=self.tensors)
 
     def in_place(self, kinds: Collection[str] | None = None, who: str = "it") -> Graph | str:
-        """Return the graph with the new operators in place of the old operator. The last new operator gets the old
-        index. If the library refuses a new operator of the types `kinds`, return only the reason.
+        """Return the graph with the new operators in place of the old operator. The last new operator gets the index of
+        the old operator. If the library refuses a new operator of the types `kinds`, return only the reason.
         """
         ops = (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))
         checked = (op for op in ops if kinds is None or op.type in kinds)
@@ -82,7 +82,7 @@ def without_padding(op: Op, **changes: Any) -> dict[str, Any]:
 
 
 def reason_to_stay(graph: Graph, ops: Iterable[Op], who: str = "it") -> str | None:
-    """Return the reason if the library cannot run one of the new operators, or None. `who` is the reason's subject."""
+    """Return the reason, about the subject `who`, if the library cannot run one of the new operators, or None."""
     reasons = (refusal(OperatorContext(graph, op)) for op in ops)
     return next((f"{who} stays builtin: {reason}" for reason in reasons if reason is not None), None)
 
