@@ -1,8 +1,8 @@
-"""Computes a lower bound of the arena size from buffers that are all live together. Buffers that are live together must
-be stacked in some order.
+"""Computes a lower bound of the arena size from buffers that are all live together.
 
-The cheapest order of these buffers is a shortest path through all of them (Held and Karp's dynamic program). The lower
-bound can exceed the maximum number of live bytes, since the bound also counts alignment and minimum distances.
+Buffers that are live together must be stacked in some order. The cheapest order is a shortest path through all of them
+(Held and Karp's dynamic program). The lower bound can exceed the maximum number of live bytes, since it also counts
+alignment and minimum distances.
 """
 
 import itertools
@@ -33,8 +33,9 @@ def clique_bound(nbytes: Sequence[int], align: Sequence[int], constraints: Const
 
 
 def _cliques(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
-    """Yield the largest sets in which all buffers are live together, by the algorithm of Bron and Kerbosch. pairs: all
-    pairs of buffers that are live together, in both orders.
+    """Yield the largest sets in which all buffers are live together, by the algorithm of Bron and Kerbosch.
+
+    pairs: all pairs of buffers that are live together, in both orders.
     """
     live: dict[int, set[int]] = {}
     for i, j in pairs:
@@ -51,10 +52,9 @@ def _cliques(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
 
 
 def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int], constraints: Constraints) -> int:
-    """Return the lowest height of a stack in which each buffer keeps its distance from the next lower buffer."""
     count = len(clique)
     apart = np.array([[_in_order(constraints, u, v) if u != v else 0 for v in clique] for u in clique])
-    # lowest[placed, last] is the lowest offset of buffer `last` if it is the last of the set `placed`
+    # The element [placed, last] is the lowest offset of buffer `last` if it is the last of the set `placed`.
     lowest = np.full((1 << count, count), UNREACHED)
     lowest[1 << np.arange(count), np.arange(count)] = 0
     placed = np.arange(1 << count)
@@ -68,5 +68,4 @@ def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int],
 
 
 def _in_order(constraints: Constraints, first: int, second: int) -> int:
-    """Return the minimum distance in bytes from `first` up to `second`, or 0 if `second` may also be lower."""
     return max(0, constraints[first, second]) if constraints[second, first] > 0 else 0

@@ -17,8 +17,6 @@ SEED = 23
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Cost of one plan of a model."""
-
     head: int
     tail: int
     load: int
@@ -39,7 +37,6 @@ class Cores:
     """Each set has the numbers of models that run on the same core. If there are no sets, all models share one core."""
 
     def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
-        """Return a core for each model so that the busiest core has the least load. busy: load of each model."""
         cp_model = cp_sat.load()
 
         model = cp_model.CpModel()
@@ -58,10 +55,10 @@ class Cores:
         return tuple(time / ALL_THE_TIME for time in used)
 
     def placed(self, model: Any, busy: Sequence[Any], most: Any, whole: int) -> list[list[Any]]:
-        """Limit the busy time of each core to `most`. Return a 0/1 variable for each model and core, which is 1 if and
-        only if the model runs on the core.
+        """Limit the busy time of each core to `most`. Return for each model and core a variable that is 1 if the model
+        runs on it.
 
-        busy: processor time of each model. whole: upper bound of the sum of these times.
+        `busy`: processor time of each model. `whole`: upper bound of the sum of these times.
         """
         cores: list[list[Any]] = [[] for _ in busy]
         used: list[list[Any]] = [[] for _ in range(self.count)]
@@ -80,13 +77,10 @@ class Cores:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A choice of one plan per model."""
-
     points: tuple[int, ...]
     ram: int
     load: int
     proven: bool
-    """Whether the solver proved that no other choice is better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +94,10 @@ class Choices:
     align: int = 16
 
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
-        """Return the choice with the least RAM within the limits, or None. If several choices have the least RAM, the
-        least load decides. least_ram: False minimises the load first and then the RAM.
+        """Return the choice of plans with the least RAM within the limits, or None.
+
+        If several choices have the least RAM, the least load decides. least_ram: False minimises the load first and
+        then the RAM.
         """
         first = self._solved(ram, load, least_ram=least_ram)
         if first is None:
@@ -126,7 +122,6 @@ class Choices:
             model.add_exactly_one(row)
 
         def taken(of: Callable[[Point], int]) -> list[Any]:
-            """Return a solver expression for each model, whose value is `of(point)` for the chosen plan."""
             both = zip(takes, self.models, strict=True)
             return [sum(of(p) * took for took, p in zip(row, each, strict=True)) for row, each in both]
 

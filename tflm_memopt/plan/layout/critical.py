@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from tflm_memopt.plan.plan import Buffer
 
 Placed = Sequence[tuple[Buffer, int]]
-"""Buffers with their offsets."""
+"""Buffers of a plan with their offsets."""
 
 
 def critical(placed: Placed) -> list[Buffer]:
-    """Return the buffers that determine the height of a layout, largest first (Stahl, fused tiling, section 4.3.3,
-    Figure 4.10).
+    """Return the buffers that determine a layout's height, largest first (Stahl, fused tiling, section 4.3.3, Figure
+    4.10).
 
     The critical buffers form stacks from the layout's top to its bottom. In a stack, each buffer lies directly on
     another buffer that is live at the same time. Two buffers that share bytes may overlap in the stack.

@@ -20,7 +20,7 @@ _ALIGN = {Role.TENSOR: 1, Role.ROLLING_BUFFER: 1, Role.ACCUMULATOR: 4, Role.COUN
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A step of a plan with the buffers that are live during it, without addresses."""
+    """A step of a plan with the buffers that are live during the step, without addresses."""
 
     step: Step
     whole: tuple[TensorId, ...]
@@ -30,20 +30,16 @@ class Draft:
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """Minimum distances between buffers of the plan step in bytes, with the same keys as LayoutProblem.constraints."""
     most_alive: int = 0
-    """Maximum number of bytes of these buffers that are live at one moment."""
 
     def keys(self) -> list[tuple[Role, int]]:
-        """Return the role and the key of each buffer."""
         return [(h.role, h.key) for h in self.buffers]
 
     def tensors(self) -> Iterator[TensorId]:
-        """Yield the tensors that have a buffer during the step."""
         yield from self.whole
         yield from (h.key for h in self.buffers if h.role is Role.TENSOR)
 
 
 def drafted(step: Step, ranges: Sequence[LiveRange], whole: tuple[TensorId, ...]) -> Draft:
-    """Return a plan step without addresses from the live ranges of its buffers."""
     distances, buffers = constraints(ranges), tuple(r.buffer for r in ranges)
     if isinstance(step, Group) and step.is_reversed:
         distances = mirrored(buffers, distances)
@@ -51,7 +47,6 @@ def drafted(step: Step, ranges: Sequence[LiveRange], whole: tuple[TensorId, ...]
 
 
 def without(draft: Draft, slow: Collection[TensorId]) -> Draft:
-    """Return the plan step without the tensors that are in slow memory."""
     return _selected(draft, lambda buffer: buffer.role is not Role.TENSOR or buffer.key not in slow)
 
 
@@ -82,8 +77,6 @@ def _selected(draft: Draft, wanted: Callable[[Buffer], bool]) -> Draft:
 
 @dataclass(frozen=True, slots=True)
 class Placer:
-    """Turns plan steps without addresses into a layout problem."""
-
     sizes: Mapping[TensorId, int]
     inputs: Collection[TensorId]
     outputs: Collection[TensorId]
@@ -108,7 +101,7 @@ class Placer:
             local = [self._index(h, number, lives, buffers, tensors, by_tflm) for h in draft.buffers]
             whole = [self._tensor(t, lives, buffers, tensors) for t in draft.whole]
             filled = [i for i, buffer in zip(local, draft.buffers, strict=True) if self._is_filled(buffer)]
-            # two tensors that were live in the previous step have their constraints already
+            # Two tensors that were live in the previous step have their constraints already.
             fresh = [t for t in whole if t not in before]
             before = set(whole)
             apart = {*permutations(filled, 2), *((t, u) for t in whole for u in (*local, *fresh) if t != u)}
@@ -128,7 +121,6 @@ class Placer:
         return buffers, layout.LayoutProblem(nbytes, align, distances, lower_bound, tuple(choices))
 
     def bound(self, draft: Draft) -> int:
-        """Return the maximum number of bytes that are live at one moment of a step."""
         filled = sum(buffer.nbytes for buffer in draft.buffers if self._is_filled(buffer))
         return max(draft.most_alive, filled) + sum(self.sizes[t] for t in draft.whole)
 
@@ -145,7 +137,7 @@ class Placer:
         tensors: dict[TensorId, int],
         by_tflm: bool,
     ) -> int:
-        """Return the index of a buffer, which is added if new. by_tflm: whether TFLM allocates the step's scratch."""
+        """by_tflm: whether TFLM allocates the scratch of the plan step."""
         if buffer.role is Role.TENSOR:
             return self._tensor(buffer.key, lives, buffers, tensors)
         key = step if buffer.role in (Role.COUNTERS, Role.SCRATCH) else buffer.key
@@ -171,7 +163,6 @@ class Placer:
         return max(_ALIGN[role], self.vectors if role in (Role.TENSOR, Role.ROLLING_BUFFER) else 1)
 
     def _lives(self, drafts: Sequence[Draft]) -> Mapping[TensorId, tuple[int, int]]:
-        """Return the half-open range of step numbers in which each tensor is live."""
         first: dict[TensorId, int] = {}
         last: dict[TensorId, int] = {}
         for step, draft in enumerate(drafts):

@@ -1,7 +1,8 @@
-"""Places the buffers of several models in one arena, with a list of the models that may not share bytes. The method is
-chapter 6 of Minakova's thesis, applied to rows. Two models that never run together may share all bytes, and two that
-run at the same time share none. A model's retained outputs, suspended streamed input and live data at a pause are
-protected from other models. Buffers of one model keep the distances that its own plan requires.
+"""Places the buffers of several models in one arena, with a list of the models that may not share bytes.
+
+The method is chapter 6 of Minakova's thesis, applied to rows. Two models that never run together may share all bytes,
+and two that run at the same time share none. A model's retained outputs, suspended streamed input and live data at a
+pause are protected from other models. Buffers of one model keep the distances that its own plan requires.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +18,6 @@ from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem
 from tflm_memopt.plan.plan import Plan, Role
 
 Range = tuple[int, int]
-"""Half-open byte range inside a buffer."""
 Distances = dict[tuple[int, int], int]
 
 
@@ -60,8 +60,10 @@ def share(
     seconds: float,
     budget: Budget,
 ) -> Shared:
-    """Return the layout with the smallest arena. concurrent_pairs: pairs of models that run at the same time. yields:
-    pairs of models in which the second may run during pauses of the first.
+    """Return the layout with the smallest arena.
+
+    `concurrent_pairs`: pairs of models that run at the same time. `yields`: pairs of models in which the second may run
+    during pauses of the first.
     """
     problem, first = problem_of(tenants, concurrent_pairs, yields)
     concurrent_pairs = {*concurrent_pairs, *yields}
@@ -96,7 +98,7 @@ def problem_of(
         if {(i, j), (j, i)} & set(concurrent_pairs):
             lives = [{u: (0, b.nbytes) for u, b in enumerate(one.plan.buffers)}]
         for u, (bottom, top) in (item for live in lives for item in live.items()):
-            # no buffer of another model may overlap the protected bytes
+            # No buffer of another model may overlap the protected bytes.
             for v, buffer in enumerate(other.plan.buffers):
                 a, b = first[i] + u, first[j] + v
                 for pair, distance in (((a, b), top), ((b, a), buffer.nbytes - bottom)):
@@ -111,7 +113,6 @@ def _apart(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, in
 
 
 def within(tenant: Tenant) -> Distances:
-    """Return the minimum distances in bytes between the buffers of one plan."""
     plan = tenant.plan
     distances: Distances = {}
 
@@ -139,7 +140,6 @@ def within(tenant: Tenant) -> Distances:
 
 
 def _as_planned(plan: Plan, u: int, v: int) -> int:
-    """Return the distance from buffer u up to buffer v in the plan, or u's size if u and v share no bytes."""
     below, above = plan.buffers[u], plan.buffers[v]
     distance = plan.offsets[v] - plan.offsets[u]
     shared = -above.nbytes < distance < below.nbytes
@@ -163,7 +163,6 @@ def _stacked(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, 
 
 
 def _reserved_above(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]]) -> int:
-    """Return the arena size if protected bytes lie above the arena heads of all models."""
     free = [replace(t, live_out={}) for t in tenants]
     start = _stacked(free, concurrent_pairs)
     heads = max((base + t.plan.head for base, t in zip(start, free, strict=True)), default=0)

@@ -1,10 +1,10 @@
 """Assigns a byte offset to each buffer so that the arena is as small as possible.
 
-One of two buffers that are live together must be the lower one. The offset of the upper buffer must exceed that of the
-lower one by a minimum distance. The minimum distance is normally the size of the lower buffer. The distance is smaller
-for a pair that shares memory row by row (plan/iteration/liveness.py). A heuristic places the largest buffers first and
-then improves the order by hill climbing. If the arena exceeds a simple lower bound, a better lower bound is computed
-(bound.py). If the arena exceeds both bounds, the CP-SAT solver decides which buffer of each pair is lower.
+One of two buffers that are live together must be the lower one. The upper buffer must start at least a minimum distance
+above the start of the lower one. This distance is normally the size of the lower buffer. It is smaller for a pair that
+shares memory row by row (plan/iteration/liveness.py). A heuristic places the largest buffers first and then improves
+the order by hill climbing. If the arena exceeds a simple lower bound, a better lower bound is computed (bound.py). If
+the arena exceeds both bounds, the CP-SAT solver decides which buffer of each pair is lower.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ ARENA_ALIGN = 16
 """Alignment of the arena's head. A layout is the best one if no other layout ends at a lower multiple of it."""
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
-"""Cache of layouts: for each problem, the time budget needed, the time taken, and the layout. Layouts
-that ran out of budget are left out, so that results never depend on earlier calls.
+"""Cache of layouts: for each problem, the time budget needed, the time taken, and the layout.
+
+Layouts that ran out of budget are left out, so that results never depend on earlier calls.
 """
 
 
@@ -87,7 +88,6 @@ class Layout:
     offsets: tuple[int, ...]
     top: int
     proven: bool
-    """Whether the layout is proved to be the lowest."""
     backward: frozenset[int] = frozenset()
     """Positions in LayoutProblem.reversibles of the groups that run in reverse."""
 
@@ -97,8 +97,8 @@ def place(
 ) -> Layout:
     """Return the best layout found within the limits.
 
-    seconds: time limit of CP-SAT in deterministic seconds. budget: time budget of the whole call. part: name that is
-    recorded if the budget runs out.
+    `seconds`: time limit of CP-SAT in deterministic seconds. `budget`: time budget of the whole call. `part`: name that
+    is recorded if the budget runs out.
     """
     key = _digest(problem), seconds, part
     needs, spent, found = _PLACED.get(key, (math.inf, 0.0, None))
@@ -169,7 +169,6 @@ def _is_least(top: int, bound: int) -> bool:
 
 
 def _with(problem: LayoutProblem, backward: frozenset[int], budget: Budget, part: SearchPart) -> Layout:
-    """Return the layout that hill climbing finds if exactly the groups in `backward` are reversed."""
     return replace(climb(problem.decided(backward), budget, part), backward=backward)
 
 
@@ -204,18 +203,15 @@ def climb(
 
 @lru_cache
 def _moves(count: int, steps: int) -> Sequence[tuple[int, int]]:
-    """Return random moves in an order of `count` buffers: a new and an old position for each step."""
     rng = random.Random(SEED)
     return [(rng.randrange(count), rng.randrange(count)) for _ in range(steps)]
 
 
 _NOWHERE = -1
-"""Offset of a buffer that is not placed yet."""
 Neighbours = Sequence[Mapping[int, tuple[int, int]]]
 
 
 def _neighbours(problem: LayoutProblem) -> Neighbours:
-    """For each buffer u, return the buffers v that are live with u, and both distances: v below u, and u below v."""
     result: list[dict[int, tuple[int, int]]] = [{} for _ in problem.nbytes]
     for (lower, upper), distance in problem.constraints.items():
         result[upper][lower] = distance, problem.constraints[upper, lower]
@@ -225,7 +221,6 @@ def _neighbours(problem: LayoutProblem) -> Neighbours:
 def _stack(
     problem: LayoutProblem, order: Sequence[int], neighbours: Neighbours, start: Sequence[int] = ()
 ) -> list[int]:
-    """Place buffers in order. Each buffer keeps its start offset if that is free, or else goes as low as possible."""
     offsets = [_NOWHERE] * len(order)
     for u in order:
         near = [
@@ -244,7 +239,6 @@ def _restack(
     before: Sequence[int],
     limit: int,
 ) -> list[int]:
-    """Return the offsets after a buffer moved in the order, or [] if a buffer would end above `limit`."""
     (first, last), mover = sorted(moved), order[moved[1]]
     offsets = list(before)
     for u in order[first:]:
@@ -265,10 +259,9 @@ def _restack(
 
 
 def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequence[int]) -> int:
-    """Return the lowest offset that keeps the minimum distance from all placed neighbours."""
     taken = [(offsets[v] - below, offsets[v] + above) for v, (above, below) in neighbours.items() if offsets[v] >= 0]
     start = 0
-    for low, high in sorted(taken):  # an offset strictly between `low` and `high` is too close to a neighbour
+    for low, high in sorted(taken):  # An offset between `low` and `high` is too close to a neighbour.
         if start <= low:
             break
         if start < high:

@@ -3,11 +3,10 @@
 The live bytes depend only on the set of completed operators, not on their order (Ahn et al., Ordering Chaos:
 Memory-Aware Scheduling of Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). An order is therefore
 a path through sets of operators, and its peak is the maximum along the path. Sets are visited by ascending peak, and
-among equal peaks the largest set comes first. The cited search (Serenity) also raises its byte budget only as far as
-needed. Two rules limit the number of sets:
-
-- If a task fits into the budget and does not increase the live bytes, it runs at once. An early run of this task
-never raises the peak: when more tasks are completed, each task frees at least as many bytes.
+among equal peaks the largest set comes first. Serenity also raises its byte budget only as far as needed. Two rules
+limit the number of sets:
+- If an operator fits into the budget and does not increase the live bytes, it runs at once. Its early run never raises
+  the peak: when more operators are completed, each operator frees at least as many bytes.
 - Beam searches find an order first, and sets that do not lead to a better order are not visited.
 """
 
@@ -61,9 +60,7 @@ class _Space:
         readers = {t: sum(1 << i for i in tasks) for t, tasks in problem.readers.items()}
         self.made = [sum(nbytes[t] for t in task.outputs) for task in problem.tasks]
         self.dying = [[(readers.get(t, 0), nbytes[t]) for t in problem.freed_by(task)] for task in problem.tasks]
-        """For each operator, the tensors that may be freed after it, each as its bit set of readers and its bytes."""
         self.waiting: list[list[tuple[int, int]]] = [[] for _ in problem.tasks]
-        """For each operator, its possible successors, each with a bit set of all operators that must run before."""
         for j, tasks in enumerate(before):
             for i in bits(tasks & ~reduce(or_, (before[i] for i in bits(tasks)), 0)):
                 self.waiting[i].append((j, tasks))
@@ -93,7 +90,6 @@ class _Space:
         return found
 
     def order(self, done: int) -> tuple[int, ...]:
-        """Return the operators of a set in the order of their completion."""
         found = []
         while done:
             found.append(self.last[done])
@@ -102,7 +98,6 @@ class _Space:
 
 
 def _beam(space: _Space, width: int, bound: int, least: int, most: int) -> tuple[int, ...] | None:
-    """Return an order with a peak below `least`, if beam search finds one within `most` steps."""
     space.last = {}
     level = {space.start: bound}
     while level and space.steps <= most:

@@ -32,7 +32,6 @@ class OrderProblem:
 
     @cached_property
     def readers(self) -> Mapping[TensorId, tuple[int, ...]]:
-        """The operators that read each tensor, in order."""
         found: dict[TensorId, dict[int, None]] = {}
         for i, task in enumerate(self.tasks):
             for t in task.inputs:
@@ -45,7 +44,6 @@ class OrderProblem:
 
     @cached_property
     def direct(self) -> Sequence[Sequence[int]]:
-        """For each operator, the operators that must run just before it."""
         direct: list[list[int]] = [[self.made[t] for t in task.inputs if t in self.made] for task in self.tasks]
         for first, second in self.after:
             direct[second].append(first)
@@ -64,11 +62,9 @@ class OrderProblem:
 
     @cached_property
     def given(self) -> tuple[TensorId, ...]:
-        """Tensors that exist from the start and that some operator reads."""
         return tuple(t for t in self.readers if t not in self.made)
 
     def freed_by(self, task: Task) -> Iterable[TensorId]:
-        """Return the tensors that may be freed after an operator."""
         unread = (t for t in task.outputs if t not in self.readers)
         return (t for t in dict.fromkeys((*task.inputs, *unread)) if t not in self.outputs)
 
@@ -119,7 +115,6 @@ def contiguous(problem: OrderProblem) -> tuple[int, ...]:
 
 
 def bits(tasks: int) -> Iterator[int]:
-    """Yield the numbers of the bits that are set, lowest first."""
     while tasks:
         lowest = tasks & -tasks
         yield lowest.bit_length() - 1

@@ -1,12 +1,10 @@
 """Divides a region's operators into groups by an exact search over partial divisions (Pareto label setting).
 
 A label describes a division of the first operators: the bytes of its largest group, and the multiply-accumulates. A
-group's cost does not depend on other groups. A label is therefore dropped if another label for the same operators is at
-least as good in bytes and in multiply-accumulates. The search solves problems P1 and P2 of msf-CNN (section 5) on the
-graph of its Figure 4. Groups run row by row (groups.py) or compute a few pixels at a time (tiles_search.py).
-
+group's cost does not depend on other groups. So a label is dropped if another label for the same operators is at least
+as good in bytes and in multiply-accumulates. The search solves problems P1 and P2 of msf-CNN (section 5) on the graph
+of its Figure 4. Groups run row by row (groups.py) or compute a few pixels at a time (tiles_search.py).
 Long groups and other operand orders are tried only to replace the largest group, since that group determines the RAM.
-
 The bytes of a group are at first its peak live bytes. A group may need more bytes than its peak when its buffers have
 fixed addresses. Layouts take time, so only the groups of the best division get one. The layouts correct the bytes of
 their groups, and the search is repeated until all groups of the best division have a layout.
@@ -67,15 +65,16 @@ class CutLabel:
 
 
 class RowGroups:
-    """The groups of one region that run row by row, by the position after their last operator. The search finds short
-    groups first, beginning at the operators that need the most bytes.
+    """The groups of one region that run row by row, by the position after their last operator.
+
+    The search finds short groups first, beginning at the operators that need the most bytes.
     """
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
         self.chain, self._budget, count, given = chain, budget, len(chain.ops), budget.left
         self._turns = Budget(TURNS * given, budget.spent)
         ends = range(1, count + 1)
-        # a group that needs more bytes than all single operators is never useful
+        # A group that needs more bytes than all single operators is never useful.
         shortest = {last: next(candidates(chain, last, UNLIMITED, 1, budget=self._budget), None) for last in ends}
         needs = {last: group.nbytes if group else 0 for last, group in shortest.items()}
         limit = max(needs.values(), default=0)
@@ -93,10 +92,8 @@ class RowGroups:
         if _least_of(chain, joined) < _least_of(chain, found):
             self.by_end = joined
         self._limit = {last: 0 if last > SHORT or self._has_orders(last) else limit for last in ends}
-        """For each end position, all groups up to this number of bytes are known, with every order of operands."""
 
     def _longest(self, limit: int, budget: Budget) -> Iterator[tuple[int, tuple[Candidate, ...]]]:
-        """Divide the region into the longest groups. Yield each group's end, with all groups that have the same end."""
         last = len(self.chain.ops)
         while last and budget.allows(SearchPart.ROW_GROUPS):
             found = tuple(candidates(self.chain, last, limit, 1, budget=budget))
@@ -104,12 +101,11 @@ class RowGroups:
             last = min((group.first for group in found), default=0)
 
     def in_all_orders(self, last: int, limit: int, waiting: int = 1) -> tuple[Candidate, ...]:
-        """Return at least all groups of up to `limit` bytes that end before `last`. waiting: end positions left."""
         if limit > self._limit[last]:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
-            limit += limit // SLACK  # a slightly higher limit avoids some later searches
+            limit += limit // SLACK  # A slightly higher limit avoids some later searches.
             found = self._candidates(last, limit, orders, waiting)
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit
@@ -139,9 +135,10 @@ class Cuts:
         low: bool = False,
         warm: Cuts | None = None,
     ) -> None:
-        """settings: settings of groups that compute pixel by pixel, or None to omit them. budget: time budget of the
-        search. low: whether to prefer few bytes in every group to few groups. warm: an earlier search of the same
-        region, whose groups are reused if they are optimal without recomputation.
+        """settings: settings of groups that compute pixel by pixel, or None to omit them.
+
+        `budget`: time budget of the search. `low`: whether to prefer few bytes in every group to few groups. `warm`: an
+        earlier search of the same region, whose groups are reused if they are optimal without recomputation.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
         self._reverse, self._budget, self._low = reverse, budget, low
@@ -159,13 +156,10 @@ class Cuts:
         several = {last: [c for c in self._tiled.get(last, ()) if last - c.first > 1] for last in rows.by_end}
         self._table = {last: (*found, *several[last]) for last, found in rows.by_end.items()}
         self.known = sum(map(len, self._table.values()))
-        """Number of groups that are known so far."""
         self._front: Sequence[CutLabel] | None = None
-        """Best trade-offs with the known groups, or None if the groups have changed since."""
         self._placed: set[Candidate] = set()
 
     def _tiled_groups(self, warm: Cuts | None) -> Mapping[int, Sequence[Candidate]]:
-        """Return groups that compute a few pixels at a time, by the position after their last operator."""
         if self._settings is None:
             return {}
         if warm and warm._settings == self._settings.once and warm._is_least():
@@ -201,14 +195,12 @@ class Cuts:
         return group.macs <= sum(op.macs for op in self.chain.ops[group.first : group.last])
 
     def _better(self, last: int, limit: int, waiting: int) -> tuple[Candidate, ...]:
-        """Return groups that end before `last` and need fewer bytes than known groups of the same operators."""
         known = {c.first: c.nbytes for c in sorted(self._table[last], key=lambda c: -c.nbytes) if not c.stripes}
         groups = (c for c in self._rows.in_all_orders(last, limit - 1, waiting) if c not in self._placed)
         better = [c for c in groups if c.nbytes < min(limit, known.get(c.first, limit))]
         return (*better, *self._reversed(last, limit))
 
     def _reversed(self, last: int, limit: int) -> Iterator[Candidate]:
-        """Yield, for each first operator, the best group that needs fewer bytes in reversed row order."""
         tried: set[int] = {c.first for c in self._table[last] if c.nbytes < limit}
         for group in sorted(self._table[last], key=lambda c: (c.nbytes, c.macs)):
             if group.first not in tried and (found := self._reverse(group, limit)) and found not in self._placed:
@@ -235,7 +227,6 @@ class Cuts:
             self._add(worst.last, tuple(better))
 
     def front(self) -> Sequence[CutLabel]:
-        """Return the best trade-offs of bytes and multiply-accumulates, fewest bytes first."""
         if self._front is None:
             found = chain_front(self.chain, self._table, low=self._low, tiled_cost=self._tiled_cost)
             self._front = found or [self._rough]
@@ -261,8 +252,9 @@ class Cuts:
 def least_bytes(
     cuts: Sequence[Cuts], macs: int, budget: Budget = UNBOUNDED, bar: int = UNLIMITED
 ) -> tuple[CutLabel, ...]:
-    """Return a division of each region within `macs` whose largest group needs the fewest bytes. bar: bytes of an
-    existing plan. The search gives up if no division needs fewer bytes than `bar`.
+    """Return a division of each region within `macs` whose largest group needs the fewest bytes.
+
+    bar: bytes of an existing plan. The search gives up if no division needs fewer bytes than `bar`.
     """
     while True:
         budget.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))
@@ -283,7 +275,6 @@ class Joint(NamedTuple):
     nbytes: int
     macs: int
     before: Joint | None = None
-    """Divisions of all regions before the last one, or None if there is no region."""
     last: CutLabel | None = None
 
     @property
@@ -296,7 +287,6 @@ class Joint(NamedTuple):
 
 
 def front(cuts: Sequence[Cuts]) -> list[Joint]:
-    """Return the best trade-offs of all regions: the maximum of the bytes, and the sum of the multiply-accumulates."""
     joints = [Joint(0, 0)]
     for cut in cuts:
         pairs = [Joint(max(j.nbytes, x.nbytes), j.macs + x.macs, j, x) for j in joints for x in cut.front()]
@@ -330,7 +320,6 @@ def chain_front(
 
 
 def _least_of(chain: Chain, table: Mapping[int, Sequence[Candidate]]) -> int:
-    """Return the bytes of the largest group in the best division."""
     return min((label.nbytes for label in chain_front(chain, table)), default=UNLIMITED)
 
 

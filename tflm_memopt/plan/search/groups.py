@@ -1,7 +1,6 @@
 """Finds groups of consecutive operators whose rows can be computed in turn, and their costs.
 
-A group consists of consecutive operators of a region. The cost of a group does not depend on how the rest of the region
-is divided, which makes the search in cuts.py exact.
+The cost of a group does not depend on how the rest of the region is divided, which makes the search in cuts.py exact.
 """
 
 from __future__ import annotations
@@ -58,15 +57,13 @@ class Chain:
     outside: frozenset[TensorId]
     """Tensors that are read after the region or are outputs of the model."""
     across: int
-    """Bytes of tensors that stay in memory while the region runs without using them."""
+    """Bytes of tensors that stay in memory while the region runs, although the region does not use them."""
     source: InputSource | None = None
-    """The streamed or external input that the region reads, if any."""
     spaces: Mapping[TensorId, Space] = field(default_factory=dict)
     """For each tensor that is read from outside the arena, the place where it lives."""
 
     @cached_property
     def last_read(self) -> Mapping[TensorId, int]:
-        """Position of each tensor's last reader, or len(ops) if the tensor is used after the region."""
         last = {t: i for i, op in enumerate(self.ops) for t in op.inputs}
         return last | {t: len(self.ops) for t in self.outside}
 
@@ -76,7 +73,6 @@ class Chain:
 
     @cached_property
     def lasting(self) -> Sequence[list[RowOp]]:
-        """At each position, the earlier operators whose output is still needed."""
         found: list[list[RowOp]] = [[] for _ in range(len(self.ops) + 1)]
         for i, op in enumerate(self.ops):
             for at in range(i + 1, self.last_read.get(op.output, -1) + 1):
@@ -85,7 +81,6 @@ class Chain:
 
     @cached_property
     def sizes(self) -> Mapping[TensorId, int]:
-        """Bytes of every tensor of the region that has a buffer in the arena."""
         left = {op.output for op in self.ops if op.leaves}
         seen = {t: rows.nbytes for op in self.ops for t, rows in op.seen()}
         return {t: nbytes for t, nbytes in seen.items() if t not in self.spaces and t not in left}
@@ -95,12 +90,13 @@ class Chain:
         return (first >= self.streamed or (first == 0 and last >= self.streamed)) and self._in_order(first, last)
 
     def rules_out(self, first: int, last: int) -> bool:
-        """Return whether every group that ends before `last` must begin after `first`."""
         return last < self.streamed or not self._in_order(first, last)
 
     def _in_order(self, first: int, last: int) -> bool:
-        """Return whether the group's messages to and from other devices have an order that all devices know. At most
-        one tensor may be sent to a device, and one received from a device. No tensor may be received after a send.
+        """Return whether the group's messages to and from other devices have an order that all devices know.
+
+        At most one tensor may be sent to a device, and one received from a device. No tensor may be received after a
+        send.
         """
         seen = [(i, op) for i, op in self._messages if first <= i < last]
         if not seen:
@@ -115,13 +111,11 @@ class Chain:
 
     @cached_property
     def streamed(self) -> int:
-        """Position after the last reader of the streamed input, or 0 without such an input."""
         streams = {t for t, space in self.spaces.items() if space is Space.STREAM}
         return max((i + 1 for i, op in enumerate(self.ops) if not streams.isdisjoint(op.inputs)), default=0)
 
     @cached_property
     def macs(self) -> Sequence[int]:
-        """At each position, the multiply-accumulates of all earlier operators."""
         return (0, *itertools.accumulate(op.macs for op in self.ops))
 
     @cached_property
@@ -134,7 +128,6 @@ class Chain:
 
     @cached_property
     def member(self) -> Callable[[int, Stage, int], Member]:
-        """Function that returns the operator at a position as a member of a group with this number of stripes."""
         return lru_cache(MOST_MEMBERS)(lambda at, stage, stripes: Member(stage, self.ops[at], stripes))
 
     @cached_property
@@ -143,7 +136,6 @@ class Chain:
 
     @cached_property
     def alive(self) -> Sequence[frozenset[TensorId]]:
-        """At each position, the tensors that exist already and are still needed."""
         last_read = self.last_read
         now = {t for t in self.sizes if t in last_read}.difference(op.output for op in self.ops)
         steps = []
@@ -179,7 +171,6 @@ class Candidate:
 
     @property
     def geometry(self) -> Candidate:
-        """The group without its bytes, as a key for caches."""
         return replace(self, nbytes=0, is_reversed=False)
 
 
@@ -201,7 +192,6 @@ def joins(chain: Chain, group: Candidate, number: int) -> bool:
 
 
 def joined(chain: Chain, group: Candidate, at_once: int) -> Candidate:
-    """Return the group in which kernels compute up to `at_once` pixels at once where they can."""
     stages = (
         replace(stage, at_once=at_once) if joins(chain, group, number) else stage
         for number, stage in enumerate(group.stages)
@@ -210,7 +200,6 @@ def joined(chain: Chain, group: Candidate, at_once: int) -> Candidate:
 
 
 def more_at_once(group: Candidate, chain: Chain, number: int, at_once: int) -> Candidate:
-    """Return the group in which one kernel computes at least `at_once` pixels at once, if it can."""
     stages = list(group.stages)
     if joins(chain, group, number) and at_once > stages[number].at_once:
         stages[number] = replace(stages[number], at_once=at_once)
@@ -218,8 +207,9 @@ def more_at_once(group: Candidate, chain: Chain, number: int, at_once: int) -> C
 
 
 def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> Candidate:
-    """Return the group in which operators [first, last) compute at least `tile` columns at a time. Operators with
-    channel groups or sums are unchanged.
+    """Return the group in which operators [first, last) compute at least `tile` columns at a time.
+
+    Operators with channel groups or sums are unchanged.
     """
     stages = list(group.stages)
     for i in range(first, last):
@@ -231,8 +221,9 @@ def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> C
 
 
 def in_rows(group: Candidate, chain: Chain, count: int) -> Candidate:
-    """Return the group in which the first `count` operators compute whole rows, if they can. Kernels for rows are
-    faster, since kernels for tiles fetch weights and code for every few pixels.
+    """Return the group in which the first `count` operators compute whole rows, if they can.
+
+    Kernels for rows are faster, since kernels for tiles fetch weights and code for every few pixels.
     """
     stages, ops = list(group.stages), chain.ops[group.first : group.last]
     if chain.source or count == len(stages):
@@ -261,16 +252,13 @@ def in_two_rows(chain: Chain, group: Candidate) -> Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Growing:
-    """A group that runs row by row, to which the search adds operators at the front."""
-
     trace: Trace
     alive: Ints
     """Live bytes of the group's buffers at each iteration and at the end."""
     gaps: Ints
-    """Live bytes just before each iteration. An iteration that is inserted here starts with these bytes."""
+    """Live bytes just before each iteration. An iteration that is inserted before it starts with these bytes."""
     macs: int = 0
     in_turn: bool = False
-    """Whether the group makes parts of its outputs in turn, and not one whole output after the other."""
 
 
 def border(chain: Chain, first: int, last: int) -> GroupBorder:
@@ -283,18 +271,16 @@ def border(chain: Chain, first: int, last: int) -> GroupBorder:
 
 
 def seed(chain: Chain, last: int, *, in_turn: bool = False) -> Growing:
-    """Return an empty group that ends before `last` and makes the tensors that are used later."""
     sinks = [(op.output, op.writes.h) for op in reversed(chain.lasting[last])]
     nothing = np.zeros(1, dtype=np.int64)
     return Growing(start(sinks, chain.source, in_turn=in_turn), nothing, nothing, in_turn=in_turn)
 
 
 def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[Growing]:
-    """Yield the given group with an operator added before its first one, for each form of the operator that fits."""
     writes = forms[0].op.writes
     for reader, k in group.trace.readers(forms[0].op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (writes.h, writes.row_bytes):
-            return  # the reader divides the tensor into other rows, so the tensor must be whole
+            return  # The reader divides the tensor into other rows, so the tensor must be whole.
     for member in forms:
         trace = prepend(group.trace, member)
         rolling_buffer = None if is_sink else rolling_buffer_of(trace, member)
@@ -304,7 +290,6 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
 def _grown(
     chain: Chain, groups: Sequence[Growing], first: int, last: int, ways: Mapping[bool, Budget]
 ) -> list[Growing]:
-    """Add the operator at `first` to the groups, and return them. ways: the time budget for each value of in_turn."""
     is_sink, forms = chain.outlives(chain.ops[first].output, last), chain.members[first]
     found = [g for old in groups for g in grow(old, forms, is_sink=is_sink)]
     for g in found:
@@ -313,7 +298,6 @@ def _grown(
 
 
 def _branches(chain: Chain, last: int) -> int:
-    """Count the tensors with several rows that are used after `last` and from which no other tensor is computed."""
     wanted, read, count = {op.output for op in chain.lasting[last]}, set[TensorId](), 0
     for op in reversed(chain.ops[:last]):
         count += op.output in wanted and op.output not in read and op.writes.h > 1
@@ -322,7 +306,6 @@ def _branches(chain: Chain, last: int) -> int:
 
 
 def _distinct(groups: Iterable[Growing]) -> list[Growing]:
-    """Return one group of each kind: groups with equal iterations and unanswered requests grow in the same way."""
     found: dict[tuple[bytes, bytes], Growing] = {}
     for group in groups:
         found.setdefault((group.trace.entry.tobytes(), group.trace.iteration.tobytes()), group)
@@ -330,7 +313,6 @@ def _distinct(groups: Iterable[Growing]) -> list[Growing]:
 
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
-    """Yield the orders to try for an operator's operands, always with broadcast operands first."""
     n = len(op.inputs)
     if op.keeps_order:
         yield tuple(range(n))
@@ -343,7 +325,6 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
 
 
 def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Growing:
-    """Return the extended group, with the live bytes of its new buffers and iterations."""
     is_old = np.ones(len(trace.end), dtype=np.bool_)
     is_old[trace.order(member.key)] = False
     gaps = group.gaps[is_old.cumsum() - is_old]
@@ -363,7 +344,6 @@ def _iterative_pays(op: RowOp) -> bool:
 
 
 def _settled(member: Member, made: Collection[TensorId], source: InputSource | None) -> Stage:
-    """Return how an operator of a group runs. With a whole input, it adds up no rows."""
     op, piecemeal = member.op, {*made, source.tensor} if source else made
     if not member.iterative or op.inputs[0] in piecemeal:
         return member.stage
@@ -378,8 +358,9 @@ def settle(trace: Trace) -> tuple[Stage, ...]:
 
 
 def _reading_whole(chain: Chain, first: int, last: int, shorter: Sequence[Growing]) -> list[Growing]:
-    """Return the groups whose operator at `first` could add up rows, but reads a whole tensor. shorter: the groups
-    without this operator.
+    """Return the groups whose operator at `first` could add up rows, but reads a whole tensor.
+
+    shorter: the groups without this operator.
     """
     member, *_ = chain.members[first]
     stage, is_sink = _settled(member, (), chain.source), chain.outlives(member.op.output, last)
@@ -396,11 +377,10 @@ def candidates(
     budget: Budget = UNBOUNDED,
     turns: Budget = UNBOUNDED,
 ) -> Iterator[Candidate]:
-    """Yield the groups that end before `last` and need at most `limit` bytes, shortest first. The shortest group is
-    always tried.
+    """Yield the groups that end before `last` and need at most `limit` bytes, shortest first.
 
-    orders: number of operand orders to follow. length: maximum number of operators. turns: time budget for groups whose
-    outputs are made in turn.
+    The shortest group is always tried. `orders`: number of operand orders to follow. `length`: maximum number of
+    operators. `turns`: time budget for groups whose outputs are made in turn.
     """
     sizes, cuttable = chain.sizes, False
     ways = {False: budget, True: turns} if _branches(chain, last) > 1 else {False: budget}
@@ -436,7 +416,6 @@ def candidates(
 
 
 def _tensors(chain: Chain, first: int, last: int, at_border: GroupBorder) -> int:
-    """Return the number of inputs and outputs of a custom operator of the group."""
     read = {t for op in chain.ops[first:last] for t in op.inputs}
     inputs = read.intersection(at_border.dying + at_border.through)
     from_outside = chain.source is not None and chain.source.tensor in read
@@ -454,7 +433,7 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
 
 
 def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-    """Rebuild the iterations and rolling buffers of a group, which the search does not store."""
+    """Simulate the iterations of a group again, since the search does not store them."""
     stripes = candidate.stripes
     members = [chain.member(i, s, s.stripes(stripes)) for i, s in enumerate(candidate.stages, candidate.first)]
     sinks = [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]
@@ -462,14 +441,12 @@ def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId
 
 
 def exact_bytes(chain: Chain, candidate: Candidate) -> int:
-    """Return the peak of the live bytes of a group."""
     at_border = border(chain, candidate.first, candidate.last)
     through = chain.across + sum(chain.sizes[t] for t in at_border.through)
     return through + most_alive(live_ranges(*rebuild(chain, candidate), at_border, chain.sizes))
 
 
 def executed_macs(trace: Trace) -> int:
-    """Return the number of multiply-accumulates that the iterations execute, including repeated ones."""
     return sum(_macs(trace, m) for m in trace.members)
 
 

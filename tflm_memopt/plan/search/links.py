@@ -9,16 +9,12 @@ from tflm_memopt.plan.search.groups import Chain
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Relations between the operators of a region."""
-
     main: tuple[int, ...]
-    """For each operator, the number of the operand that the previous operator makes, or 0."""
     operands: tuple[tuple[int, ...], ...]
     """For each operator, the numbers of its operands. The operand from the previous operator comes first."""
     linked: tuple[bool, ...]
     """For each operator, whether it can share a group with the previous operator."""
     repeated: Mapping[TensorId, int]
-    """Tensors that must be whole because an operator broadcasts them, each with the position of that operator."""
     last_read: Mapping[TensorId, int]
     sizes: Mapping[TensorId, int]
     born: Mapping[TensorId, int]

@@ -25,15 +25,11 @@ class Reversed:
     chain: Chain
     """The region in reversed row order. An operator that cannot be reversed stays as it is."""
     able: frozenset[int]
-    """Positions of the operators that can be reversed."""
     joined: Links
     mirrored: dict[tuple[int, int], bool] = field(default_factory=dict)
-    """Cache that tells whether operators [first, last) can be reversed together."""
     known: dict[tuple[int, Settings | None], tuple[int, Sequence[Candidate]]] = field(default_factory=dict)
-    """Cache of reversed groups up to a limit of bytes. The key has the end position and the settings for tiles."""
 
     def group(self, group: Candidate, settings: Settings | None, limit: int, budget: Budget) -> Candidate | None:
-        """Return the best reversed group of the same operators with at most as many multiply-accumulates, or None."""
         where = group.first, group.last
         if where not in self.mirrored:
             self.mirrored[where] = self._can_be_reversed(*where)
@@ -59,13 +55,11 @@ class Reversed:
 
 
 def _best(found: Sequence[Candidate], group: Candidate) -> Candidate | None:
-    """Return the group of fewest bytes with the operators of `group` and at most as many multiply-accumulates."""
     same = [c for c in found if c.first == group.first and c.macs <= group.macs]
     return min(same, key=lambda c: (c.nbytes, c.macs), default=None)
 
 
 def reversed_chain(chain: Chain, *, pixels: bool) -> Reversed:
-    """Return the region in reversed row order. An operator that cannot be reversed stays as it is."""
     ops = [reversed_op(op, pixels=pixels) for op in chain.ops]
     other = replace(chain, ops=tuple(new or old for new, old in zip(ops, chain.ops, strict=True)))
     return Reversed(other, frozenset(i for i, op in enumerate(ops) if op), links(other))

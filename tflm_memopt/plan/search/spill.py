@@ -4,7 +4,6 @@ A partial solution has a division of the first operators into groups, and the te
 The cost of a solution is the time of its accesses to slow memory. A large group that keeps a tensor in a rolling buffer
 often beats two groups that write the tensor to slow memory and read it again. Rolling buffers, sums and scratch are
 always in fast memory.
-
 Groups that use slow memory get a layout to find their bytes. A group without slow memory has a lower bound until it is
 in the best division. The search computes layouts until every group of the best division has a layout.
 """
@@ -50,11 +49,9 @@ class Spill:
     here: Slow = frozenset()
     last: Bordered | None = None
     slow: Slow = frozenset()
-    """Tensors in slow memory while the last group runs."""
     before: Spill | None = None
 
     def steps(self) -> Iterator[tuple[Bordered, Slow]]:
-        """Yield the groups from last to first, each with the tensors in slow memory."""
         label: Spill | None = self
         while label and label.last:
             yield label.last, label.slow
@@ -68,9 +65,7 @@ class Bordered:
     group: Candidate
     dying: Slow
     born: tuple[Slow, ...]
-    """Sets of outputs that may be in slow memory together."""
     touched: Slow
-    """Tensors that the group writes, and tensors that have no reader after the group."""
     reads: Sequence[tuple[TensorId, Member, int]]
     """Inputs and outputs of the group that may be in slow memory, with their readers and the operand numbers."""
 
@@ -89,14 +84,12 @@ class Spilling:
     def __init__(
         self, chain: Chain, table: Mapping[int, Sequence[Candidate]], allowed: Slow, cost: SlowCost, place: PlaceFast
     ) -> None:
-        """table: groups by the position after their last operator. allowed: tensors that may be in slow memory."""
+        """`table`: groups by the position after their last operator. `allowed`: tensors that may be in slow memory."""
         self.chain, self._cost, self._place = chain, cost, place
         self._sizes, self._allowed = chain.sizes, allowed & chain.sizes.keys()
         self._table = {last: [*map(self._bordered, _smallest(groups))] for last, groups in table.items()}
         self._labels: list[dict[Slow, Spill]] = []
-        """At each position, the best partial solution for each set of tensors in slow memory."""
         self._placed: dict[Bordered, dict[Slow, int]] = defaultdict(dict)
-        """Bytes in fast memory of each laid-out group. The key is the group's set of tensors in slow memory."""
 
     def within(self, limit: int) -> Spill | None:
         """Return the division of least cost whose groups all fit in `limit` fast bytes, or None."""
@@ -112,7 +105,6 @@ class Spilling:
         return None
 
     def worst(self, spill: Spill) -> int:
-        """Return the fast bytes of the largest group of a solution that within() returned."""
         return max(self._fast_bytes(group, slow, 0) for group, slow in spill.steps())
 
     def _bordered(self, group: Candidate) -> Bordered:
@@ -129,7 +121,6 @@ class Spilling:
         return Bordered(group, frozenset(edge.dying), born, frozenset((*edge.dying, *edge.born)), reads)
 
     def _cheapest(self, limit: int) -> Spill | None:
-        """Return the best division, given the bytes of groups that are known so far."""
         labels = self._labels
         for last in range(len(labels), len(self.chain.ops) + 1):
             best: dict[Slow, Spill] = {}
@@ -155,7 +146,6 @@ class Spilling:
                 yield Spill(cost, label.spread + nbytes, stays | chosen, group, slow, label)
 
     def _fast_bytes(self, group: Bordered, slow: Slow, limit: int) -> int:
-        """Return the fast bytes of a group, or a bound of them if the bound shows whether the group fits."""
         touched, nbytes = slow & group.touched, group.group.nbytes
         through = sum(self._sizes[t] for t in slow - touched) if slow else 0
         placed = self._placed[group]

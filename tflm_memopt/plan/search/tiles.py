@@ -1,4 +1,4 @@
-"""Turns the groups that tiles_search.py finds into the form that the executor runs."""
+"""Converts the groups that tiles_search.py finds to the form that the executor runs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,7 +29,6 @@ def tiled_candidates(
 def tiled_ending(
     chain: Chain, joined: Links, settings: Settings, last: int, limit: int, budget: Budget = UNBOUNDED
 ) -> list[Candidate]:
-    """Return the groups in tiles that end before position `last`."""
     if not budget.allows(SearchPart.TILED_GROUPS):
         return []
     total = sum(op.macs for op in chain.ops)
@@ -64,7 +63,6 @@ def _candidate(chain: Chain, joined: Links, where: tuple[int, int], label: Label
 
 
 def _nests(ops: Sequence[RowOp], visit: Visit, base: int, tile: int) -> list[LoopNest]:
-    """Return the loop nests of one operator, or of several that process groups of channels together."""
     state, channel_groups = visit.state, visit.channel_groups
     end, advance = state.end - state.advance * base, state.advance
     if state.by_rows:

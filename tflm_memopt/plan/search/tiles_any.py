@@ -1,9 +1,8 @@
-"""Finds forms of any group that compute a few pixels at a time, in stripes of rows. Rows that two stripes need are kept
-in buffers.
+"""Finds forms of any group that compute a few pixels at a time, in stripes of rows.
 
-The faster search in tiles_search.py only knows chains of operators with skip connections. Without recomputation, the
-stripes of the last operator determine the rows of all others: each operator makes as many rows as its readers need. The
-bytes of each group are counted exactly.
+Rows that two stripes need are kept in buffers. The faster search in tiles_search.py only knows chains of operators with
+skip connections. Without recomputation, the stripes of the last operator determine the rows of all others: each
+operator makes as many rows as its readers need. The bytes of each group are counted exactly.
 """
 
 from __future__ import annotations
@@ -25,8 +24,9 @@ from tflm_memopt.rowgraph.graph import Space
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """After stripe m, an operator has made all rows before row m times advance plus end. Stripe 0 is the first one in
-    which the group's output has rows.
+    """Rows that an operator makes: after stripe m, all rows before row m * advance + end.
+
+    Stripe 0 is the first one in which the group's output has rows.
     """
 
     advance: int
@@ -34,11 +34,9 @@ class _Rows:
 
     @property
     def first(self) -> int:
-        """Number of the first stripe in which the operator makes rows."""
         return -((self.end - 1) // self.advance)
 
     def read(self, op: RowOp) -> _Rows:
-        """Return the rows of an operand that the operator needs to make the given output rows."""
         w = op.window
         return _Rows(self.advance * w.stride_h, w.rows.reach(self.end) - w.pad_top)
 
@@ -73,18 +71,16 @@ def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget 
 
 
 def _running(ops: tuple[RowOp, ...], group: Candidate) -> list[RowOp]:
-    """Return the operators that read windows. Operators that add up their input pixel by pixel are left out."""
     return [op for op, stage in zip(ops, group.stages, strict=True) if not stage.iterative]
 
 
 def _stages(
     ops: tuple[RowOp, ...], stages: tuple[Stage, ...], driver: int, rows: _Rows, stripes: int, tile: int
 ) -> tuple[tuple[Stage, ...], int] | None:
-    """Return the loop nests of all operators and the number of stripes, or None if two readers need different numbers
-    of rows per stripe.
+    """Return the loop nests of all operators and the number of stripes.
 
-    driver: position of the operator whose stripes have the given rows. All later operators run after the driver's
-    output is complete.
+    Return None if two readers of a tensor need different numbers of rows per stripe. driver: position of the operator
+    whose stripes have the given rows. All later operators run after the driver's output is complete.
     """
     if any(stage.iterative for stage in stages[driver + 1 :]):
         return None
@@ -106,5 +102,5 @@ def _stages(
     nests = [LoopNest(p.advance, p.end - p.advance * base, p.advance, tile) for p in reversed(paces)]
     nests += [
         LoopNest(h, (2 - stripes) * h, h, tile) for h in (op.writes.h for op in ops[driver + 1 :])
-    ]  # operators that need the finished sum run in the last stripe
+    ]  # Operators that need the finished sum run in the last stripe.
     return tuple(replace(stage, nest=nest) for stage, nest in zip(stages, nests, strict=True)), stripes

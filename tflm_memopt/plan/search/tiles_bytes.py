@@ -2,7 +2,7 @@
 
 A column window keeps the last pixels of consecutive rows, column by column (msf-CNN's H-cache). The rows of a column
 window are the rows that the producer makes in one stripe. In a column window with r rows, a reader of k x k pixels
-needs (k - 1) * r + k pixels. Rows that are needed again q stripes later take q times r more lines of the tensor's width
+needs (k - 1) * r + k pixels. Rows that are needed again q stripes later take q * r more lines of the tensor's width
 (the line caches of fused tiling). Rows are counted from the end of the stripe, whose last row has number -1. Plans use
 sizes from a simulation, which never exceed the results of the formulas.
 """
@@ -32,7 +32,6 @@ class Reader(NamedTuple):
 
     columns: Columns
     windows: tuple[tuple[int, int], ...]
-    """For each row that the reader makes, the first row that it reads, and the newest row that exists by then."""
 
 
 class PeriodRows(NamedTuple):
@@ -45,7 +44,7 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """Return the columns to keep. to: width of the output and of its tiles. window: extent, stride, left padding."""
+    """Return the columns to keep. `to`: width of output and tiles. `window`: extent, stride and left padding."""
     (out_width, out_tile), (extent, stride, pad) = to, window
 
     def left(n: int) -> int:
@@ -66,16 +65,13 @@ def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int
 
 
 def lagging_columns(width: int, tile: int, lag: int) -> Columns:
-    """Return the columns to keep for a reader of single pixels that runs `lag` columns behind the producer."""
     reading, behind = min(width, lag + tile), min(width, lag)
     return Columns(reading, behind, behind, last=(width - 1) % tile + 1)
 
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return the value of Reader.windows. In each stripe, an operator makes `made` rows from the last `rows` input
-    rows.
-    """
+    """Return Reader.windows of an operator that makes `made` rows per stripe from the last `rows` input rows."""
     extent, stride = window
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 
@@ -88,7 +84,6 @@ def column_windows(rows: int, advance: int) -> tuple[PeriodRows, ...]:
 
 
 def column_window_pixels(column_window: PeriodRows, width: int, advance: int, reader: Reader) -> int:
-    """Return the number of pixels that a column window must keep for one reader."""
     (first, rows, _), (reading, before, between, _) = column_window, reader.columns
     next_age, next_row = _oldest(first, rows, advance, reader.windows[0][0])
     depths = [1]
@@ -104,14 +99,12 @@ def column_window_pixels(column_window: PeriodRows, width: int, advance: int, re
 
 
 def _oldest(first: int, rows: int, advance: int, top: int) -> tuple[int, int]:
-    """Return the age in stripes of the oldest row up to `top`, or -1, and the row's position in the column window."""
     age = (first + rows - 1 - advance - top) // advance
     return age, max(0, top + advance * (age + 1) - first)
 
 
 @cache
 def cached_pixels(size: tuple[int, int], rows: int, advance: int, end: int, readers: tuple[Reader, ...]) -> int:
-    """Return how many pixels must be kept if each row is made once."""
     height, width = size
     total = 0
     for column_window in column_windows(rows, advance):
@@ -121,7 +114,6 @@ def cached_pixels(size: tuple[int, int], rows: int, advance: int, end: int, read
 
 
 def _periods(column_window: PeriodRows, height: int, advance: int, start: int) -> int:
-    """Return the number of stripes from the first to the last row. start: position of row 0 in its stripe."""
     first = -(-max(0, start - column_window.first - column_window.rows + 1) // advance)
     last = (start + height - 1 - column_window.first) // advance
     return max(0, last - first + 1)
@@ -129,7 +121,6 @@ def _periods(column_window: PeriodRows, height: int, advance: int, start: int) -
 
 @cache
 def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: tuple[Reader, ...]) -> int:
-    """Return how many pixels must be kept if each stripe makes all rows of the range `present` itself."""
     column_window = PeriodRows(present[0], present[1] - present[0], 0)
     return min(
         column_window.rows * width, max(column_window_pixels(column_window, width, rows, reader) for reader in readers)
@@ -150,7 +141,6 @@ class RowCount:
 
 @cache
 def count_rows(height: int, rows: int, end: int, advance: int, stripes: tuple[int, int]) -> RowCount:
-    """Count the rows that a loop nest makes in a half-open range of stripes."""
     first, stop = stripes
     total = most = high = 0
     low, top = rows, 0
@@ -165,7 +155,7 @@ def count_rows(height: int, rows: int, end: int, advance: int, stripes: tuple[in
 
 
 class Flow(NamedTuple):
-    """How a group consumes its input. Stripe m needs no row before row m times advance plus top."""
+    """How a group consumes its input. Stripe m needs no row before row m * advance + top."""
 
     height: int
     width: int
@@ -182,7 +172,7 @@ class Flow(NamedTuple):
 
 @cache
 def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
-    """Return how many bytes a group's input and output share: min(b_In - b_Out) of vMCU, section 4.
+    """Return how many bytes a group's input and output take if they share bytes: min(b_In - b_Out) of vMCU, section 4.
 
     tile: width of a tile in columns, or 0 if a stripe's outputs are written only after all reads of the stripe.
     """

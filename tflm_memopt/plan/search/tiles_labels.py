@@ -7,15 +7,14 @@ from tflm_memopt.plan.search.tiles_bytes import Reader
 
 
 class Skip(NamedTuple):
-    """A skip connection to a later ADD. Stripe m makes the last `rows` rows before row m times advance plus end."""
+    """A skip connection to a later ADD. Stripe m makes the last `rows` rows before row m * advance + end."""
 
     tensor: TensorId
     rows: int
     end: int
     stop: int
-    """Number of the ADD's last stripe, plus 1."""
     lag: int
-    """The ADD runs this number of columns behind the operator at which the search now is."""
+    """Number of columns by which the ADD runs behind the operator that the search now adds."""
 
 
 class State(NamedTuple):
@@ -44,9 +43,8 @@ class Visit(NamedTuple):
     """A search step: one operator with its loop nest, or several that process channel groups together."""
 
     position: int
-    """Position of the first operator in the chain."""
+    """Position of the first operator in the region."""
     state: State
-    """State of the last operator's output or, if the operator adds up its input, of the input."""
     channel_groups: int = 1
     iterative: bool = False
     length: int = 1
@@ -75,7 +73,7 @@ class Demand(NamedTuple):
     nbytes: int
     macs: int
     rows: int
-    """Stripe m needs the last `rows` rows before row m times advance plus end, also for skip connections from there."""
+    """Stripe m needs the last `rows` rows before row m * advance + end, for skip connections from this tensor, too."""
     end: int
     advance: int
     stripes: tuple[int, int]

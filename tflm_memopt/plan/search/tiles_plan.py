@@ -16,18 +16,18 @@ class Input(str, enum.Enum):
     RESIDENT = "resident"
     """The whole input is in the arena, and its bytes are freed as they are read."""
     STREAMED = "streamed"
-    """The input is pushed row by row into a rolling buffer that holds the rows needed at the same time."""
+    """The input arrives row by row in a rolling buffer that holds the rows needed at the same time."""
     FREE = "free"
     """The input is outside the arena and takes no bytes there (msf-CNN, section 6)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings name the memory to be counted, and the techniques that the search may use."""
+    """Settings of the search: the memory to be counted, and the techniques that the search may use."""
 
     input: Input = Input.RESIDENT
     pushed: int = 1
-    """Number of rows of a streamed input that are pushed together."""
+    """Number of rows of a streamed input that arrive together."""
     count_output: bool = True
     """Whether the bytes of the model's output count. (The paper on msf-CNN leaves them out.)"""
     counter_bytes: int = 8
@@ -56,7 +56,6 @@ class Settings:
 
     @property
     def once(self) -> Settings:
-        """A copy of the settings that forbids recomputation."""
         return replace(self, recompute=False, max_overhead=1.0)
 
 

@@ -1,11 +1,11 @@
 """Finds all groups in tiles that end at a given operator, by a search from their last operator to the first.
 
-A state consists of an operator's loop nest, its stripes, and skip connections. These skip connections begin before the
-operator and end in the group. A label is a partial group: its bytes, its multiply-accumulates, and the decisions so
-far. The search decides whether rows that two stripes need are kept or computed again, and how high stripes are. The
-search also decides whether channels pass in groups through expand, depthwise and project, or through dense layers. The
-cost of the operators that are added later depends only on the state. A label is therefore dropped if another label in
-the same state has at most as many bytes and multiply-accumulates, up to Settings.epsilon.
+A state consists of an operator's loop nest, its stripes, and the skip connections that begin before the operator and
+end in the group. A label is a partial group: its bytes, its multiply-accumulates, and the decisions so far. The search
+decides whether rows that two stripes need are kept or computed again, and how high stripes are. The search also decides
+whether channels pass in groups through expand, depthwise and project, or through dense layers. The cost of the
+operators that are added later depends only on the state. So a label is dropped if another label in the same state has
+at most as many bytes and multiply-accumulates, up to Settings.epsilon.
 """
 
 from collections import defaultdict
@@ -70,17 +70,14 @@ class Search:
     settings: Settings
     last: int
     limit: int
-    """Limit of a group's bytes."""
     slack: int
     """Limit of the multiply-accumulates that a group may add to the original's."""
     grain: int
     """A partial group that needs more bytes is kept if it saves this number of multiply-accumulates."""
     budget: Budget = field(default_factory=Budget)
     across: dict[int, int] = field(default_factory=dict, init=False)
-    """Known results of the method _through()."""
 
     def groups(self) -> Mapping[int, Sequence[Label]]:
-        """Return the best groups of all stripe heights, by their first operator."""
         found: dict[int, list[Label]] = defaultdict(list)
         op = self.chain.ops[self.last - 1]
         whole = {op.writes.h} if self._is_pair(self.last - 1) else set[int]()
@@ -115,14 +112,12 @@ class Search:
         return undominated(labels, itemgetter(0, 1), self.grain)
 
     def _escapes(self, position: int) -> bool:
-        """Return whether the previous operator cannot be in the group."""
         before = self.chain.ops[position - 1].output
         late, again = self.links.last_read.get(before, -1), self.links.repeated.get(before, self.last)
         never = self.chain.rules_out(position - 1, self.last)
         return position == 0 or late >= self.last or again < self.last or never
 
     def _pay(self, labels: Sequence[Label], demand: Demand, position: int) -> list[Label]:
-        """Add the cost of more operators to the partial groups, and return them."""
         visit = demand.visit
         plain = self.chain.macs[position + 1] - self.chain.macs[visit.position]
         nbytes = demand.nbytes + self.settings.counter_bytes * (position + 1 - visit.position)
@@ -162,7 +157,7 @@ class Search:
             for i, t in enumerate(op.inputs)
             if i != k and not op.repeats(i)
         )
-        tile = self.settings.tile  # the lag of an ADD is a whole number of tiles
+        tile = self.settings.tile  # An ADD lags by whole tiles.
         lags = (-(-max(0, s.lag + w.columns.extent - 1 - w.pad_left) // tile) * tile for s in state.skips)
         skips = tuple(s._replace(lag=lag) for s, lag in zip(state.skips, lags, strict=True))
         demand = Demand(
@@ -179,18 +174,15 @@ class Search:
         return self._with_skips(demand)
 
     def _by_window(self, op: RowOp, k: int, rows: int) -> Reader:
-        """Return the part of operand k that a window reads to make `rows` rows per stripe."""
         w, tile = op.window, self.settings.tile
         columns = window_columns(op.reads[k].w, tile, (op.writes.w, tile), (w.columns.extent, w.stride_w, w.pad_left))
         return Reader(columns, window_rows(rows, w.rows.reach(rows), (w.rows.extent, w.stride_h)))
 
     def _pixel_by_pixel(self, op: RowOp, rows: int) -> Reader:
-        """Return what an operator needs of its input if it uses each input pixel once, as soon as the pixel is made."""
         tile = min(self.settings.tile, op.reads[0].w)
         return Reader(Columns(tile, 0, 0, tile), window_rows(rows, rows, (1, 1)))
 
     def _with_skips(self, demand: Demand) -> Demand:
-        """Return the demand with the rows that ADDs read from its tensor through skip connections."""
         position = demand.visit.position
         tensor = self.links.tensor(self.chain, position)
         mine = [s for s in demand.skips if s.tensor == tensor]
@@ -209,7 +201,6 @@ class Search:
         return demand._replace(rows=rows, end=end, stripes=stripes, readers=tuple(readers), skips=rest)
 
     def _sums(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield the demands of an operator that adds up its input's pixels as soon as they are made."""
         op = self.chain.ops[position]
         height = op.reads[0].h
         for rows in heights_of_sums(op, self.settings):
@@ -264,7 +255,6 @@ class Search:
         return None
 
     def _group(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield the demand of expand, depthwise and project layers that add up the results of channel groups."""
         project = self.chain.ops[position]
         demand = self._grouped(position - 1, state, 3)
         if demand.rows <= demand.advance and state.stop - state.first > 1:
@@ -293,12 +283,10 @@ class Search:
         yield self._with_skips(demand._replace(nbytes=nbytes, macs=demand.macs + more))
 
     def _fill(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield the demand of the layers expand and depthwise if their channel groups fill a whole output tensor."""
         demand = self._grouped(position, state, 2)
         yield self._with_skips(demand._replace(visit=demand.visit._replace(grouped_sums=False)))
 
     def _grouped(self, position: int, state: State, length: int) -> Demand:
-        """Return the input that several operators with channel groups need. position: place of the second operator."""
         expand, reader = self.chain.ops[position - 1 : position + 1]
         w, stripes, channels = reader.window, (state.first, state.stop), self.settings.group_channels
         rows, end, advance = w.rows.reach(state.rows), w.rows.reach(state.end) - w.pad_top, state.advance * w.stride_h
@@ -319,7 +307,6 @@ class Search:
         )
 
     def _supplies(self, demand: Demand) -> Iterator[tuple[int, State]]:
-        """Yield the possible states of the operator that makes the group's main input, each with its bytes."""
         position, visit = demand.visit.position, demand.visit
         if not self.links.linked[position]:
             return
@@ -332,7 +319,7 @@ class Search:
             late, early = self._is_late(visit), self._is_early(visit)
             return State(rows, end, advance, first, stop, state.stripe_rows, state.sums, late, demand.skips, early)
 
-        in_step = all(s.rows <= advance for s in demand.skips)  # the buffers keep all rows that skip connections need
+        in_step = all(s.rows <= advance for s in demand.skips)  # The buffers keep all rows that skip connections need.
         if rows <= advance or (self.settings.cache and in_step):
             first = -((end - 1) // advance)
             stop = min(stripes[1], -((end - read.h) // advance) + 1)
@@ -353,10 +340,7 @@ class Search:
         tensor = self.links.tensor(self.chain, position)
         return self.settings.input is Input.STREAMED and tensor not in self.links.born and not self._counts(tensor)
 
-    # Finished groups
-
     def _settle(self, demand: Demand, labels: Sequence[Label]) -> Sequence[Label]:
-        """Return the finished groups that start with these operators."""
         position, visit = demand.visit.position, demand.visit
         if visit.iterative:
             return ()
@@ -371,7 +355,6 @@ class Search:
         return [label for label in self._front(costs) if label[0] <= self.limit]
 
     def _border(self, demand: Demand, source: Flow) -> int:
-        """Return the sum of the bytes of the group's whole input and whole output."""
         op = self.chain.ops[self.last - 1]
         out = self._out_bytes()
         if (
@@ -395,11 +378,9 @@ class Search:
         return 0 if is_final and not self.settings.count_output else self.chain.ops[self.last - 1].writes.nbytes
 
     def _is_kept(self, position: int) -> bool:
-        """Return whether the group's main input is read again after the group."""
         return self.links.last_read[self.links.tensor(self.chain, position)] >= self.last
 
     def _source(self, demand: Demand) -> Flow:
-        """Return how the group's main input is consumed. The result has height 0 if the input takes no bytes."""
         position = demand.visit.position
         read = self.chain.ops[position].reads[self.links.main[position]]
         columns = max(r.columns.last for r in demand.readers)
@@ -413,7 +394,6 @@ class Search:
         return flow._replace(height=rows, advance=0, top=0)
 
     def _counts(self, tensor: TensorId) -> bool:
-        """Return whether a tensor takes bytes of the arena. An input outside the arena takes no bytes."""
         elsewhere = self.settings.input is not Input.RESIDENT
         if elsewhere and self.chain.source:
             elsewhere = tensor == self.chain.source.tensor

@@ -28,7 +28,7 @@ class GroupForms:
     """The known forms of one group of operators. A larger byte limit allows more forms, and all forms are kept."""
 
     def __init__(self, chain: Chain, group: Candidate, price: Callable[[Candidate], GroupForm], *, wide: bool) -> None:
-        """group: the form with the fewest bytes. wide: whether wider tiles and whole rows are allowed."""
+        """`group`: the form with the fewest bytes. `wide`: whether wider tiles and whole rows are allowed."""
         self._chain, self._price, self._wide = chain, price, wide
         self._known = {group: price(group)}
         self._changed: set[Candidate] = set()
