@@ -6,6 +6,7 @@
 
 #if TMO_RUNS_DSP
 
+#include "tmo/dsp.h"
 #include "tmo/pixel.h"
 
 /* This record has the iterations of an operator that one call computes at once. */
@@ -20,39 +21,137 @@ enum { ZERO_BYTES = 64 }; /* pixels that are gathered tap by tap have at most th
 /* Widens the bytes of one pixel's tap, and writes them to a tile of n pixels. */
 static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t bytes) {
   for (; bytes >= 4; bytes -= 4, from += 4, to += 4 * n) {
-    to[0] = from[0];
-    to[1] = from[2];
-    to[2 * n] = from[1];
-    to[2 * n + 1] = from[3];
+    const int32_t word = tmo_word(from), even = tmo_even_bytes(0, word), odd = tmo_odd_bytes(0, word);
+    memcpy(to, &even, sizeof even);
+    memcpy(to + 2 * n, &odd, sizeof odd);
   }
   if (bytes > 0) to[0] = from[0];
   if (bytes > 1) to[2 * n] = from[1];
   if (bytes > 2) to[1] = from[2];
 }
 
-/* Gathers windows tap by tap. The number of bytes of a tap must be a multiple of four. */
-TMO_OWN_FRAME static void gather_pixel_taps(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
-  const tmo_op *op = k->op;
-  const uint32_t wide = op->kernel_w, all = op->kernel_h * wide, channels = k->in_channels, n = a->n;
-  const int8_t *taps[TMO_MAX_TAPS], **mine = taps;
-  int8_t zero[ZERO_BYTES];
-  int16_t *tile = (int16_t *)k->scratch;
-  memset(zero, op->input_zero_point[0], channels);
-  for (uint32_t p = 0; p < n; ++p, mine += all) {
-    run->current = a->iterations[p];
-    const pixel_window w = window_under(run, op, in);
-    if (w.rows.count * w.columns.count != all) {
-      for (uint32_t t = 0; t < all; ++t) mine[t] = zero;
-    }
-    list_window(run, &w, wide - w.columns.count, mine + w.rows.first * wide + w.columns.first);
+/* Widens the bytes of one tap for n pixels. */
+static TMO_ALWAYS_INLINE void widen_each(const int8_t *const *from, int16_t *tile, uint32_t n, uint32_t bytes) {
+  const ptrdiff_t apart = from[1] - from[0];
+  const bool fits = apart == (int32_t)apart; /* on a host, the distance from a pixel on the stack may not fit int32_t */
+  if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == 4 && bytes % 4 == 0) {
+    tmo_dsp_widen_each(from, tile, bytes);
+  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_3) && n == 3 && bytes >= 4 && fits && from[2] - from[1] == apart) {
+    tmo_dsp_widen_3(from[0], (uint32_t)apart, tile, bytes);
+  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_2) && n == 2 && bytes >= 4 && fits) {
+    tmo_dsp_widen_2(from[0], (uint32_t)apart, tile, bytes);
+  } else {
+    for (uint32_t p = 0; p < n; ++p) widen_tap(from[p], tile + 2 * p, n, bytes);
   }
-  for (uint32_t t = 0; t < all; ++t, tile += n * channels) {
-    if (n == TMO_PACKED_PIXELS) {
-      const int8_t *const from[TMO_PACKED_PIXELS] = {taps[t], taps[all + t], taps[2 * all + t], taps[3 * all + t]};
-      tmo_dsp_widen_each(from, tile, channels);
-    } else {
-      for (uint32_t p = 0; p < n; ++p) widen_tap(taps[p * all + t], tile + 2 * p, n, channels);
-    }
+}
+
+/* This list has the pixels under the windows of several output pixels. */
+typedef struct {
+  const int8_t *pixels[TMO_MAX_TAPS];
+  int8_t *zero;  /* padding pixel */
+  uint32_t room; /* bytes of the padding pixel */
+  uint32_t width; /* number of listed columns */
+} pixel_list;
+
+/* Lists the pixels under the windows of a block of output pixels row by row, from entry `first` of the list on. A pixel under several windows is listed
+ * once. The block begins in column x and in row run->current.row. Returns the number of listed pixels, or 0 if the list or the padding pixel is too
+ * small. */
+TMO_OWN_FRAME static uint32_t list_block(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t columns, uint32_t rows, pixel_list *list, uint32_t first) {
+  const tmo_op *const op = k->op;
+  const uint32_t wide = (columns - 1) * op->stride_w + op->kernel_w, all = ((rows - 1) * op->stride_h + op->kernel_h) * wide, pixel = k->in_channels;
+  const tmo_taps across = tmo_clip((int32_t)(x * op->stride_w) - op->pad_left, (uint16_t)wide, op->dilation_w, in->width);
+  const tmo_taps down = tmo_clip((int32_t)(run->current.row * op->stride_h) - op->pad_top, (uint16_t)((rows - 1) * op->stride_h + op->kernel_h), op->dilation_h, in->height);
+  const int8_t **const to = list->pixels + first;
+  if (all > TMO_MAX_TAPS - first || (columns > 1 && op->dilation_w > 1) || (rows > 1 && op->dilation_h > 1)) return 0;
+  list->width = wide;
+  if (across.count * down.count != all) {
+    if (pixel > list->room) return 0;
+    memset(list->zero, op->input_zero_point[0], pixel);
+    for (uint32_t i = 0; i < all; ++i) to[i] = list->zero;
+    if (across.count == 0 || down.count == 0) return all;
+  }
+  tmo_column_window whole;
+  tmo_row_place place = tmo_find_row(run->program, in, run->current.stripe, down.start, &whole);
+  place.column += across.start;
+  tmo_list_rows(place, tmo_base_of(run, in), pixel, down.count, across.count, op->dilation_h, op->dilation_w, wide - across.count, to + down.first * wide + across.first);
+  return all;
+}
+
+/* Returns the number of pixels from pixel p on that are below each other in one column. The iterations of a stripe go down each column. */
+static uint32_t pixels_below(const pixels_at_once *a, uint32_t p) {
+  const tmo_iteration *const first = &a->iterations[p];
+  uint32_t n = 1;
+  while (p + n < a->n && first[n].tile == first->tile && first[n].stripe == first->stripe) ++n;
+  return n;
+}
+
+/* Finds the addresses of the output pixels. */
+TMO_OWN_FRAME static void find_outputs(const tmo_run_state *run, const tmo_tensor *out, pixels_at_once *a) {
+  for (uint32_t p = 0, n; p < a->n; p += n) {
+    const tmo_iteration *const at = &a->iterations[p];
+    tmo_column_window whole;
+    tmo_row_place place = tmo_find_row(run->program, out, at->stripe, at->row, &whole);
+    place.column += at->tile;
+    n = pixels_below(a, p);
+    tmo_list_rows(place, tmo_base_of(run, out), out->channels, n, 1, 1, 1, 0, (const int8_t **)(a->outs + p));
+  }
+}
+
+/* Lists the pixels under the window of each output pixel. windows: gets a pointer to each window's first pixel in the list. Returns false if the list
+ * or the padding pixel is too small. */
+TMO_OWN_FRAME static bool list_windows(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a, pixel_list *list, const int8_t *const **windows) {
+  const uint32_t apart = k->op->stride_h * k->op->kernel_w;
+  for (uint32_t p = 0, first = 0, n, listed; p < a->n; p += n, first += listed) {
+    n = k->op->dilation_h > 1 || k->op->stride_h > k->op->kernel_h ? 1 : pixels_below(a, p);
+    run->current = a->iterations[p];
+    listed = list_block(run, k, in, run->current.tile, 1, n, list, first);
+    if (listed == 0) return false;
+    for (uint32_t i = 0; i < n; ++i) windows[p + i] = list->pixels + first + i * apart;
+  }
+  return true;
+}
+
+/* Lists the rows under windows that are inside an input of whole rows. A row is listed at the first column under the window. Returns false if a window
+ * is not inside the input. */
+TMO_OWN_FRAME static bool list_rows(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a, pixel_list *list, const int8_t *const **windows) {
+  const tmo_op *const op = k->op;
+  const int8_t *const base = tmo_base_of(run, in), **rows = list->pixels, **const end = rows + TMO_MAX_TAPS;
+  if (op->dilation_w > 1 || op->dilation_h > 1 || tmo_has_column_windows(in)) return false;
+  for (uint32_t p = 0, n, high; p < a->n; p += n, rows += high) {
+    n = pixels_below(a, p);
+    high = (n - 1) * op->stride_h + op->kernel_h;
+    /* the coordinates wrap to large numbers if a window begins in the padding */
+    const uint32_t x = a->iterations[p].tile * op->stride_w - op->pad_left, y = a->iterations[p].row * op->stride_h - op->pad_top;
+    if (x >= in->width || x + op->kernel_w > in->width || y >= in->height || y + high > in->height || high > (uint32_t)(end - rows)) return false;
+    tmo_list_row_pixels(in, base + x * k->in_channels, y, 1, high, 1, 0, rows);
+    for (uint32_t i = 0; i < n; ++i) windows[p + i] = rows + i * op->stride_h;
+  }
+  return true;
+}
+
+/* Gathers a pixel whose taps have three bytes each. apart: distance of the pixel's words in the tile, in int16. */
+static TMO_ALWAYS_INLINE void gather_threes(const int8_t *const *tap, uint32_t taps, int16_t *to, uint32_t apart) {
+  for (const int8_t *const *const end = tap + taps; tap != end; ++tap) {
+    const int8_t *const bytes = *tap;
+    const uint32_t even = (uint16_t)bytes[0] | (uint32_t)bytes[2] << 16, odd = (uint16_t)bytes[1];
+    memcpy(to, &even, sizeof even);
+    to += apart;
+    memcpy(to, &odd, sizeof odd);
+    to += apart;
+  }
+}
+
+/* Gathers pixels from lists of their taps. bytes: number of bytes of a tap. */
+TMO_OWN_FRAME static void gather_taps(const tmo_kernel *k, const int8_t *const *const *windows, uint32_t taps, uint32_t bytes, uint32_t n) {
+  int16_t *tile = (int16_t *)k->scratch;
+  if (bytes == 3) {
+    for (uint32_t p = 0; p < n; ++p) gather_threes(windows[p], taps, tile + 2 * p, 2 * n);
+    return;
+  }
+  for (uint32_t t = 0; t < taps; ++t, tile += n * ((bytes + 3) / 4 * 4)) {
+    const int8_t *from[TMO_PACKED_PIXELS] = {windows[0][t], windows[1][t]};
+    for (uint32_t p = 2; p < n; ++p) from[p] = windows[p][t];
+    widen_each(from, tile, n, bytes);
   }
 }
 
@@ -77,83 +176,75 @@ static void multiply_into(const tmo_kernel *k, uint32_t n, int8_t *const *outs) 
   }
 }
 
-static void convolve_at_once(tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
-  const uint32_t taps = (uint32_t)k->op->kernel_h * k->op->kernel_w;
-  if (k->in_channels % 4 == 0 && k->in_channels <= ZERO_BYTES && taps * a->n <= TMO_MAX_TAPS) {
-    gather_pixel_taps(run, k, in, a);
-  } else {
-    gather_each(run, k, in, a);
+/* Gathers pixels whose rows or taps are multiples of four bytes. Returns false if the caller has to gather the pixels with another function. */
+TMO_OWN_FRAME static bool gather_at_once(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
+  const uint32_t high = k->op->kernel_h, wide = k->op->kernel_w, channels = k->in_channels;
+  const int8_t *const *windows[TMO_PACKED_PIXELS];
+  int8_t zero[ZERO_BYTES];
+  pixel_list list;
+  list.zero = zero;
+  list.room = ZERO_BYTES;
+  if (list_rows(run, k, in, a, &list, windows)) {
+    gather_taps(k, windows, high, wide * channels, a->n);
+    return true;
   }
+  if (channels % 4 != 0 || !list_windows(run, k, in, a, &list, windows)) return false;
+  gather_taps(k, windows, high * wide, channels, a->n);
+  return true;
+}
+
+static void convolve_at_once(tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
+  if (!gather_at_once(run, k, in, a)) gather_each(run, k, in, a);
   multiply_into(k, a->n, a->outs);
 }
 
-TMO_OWN_FRAME static void convolve_channels_at_once(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
-  const uint32_t wide = k->op->kernel_w;
-  tmo_dsp_run runs[TMO_DSP_RUNS];
-  for (uint32_t p = 0; p < a->n; ++p) {
-    run->current = a->iterations[p];
-    const pixel_window w = window_under(run, k->op, in);
-    runs[p].out = a->outs[p];
-    runs[p].pixels = 1;
-    if (w.rows.count * w.columns.count != 9) tmo_depthwise_clear(k, runs[p].taps, 9);
-    list_window(run, &w, wide - w.columns.count, runs[p].taps + w.rows.first * wide + w.columns.first);
+/* Lists the nine taps of each pixel. */
+TMO_OWN_FRAME static void list_runs(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a, tmo_dsp_run *runs) {
+  const int8_t *const *windows[TMO_PACKED_PIXELS];
+  pixel_list list;
+  list.zero = (int8_t *)k->scratch;
+  list.room = k->in_channels;
+  (void)list_windows(run, k, in, a, &list, windows); /* four windows of nine taps fit into the list */
+  for (uint32_t p = 0; p < a->n; ++p, ++runs) {
+    runs->out = a->outs[p];
+    runs->pixels = 1;
+    TMO_UNROLLED for (uint32_t t = 0; t < 9; ++t) runs->taps[t] = windows[p][t];
   }
+}
+
+TMO_OWN_FRAME static void convolve_channels_at_once(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
+  tmo_dsp_run runs[TMO_DSP_RUNS];
+  list_runs(run, k, in, a, runs);
   tmo_dsp_nine(runs, runs + a->n, k->weights, k->out_channels, 0);
   for (uint32_t p = 0; p < a->n; ++p) tmo_packed_clamp(k->op, a->outs[p], k->out_channels);
 }
 
-/* This list has the pixels under the windows of adjacent output columns, row by row. A pixel under several windows is listed once. */
-typedef struct {
-  const int8_t *pixels[TMO_MAX_TAPS];
-  uint32_t width; /* number of listed columns */
-} pixel_grid;
-
-/* Lists the pixels under the windows of n output columns from x on. Pixels outside the input are read from `zero`. Returns false if there are too
- * many pixels, or if a pixel does not fit into the `room` bytes of `zero`. */
-TMO_OWN_FRAME static bool list_grid(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *zero, uint32_t room, pixel_grid *grid) {
-  const tmo_op *const op = k->op;
-  const uint32_t width = (n - 1) * op->stride_w + op->kernel_w, all = op->kernel_h * width, pixel = k->in_channels;
-  const int32_t start = (int32_t)(x * op->stride_w) - op->pad_left, beyond = start + (int32_t)width - in->width;
-  const uint32_t left = start < 0 ? (uint32_t)-start : 0, right = beyond > 0 ? (uint32_t)beyond : 0;
-  const tmo_taps rows = tmo_clip((int32_t)(run->current.row * op->stride_h) - op->pad_top, op->kernel_h, 1, in->height);
-  const int8_t **to = grid->pixels;
-  if (all > TMO_MAX_TAPS || op->dilation_w > 1 || op->dilation_h > 1) return false;
-  grid->width = width;
-  if (left + right > 0 || rows.count != op->kernel_h) {
-    if (pixel > room) return false;
-    memset(zero, op->input_zero_point[0], pixel);
-    for (uint32_t i = 0; i < all; ++i) to[i] = zero;
-    if (rows.count == 0 || left + right >= width) return true;
-  }
-  tmo_column_window whole;
-  tmo_row_place place = tmo_find_row(run->program, in, run->current.stripe, rows.start, &whole);
-  place.column += (uint32_t)start + left;
-  tmo_list_rows(place, tmo_base_of(run, in), pixel, rows.count, width - left - right, 1, 1, left + right, to + rows.first * width + left);
-  return true;
+/* Lists the pixels of n columns of a row, from x on. is_plain() must hold for the tensor. */
+static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t x, uint32_t n, int8_t **pixels) {
+  const tmo_row_pixels row = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, run->current.row);
+  const uint32_t channels = t->channels, at = tmo_remainder(row.first + x * row.step, row.depth) * channels;
+  tmo_list_rolling_buffer(tmo_base_of(run, t) + row.offset, row.depth * channels, at, row.step * channels, n, (const int8_t **)pixels);
 }
 
-/* Widens the bytes of one tap for n pixels. Each pixel has at least four bytes in a tap. */
-static TMO_ALWAYS_INLINE void widen_each(const int8_t *const *from, int16_t *tile, uint32_t n, uint32_t bytes) {
-  const ptrdiff_t apart = from[1] - from[0];
-  const bool fits = apart == (int32_t)apart; /* on a host, the distance from a pixel on the stack may not fit int32_t */
-  if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == 4 && bytes % 4 == 0) {
-    tmo_dsp_widen_each(from, tile, bytes);
-  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_3) && n == 3 && fits && from[2] - from[1] == apart) {
-    tmo_dsp_widen_3(from[0], (uint32_t)apart, tile, bytes);
-  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_2) && n == 2 && fits) {
-    tmo_dsp_widen_2(from[0], (uint32_t)apart, tile, bytes);
-  } else {
-    for (uint32_t p = 0; p < n; ++p) widen_tap(from[p], tile + 2 * p, n, bytes);
-  }
+/* Gathers two to four pixels of a pointwise convolution. Returns false for any other convolution. */
+static TMO_ALWAYS_INLINE bool gather_pointwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
+  const tmo_op *const op = k->op;
+  int8_t *pixels[TMO_PACKED_PIXELS];
+  if (op->kernel_h * op->kernel_w * op->stride_h * op->stride_w != 1 || op->pad_top + op->pad_left > 0 || x + n > in->width || run->current.row >= in->height) return false;
+  list_pixels_of_row(run, in, x, n, pixels);
+  widen_each((const int8_t *const *)pixels, (int16_t *)k->scratch, n, k->in_channels);
+  return true;
 }
 
 /* Gathers two to four pixels, tap by tap. Returns false if the caller has to gather the pixels with another function. */
 TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   const uint32_t channels = k->in_channels, stride = k->op->stride_w, wide = k->op->kernel_w;
   int8_t zero[ZERO_BYTES];
-  pixel_grid grid;
+  pixel_list grid;
   int16_t *tile = (int16_t *)k->scratch;
-  if (channels < 4 || (channels % 4 != 0 && wide > 1) || !list_grid(run, k, in, x, n, zero, ZERO_BYTES, &grid)) return false;
+  grid.zero = zero;
+  grid.room = ZERO_BYTES;
+  if (channels < 4 || (channels % 4 != 0 && wide > 1) || list_block(run, k, in, x, n, 1, &grid, 0) == 0) return false;
   const int8_t *const *row = grid.pixels;
   for (uint32_t ky = k->op->kernel_h; ky > 0; --ky, row += grid.width) {
     for (uint32_t kx = 0; kx < wide; ++kx, tile += n * ((channels + 3) / 4 * 4)) {
@@ -192,7 +283,7 @@ TMO_OWN_FRAME static void gather_rows(const tmo_run_state *run, tmo_kernel *k, c
 }
 
 static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *const *outs) {
-  if (!gather_grid(run, k, in, x, n)) {
+  if (!gather_pointwise(run, k, in, x, n) && !gather_grid(run, k, in, x, n)) {
     if (tmo_has_column_windows(in)) return false;
     gather_rows(run, k, in, x, n);
   }
@@ -203,8 +294,10 @@ static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tens
 /* Computes n >= 3 pixels of a packed depthwise convolution with 3x3 taps and stride 1. Returns false if this function cannot compute the pixels. */
 TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t **outs) {
   const uint32_t channels = k->out_channels;
-  pixel_grid grid;
-  if (!list_grid(run, k, in, x, TMO_PACKED_PIXELS, (int8_t *)k->scratch, channels, &grid)) return false;
+  pixel_list grid;
+  grid.zero = (int8_t *)k->scratch;
+  grid.room = channels;
+  if (list_block(run, k, in, x, TMO_PACKED_PIXELS, 1, &grid, 0) == 0) return false;
   if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* pixel 3 does not exist, so its output is overwritten by pixel 2 */
   tmo_dsp_four(grid.pixels, outs, k->weights, channels);
   if (tmo_packed_clamps(k->op)) {
@@ -217,9 +310,11 @@ TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kern
 TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *const *outs) {
   const tmo_op *const op = k->op;
   const uint32_t channels = k->out_channels;
-  pixel_grid grid;
+  pixel_list grid;
   tmo_dsp_run runs[TMO_DSP_RUNS];
-  if (!list_grid(run, k, in, x, n, (int8_t *)k->scratch, channels, &grid)) return false;
+  grid.zero = (int8_t *)k->scratch;
+  grid.room = channels;
+  if (list_block(run, k, in, x, n, 1, &grid, 0) == 0) return false;
   for (uint32_t p = 0; p < n; ++p) {
     const int8_t *const *row = grid.pixels + p * op->stride_w;
     runs[p].out = outs[p];
@@ -243,13 +338,6 @@ static TMO_ALWAYS_INLINE bool convolve_depthwise(const tmo_run_state *run, const
   if (!tmo_has_part(TMO_PART_DSP_NINE)) return false;
   const bool four = n > 2 && k->op->kernel_w == 3 && k->op->stride_w == 1;
   return four ? convolve_four(run, k, in, x, n, outs) : convolve_nine(run, k, in, x, n, outs);
-}
-
-/* Lists the pixels of n columns of a row, from x on. is_plain() must hold for the tensor. */
-static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t x, uint32_t n, int8_t **pixels) {
-  const tmo_row_pixels row = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, run->current.row);
-  const uint32_t channels = t->channels, at = tmo_remainder(row.first + x * row.step, row.depth) * channels;
-  tmo_list_rolling_buffer(tmo_base_of(run, t) + row.offset, row.depth * channels, at, row.step * channels, n, (const int8_t **)pixels);
 }
 
 /* Adds n pixels of two operands. If the pixels are adjacent in both inputs and the output, one call adds them all. */
@@ -295,10 +383,7 @@ uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op) {
 void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_iteration *iterations, uint32_t n) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   pixels_at_once a = {iterations, n, {NULL}};
-  for (uint32_t p = 0; p < n; ++p) {
-    run->current = iterations[p];
-    a.outs[p] = pixel_of(run, out, iterations[p].row, iterations[p].tile);
-  }
+  find_outputs(run, out, &a);
   tmo_kernel k = kernel_of(run, op, in, out);
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) {
     convolve_at_once(run, &k, in, &a);

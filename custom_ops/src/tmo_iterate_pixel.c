@@ -7,6 +7,12 @@
 
 #include "tmo/pixel.h"
 
+/* Returns the address of pixel (x, y) of a tensor. is_plain() must hold for the tensor. */
+TMO_OWN_FRAME static int8_t *pixel_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) {
+  const tmo_row_pixels pixels = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, (uint16_t)y);
+  return (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_pixel_offset(&pixels, x));
+}
+
 #if TMO_RUNS_MVE
 /* Copies the pixels of a window to the scratch of the multiplication. */
 static TMO_ALWAYS_INLINE void take_window(const tmo_run_state *run, const pixel_window *window, int8_t *to) {

@@ -284,23 +284,29 @@ TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op,
 TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most) {
   const uint32_t number = *run->at;
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + number];
-  const uint32_t at_once = tmo_iterates_at_once(run, op), limit = at_once < most ? at_once : most;
+  const uint32_t at_once = tmo_iterates_at_once(run, op);
   const tmo_nest nest = tmo_nest_of(run->program, run->group, op);
   tmo_iteration iterations[TMO_PACKED_PIXELS];
   uint32_t n = 1;
+  if (at_once == 1) return 0;
   if (run->at[1] != TMO_LOOP_END) {
-    for (; n < limit && run->at[1] == number; ++n) ++run->at;
+    while (n < most && run->at[n] == number) ++n;
+    if (n > 1 && n % at_once == 1) --n; /* tmo_iterate_pixels() computes at least two pixels */
+    run->at += n - 1;
   } else {
     uint16_t *const left = &run->left[run->depth - 1];
-    n = *left < limit ? *left : limit;
+    n = *left < most ? *left : most;
+    if (n > 1 && n % at_once == 1) --n;
     *left = (uint16_t)(*left - (n - 1));
   }
   if (n <= 1) return 0;
-  for (uint32_t p = 0; p < n; ++p) {
-    if (!count_next(run, &nest, run->workspace + run->group->counters, number, true)) return UINT32_MAX;
-    iterations[p] = run->current;
+  for (uint32_t begun = 0, p; begun < n; begun += p) {
+    for (p = 0; p < at_once && begun + p < n; ++p) {
+      if (!count_next(run, &nest, run->workspace + run->group->counters, number, true)) return UINT32_MAX;
+      iterations[p] = run->current;
+    }
+    tmo_iterate_pixels(run, op, iterations, p);
   }
-  tmo_iterate_pixels(run, op, iterations, n);
   return n;
 }
 #endif

@@ -16,12 +16,6 @@ static TMO_ALWAYS_INLINE bool is_plain(const tmo_run_state *run, const tmo_tenso
   return t->layout == TMO_LAYOUT_HWC && !tmo_is_source(run->program, t);
 }
 
-/* Returns the address of pixel (x, y) of a tensor. is_plain() must hold for the tensor. */
-TMO_OWN_FRAME static int8_t *pixel_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) {
-  const tmo_row_pixels pixels = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, (uint16_t)y);
-  return (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_pixel_offset(&pixels, x));
-}
-
 /* The part of a window inside the input. */
 typedef struct {
   const tmo_op *op;
