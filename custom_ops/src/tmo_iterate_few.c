@@ -113,7 +113,7 @@ TMO_OWN_FRAME static bool list_windows(tmo_run_state *run, const tmo_kernel *k, 
 
 /* Lists the rows under windows that are inside an input of whole rows. A row is listed at the first column under the window. Returns false if a window
  * is not inside the input. */
-TMO_OWN_FRAME static bool list_rows(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a, pixel_list *list, const int8_t *const **windows) {
+TMO_OWN_FRAME static bool list_rows_inside(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a, pixel_list *list, const int8_t *const **windows) {
   const tmo_op *const op = k->op;
   const int8_t *const base = tmo_base_of(run, in), **rows = list->pixels, **const end = rows + TMO_MAX_TAPS;
   if (op->dilation_w > 1 || op->dilation_h > 1 || tmo_has_column_windows(in)) return false;
@@ -142,7 +142,7 @@ static TMO_ALWAYS_INLINE void gather_threes(const int8_t *const *tap, uint32_t t
 }
 
 /* Gathers pixels from lists of their taps. bytes: number of bytes of a tap. */
-TMO_OWN_FRAME static void gather_taps(const tmo_kernel *k, const int8_t *const *const *windows, uint32_t taps, uint32_t bytes, uint32_t n) {
+TMO_OWN_FRAME static void gather_windows(const tmo_kernel *k, const int8_t *const *const *windows, uint32_t taps, uint32_t bytes, uint32_t n) {
   int16_t *tile = (int16_t *)k->scratch;
   if (bytes == 3) {
     for (uint32_t p = 0; p < n; ++p) gather_threes(windows[p], taps, tile + 2 * p, 2 * n);
@@ -184,12 +184,12 @@ TMO_OWN_FRAME static bool gather_at_once(tmo_run_state *run, const tmo_kernel *k
   pixel_list list;
   list.zero = zero;
   list.room = ZERO_BYTES;
-  if (list_rows(run, k, in, a, &list, windows)) {
-    gather_taps(k, windows, high, wide * channels, a->n);
+  if (list_rows_inside(run, k, in, a, &list, windows)) {
+    gather_windows(k, windows, high, wide * channels, a->n);
     return true;
   }
   if (channels % 4 != 0 || !list_windows(run, k, in, a, &list, windows)) return false;
-  gather_taps(k, windows, high * wide, channels, a->n);
+  gather_windows(k, windows, high * wide, channels, a->n);
   return true;
 }
 
