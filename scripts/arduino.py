@@ -42,20 +42,17 @@ class Sketch:
     emit: str = "cpp"
     options: Mapping[str, Any] = field(default_factory=dict)
     image: bool = False
-    """Whether the sketch includes shapes_image.h."""
 
 
 SKETCHES = {
     "shapes": Sketch(image=True),
     "camera": Sketch(options={"input": "stream"}),
     "two_cores": Sketch(options={"cores": 2}, image=True),
-    "no_interpreter": Sketch("c", {"max_macs": 1.1}),  # The program fits into 16 KB of RAM.
+    "no_interpreter": Sketch("c", {"max_macs": 1.1}),
 }
-"""Options of every sketch in arduino/examples."""
 
 
 def files() -> dict[str, bytes]:
-    """Return the contents of the library, by path."""
     texts = {"LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8"), **c_library.arduino()}
     return {**{name: text.encode() for name, text in texts.items()}, **dict(_by_hand()), **dict(_models())}
 
@@ -67,7 +64,6 @@ def _by_hand() -> Iterator[tuple[str, bytes]]:
 
 
 def _models() -> Iterator[tuple[str, bytes]]:
-    """Yield path and content of the sources that the converter writes for the sketches' models."""
     model = (SHAPES / "shapes_int8.tflite").read_bytes()
     for name, sketch in SKETCHES.items():
         converted = tflm_memopt.optimize(model, **sketch.options)
@@ -80,10 +76,10 @@ def _models() -> Iterator[tuple[str, bytes]]:
 
 
 def build(output: Path) -> tuple[Path, Path]:
-    """Write the library's folder and its zip below `output`, and return both paths.
+    """Write the library's folder and its zip below `output`. Return both paths.
 
-    Files that already have the right content are not written again, so that later builds need not compile them again.
-    The function removes files that are not part of the library from the library's folder.
+    Files with the right content are not written again, so that later builds need not compile them again. Files that are
+    not part of the library are removed from the folder.
     """
     folder, contents = output / NAME, files()
     for name, data in contents.items():
@@ -99,7 +95,7 @@ def build(output: Path) -> tuple[Path, Path]:
 
 
 def write_zip(path: Path, contents: Mapping[str, bytes]) -> Path:
-    """Write an archive whose bytes depend only on the contents."""
+    """Write a zip archive whose bytes depend only on the contents."""
     date = time.gmtime(EPOCH)[:6]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(contents):

@@ -1,7 +1,7 @@
 """Build the packages of a release in dist/, and check most of them as their registries do, without a network.
 
-The same sources always give the same bytes. Files in archives have the date SOURCE_DATE_EPOCH (in seconds since 1970).
-Without SOURCE_DATE_EPOCH, the date is 1980-01-01.
+The same sources always give the same bytes, because files in archives have a fixed date. The date is SOURCE_DATE_EPOCH
+(in seconds since 1970) or, by default, 1980-01-01.
 
 Usage: python scripts/dist.py [-o FOLDER] [PACKAGE...]
 
@@ -34,15 +34,13 @@ EPOCH = arduino_library.EPOCH
 BACKEND = "import sys; from scikit_build_core import build; getattr(build, 'build_' + sys.argv[1])(sys.argv[2])"
 
 Files = Mapping[str, bytes]
-"""The contents of files by path."""
 
 
 class Refused(Exception):
-    """A package that its registry would reject. The exception's message gives the reason."""
+    """A package that its registry would reject, with the reason."""
 
 
 def python_packages(out: Path, scratch: Path) -> list[Path]:
-    """Build the source distribution, and from it the wheel for this platform."""
     sdist = _built("sdist", ROOT, scratch)
     with tarfile.open(sdist) as archive:
         archive.extractall(scratch / "source", filter="data")
@@ -55,7 +53,6 @@ def python_packages(out: Path, scratch: Path) -> list[Path]:
 
 
 def _built(kind: str, source: Path, scratch: Path) -> Path:
-    """Build an sdist or a wheel in a new folder, with the packages that are installed."""
     folder = scratch / kind
     folder.mkdir()
     _run("-c", BACKEND, kind, folder, cwd=source)
@@ -64,7 +61,7 @@ def _built(kind: str, source: Path, scratch: Path) -> Path:
 
 
 def arduino(out: Path, scratch: Path) -> list[Path]:
-    """Build the zip of `make arduino`, which the IDE installs with "Add .ZIP Library"."""
+    """Build the zip that Arduino's IDE installs with "Add .ZIP Library"."""
     _, archive = arduino_library.build(scratch / "arduino")
     return [Path(shutil.copy(archive, out / f"{NAME}-{VERSION}-arduino.zip"))]
 
@@ -88,7 +85,6 @@ PACKAGES = {"python": python_packages, "arduino": arduino, "platformio": platfor
 
 
 def staged(folder: Path) -> Path:
-    """Copy custom_ops/ and the licence into a new folder."""
     shutil.copytree(LIBRARY, folder)
     shutil.copy(ROOT / "LICENSE", folder)
     return folder
@@ -110,7 +106,6 @@ def write_tar(path: Path, files: Files) -> Path:
 
 
 def _run(*arguments: str | Path, cwd: Path = ROOT) -> None:
-    """Run Python with these arguments in a separate process."""
     done = subprocess.run(
         [sys.executable, *arguments], cwd=cwd, capture_output=True, text=True, check=False,
         env={**os.environ, "SOURCE_DATE_EPOCH": str(EPOCH)},

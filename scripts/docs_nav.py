@@ -1,4 +1,4 @@
-"""Hooks that mkdocs calls to generate pages from the code and to show the version in header and footer."""
+"""Hooks of mkdocs, which generate pages from the code and show the version in header and footer."""
 
 import re
 import runpy
@@ -20,7 +20,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, *, config: Any) -> Any:
-    """Add the generated pages to the site. A generated page replaces the shorter page of the same name in docs/."""
+    """Add the generated pages to the site. A generated page replaces the shorter page with the same name in docs/."""
     pages = {name: make() for name, make in runpy.run_path(str(SCRIPTS / "reference.py"))["SITE"].items()}
     for script, page in (("operators", "operators.md"), ("program_format", "program-format.md")):
         pages[page] = runpy.run_path(str(SCRIPTS / f"{script}.py"))["site_page"]()
@@ -32,6 +32,6 @@ def on_files(files: Any, *, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, *, config: Any, **_: Any) -> str:
-    """Replace links to files outside docs/ by their text, because the site lacks these files."""
+    """Replace links to files outside docs/ by their text, because the site does not contain these files."""
     docs = Path(config["docs_dir"])
     return OUTSIDE.sub(lambda link: link[1] if (docs / link[2]).exists() else link[0], markdown)

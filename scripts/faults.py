@@ -1,7 +1,7 @@
 """Plant faults in a copy of the repository, one at a time, and report which test finds each fault.
 
-A fault in tests/faults replaces a piece of a file by wrong code, and names test files that should fail. The named files
-run first, then all quick tests, then the named slow tests. The exit status is 1 if no test finds a fault.
+A fault in tests/faults replaces a piece of a file by wrong code, and names test files that should fail. First the named
+files run, then all quick tests, then the named slow tests. The exit status is 1 if no test finds a fault.
 
 Usage:
     python scripts/faults.py                        all faults
@@ -34,19 +34,19 @@ else:
 ROOT = Path(__file__).parents[1]
 REGISTRY = ROOT / "tests/faults"
 OWN_TEST = "tests/unit/test_faults.py"
-"""No test run contains this test, because the test looks for the original text and fails for every planted fault."""
+"""This test is left out of all runs, because it looks for the original text and so fails for every planted fault."""
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
-"""A run of tests that takes more than these seconds is ended and counts as failed."""
+"""A test run that takes more seconds is ended and counts as failed."""
 WITHOUT_HOOK = """import sys
 sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_")]
 """
-"""Code that Python runs at its start, so that it imports the package of the copy instead of the installed package."""
+"""Code that Python runs at its start, so that it imports the copied package instead of the installed package."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault is a piece of text that occurs once in a file, and a faulty replacement."""
+    """A piece of text that occurs once in a file, and a faulty replacement."""
 
     area: str
     name: str
@@ -75,7 +75,6 @@ class Outcome:
 
 
 def registry() -> list[Fault]:
-    """Return all faults, area by area."""
     found = []
     for file in sorted(REGISTRY.glob("*.toml")):
         for name, entry in tomllib.loads(file.read_text(encoding="utf-8")).items():
@@ -84,7 +83,6 @@ def registry() -> list[Fault]:
 
 
 def stale(fault: Fault) -> str:
-    """Return why a fault cannot be planted, or ""."""
     file = ROOT / fault.file
     if not file.is_file():
         return f"{fault.key}: there is no {fault.file}"
@@ -99,8 +97,6 @@ class CannotBuild(Exception):
 
 
 class Copy:
-    """A copy of the repository with its own native libraries."""
-
     def __init__(self, folder: Path) -> None:
         self.tree, self._build, self._site = folder / "tree", folder / "build", folder / "site"
         listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -125,14 +121,13 @@ class Copy:
             raise CannotBuild(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
 
     def build(self) -> None:
-        """Build the native libraries, and copy them to the modules that load them."""
+        """Build the native libraries, and copy them to the folder from which they are loaded."""
         self._run("cmake", "--build", str(self._build))
         for name in ("tmo_host", "tmo_wheel_shim"):
             if (library := self._build / file_name(name)).is_file():
                 shutil.copy2(library, self.tree / "tflm_memopt/runtime")
 
     def write(self, file: str, text: str) -> None:
-        """Replace a file's text and build what depends on the file."""
         path = self.tree / file
         path.write_text(text, encoding="utf-8")
         Path(cache_from_source(str(path))).unlink(missing_ok=True)  # A .pyc file stores only whole seconds.
@@ -167,7 +162,7 @@ class Copy:
 
 
 def outcome(copy: Copy, fault: Fault, named: bool) -> Outcome:
-    """Plant a fault, look for a failing test, and remove the fault. `named` runs only tests that the fault names."""
+    """Plant a fault, look for a failing test, and remove the fault. named: run only the tests it names."""
     before, start = (copy.tree / fault.file).read_text(encoding="utf-8"), time.monotonic()
     own = [f"tests/{test}" for test in fault.tests]
     ways = [("named", QUICK, own), *([] if named else [("quick", QUICK, ["tests"])]), ("slow", SLOW, own)]
@@ -184,7 +179,6 @@ def outcome(copy: Copy, fault: Fault, named: bool) -> Outcome:
 
 
 def outcomes(faults: Sequence[Fault], jobs: int, named: bool) -> Iterator[Outcome]:
-    """Yield the results of all faults as soon as they are known."""
     with tempfile.TemporaryDirectory(prefix="faults-") as folder, ThreadPoolExecutor(jobs) as pool:
         copies: queue.SimpleQueue[Copy] = queue.SimpleQueue()
         for copy in pool.map(Copy, [Path(folder, str(i)) for i in range(jobs)]):
@@ -206,7 +200,6 @@ def outcomes(faults: Sequence[Fault], jobs: int, named: bool) -> Iterator[Outcom
 
 
 def table(found: Sequence[Outcome]) -> Iterator[str]:
-    """Yield the lines of a Markdown table that counts the faults of each area."""
     rows: dict[str, list[Outcome]] = {}
     for one in found:
         rows.setdefault(one.fault.split("/")[0], []).append(one)

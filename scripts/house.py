@@ -15,7 +15,7 @@ import networkx as nx
 ROOT = Path(__file__).parents[1]
 LINES, PARAMETERS = 50, 8
 KNOW_KINDS = ("ops", "lower")
-"""Folders whose code may compare the kind of an operator. Code in other folders must read a kind's Traits."""
+"""Folders whose code may compare the kind of an operator. Other code must read the kind's Traits."""
 
 Source = Mapping[Path, ast.Module]
 """Syntax tree of each module of the package, by its path from the repository's root."""
@@ -63,7 +63,7 @@ def class_names(source: Source) -> Iterator[str]:
 
 
 def c_names(_: Source) -> Iterator[str]:
-    """Yield static functions of the library that two files have. NAME_library.c includes all files of the library."""
+    """Yield static functions that two C files define. NAME_library.c includes all files of the library."""
     owners: dict[str, set[str]] = defaultdict(set)
     for file in sorted((ROOT / "custom_ops/src").glob("*.c")):
         for name in re.findall(r"^(?:\w+ )*static [\w *]*?(\w+)\(", file.read_text(encoding="utf-8"), re.MULTILINE):
@@ -78,7 +78,7 @@ def kinds(source: Source) -> Iterator[str]:
 
 
 def circles(source: Source) -> Iterator[str]:
-    """Yield modules that import each other. Imports inside functions and imports for types count as well."""
+    """Yield modules that import each other, even inside functions or only for types."""
     modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): tree for path, tree in source.items()}
     imports: nx.DiGraph[str] = nx.DiGraph()
     for module, tree in modules.items():

@@ -26,19 +26,18 @@ from tflm_memopt.kernels.language import KernelProgram, Type
 from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
 
 PIXELS = tuple(scheduled(one, [vectorise(var)]) for one, var in ((conv_pixel, "k"), (depthwise_pixel, "k"), (add, "i")))
-"""These kernels compute several outputs at once with vectors. Programs for any core use these kernels."""
+"""Kernels that compute several outputs at once with vectors, for programs of any core."""
 PACKED = (
     ("", scheduled(packed_conv, [vectorise("k"), jam("p", 2, apart=True), unroll("i", 4)])),
     ("_narrow", scheduled(packed_conv, [vectorise("k", group=4), jam("p", 4, apart=True), unroll("i", 4)])),
     ("", scheduled(packed_depthwise, [vectorise("k"), jam("p", 2, apart=True)])),
     ("", scheduled(windows, [vectorise("i")])),
 )
-"""These kernels serve programs that are packed for vectors. Each pair begins with the last part of a kernel's
-name. Hosts run the same descriptions as plain C loops.
+"""Kernels for programs whose weights are packed for vectors. Each pair begins with the end of the kernel's name. Hosts
+run the same descriptions as plain C loops.
 """
 PLAIN = (packed_conv, packed_depthwise, windows)
 Expressions = dict[str, str]
-"""A C expression for each argument of a kernel."""
 HEAD = "void {}(const tmo_kernel *k, const tmo_window *window, int8_t *out)"
 PIXELS_OF = {"pixels": "k->out_width", "x": "window->pixels[0]", "y": "out"}
 RANGE = {"zero_out": "k->op->output_zero_point", "low": "k->op->act_min", "high": "k->op->act_max"}
@@ -46,7 +45,7 @@ RANGE_S16 = {"low": "(int16_t)(k->op->range_s16 & 0xFFFF)", "high": "k->op->rang
 
 
 class LibraryKernel(NamedTuple):
-    """A function of the library that is written from a description."""
+    """A C function of the library that is generated from a description."""
 
     name: str
     kernel: KernelProgram
@@ -54,15 +53,15 @@ class LibraryKernel(NamedTuple):
     """C expressions for arguments of the kernel. An argument without an expression keeps its name in C."""
     head: str = HEAD
     many: KernelProgram | None = None
-    """Another schedule for cores with many registers, or None."""
+    """The same kernel with another schedule for cores with many registers, or None."""
     ends: str = ""
-    """A statement at the end of the function."""
+    """C statement at the end of the function."""
     calls: Mapping[str, str] = {}
-    """Keys are the heads of C functions that call the generated function, and values are the arguments of the calls.
-    The compiler folds constant arguments.
+    """Further C functions that call the generated function. The key is the head of such a function, and the value has
+    the arguments of the call. The compiler folds constant arguments.
     """
     at_once: int = 0
-    """Number of elements that a loop of tmo/elements.h computes at once, or 0 if the kernel has loops of its own."""
+    """Number of elements that a loop of tmo/elements.h computes at once, or 0 if the kernel contains its own loops."""
 
 
 def _inlined(parameters: str) -> str:
@@ -71,18 +70,17 @@ def _inlined(parameters: str) -> str:
 
 
 def _scales(*names: str) -> Expressions:
-    """Return the names of multipliers and shifts, in order."""
     rows = (("scale", "k->multipliers[{}]"), ("shift", "k->shifts[{}]"))
     return {f"{what}_{name}": text.format(i) for i, name in enumerate(names) for what, text in rows}
 
 
 def _sign(negative: str) -> Expressions:
-    """Return the C expression of the argument `sign`: -1 for operators of the kind `negative`, else 1."""
+    """Return the argument `sign`: -1 for operators of the kind `negative`, and 1 for all other operators."""
     return {"sign": f"tmo_is_kind(k->op, TMO_OP_{negative}) ? -1 : 1"}
 
 
 def _operands(element: int) -> Expressions:
-    """Return the arguments for two operands, in the operator's order. element: number of bytes of an element."""
+    """Return the arguments for two operands, in the operator's order. element: bytes of an element."""
     given = {"channels": f"k->out_channels / {element}" if element > 1 else "k->out_channels"}
     for name, at in (("x", "tmo_first_operand(k)"), ("other", "1 - tmo_first_operand(k)")):
         pixel = f"k->pixel_step[{at}]"
@@ -205,13 +203,12 @@ SIGNED = (
 
 
 def _signed(greatest: str, smallest: str, one: str, minus_one: str) -> Expressions:
-    """Return two functions that call a kernel with a parameter `sign`. One passes 1, and the other passes -1."""
+    """Return two functions that call a kernel with its parameter `sign`, one with 1 and the other with -1."""
     signs = {greatest: one, smallest: minus_one}
     return {PIXEL.format(name): f"k, window, i, out, {sign}" for name, sign in signs.items()}
 
 
 FLOAT_SIGNS = ("0x3F800000", "(int32_t)0xBF800000u")
-"""The bits of the float32 numbers 1 and -1."""
 DEPTHWISE_F32 = "tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32)"
 CONV_F32 = WINDOW | LIMITS | {
     "y": "out + i", "sums": "(int8_t *)(k->sums ? k->sums + i / 4 : NULL)", "first": "k->first", "last": "k->last",
@@ -236,7 +233,7 @@ CURVE = _elements(2) | {"multiplier": "k->multipliers[0]", "shift": "k->shifts[0
 def _of_elements(one: KernelProgram, turns: int = 1, name: str = "", **bound: int) -> LibraryKernel:
     """Return a kernel that computes adjacent, aligned elements. turns: number of elements that are computed at once.
 
-    Kernels that change the type of elements copy their input elements, so that the output may overwrite the input.
+    A kernel that changes the elements' type copies its input elements, so that the output may overwrite the input.
     """
     types = {t.type for t in one.tensors}
     aligned = types != {Type.FLOAT32, Type.INT32}
@@ -437,7 +434,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         ),
     ),
 }
-"""The kernels in each tmo_generated_NAME.c, by NAME."""
+"""The kernels in each file tmo_generated_NAME.c, by NAME."""
 ADDENDS = {
     "n": "n", "y": "out", "half": "tmo_half(scales) ? b : a", "other": "tmo_half(scales) ? a : b",
     "factor_half": "1 << tmo_half_shift(scales + 4 * tmo_half(scales))",
@@ -449,8 +446,8 @@ ADDENDS = {
     "scale_out": "(int32_t)((uint32_t)scales[8] >> 1)", "right_out": "scales[10]",
     "zero_out": "op->output_zero_point", "low": "op->act_min", "high": "op->act_max",
 }  # fmt: skip
-"""The keys are the names of arguments in the description of a packed ADD. For each operand, `scales` has the left
-shift, m2, c and e. For the output, `scales` has m2, c and e.
+"""C expressions for the arguments of a packed ADD. For each operand, the array `scales` has the left shift, m2, c and
+e. For the output, it has m2, c and e.
 """
 ADDITION = "void {}(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op)"
 ADD_BY_LANES = LibraryKernel("tmo_packed_add", scheduled(packed_add_within, [vectorise("i")]), ADDENDS, ADDITION)
@@ -463,7 +460,7 @@ ADD_PIXELS = LibraryKernel(
     {},
     "void {}(int32_t *sums, const int8_t *x, uint32_t channels, uint32_t n)",
 )
-"""ADD_BY_LANES adds operands on Helium, and ADD_BY_FOURS on the DSP extension. ADD_PIXELS sums pixels on Helium."""
+"""ADD_BY_LANES adds operands on Helium, and ADD_BY_FOURS on the DSP extension. ADD_PIXELS adds pixels on Helium."""
 MVE_CONV_HEAD = "void {}(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job{})"
 DIRECT_HEAD = "void {}(const int8_t *x, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values, {})"
 MVE_CONV = {
@@ -515,4 +512,4 @@ IN_C = (
         "uint32_t fours, int32_t first, const int8_t *range)",
     ),
 )  # fmt: skip
-"""Only hosts have these kernels in C, since cores have them in assembly."""
+"""Kernels that are C only on hosts, because cores run them as assembly."""

@@ -1,7 +1,7 @@
 """Change random places of the checker, the lowering, the layout and the C validator, and report unnoticed changes.
 
 Each mutant changes one operator, number or keyword in a copy of the repository. The quick tests of the changed area run
-until one fails. A mutant survives if no test fails: then a test is missing, or the mutant behaves like the original.
+until one fails. A mutant survives if no test fails. Then a test is missing, or the mutant behaves like the original.
 The same seed always draws the same mutants.
 
 Usage: python scripts/mutants.py --sample 300 --seed 1
@@ -49,7 +49,7 @@ AREAS: Mapping[str, tuple[str, str]] = {
         ),
     ),
 }
-"""Each area has files, and tests in the order in which they run."""
+"""Areas of the source, each with its files, and its tests in the order in which they run."""
 SWAPS = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "+=": "-=", "-=": "+=",
     "*": "+", "/": "*", "//": "*", "%": "*", "&&": "||", "||": "&&", "and": "or", "or": "and", "not": "", "!": "",
@@ -62,7 +62,7 @@ TOKEN = re.compile(r"\w+|[-+<>=!]=|->|\+\+|--|//|&&|\|\||<<|>>|\*\*|[-+*/%<>!]")
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A copy of a source file with one changed token."""
+    """A source file with one changed token."""
 
     area: str
     file: str
@@ -70,11 +70,10 @@ class Mutant:
     old: str
     new: str
     text: str
-    """Text of the changed file."""
 
 
 def mutants(area: str, file: str) -> Iterator[Mutant]:
-    """Yield all mutants of a file, outside strings and comments."""
+    """Yield all mutants of a file. Strings and comments stay unchanged."""
     source = (faults.ROOT / file).read_text(encoding="utf-8")
     code = TEXT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
     for token in TOKEN.finditer(code):
@@ -90,7 +89,7 @@ def mutants(area: str, file: str) -> Iterator[Mutant]:
 
 
 def outcome(copy: faults.Copy, mutant: Mutant) -> str:
-    """Return the test that fails, "" if no test does, or "invalid" if the mutant does not compile."""
+    """Return the test that fails, "" if no test fails, or "invalid" if the mutant does not compile."""
     before = (copy.tree / mutant.file).read_text(encoding="utf-8")
     try:
         copy.write(mutant.file, mutant.text)

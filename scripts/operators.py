@@ -14,7 +14,7 @@ ALL = (
     "count_of_operands", "complete_options", "static_shapes", "int8_activations", "quantized", "runtime_values",
     "stateless",
 )  # fmt: skip
-"""The page lists these constraints only once, because almost every operator has them."""
+"""Constraints that the page lists only once, because almost every operator has them."""
 
 INT16, MOVED = ("int8_or_int16", "moved_types"), ("moved_types", "byte_or_float")
 
@@ -63,7 +63,6 @@ LIMITS = """
 
 
 def page() -> str:
-    """Return the text of docs/operators.md."""
     wide = (name for name, row in OPSET.items() if any(c.__name__ in INT16 for c in row.constraints))
     moved = (name for name, row in OPSET.items() if any(c.__name__ in MOVED for c in row.constraints))
     names = (
@@ -75,7 +74,6 @@ def page() -> str:
 
 
 def site_page() -> str:
-    """Return the page on the documentation's site, with rewrites and limits."""
     rules = [f"| {name_of(rule)} | {_summary(rule)} |" for rule in canonicalise.RULES]
     limits: dict[str, Constraint] = {c.__name__: c for row in OPSET.values() for c in row.constraints}
     lines = [f"| all | {_codes(ALL)} |"]
@@ -86,7 +84,6 @@ def site_page() -> str:
 
 
 def _summary(rule: Rule) -> str:
-    """Return the first paragraph of the docstring of the rule's module."""
     return " ".join((rule.__doc__ or "").partition("\n\n")[0].split())
 
 

@@ -1,8 +1,9 @@
 """Install PlatformIO in build/platformio if it is missing, and run it without a network.
 
-PlatformIO would download its build tool (tool-scons) and the platform `native`. Instead, this script installs the
-Python package scons in tool-scons' version, and the platform in tests/packaging/platformio/native. The command `pack`
-does the same as `pio pkg pack`, but looks licences up in the Python package `packaging` instead of on SPDX's site.
+Without this script, PlatformIO would download its build tool (tool-scons) and the platform `native`. The script
+installs the Python package scons of the same version, and the platform in tests/packaging/platformio/native. The
+command `pack` works like `pio pkg pack`, but looks licences up in the Python package `packaging` instead of on SPDX's
+site.
 
 Usage:
     python scripts/platformio.py                               only installs PlatformIO
@@ -27,7 +28,7 @@ NATIVE = ROOT / "tests/packaging/platformio/native"
 
 PLATFORMIO, SCONS = "6.2.0", "4.11.1"
 TOOL_SCONS = "4.41101.0"
-"""Version of tool-scons that contains SCons 4.11.1."""
+"""Version of PlatformIO's package tool-scons that contains SCons 4.11.1."""
 SCONS_ENTRY = "from SCons.Script.Main import main\n\nmain()\n"
 PACK = """
 import sys
@@ -38,7 +39,7 @@ folder, archive, licence = sys.argv[1:]
 ManifestSchema.load_spdx_licenses = staticmethod(lambda: {"licenses": [{"licenseId": licence}]})
 PackagePacker(folder).pack(archive)
 """
-"""Script that checks a manifest with PlatformIO's schema and packs it."""
+"""Python script that checks a manifest with PlatformIO's schema and packs the library."""
 
 
 def missing() -> str:
@@ -51,7 +52,7 @@ def missing() -> str:
 
 
 def install() -> None:
-    """Install PlatformIO and SCons in their own folder, because their requirements may conflict with other packages."""
+    """Install PlatformIO and SCons in a separate folder, since their requirements may conflict with others."""
     if missing():
         wanted = [f"platformio=={PLATFORMIO}", f"scons=={SCONS}"]
         subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--target", str(PACKAGES), *wanted], check=True)
@@ -77,7 +78,6 @@ def _write(path: Path, document: Mapping[str, object]) -> None:
 
 
 def command(arguments: Sequence[str]) -> tuple[list[str], Mapping[str, str]]:
-    """Return the command line and the environment that run `pio ARGUMENTS`."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(PACKAGES),

@@ -1,5 +1,6 @@
-"""Generates the C header of the program's format, the table of kinds and the checks of the structs' layout. For the
-site, it also generates the records of docs/program-format.md.
+"""Generates the C header of the program format, the table of operator kinds, and checks of the structs' layout.
+
+For the site, it also generates the records in docs/program-format.md.
 
 python scripts/program_format.py
 """
@@ -38,7 +39,6 @@ ROOT = Path(__file__).parents[1]
 LIBRARY = ROOT / "custom_ops"
 PAGE = ROOT / "docs/program-format.md"
 COLUMNS = 150
-"""A line of C has at most this many columns."""
 LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */"
 C_TYPES = {"u1": "uint8_t", "i1": "int8_t", "<u2": "uint16_t", "<i2": "int16_t", "<u4": "uint32_t", "<i4": "int32_t"}
 CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
@@ -46,11 +46,11 @@ CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
     "SHARDING": Sharding, "RANGE": FloatRange, "FUNCTION": FloatFunction, "RESIZE": ResizeForm, "SELECT": SelectForm,
     "PART": Part,
 }  # fmt: skip
-"""The keys are the middle parts of names in C, and the values are the enumerations."""
+"""Enumerations, by the middle part of their names in C."""
 GLUE = "\0"
-"""This character stands for a space at which lines are not broken."""
+"""Character that stands for a space at which lines are not broken."""
 WORD, BYTE = 4, 9
-"""A line of a drawing has WORD bytes, each of which takes at least BYTE columns."""
+"""A drawing shows WORD bytes of a struct per line, and each byte takes at least BYTE columns."""
 NO_KERNEL = "TMO_NO_KERNEL"
 ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.CONV: ("filter", "tmo_conv_row_s8", "tmo_conv_pixel_s8"),
@@ -123,7 +123,9 @@ ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.RECEIVE: ("link",),
     Kind.OWN: ("own", "tmo_own_s8"),
 }
-"""The first name selects a kind's checks in the validator. Next come the kernels for a row and a pixel, if any."""
+"""Names of C functions for each kind of operator. The first name selects the validator's checks. Next come the kernels
+for a row and for a pixel, if any.
+"""
 WRITTEN = "Written by scripts/program_format.py."
 HEADER = f"""\
 This header describes programs, which the converter writes and tmo_run() executes in place. {WRITTEN}
@@ -148,7 +150,6 @@ KIND_TITLES = (
 
 @cache
 def docs(owner: type | ModuleType) -> Mapping[str, str]:
-    """Return the docstrings of the attributes of a class or of the constants of a module."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(owner)))
     body = tree.body if inspect.ismodule(owner) else tree.body[0].body  # type: ignore[attr-defined]
     found: dict[str, str] = {}
@@ -171,7 +172,7 @@ def comment(text: str) -> str:
 
 
 def with_comments(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield lines of C. A comment follows its line, or precedes it if the line would be too long."""
+    """Yield lines of C with comments. A comment follows its line or, if the line would be too long, precedes it."""
     for code, text in lines:
         if not text:
             yield code
@@ -184,7 +185,6 @@ def with_comments(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def wrapped(text: str, indent: str = "") -> Iterator[str]:
-    """Yield a comment as lines, paragraph by paragraph."""
     for i, paragraph in enumerate(text.split("\n\n")):
         first = f"{indent} * " if i else indent
         if i:
@@ -215,10 +215,10 @@ def enumeration(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> I
 
 
 def c_fields(record: type) -> Iterator[tuple[str, str]]:
-    """Yield the fields with their comments.
+    """Yield the C fields of a record with their comments.
 
-    Fields that share bytes are in a union. Fields without comments share a line. Each gap for alignment is a field of
-    the struct, since some compilers align nothing.
+    Fields that share bytes are in a union. Consecutive fields without comments share a line. Each gap for alignment is
+    a field of the struct, since some compilers align nothing.
     """
     layout, end = layout_of(record), 0
     cases = [[*group] for _, group in groupby(layout.fields, lambda field: field.offset)]
@@ -251,7 +251,6 @@ def struct(name: str, record: type) -> Iterator[str]:
 
 
 def about(owner: type) -> str:
-    """Return the docstring of a class with one line per paragraph."""
     return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(owner.__doc__ or "").split("\n\n"))
 
 
@@ -315,7 +314,7 @@ def kinds_def() -> str:
 
 
 def drawing(record: type) -> Iterator[str]:
-    """Draw the struct with four bytes per line. Fields that share their bytes are named side by side."""
+    """Draw the struct with four bytes per line. The names of fields that share bytes are side by side."""
     layout = layout_of(record)
     names = {at: [*group] for at, group in groupby(layout.fields, lambda field: field.offset)}
     edges = sorted({*names, *(at + group[0].nbytes for at, group in names.items()), layout.nbytes})
@@ -331,14 +330,13 @@ def drawing(record: type) -> Iterator[str]:
 
 
 def _split(cells: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """Split fields where a line of the drawing ends. Only the first piece of a split field keeps the name."""
+    """Split fields where a line of the drawing ends. Only the first part of a split field keeps the name."""
     for begin, end, name in cells:
         for at in (begin, *range(begin - begin % WORD + WORD, end, WORD)):
             yield at, min(end, at - at % WORD + WORD), name if at == begin else ""
 
 
 def table(record: type) -> Iterator[str]:
-    """Yield the fields with their meanings."""
     yield from ["| offset | bytes | field | meaning |", "|---:|---:|---|---|"]
     for f in layout_of(record).fields:
         count = f"[{f.count}]" if f.count > 1 else ""
@@ -353,7 +351,7 @@ def codes_table(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> I
 
 
 def page_parts() -> Mapping[str, str]:
-    """Return the generated parts of docs/program-format.md by the names of their marks."""
+    """Return the generated parts of docs/program-format.md, by the names of the marks that they replace."""
     records = {
         name: "\n".join([about(record), "", *drawing(record), "", *table(record)]) for name, record in RECORDS.items()
     }
@@ -361,7 +359,6 @@ def page_parts() -> Mapping[str, str]:
 
 
 def site_page() -> str:
-    """Return docs/program-format.md with the generated parts at their marks."""
     text = PAGE.read_text(encoding="utf-8")
     for name, part in page_parts().items():
         before, mark, after = text.partition(f"<!-- {name} -->")

@@ -89,7 +89,6 @@ def flags_page() -> str:
 
 
 def plan_schema() -> Mapping[str, Any]:
-    """Return the JSON Schema of NAME.plan.json."""
     number = {"type": "integer"}
     natural = {"type": "integer", "minimum": 0}
 

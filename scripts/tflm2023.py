@@ -1,11 +1,12 @@
-"""Install two versions of TensorFlow Lite Micro of 2023 in build/tflm2023, to test the adapter with them.
+"""Installs two versions of TensorFlow Lite Micro of 2023 in build/tflm2023, so that tests can compile the adapter with
+them.
 
 Headers and shared libraries come from two wheels of xmos-ai-tools (65 MB and 61 MB). "SPRING" is TFLM of March to May,
-like the libraries in Arduino's library manager. TFLM of spring uses TfLiteRegistration and declares kTfLiteAbort in
-kernels/circular_buffer.h. TFLM of October ("AUTUMN") uses TFLMRegistration, and kTfLiteAbort of micro_context.h.
+like the libraries in Arduino's library manager. It uses TfLiteRegistration and declares kTfLiteAbort in
+kernels/circular_buffer.h. "AUTUMN" is TFLM of October. It uses TFLMRegistration, and kTfLiteAbort of micro_context.h.
 
 Only the tests use these wheels. The wheels have a proprietary licence, and no package contains any part of them. TFLM's
-headers include headers of gemmlowp, which the wheels lack: on Debian, run `apt-get install libgemmlowp-dev`.
+headers include headers of gemmlowp, which the wheels lack. On Debian, run `apt-get install libgemmlowp-dev`.
 """
 
 import subprocess
@@ -19,39 +20,33 @@ GEMMLOWP = Path("/usr/include/gemmlowp")
 
 @dataclass(frozen=True)
 class Tflm:
-    """A version of TFLM in a wheel."""
-
     name: str
     wheel: str
     headers: str
-    """Path of the headers in the wheel's package."""
+    """Path of TFLM's headers in the wheel."""
     shared: str
-    """Path of the shared library in the wheel's package."""
+    """Path of TFLM's shared library in the wheel."""
     defines: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
-        """Return the folder into which pip installs."""
         return TARGET / self.name
 
     @property
     def include(self) -> Path:
-        """Return the folder that contains tensorflow/lite/micro."""
         return self.folder / "xmos_ai_tools" / self.headers
 
     @property
     def library(self) -> Path:
-        """Return the shared library with the whole interpreter."""
         return self.folder / "xmos_ai_tools" / self.shared
 
     @property
     def flags(self) -> list[str]:
-        """Return the compiler flags to include TFLM's headers."""
         return [*self.defines, "-isystem", str(self.include), "-isystem", str(GEMMLOWP)]
 
     @property
     def link(self) -> list[str]:
-        """Return the linker flags, which must follow the object files."""
+        """Linker flags, which must follow the object files."""
         return [str(self.library), f"-Wl,-rpath,{self.library.parent}"]
 
 
@@ -63,13 +58,13 @@ AUTUMN = Tflm(
     "xmos-ai-tools==1.4.2",
     "runtime/include",
     "xinterpreters/libs/linux/xtflm_python.so",
-    ("-Dtflite=tflite_micro",),  # The wheel's library names the namespace tflite_micro instead of tflite.
+    ("-Dtflite=tflite_micro",),  # The library's namespace is tflite_micro.
 )
 AGES = (SPRING, AUTUMN)
 
 
 def missing() -> str:
-    """Return the command that installs what the adapter's build needs, or ""."""
+    """Return the command that installs what the adapter's build lacks, or "" if nothing is missing."""
     for tflm in AGES:
         if not tflm.library.is_file():
             return f"{tflm.wheel} is not in {tflm.folder}: python scripts/tflm2023.py"

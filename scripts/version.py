@@ -19,22 +19,20 @@ PLACES = {
     "custom_ops/idf_component.yml": rf'^version: "({SEMANTIC})"$',
     "arduino/library.properties": rf"^version=({SEMANTIC})$",
 }
-"""In each file, one line states the version. pyproject.toml reads the version from __init__.py."""
+"""A pattern for the line with the version in each file. pyproject.toml reads the version from __init__.py."""
 BY_HAND = {"CHANGELOG.md": rf"^## ({SEMANTIC})\b"}
-"""Files whose version is edited by hand."""
 
 
 def stated() -> dict[str, str]:
-    """Return the version that each file states, or "" if a file states no version or several versions.
+    """Return the version in each file, or "" if a file has no version or several versions.
 
-    If CHANGELOG.md states several versions, the first one counts, because it is the newest.
+    CHANGELOG.md may have several versions. Its first one counts, because it is the newest.
     """
     found = {name: re.findall(line, _text(name), re.MULTILINE) for name, line in {**PLACES, **BY_HAND}.items()}
     return {name: vs[0] if len(vs) == 1 or (vs and name == "CHANGELOG.md") else "" for name, vs in found.items()}
 
 
 def set_to(version: str) -> None:
-    """Set the version in all files of PLACES."""
     for name, line in PLACES.items():
         text = re.sub(line, lambda match: match[0].replace(match[1], version), _text(name), flags=re.MULTILINE)
         (ROOT / name).write_text(text, encoding="utf-8")

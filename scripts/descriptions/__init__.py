@@ -1,1 +1,1 @@
-"""These modules describe kernels of the C library for scripts/kernels.py. No package imports these modules."""
+"""Descriptions of the C library's kernels for scripts/kernels.py. No package imports these modules."""

@@ -1,7 +1,7 @@
-"""These kernels compute one float32 output pixel from the window under it, like the int8 kernels in pixels.py.
+"""Kernels that compute one float32 output pixel from the window under it, like the int8 kernels in pixels.py.
 
-Sums of these kernels begin with 0 and add products in the order of rows, columns and channels. The bias is added last,
-as in TFLM's Conv, DepthwiseConv, FullyConnected, AveragePool and MaxPool (kernels/internal/reference).
+Sums begin with 0 and add products in the order of rows, columns and channels. The bias is added last, as in TFLM's
+Conv, DepthwiseConv, FullyConnected, AveragePool and MaxPool (kernels/internal/reference).
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def _begin(b: Builder, sums: Array, at: Index, initial: float) -> Reg:
 
 
 def _end(b: Builder, sums: Array, y: Array, at: Index, total: Reg, output: Callable[[Reg], Reg]) -> None:
-    """Write the output in the last call, and keep the sum in every other call."""
+    """Write the output in the last call for a window, and keep the sum in all earlier calls."""
     (last,) = b.parameters("last")
     with b.inside(last, 1):
         b.ram_store(sums, total, at)

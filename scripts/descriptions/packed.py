@@ -1,4 +1,4 @@
-"""These kernels compute operators that are packed for vectors. Biases contain the zero points, scales are below 1, and
+"""Kernels for operators whose weights are packed for vectors. Biases contain the zero points, scales are below 1, and
 channels are adjacent. TFLM: ConvPerChannel, DepthwiseConvPerChannel. ops/packings.py has the conditions for their sums.
 """
 
@@ -7,8 +7,6 @@ from tflm_memopt.kernels.language import Array, Index, Reg, Type
 
 
 class Scales:
-    """The scales of the sum of each channel."""
-
     def __init__(self, b: Builder, channels: Index) -> None:
         self.zero_out, self.low, self.high = b.parameters("zero_out", "low", "high")
         self.bias = b.flash("bias", Type.INT32, channels)
@@ -16,13 +14,11 @@ class Scales:
         self.rights = b.flash("rights", Type.INT16, channels)
 
     def output(self, b: Builder, total: Reg, k: Index) -> Reg:
-        """Return the sum of channel k as int8."""
         x = b.scaled(total, b.flash_load(self.multipliers, k))
         return b.saturated(x, b.flash_load(self.rights, k), self.zero_out, (self.low, self.high))
 
 
 def _weight(b: Builder, w: Array, *at: Index) -> Reg:
-    """Return a weight, widened for products."""
     return b.broadcast(Type.INT16, b.flash_load(w, *at))
 
 

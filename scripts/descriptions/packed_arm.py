@@ -1,7 +1,7 @@
-"""These kernels compute operators that are packed for Cortex-M's DSP extension and for Helium (lower/pack.py). A PC
-runs these kernels, and a core runs assembly instead.
+"""Kernels for operators whose weights are packed for Cortex-M's DSP extension and for Helium (lower/pack.py).
 
-TFLM: ConvPerChannel, DepthwiseConvPerChannel, FullyConnected. ops/packings.py has the conditions for their sums.
+A PC runs the C of these kernels, and a core runs assembly instead. TFLM: ConvPerChannel, DepthwiseConvPerChannel,
+FullyConnected. ops/packings.py has the conditions for their sums.
 """
 
 from tflm_memopt.kernels.build import Builder, kernel
@@ -11,9 +11,7 @@ INT8, INT16, INT32 = Type.INT8, Type.INT16, Type.INT32
 
 
 def _output(b: Builder, total: Reg, scale: tuple[Reg, Reg, Reg]) -> Reg:
-    """Scale a sum by m2, c and e, where c includes the zero point. A core scales with the instruction SMMLAR and a
-    shift.
-    """
+    """Scale a sum by m2, c and e, where c includes the zero point. A core uses the instruction SMMLAR and a shift."""
     doubled, constant, right = scale
     moved = b.compute("add", INT32, total, constant)
     moved = b.compute("add", INT32, moved, b.compute("sign", INT32, total))
@@ -22,21 +20,20 @@ def _output(b: Builder, total: Reg, scale: tuple[Reg, Reg, Reg]) -> Reg:
 
 
 def _scale(b: Builder, scales: Array, *at: Index) -> tuple[Reg, Reg, Reg]:
-    """Return the three words that begin at this position."""
     *outer, first = at
     doubled, constant, right = (b.flash_load(scales, *outer, first + k) for k in range(3))
     return doubled, constant, right
 
 
 def _clamped(b: Builder, total: Reg, multiplier: Reg, shift: Reg, zero: Index, span: tuple[Index, Index]) -> Reg:
-    """Scale a sum by a multiplier and a right shift. Negative shifts are to the left."""
+    """Scale a sum by a multiplier and a right shift. A negative shift is to the left."""
     right = b.compute("sub", INT32, Index.of(0), shift)
     return b.clamp(b.scale_right(total, multiplier, zero, right), span)
 
 
 class Pair:
-    """The sums of two channels A and B, whose weights are packed as 256 * B + A. The sum `low` uses only the low bytes
-    of the weights (A), and the sum `all` uses the whole weights.
+    """The sums of two channels A and B, whose weights are packed as 256 * B + A. The sum `low` uses only the low byte
+    of each weight (A). The sum `all` uses the whole weight.
     """
 
     def __init__(self, b: Builder, scales: Array, *at: Index) -> None:
@@ -71,8 +68,8 @@ def dsp_pairs(b: Builder) -> None:
 
 @kernel("y[pair] = saturate(sum over values of x * w[pair])")
 def dsp_direct(b: Builder) -> None:
-    """Describe a convolution of one pixel, which reads int8 values in place. The weights of `ways` channel pairs are
-    interleaved.
+    """Describe a convolution of one pixel, which reads int8 values in place. The weights of `ways` pairs of channels
+    are interleaved.
     """
     groups, ways, fours = b.extents("groups", "ways", "fours")
     x, y = b.ram("x", INT8, fours, 2, 2), b.output("y", INT8, groups, ways, 2)
@@ -86,8 +83,9 @@ def dsp_direct(b: Builder) -> None:
 
 @kernel("y[c] = saturate(sum over taps of x[tap, c] * w[tap, c])")
 def dsp_depthwise(b: Builder) -> None:
-    """Describe a depthwise convolution. The constants of four channels are biases, weights, and then m2, c and e. Taps
-    are in groups of three: the weights of two taps are interleaved, and the third tap's weights follow.
+    """Describe a depthwise convolution. The constants of four channels are first their biases, then their weights, and
+    then their m2, c and e. Taps are in groups of three. The weights of two taps are interleaved, and those of the third
+    tap follow.
     """
     taps, reach, fours, turns = b.extents("taps", "reach", "fours", "turns")
     (first, words) = b.parameters("first", "words")
@@ -107,8 +105,8 @@ def dsp_depthwise(b: Builder) -> None:
 
 @kernel("y[p, c] = clamp(requantise(sum over values of x[p] * w[c]))")
 def mve_conv(b: Builder) -> None:
-    """Describe a convolution. The constants of four channels are weights, biases, multipliers and shifts. Blocks of
-    sixteen weights alternate between the channels. Negative shifts are to the left.
+    """Describe a convolution. The constants of four channels are first weights, then biases, multipliers and shifts.
+    Blocks of sixteen weights alternate between the channels. A negative shift is to the left.
     """
     pixels, fours, turns = b.extents("pixels", "fours", "turns")
     apart, next_out, zero_out, low, high = b.parameters("apart", "next_out", "zero_out", "low", "high")
@@ -125,8 +123,9 @@ def mve_conv(b: Builder) -> None:
 
 @kernel("y[c] = clamp(requantise(sum over taps of x[tap, c] * w[tap, c]))")
 def mve_depthwise(b: Builder) -> None:
-    """Describe a depthwise convolution. The constants of each group of up to sixteen channels are biases, weights,
-    multipliers and shifts. All constants except the weights are in the order of channels that lower/pack.py gives.
+    """Describe a depthwise convolution. The constants of up to sixteen channels are first biases, then weights,
+    multipliers and shifts. Only the weights are in the usual order of channels. lower/pack.py defines the order of the
+    others.
     """
     taps, reach, sixteens, fours = b.extents("taps", "reach", "sixteens", "fours")
     first, words, zero_out, low, high = b.parameters("first", "words", "zero_out", "low", "high")
@@ -150,7 +149,7 @@ def mve_depthwise(b: Builder) -> None:
 
 @kernel("sums[c] += the sum over pixels of x[p, c]")
 def add_pixels(b: Builder) -> None:
-    """Describe the addition of pixels to the sums of pools and means."""
+    """Describe how pools and means add pixels to their sums."""
     n, channels = b.extents("n", "channels")
     x, sums = b.ram("x", INT8, n, channels), b.workspace("sums", INT32, channels)
     with b.loop("c", channels) as c:

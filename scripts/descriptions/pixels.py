@@ -1,5 +1,7 @@
-"""These kernels compute one output pixel from the window under it. The window is given by the addresses of its rows or
-pixels. The window is clipped and contains no padding. TFLM: ConvPerChannel, DepthwiseConvPerChannel.
+"""Kernels that compute one output pixel from the window under it.
+
+The addresses of rows or pixels define the window. It is clipped and contains no padding. TFLM: ConvPerChannel,
+DepthwiseConvPerChannel.
 """
 
 from collections.abc import Callable
@@ -82,7 +84,7 @@ def conv_wide(b: Builder) -> None:
 
 @kernel("sums[c] += sum over the runs of bytes under the window of (x - zero point) * w[c]")
 def conv_sums(b: Builder) -> None:
-    """Describe sums of products over runs of bytes. The weights of a run are adjacent. The caller scales the sums."""
+    """Describe sums of products over runs of bytes. The weights for a run are adjacent. The caller scales the sums."""
     pointers, reach, parts, count, run, filters = b.extents("pointers", "reach", "parts", "count", "run", "filters")
     zero_in, next_at, stride, next_offset, step = b.parameters("zero_in", "next_at", "stride", "next_offset", "step")
     (offset,) = b.parameters("offset")
@@ -135,7 +137,7 @@ def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None]
 
 
 def max_pool_pixel(kind: Type) -> KernelProgram:
-    """Return the kernel for the greatest value of a window, or for the smallest one if the parameter `sign` is -1."""
+    """Return the kernel for the largest value of a window or, if the parameter `sign` is -1, for the smallest."""
 
     def describe(b: Builder) -> None:
         (sign,) = b.parameters("sign")
@@ -149,8 +151,6 @@ def max_pool_pixel(kind: Type) -> KernelProgram:
 
 
 def average_pool_pixel(kind: Type) -> KernelProgram:
-    """Return the kernel that computes the average of a window."""
-
     def describe(b: Builder) -> None:
         (area,) = b.extents("area")
         _pool(
@@ -162,7 +162,7 @@ def average_pool_pixel(kind: Type) -> KernelProgram:
 
 
 def mean_pixel(kind: Type) -> KernelProgram:
-    """Return the kernel for the rescaled sum of a window. A suitable scale turns the sum into a mean."""
+    """Return the kernel for the rescaled sum of a window, which is a mean if the scale is suitable."""
 
     def describe(b: Builder) -> None:
         (area,) = b.extents("area")
@@ -178,10 +178,10 @@ def mean_pixel(kind: Type) -> KernelProgram:
 
 
 def place_pixel(kind: Type) -> KernelProgram:
-    """Return the kernel for the index of the greatest x, or of the smallest x if `sign` is -1. `before` is the number
-    of the window's pixels in earlier calls.
+    """Return the kernel for the index of the largest x or, if `sign` is -1, of the smallest x. `before` is the number
+    of pixels that earlier calls for the window have read.
 
-    The first pixel counts even if it is NaN, but later NaNs do not (ArgMinMax,
+    The first pixel counts even if it is NaN, and later NaNs do not count (ArgMinMax,
     kernels/internal/reference/arg_min_max.h).
     """
     held = kind if kind is Type.FLOAT32 else INT32
