@@ -1,10 +1,10 @@
-"""Make the generated tables of the pages, each of which is between `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
+"""Make the generated tables of the pages. A table is between `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
 
     python -m benchmarks ram --models DIR                   print a table about the models in a folder
     python -m benchmarks --check --models DIR --nets DIR    list outdated tables; exit with 1 if there are any
     python -m benchmarks --write --models DIR --nets DIR    write the outdated tables into their pages
 
-Without names, the command makes all tables whose folder is given, which takes about an hour of processor time.
+Without names, the command makes all tables whose folder is given. This takes about an hour of processor time.
 """
 
 import argparse
@@ -47,22 +47,22 @@ FOLDERS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table in a page. If `page` is empty, the table is printed, but not stored."""
+    """A table in a page. If `page` is empty, the table is only printed."""
 
     page: str
     name: str
     make: Callable[..., str]
-    """Function that returns the table's text. If the table needs a folder, the function gets the path."""
+    """Function that returns the table as text. If the table needs a folder, the function gets the folder's path."""
     folder: str = ""
     timed: bool = False
-    """Whether the table contains seconds of this machine. If so, --check does not compare the table."""
+    """Whether the table has times measured on this machine. If so, --check does not compare it."""
 
 
 BENCHMARKS, CYCLES, FRONTIER, REGISTERS = (
     f"docs/{page}.md" for page in ("benchmarks", "cycles", "frontier", "registers")
 )
 IN_PAGES = ("m4", "m55", "rv32")
-"""A page has the instruction counts of these cores. For other cores, the command only prints a table."""
+"""Cores whose instruction counts are in a page. For other cores, the command only prints a table."""
 TABLES = (
     Table("README.md", "board", on_board.table, "models"),
     Table(BENCHMARKS, "ram", ram.table, "models"),
@@ -122,7 +122,7 @@ def main() -> int:
 
 
 def made(table: Table, folder: Path | None, args: argparse.Namespace) -> int:
-    """Print, check or write a table. Return 1 if the table is outdated and --check is given."""
+    """Print, check or write a table. Return 1 if --check is given and the table is outdated."""
     if table.folder and folder is None:
         print(f"{table.name}: left out, needs --{table.folder} DIR", file=sys.stderr)
         return 0

@@ -1,4 +1,4 @@
-"""Measure the RAM of models with `--ops builtin`: models in another order, with a state, and split into parts.
+"""Measure the RAM of models with `--ops builtin`: with reordered operators, with a state, and with split operators.
 
 All sizes are bytes for 32-bit pointers, with the input in the arena. The table `builtin-parts` also has the first two
 convolutions of fused tiling's CIFAR-10 classifier, with random weights.
@@ -33,7 +33,7 @@ def two_convolutions() -> bytes:
 
 
 def converted(models: Path, model: str, **options: Any) -> Optimized:
-    """Return a conversion with builtin operators. Raises RuntimeError if an output byte differs under TFLM."""
+    """Convert a model with `--ops builtin`. Raises RuntimeError if any output byte differs under TFLM."""
     data = two_convolutions() if model == CIF else (models / f"{model}.tflite").read_bytes()
     done: Optimized = tflm_memopt.optimize(data, ops="builtin", **options)
     if not tflm_memopt.verify(data, done.model, runs=1).bit_exact:
@@ -42,7 +42,6 @@ def converted(models: Path, model: str, **options: Any) -> Optimized:
 
 
 def offsets(models: Path) -> str:
-    """Return a table with a row for each model and a column for each library of kernels."""
     lines = []
     for model in LEVEL_1:
         reference, either = (converted(models, model, kernels=kernels).report for kernels in ("reference", None))

@@ -2,10 +2,10 @@
 
     python benchmarks/builtin_costs.py
 
-builtin_counted.json has the instructions of each operator and of one Invoke(), for each core and each model of
-operator_models.py. For each kernel, analysis/builtin_work.py calculates amounts of work, such as the multiplications
-and the loop passes. Non-negative least squares fit the instructions that one unit of each amount takes. The
-script then compares the estimates with counts for the networks of tests/unseen.py, which no fit uses.
+builtin_counted.json has counted instructions of each operator and of one Invoke(), for each core and each model of
+operator_models.py. For each kernel, analysis/builtin_work.py computes amounts of work, such as multiplications and
+passes of loops. Non-negative least squares find how many instructions a unit of each amount takes. The script then
+compares the estimates with counts for the networks of tests/unseen.py, which are not used for the fit.
 """
 
 import functools
@@ -37,13 +37,10 @@ TABLE = HERE.parent / "tflm_memopt/analysis/builtin_costs.json"
 
 Samples = Mapping[str, Sequence[tuple[KernelWork, int]]]
 Families = Mapping[str, Sequence[Sequence[int]]]
-"""Counted instructions by family of operators. The row of a model has the instructions of Invoke(), then of each
-operator.
-"""
+"""Counted instructions by family of operators. A model's row has those of Invoke(), then of each operator."""
 
 
 def samples(families: Families, *, dsp: bool) -> Samples:
-    """Return the work and the counted instructions of each operator, grouped by kernel."""
     found: dict[str, list[tuple[KernelWork, int]]] = defaultdict(list)
     for family, models in families.items():
         for number, (_, *operators) in enumerate(models):
@@ -60,14 +57,14 @@ def _graph(family: str, number: int) -> Graph:
 
 
 def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
-    """Return how many instructions a kernel takes for one unit of each amount of its work."""
+    """Return how many instructions a kernel takes for a unit of each kind of its work."""
     names = list(dict.fromkeys(name for work, _ in each for name in work.amounts))
     amounts = [[work.amounts.get(name, 0) for name in names] for work, _ in each]
     return per_unit(names, amounts, [count for _, count in each])
 
 
 def around(families: Families) -> tuple[float, float]:
-    """Return the instructions of Invoke() without operators, and the instructions for calling one operator."""
+    """Return the instructions of an Invoke() without operators, and the instructions around each operator."""
     rows = [row for models in families.values() for row in models]
     amounts = np.array([[1, len(operators)] for _, *operators in rows], float)
     rest = np.array([whole - sum(operators) for whole, *operators in rows], float)
@@ -76,7 +73,7 @@ def around(families: Families) -> tuple[float, float]:
 
 
 def errors(core: str) -> dict[str, float]:
-    """Return the relative errors of the estimates for the networks that no fit uses, by name."""
+    """Return the relative error of the estimate for each network that was not used for the fit, by name."""
     rows = json.loads(NETWORKS.read_text(encoding="utf-8"))["networks"]
     found = {}
     for name, row in rows.items():

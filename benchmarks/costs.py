@@ -5,11 +5,11 @@
     python benchmarks/costs.py --missing             measure only kernels that the file lacks
 
 Plans of random networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, and with a
-random tiling. A kernel's work consists of amounts such as multiplications and stored values (analysis/costs.py).
-Non-negative least squares fit the instructions of a kernel for one multiplication, one stored value and so on. No fit
-uses the networks of tests/unseen.py, so the script measures the estimates' errors on plans of these networks and writes
-the errors to the file. Costs of other cores do not change. After a change of the library that costs few instructions,
-the option --keep is enough.
+random tiling. A kernel's work has amounts such as multiplications and stored values (analysis/costs.py). Non-negative
+least squares find how many instructions a kernel takes for one multiplication, one stored value and so on. The networks
+of tests/unseen.py are not used for the fit. The script measures the estimates' errors on plans of these networks and
+writes the errors to the file. The costs of cores that are not named do not change. If a change of the library changes
+few instructions, the option --keep is enough.
 """
 
 import argparse
@@ -54,26 +54,25 @@ from tflm_memopt.runtime.host import WAIT, Status
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"
 PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
-"""Targets for which plans are counted. A core runs programs for its own target and for more general targets."""
+"""Targets for which plans are counted. A core runs the programs for its own target and for more general targets."""
 KEPT = ROOT / "build/costs"
 DIGITS = 4
 """Number of significant digits of a fitted cost."""
 CARE = 0.75
-"""Exponent of the counts by which the fit divides errors: 0 minimizes absolute errors, and 1 minimizes relative errors.
-"""
+"""Exponent of the counts by which the fit divides errors: 0 minimizes absolute errors, 1 relative errors."""
 MORE = 4
-"""The fit has this many drawn networks for each additional network with rare kernels (fit_networks.py)."""
+"""For each additional network with rare kernels (fit_networks.py), the fit has this many random networks."""
 EFFORT = 0.01
-"""Effort of the search for the plans that are counted. The quality of the plans does not change the costs."""
+"""Effort of the search for the plans that are counted. Worse plans give the same costs."""
 SEEDS_AT_ONCE = 5
-"""Each task of a worker process plans and counts this many networks."""
+"""Number of networks that a worker process plans and counts in one task."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")
-"""A drawn plan uses whole rows, any settings, single pixels, tiles as wide as the map, or groups of channels."""
+"""Kinds of random plans: whole rows, any settings, single pixels, tiles as wide as the map, or groups of channels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A plan's programs, and the work of each operator of the plan."""
+    """A plan's programs, and the work of each of the plan's operators."""
 
     name: str
     cases: Sequence[Case]
@@ -82,7 +81,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Instructions of a plan and of each of its operators, and how often the clock was read for each operator."""
+    """Counted instructions of a plan and of its operators. `steps`: readings of the clock for each operator."""
 
     sample: Sample
     total: int
@@ -91,7 +90,9 @@ class Counted:
 
 
 def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[Sample]:
-    """Yield plans of random networks from seeds. The plans are stored for later fits with the same converter."""
+    """Yield plans of random networks that are drawn from seeds. The plans are stored for later fits with the same
+    converter.
+    """
     file = KEPT / converter / f"{target}-{seeds[0]}-{len(seeds)}.pickle"
     if not file.exists():
         found = list(_random_plans(target, seeds))
@@ -102,7 +103,7 @@ def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[
 
 
 def _random_plans(target: str, seeds: Sequence[int]) -> Iterator[tuple[int, bytes, Planned]]:
-    """Yield the seed, the model and the plan of each network. Plans that the checker refuses are left out."""
+    """Yield the seed, the model and the plan of each network. Plans that the checker rejects are omitted."""
     for seed in seeds:
         rng = random.Random(seed)
         data, drawn, new = fit_networks.network(seed), rng.choice(WAYS), fit_networks.steps(seed)
@@ -125,7 +126,7 @@ def _random_plans(target: str, seeds: Sequence[int]) -> Iterator[tuple[int, byte
 
 
 def converter_digest() -> str:
-    """Return a digest of the Python code on which plans depend."""
+    """Return a digest of the Python code that determines plans."""
     tests = ROOT / "tests"
     files = [*(ROOT / "tflm_memopt").rglob("*.py"), *tests.glob("*.py"), *(tests / "property").rglob("*.py")]
     digest = hashlib.sha256()
@@ -147,7 +148,7 @@ def _settings(way: str, rng: random.Random) -> Settings:
 
 
 def held_out(target: str) -> Iterator[Sample]:
-    """Yield the plans of optimize() for the networks of tests/unseen.py. Networks without a rewrite are left out."""
+    """Yield the plans of optimize() for the networks of tests/unseen.py, without unchanged networks."""
     for name in unseen.NETWORKS:
         result = tflm_memopt.optimize(unseen.network(name), name=name, target=target)
         if result.plan:
@@ -155,13 +156,12 @@ def held_out(target: str) -> Iterator[Sample]:
 
 
 def seeds_of(networks: int) -> list[int]:
-    """Return the seeds of all networks in a fit."""
     more, known = fit_networks.MORE_FROM, fit_networks.KNOWN_FROM
     return [*range(networks), *range(more, more + networks // MORE), *range(known, known + len(NETWORKS))]
 
 
 def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
-    """Count the instructions of plans. Plans that are too large or need libm are left out.
+    """Count the instructions of plans. Plans that are too large or need libm are omitted.
 
     Raises RuntimeError if an output byte is wrong.
     """
@@ -184,14 +184,12 @@ def _keeps(sample: Sample) -> bool:
 
 
 def _waits(outcome: Outcome) -> bool:
-    """Return whether a run had no error and stopped because a sliding window was not full."""
+    """Return whether a run had no error and ended because its sliding input was incomplete."""
     return (outcome.status, outcome.wrong, outcome.canaries) == (WAIT, 0, True)
 
 
 def in_loops(counted: Sequence[Counted]) -> list[Counted]:
-    """Subtract the instructions that read the clock from the counts of operators. Programs that run a whole plan at
-    once do not read the clock.
-    """
+    """Subtract instructions that read the clock from the counts of operators. Runs of a whole plan read no clock."""
     whole = [c for c in counted if not _keeps(c.sample)]
     readings = np.array([[sum(c.steps), 1] for c in whole], float).reshape(-1, 2)
     more = np.array([sum(c.operators) - c.total for c in whole], float)
@@ -205,7 +203,6 @@ def in_loops(counted: Sequence[Counted]) -> list[Counted]:
 
 
 def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
-    """Fit the costs of each kernel to its counted instructions."""
     rows: dict[str, list[tuple[tuple[float, ...], int]]] = defaultdict(list)
     for c in counted:
         for done, instructions in zip(c.sample.work, c.operators, strict=True):
@@ -217,7 +214,7 @@ def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
 
 
 def per_unit(names: Sequence[str], amounts: Sequence[Sequence[float]], counts: Sequence[int]) -> dict[str, float]:
-    """Fit the instructions that a kernel takes for one unit of each amount of its work. Zero costs are left out."""
+    """Find how many instructions a kernel takes for one unit of each amount of its work. Zero costs are omitted."""
     from scipy.optimize import nnls  # noqa: PLC0415 (slow to import)
 
     x, y = np.array(amounts, float), np.array(counts, float)
@@ -227,12 +224,11 @@ def per_unit(names: Sequence[str], amounts: Sequence[Sequence[float]], counts: S
 
 
 def errors(kernels: costs.Costs, counted: Sequence[Counted]) -> list[float]:
-    """Return the relative error of each plan's estimate."""
     return [sum(estimate(kernels, done) for done in c.sample.work) / c.total - 1 for c in counted]
 
 
 def written(whole: Mapping[str, Any]) -> str:
-    """Return the text of costs.json, with a line for each kind of kernel."""
+    """Return the text of costs.json, with one line for each kind of kernel."""
     cores = {}
     for core, found in whole.items():
         cores[core] = {**found, "kernels": tables.by_kind(found["kernels"])}
@@ -240,13 +236,12 @@ def written(whole: Mapping[str, Any]) -> str:
 
 
 def stored(path: Path) -> dict[str, Any]:
-    """Read cost tables from a file that written() made."""
+    """Read cost tables from a file that written() has made."""
     cores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["cores"]
     return {core: {**found, "kernels": by_kernel(found["kernels"])} for core, found in cores.items()}
 
 
 def error_table() -> str:
-    """Return a table of the stored errors of the estimates, with a row for each core."""
     titles = ("core", "kernels", "plans", "median error", "most too high", "most too low")
     return tables.markdown(titles, ([
         name, str(len(found["kernels"])), str(found["plans"]), f"{found['median']:.1%}", f"{found['high']:.1%}",
@@ -285,7 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_undrawn(found: costs.Costs, old: costs.Costs) -> costs.Costs:
-    """Return the new costs, and the old costs of kernels that no drawn plan contains."""
+    """Return the new costs, and the old costs of kernels that occur in no random plan."""
     drawn = {kernel.split()[0] for kernel in found}
     return dict(sorted(({**found} | {k: each for k, each in old.items() if k.split()[0] not in drawn}).items()))
 
@@ -293,7 +288,7 @@ def _with_undrawn(found: costs.Costs, old: costs.Costs) -> costs.Costs:
 def _fits(
     chosen: Mapping[str, Core], seeds: Sequence[int], jobs: int, tables_of: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return new cost tables by core. Kernels that already have costs in `tables_of` are not counted."""
+    """Return new cost tables by core. Kernels with costs in `tables_of` are not counted."""
     known = {name: frozenset(tables_of[name]["kernels"] if tables_of else ()) for name in chosen}
     parts = [tuple(seeds[n :: -(-len(seeds) // SEEDS_AT_ONCE)]) for n in range(-(-len(seeds) // SEEDS_AT_ONCE))]
     converter = converter_digest()
@@ -314,7 +309,7 @@ def _fits(
 def _counted(
     seeds: Sequence[int], target: str, converter: str, chosen: Mapping[str, Core], known: Mapping[str, frozenset[str]]
 ) -> dict[str, list[Counted]]:
-    """Count plans for a target on each core that can run them. The kernels in `known` need not be counted."""
+    """Count plans for a target on each core that can run them. Kernels in `known` need not be counted."""
     plans = list(random_plans(target, seeds, converter))
     found = {}
     for name, core in chosen.items():
@@ -327,7 +322,7 @@ def _counted(
 def _with_missing(
     tables_of: Mapping[str, dict[str, Any]], found: Mapping[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    """Add the costs of kernels that the old tables lack."""
+    """Add new costs, but only for kernels without costs in the old tables."""
     return {
         name: tables_of[name] | {"kernels": dict(sorted((new["kernels"] | tables_of[name]["kernels"]).items()))}
         for name, new in found.items()
@@ -335,7 +330,7 @@ def _with_missing(
 
 
 def _with_errors(chosen: Mapping[str, Core], found: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Add the estimates' errors to each core's table. The programs cover all targets that the core can run."""
+    """Add the estimates' errors to each core's table. The programs are for all targets that the core can run."""
     plans = {target: list(held_out(target)) for target in _programs(chosen.values())}
     done = {}
     for name, core in chosen.items():

@@ -22,5 +22,4 @@ def ran(name: str, core: Core, cases: Sequence[Case]) -> list[Outcome]:
 
 
 def fits(core: Core, cases: Sequence[Case]) -> bool:
-    """Return whether the core has enough memory for each program and its data."""
     return all(len(blob([case])) <= core.blob_bytes for case in cases)

@@ -1,13 +1,13 @@
-"""Model the cycles of one inference on a Cortex-M board from the code blocks that ran in QEMU, without a measurement.
+"""Estimate the cycles of one inference on a Cortex-M board from the code that runs in QEMU, without a measurement.
 
     python benchmarks/cycles.py --core m4 --board nucleo_l4r5 --models DIR [--only NAME ...] [--layers]
     python benchmarks/cycles.py --core m4 --board nucleo_f446re --image TFLM.elf --blob MODEL.tflite@0x100000
 
 The script converts every .tflite file in the folder for the core (`--int8-io`, F = 1.00) and runs it as
-benchmarks/speed.py does. Cycles follow from Arm's published timings (cycles_rules.py). The board determines the wait
-states of its flash; without --board there are no wait states. Arm publishes no timings for Cortex-M33 and M7. For
-these cores, the script applies M4's rules and states a range of cycles whose error is unknown. The file
-cycles_published.json has published cycles, and the model's cycles for the same programs.
+benchmarks/speed.py does. The cycles follow from Arm's published timings (cycles_rules.py). The board determines the
+wait states of the flash. Without --board, there are none. Arm publishes no
+timings for Cortex-M33 and M7. For these cores, the script applies M4's rules and states a range of cycles whose error
+is unknown. The file cycles_published.json has published cycles, and the estimated cycles of the same programs.
 """
 
 import argparse
@@ -38,34 +38,32 @@ PUBLISHED = Path(__file__).parent / "cycles_published.json"
 BOARD = "nucleo_l4r5"
 """Board of the tables in docs/cycles.md."""
 LIKE: Mapping[str, tuple[Pipeline, float, float]] = {"m33": (M4, 0.66, 1.0), "m7": (M4, 0.28, 1.0)}
-"""A core without published timings runs by the rules of another core's pipeline. The first factor gives the
-core's least cycles, and the second factor gives the core's most cycles.
+"""Cores without published timings, which use the rules of another core's pipeline. The first factor gives the fewest
+cycles of such a core, and the second factor gives the most.
 
 On boards, the runtimes of tigris-bench take 0.66 to 0.88 of M4's cycles on an M33 (DS-CNN), and 0.28 to 0.65 on an M7.
 In MLPerf Tiny, ST's library takes 0.81 to 0.90 of M4's cycles on an M33, and 0.54 to 0.63 on an M7.
 """
 RULES = {**{name: (pipeline, 1.0, 1.0) for name, pipeline in PIPELINES.items()}, **LIKE}
 MACHINES = {"m0": "m0-large", "m0plus": "m0-large"}
-"""QEMU machine of each core whose machine has a different name."""
+"""QEMU machines of those cores whose machine has another name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The cycles of one inference."""
-
     model: str
     instructions: int
     pipeline: int
     """Cycles without wait states of the flash."""
     fetch: int
-    """Wait cycles for reading instructions."""
+    """Cycles spent waiting for instructions."""
     data: int
-    """Wait cycles for reading constants."""
+    """Cycles spent waiting for constants."""
     cycles: tuple[int, int]
-    """Lower and upper bound of the cycles. For cores with published timings, the upper bound equals the lower."""
+    """Lower and upper bound of the cycles. They are equal for cores with published timings."""
     per_instruction: float
     milliseconds: tuple[float, float] | None
-    """Shortest and longest time at the board's clock."""
+    """Shortest and longest time in milliseconds at the board's clock."""
     layers: str = ""
     """Table with a row for each operator, or "" if a finished program was run."""
     ram: int = 0
@@ -73,9 +71,10 @@ class Row:
 
 
 def measure(path: Path, core: str, on: Board | None, *, fewest: bool = False) -> Row:
-    """Convert a model, run it and model its cycles. Raises RuntimeError if a byte of an output is wrong.
+    """Convert a model, run it, and estimate its cycles. Raises RuntimeError if an output byte is wrong. Raises
+    RuntimeError if a byte of an output is wrong.
 
-    `fewest` selects the plan with the fewest estimated instructions instead of the plan with the least RAM.
+    fewest: whether to use the plan with the fewest estimated instructions instead of the least RAM.
     """
     machine, flash = emulated(core), flash_of(on)
     options: Mapping[str, Any] = {"int8_io": True, "target": machine.target}
@@ -122,7 +121,7 @@ def layer_table(result: Optimized, plan: Plan, counted: Sequence[Cycles]) -> str
 
 
 def measure_image(image: Path, model: Path, at: int, core: str, on: Board | None) -> Row:
-    """Model the cycles of a program for the core's machine. The file `model` is loaded at the address `at`."""
+    """Estimate the cycles of a program for the core's machine. The file `model` is loaded at the address `at`."""
     machine = replace(emulated(core), blob=at)
     _, runs = cycles_trace.trace(machine, image, RULES[core][0], [flash_of(on)], model)
     return row(model.stem, core, on, runs[-1].whole)
@@ -140,7 +139,7 @@ def row(model: str, core: str, on: Board | None, found: Cycles) -> Row:
 
 
 def emulated(core: str) -> Core:
-    """Return the QEMU machine that runs the core's code."""
+    """Return the QEMU machine that runs this core's code."""
     return CORES[MACHINES.get(core, core)]
 
 
@@ -152,7 +151,7 @@ def flash_of(on: Board | None) -> FlashTiming:
 
 
 def error_table() -> str:
-    """Return a table of programs whose cycles others have published, beside the cycles of this model."""
+    """Return a table of programs with published cycles and with the cycles of this model."""
     titles = ("model", "core", "board", "published", "modelled", "error")
     return tables.markdown(titles, ([
         r["model"], r["core"], r["board"], f"{r['published']:,}", f"{r['modelled']:,}",
@@ -161,7 +160,6 @@ def error_table() -> str:
 
 
 def model_table(models: Path) -> str:
-    """Return a table with the cycles of one inference of each model on the board BOARD."""
     return table([measure(models / f"{name}.tflite", "m4", named_board(BOARD)) for name in tables.SMALL])
 
 
@@ -199,7 +197,7 @@ def _span(least: str, most: str) -> str:
 
 
 def named_board(said: str | None) -> Board | None:
-    """Return the board with this id. The start of an id is enough if only one board begins with it."""
+    """Return the board with this id. The start of an id is enough if it is unambiguous."""
     if said is None:
         return None
     begun = [name for name in boards() if name.startswith(said)]

@@ -3,8 +3,8 @@
     python benchmarks/cycles_per_instruction.py --models ../shared/models [--cores m4 m3 m0] [--networks 30]
 
 Plans of the models in the folder and of random networks (fit_networks.py) run under QEMU, operator by operator. One run
-models the flashes of all known boards. For a Cortex-M0, the cycles of M0+ are the lower bound, and the cycles of M0 are
-the upper bound. The file cycles_published.json has the modelled cycles of TFLM with CMSIS-NN.
+simulates the flashes of all known boards. For a Cortex-M0, the cycles of an M0+ are the lower bound, and the cycles of
+an M0 are the upper bound. The file cycles_published.json has the estimated cycles of TFLM with CMSIS-NN.
 """
 
 import argparse
@@ -37,22 +37,20 @@ from tflm_memopt.targets.boards import boards
 
 TABLE = Path(__file__).parents[1] / "tflm_memopt/analysis/cycles.json"
 PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (M0_PLUS, M0)}
-"""The pipelines of each core, with the fastest pipeline first."""
+"""The pipelines by which each core is modelled, with the fastest pipeline first."""
 AT_ONCE = 24
-"""Maximum number of programs in one run. The plugin has space for 63 runs."""
+"""Maximum number of programs in one run. The plugin records at most 63 runs."""
 Rates = list[float]
 """Cycles per instruction: lower and upper bound without wait states, followed by the wait cycles of each flash."""
 
 
 def flashes(core: Core) -> list[FlashTiming]:
-    """Return the flash timings of all boards with this core."""
     found = {b.flash_timing for b in boards().values() if b.flash_timing and b.measured_core == core.known_as}
     return sorted(found, key=str)
 
 
 @functools.cache
 def plans(target: str, models: Path, networks: int) -> Sequence[costs.Sample]:
-    """Return plans of all models in a folder, and of random networks."""
     found = []
     for path in sorted(models.glob("*.tflite")):
         result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=target)
@@ -65,7 +63,7 @@ def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTimi
     """Return the cycles per instruction of each kernel. The key "" stands for all kernels together."""
     sums: dict[str, Rates] = defaultdict(lambda: [0.0] * (3 + len(waits)))
     batches = list(_batches(core, samples))
-    runner(core), cycles_trace.plugin()  # Several threads need the runner and the plugin, so both are built first.
+    runner(core), cycles_trace.plugin()  # Both are built before threads need them.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda batch: [_runs(core, batch, each, waits) for each in PIPELINES[core.short]], batches)
         for batch, runs in zip(batches, found, strict=True):
@@ -78,7 +76,7 @@ def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTimi
 
 
 def _runs(core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: Sequence[FlashTiming]) -> list[Rates]:
-    """Run programs and return the figures of all their operators. Raises RuntimeError if an output byte is wrong."""
+    """Run programs, and return the figures of all their operators. Raises RuntimeError if an output byte is wrong."""
     cases = [case for sample in batch for case in sample.cases]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.bin"
@@ -91,7 +89,7 @@ def _runs(core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: 
 
 
 def _figures(one: Cycles) -> Rates:
-    """Return instructions, cycles without wait states and wait cycles of each flash."""
+    """Return the number of instructions, the cycles without wait states, and the wait cycles of each flash."""
     return [one.instructions, one.pipeline, *(stall.fetch + stall.data for stall in one.stalls)]
 
 
@@ -115,7 +113,7 @@ DENSE = "ad_autoencoder"
 
 def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
     """Return the cycles of TFLM with CMSIS-NN by type of operator. Dense layers have their own entry, because a cache
-    does not help a layer that reads each weight once. The key "" has the cycles of all operators except dense layers.
+    does not help them: they read each weight once. The key "" stands for all other operators.
     """
     rows = [row for row in json.loads(cycles.PUBLISHED.read_text())["programs"] if row["core"] == core]
     dense = [row for row in rows if row["model"] == DENSE]
@@ -123,8 +121,8 @@ def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
 
 
 def _rates(rows: Sequence[Mapping[str, Any]], waits: Sequence[FlashTiming]) -> Rates:
-    """Return the mean cycles per instruction over all programs. The upper bound comes from the core's slowest pipeline.
-    Only Cortex-M0 is modelled by two pipelines.
+    """Return the mean cycles per instruction over all programs. For Cortex-M0, the upper bound comes from the slower
+    one of its two pipelines.
     """
     total = sum(row["instructions"] for row in rows)
     least, most = sum(row["pipeline"] for row in rows), sum(row.get("slowest", row["pipeline"]) for row in rows)

@@ -1,11 +1,11 @@
 """Compute the cycles of Thumb code on Cortex-M0, M0+, M3 and M4 without wait states, from Arm's reference manuals.
 
 The manuals are DDI 0432 (M0, table 3-1), DDI 0484 (M0+, table 3-1), DDI 0337 (M3, sections 3.3.1 and 3.3.2) and DDI
-0439 (M4, sections 3.3.1 and 3.3.2). If a manual gives a range or no figure, a constant in this file documents the
-assumed value. Two rules of M3 and M4 that the manuals lack were measured by jnk0le (github.com/jnk0le/random, commit
-3dfc2ab, "pipeline cycle test"): a load waits for a preceding store, and a 32-bit load instruction that straddles two
-words is not pipelined. The cycles of an instruction depend only on the instruction before it, so it is enough to count
-pairs of consecutive blocks of code (cycles_trace.py).
+0439 (M4, sections 3.3.1 and 3.3.2). Where a manual gives a range or no figure, a constant in this file documents the
+assumed value. Two further rules of M3 and M4 were measured by jnk0le (github.com/jnk0le/random, commit 3dfc2ab,
+"pipeline cycle test"). A load waits for a preceding store. A 32-bit load instruction that lies in two words is not
+pipelined. The cycles of an instruction depend only on the instruction before it. Therefore it is enough to count pairs
+of consecutive blocks of code (cycles_trace.py).
 """
 
 import functools
@@ -31,30 +31,29 @@ TABLE_BRANCHES = frozenset(("tbb", "tbh"))
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """The properties of an instruction that determine its cycles and the next instruction's cycles."""
+    """The properties of an instruction that determine its cycles and those of the next instruction."""
 
     name: str
-    """Name of the instruction, without condition and width."""
+    """Mnemonic of the instruction, without condition and width."""
     at: int
     size: int
     words: int = 0
-    """Number of words that the instruction loads or stores."""
     address: frozenset[int] = frozenset()
-    """Numbers of the registers from which the load or store address is computed."""
+    """Numbers of the registers from which the address of a load or store is computed."""
     indexed: bool = False
-    """Whether the load or store address is the sum of two registers."""
+    """Whether the address of a load or store is the sum of two registers."""
     writes: frozenset[int] = frozenset()
     to_pc: str = ""
-    """Kind of branch: "direct", "link", "return", "register", "load", or "" if the instruction is no branch."""
+    """Kind of branch: "direct", "link", "return", "register" or "load". "" means that the instruction is no branch."""
 
     @property
     def is_load(self) -> bool:
-        """Whether the instruction loads a single value."""
+        """Whether the instruction loads exactly one value."""
         return self.name in LOADS
 
     @property
     def loads(self) -> bool:
-        """Whether the instruction reads one or more values from memory."""
+        """Whether the instruction loads one or more values."""
         return self.is_load or self.name.startswith(("ldm", "ldrd", "pop", "vldm", "vpop"))
 
     @property
@@ -68,7 +67,7 @@ class Instruction:
 
 
 def decode(at: int, code: bytes) -> tuple[Instruction, ...]:
-    """Decode a run of Thumb code. An instruction that Capstone cannot decode counts as an instruction of two bytes."""
+    """Decode a run of Thumb code. If Capstone cannot decode an instruction, two bytes are skipped."""
     return tuple(_instruction(one) for one in _decoder().disasm(code, at))
 
 
@@ -116,34 +115,31 @@ def _branch(name: str, registers: Sequence[int], written: Sequence[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Timing rules for the instructions of a core."""
-
     name: str
     refill: Mapping[str, int]
     """Additional cycles of a branch, by its kind (Instruction.to_pc)."""
     load: int = 2
     store: int = 1
     store_indexed: int = 2
-    """Cycles of a store with two registers in its address."""
+    """Cycles of a store whose address is the sum of two registers."""
     multiple: int = 1
-    """A load or store of several words takes one cycle for each word, and this many additional cycles."""
+    """Additional cycles of a load or store of several words, which takes one cycle for each word."""
     paired: bool = True
     """Whether a load or store takes one cycle less directly after a load. No cycle is saved if the address was just
-    loaded, or if the load is a 32-bit instruction in two words of code.
+    loaded, or if the load is a 32-bit instruction that lies in two words of code.
     """
     address: int = 1
-    """Wait cycles of a load or store whose address the preceding instruction has computed."""
+    """Cycles for which a load or store waits if the preceding instruction has computed its address."""
     behind_store: int = 1
-    """Wait cycles of a load that directly follows a store."""
+    """Cycles for which a load waits directly after a store."""
     straddling: int = 1
-    """Wait cycles of a branch to an instruction of 32 bits whose address is not a multiple of 4."""
+    """Cycles for which a branch waits if its target is a 32-bit instruction whose address is not a multiple of 4."""
     folds: bool = True
     """Whether an IT instruction takes no cycle after a 16-bit instruction."""
     others: Mapping[str, int] = field(default_factory=dict)
-    """Cycles of instructions that take more than one cycle, by name."""
 
     def cycles(self, one: Instruction, before: Instruction | None) -> int:
-        """Return the cycles of instruction `one` directly after `before`. Cycles of a taken branch are not included."""
+        """Return the cycles of instruction `one` directly after `before`, without those for taking a branch."""
         taken = self._alone(one)
         if one.name == "it" and self.folds and before is not None and before.size == 2:
             return 0
@@ -157,16 +153,15 @@ class Pipeline:
         return taken + (self.address if depends and not before.is_memory and not before.to_pc else 0)
 
     def branch(self, one: Instruction, target: Instruction) -> int:
-        """Return the additional cycles of a taken branch."""
         wide = self.straddling if target.straddles else 0
         return self.refill.get(one.to_pc, self.refill["load"]) + wide
 
     def inside(self, block: Sequence[Instruction]) -> int:
-        """Return the cycles of a block without its first instruction."""
+        """Return the cycles of a block of code without those of its first instruction."""
         return sum(self.cycles(one, before) for before, one in itertools.pairwise(block))
 
     def entering(self, block: Sequence[Instruction], before: Sequence[Instruction]) -> int:
-        """Return the cycles of the first instruction of `block` if `before` is the block that ran just before."""
+        """Return the cycles of the first instruction of `block` if the block `before` ran just before."""
         if not before:
             return self._alone(block[0])
         last, first = before[-1], block[0]
@@ -189,20 +184,21 @@ class Pipeline:
 
 
 _REFILL = {"direct": 2, "link": 2, "return": 2, "register": 2, "load": 3}
-"""Cycles to refill the pipeline, P in the manuals of M3 and M4, which state: "1 to 3 depending on the alignment and
-width of the target instruction, and whether the processor manages to speculate the address early". The model uses 3
-cycles for LDR PC, as the manuals state, and 2 for other branches: 2 fits measured programs best (docs/cycles.md).
+"""Cycles for refilling the pipeline, which the manuals of M3 and M4 call P. They state: "1 to 3 depending on the
+alignment and width of the target instruction, and whether the processor manages to speculate the address early". The
+model uses 3 cycles for LDR PC, as the manuals state. For other branches, it uses 2 cycles, which fit measured programs
+best (docs/cycles.md).
 """
 _DIVISION = {"sdiv": 7, "udiv": 7}
-"""A division takes 2 to 12 cycles in the manuals, depending on the leading bits of the quotient."""
+"""Cycles of a division. In the manuals, they are 2 to 12, depending on the leading bits of the quotient."""
 M4 = Pipeline("m4", _REFILL, others={
     **_DIVISION, "vdiv": 14, "vsqrt": 14, "vmla": 3, "vmls": 3, "vfma": 3, "vfms": 3, "vnmla": 3, "vnmls": 3, "vstr": 2,
 })  # fmt: skip
 M3 = Pipeline("m3", _REFILL, others={
     **_DIVISION, "mla": 2, "mls": 2, "smull": 5, "umull": 5, "smlal": 7, "umlal": 7,
 })  # fmt: skip
-"""A 64-bit product takes 3 to 5 cycles, or 4 to 7 with an addition. Products of small factors take fewer cycles. The
-multipliers of scales have 31 bits.
+"""A product of 64 bits takes 3 to 5 cycles, or 4 to 7 with an addition. Products of small factors take fewer cycles.
+The multipliers of scales have 31 bits.
 """
 _SMALL = {
     "store": 2,
@@ -214,6 +210,6 @@ _SMALL = {
     "folds": False,
 }
 M0 = Pipeline("m0", {"direct": 2, "link": 3, "return": 2, "register": 2, "load": 3}, **_SMALL)  # type: ignore[arg-type]
-"""MULS takes 1 cycle or 32, depending on the chip. The model uses 1 cycle for MULS, on M0 and on M0+."""
+"""MULS takes 1 cycle or 32, depending on the chip. The rules for M0 and M0+ assume 1 cycle."""
 M0_PLUS = Pipeline("m0plus", {"direct": 1, "link": 2, "return": 1, "register": 1, "load": 2}, **_SMALL)  # type: ignore[arg-type]
 PIPELINES = {one.name: one for one in (M0, M0_PLUS, M3, M4)}

@@ -1,7 +1,6 @@
-"""Run programs under QEMU with a plugin (cycles_plugin.c) that records executed blocks of code, and compute their
-cycles.
+"""Run programs under QEMU and compute their cycles. A plugin (cycles_plugin.c) records the executed blocks of code.
 
-QEMU must be built with support for plugins, as Debian's QEMU is.
+QEMU must support plugins, as Debian's QEMU does.
 """
 
 from __future__ import annotations
@@ -26,17 +25,15 @@ from tflm_memopt.analysis.timing import FlashTiming
 SOURCE = Path(__file__).parent / "cycles_plugin.c"
 FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fvisibility=hidden", "-shared", "-fPIC")
 WHOLE = -1
-"""Number of the entry that counts the whole run instead of one operator."""
+"""Key that stands for the whole run instead of one operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stalls:
-    """The wait cycles of a flash."""
-
     fetch: int = 0
-    """Wait cycles for reading instructions."""
+    """Cycles spent waiting for instructions."""
     data: int = 0
-    """Wait cycles for reading constants."""
+    """Cycles spent waiting for constants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +42,9 @@ class Cycles:
 
     instructions: int = 0
     pipeline: int = 0
-    """Cycles of the core without waits for memory, but with the additional cycles of unaligned loads."""
+    """Cycles of the core without waits for memory. Additional cycles of unaligned loads are included."""
     stalls: tuple[Stalls, ...] = ()
-    """Wait cycles for each flash."""
+    """Cycles spent waiting for each flash."""
     constants: int = 0
     """Bytes of constants that are loaded. A byte that is loaded several times counts each time."""
 
@@ -67,7 +64,7 @@ class Run:
 
     whole: Cycles
     operators: Mapping[int, Cycles]
-    """Cycles of each operator, by its number. The mapping is empty if the program ran the whole plan at once."""
+    """Cycles of each operator, by its number. Empty if the program ran the whole plan at once."""
 
 
 def trace(
@@ -98,7 +95,6 @@ def _arguments(core: Core, image: Path, flashes: Sequence[FlashTiming]) -> Itera
 
 
 def symbols(core: Core, image: Path) -> dict[str, tuple[int, int]]:
-    """Return addresses and sizes of functions by name."""
     listed = subprocess.run([core.prefix + "nm", "-S", image], capture_output=True, text=True, check=True).stdout
     rows = (line.split() for line in listed.splitlines())
     return {row[3]: (int(row[0], 16) & ~1, int(row[1], 16)) for row in rows if len(row) == 4}
@@ -106,7 +102,7 @@ def symbols(core: Core, image: Path) -> dict[str, tuple[int, int]]:
 
 @functools.cache
 def plugin() -> Path:
-    """Return the path of the plugin, which is rebuilt if its source has changed."""
+    """Return the path of the compiled plugin. It is compiled again if its source has changed."""
     digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
     library = Path(tempfile.gettempdir()) / f"tmo_cycles_{digest}.so"
     if not library.exists():
@@ -118,7 +114,7 @@ def plugin() -> Path:
 
 
 def runs(lines: Iterable[str], pipeline: Pipeline) -> Iterator[Run]:
-    """Yield the cycles of each inference, from the lines that the plugin has written."""
+    """Yield the cycles of each inference. lines: output of the plugin."""
     blocks: dict[int, Sequence[Instruction]] = {0: ()}
     inside: dict[int, int] = {}
     pipelined: Counter[tuple[int, int]] = Counter()

@@ -1,4 +1,5 @@
-"""Compare plain drivers and drivers with generated accessors: accesses, code, instructions, memory map, and effort.
+"""Compare plain drivers with drivers that use generated accessors: accesses, code, instructions, memory map, and
+effort.
 
 Accesses are counted on the simulated bus of tests/registers, and instructions are counted on RV32 in QEMU.
 """
@@ -16,7 +17,7 @@ MODES = {"fixed": FIXED, "placed": LAYOUT}
 
 
 def access_table() -> str:
-    """Return a table of bus accesses, bytes of the memory map, and Halstead's effort."""
+    """Return a table of bus accesses, bytes of the memory map, and Halstead's effort of each driver."""
     titles = (
         "driver", "accesses, plain", "fixed", "", "placed", "", "memory map, B", "placed", "effort, plain", "described",
     )  # fmt: skip
@@ -34,7 +35,7 @@ def access_table() -> str:
 
 
 def _described(variant: Variant) -> float:
-    """Return Halstead's effort of a driver, with the header that describes its fields. An SVD file counts as zero."""
+    """Return Halstead's effort of a driver and of the header about its registers. An SVD file counts as zero."""
     texts = [variant.driver.read_text()]
     if variant.description.suffix == ".h":
         texts.append(variant.description.read_text())
@@ -46,7 +47,7 @@ def cost_table() -> str:
 
 
 def costs() -> tuple[list[str], list[list[str]]]:
-    """Return the table's titles and rows: for each driver, bytes of code at -Os and instructions on RV32 in QEMU."""
+    """Return a table's titles and rows: for each driver, bytes of code at -Os and instructions on RV32 in QEMU."""
     titles = ["driver", "code, plain, B", "fixed", "placed", "instructions, plain", "fixed", "placed"]
     rows = []
     for name in DRIVERS:

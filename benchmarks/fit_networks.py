@@ -1,8 +1,8 @@
-"""Draw networks from seeds. The instruction estimates are fitted to these networks (costs.py).
+"""Draw networks from seeds, to which the estimates of instructions are fitted (costs.py).
 
 A seed draws a network of one family: image classifiers, networks over time, dense layers, the tests' random networks,
-or rare operators. Seeds of at least KNOWN_FROM give the networks of tests/known.py. The networks have sizes that
-microcontrollers run. Some numbers of channels fill vector registers, and others do not.
+or rare operators. Seeds from KNOWN_FROM on give the networks of tests/known.py. The networks are small enough for
+microcontrollers. Some numbers of channels fill vector registers, and others do not.
 """
 
 import math
@@ -47,7 +47,7 @@ class Drawn:
         return self.net.shape(self.x)
 
     def window(self, kernels: Sequence[Pair] = KERNELS) -> dict[str, object]:
-        """Return a kernel, a stride and a padding that fit the tensor."""
+        """Return a random kernel size, stride and padding that fit the current tensor."""
         _, h, w, _ = self.shape
         kernel = self.rng.choice([k for k in kernels if k[0] <= h and k[1] <= w] or [ONE])
         stride = self.rng.choice((ONE, ONE, ONE, (2, 2), (2, 1)))
@@ -55,7 +55,7 @@ class Drawn:
         return {"kernel": kernel, "stride": stride, "padding": self.rng.choice(("SAME", "SAME", "SAME", "VALID"))}
 
     def activated(self, y: int, activation: str) -> None:
-        """Set the output's quantization. Most ranges end at the limit of int8, as after a ReLU in a trained model."""
+        """Set an output's quantization. Most ranges end at a limit of int8, as after a ReLU in a trained model."""
         if activation != "NONE" and self.rng.random() < 0.8:
             q = self.net.graph.tensors[y].quantization
             q.zeroPoint = np.array([-128], np.int64)
@@ -132,7 +132,6 @@ class Drawn:
         self.activated(self.net.fully_connected(self.x, channels, activation=activation), activation)
 
     def tail(self) -> None:
-        """Add the last layers of a classifier."""
         rng, (_, h, w, c) = self.rng, self.shape
         match rng.randrange(5):
             case 0:
@@ -156,7 +155,6 @@ class Drawn:
 
 
 def image(seed: int) -> bytes:
-    """Draw an image classifier or its first layers."""
     rng = random.Random(seed)
     w, c = rng.randint(4, 48), rng.choice((1, 3, 3, 4, 8, 16, 24))
     drawn = Drawn(seed, (1, rng.randint(4, max(4, min(48, 20_000 // w // c))), w, c))
@@ -171,7 +169,7 @@ def image(seed: int) -> bytes:
 
 
 def over_time(seed: int) -> bytes:
-    """Draw a network for frames of sound or sensor data, whose windows extend along one axis only."""
+    """Draw a network for frames of sound or sensor data. Its windows extend along one axis only."""
     rng = random.Random(seed)
     frames, c = rng.randint(8, 60), rng.choice((3, 6, 9, 16, 40, 40, 64, 128))
     tall = rng.random() < 0.6
@@ -190,7 +188,6 @@ def over_time(seed: int) -> bytes:
 
 
 def dense(seed: int) -> bytes:
-    """Draw fully connected layers."""
     rng = random.Random(seed)
     drawn = Drawn(seed, (1, rng.choice((8, 30, 64, 100, 128, 250, 392, 640))))
     for _ in range(rng.randint(1, 4)):
@@ -199,7 +196,7 @@ def dense(seed: int) -> bytes:
 
 
 def small(seed: int, *, wide: bool = False) -> bytes:
-    """Draw a network that may have any operator, as in the random tests. With `wide`, activations are int16."""
+    """Draw a network that may have any operator, as in the random tests. wide: whether activations are int16."""
     rng = random.Random(seed)
     channels, width = rng.choice((1, 3, 4, 8, 16, 32)), rng.randint(3, 16)
     shape = (1, rng.randint(3, max(3, min(24, 4096 // channels // width))), width, channels)
@@ -220,7 +217,7 @@ def rare(seed: int) -> bytes:
     x = net.input((1, h, w, c))
     outputs = [net.binary(kind, x, net.input((1, h, w, c)), out=(0.2, 3)) for kind in TWO_OPERANDS]
     outputs.append(arg_max(net, x))
-    if seed // len(FAMILIES) % 2:  # These operators need libm, which some cores lack.
+    if seed // len(FAMILIES) % 2:  # These operators need libm.
         outputs += [log_softmax(net, x), *decoded(net, x)]
     outputs.append(net.gather(net.input((1, h * w), None, dtype="INT32"), 1, c))
     rows = net.reshape(x, (1, h * w, c))
@@ -236,7 +233,7 @@ def rare(seed: int) -> bytes:
 
 
 def decoded(net: Net, x: int) -> list[int]:
-    """Add the ends of pose networks and detectors: indices of extremes, comparisons, int32 sums, selections."""
+    """Add the ends of pose networks and detectors: indices of maxima, comparisons, int32 sums, selections."""
     _, h, w, c = shape = net.shape(x)
     real = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)
     mask = two(net, "LESS", real, floats(net, [0.5]), "BOOL")
@@ -308,7 +305,6 @@ def converting(seed: int) -> bytes:
 
 
 def _size(shape: Sequence[int]) -> Pair:
-    """Return height and width of a tensor."""
     return shape[1], shape[2]
 
 
@@ -322,7 +318,7 @@ def over_windows(seed: int) -> bytes:
 
 
 def in_sums(seed: int) -> bytes:
-    """Draw layers that compute partial sums, as in a network that several devices share."""
+    """Draw layers that compute partial sums, as in a network that several devices run together."""
     rng = random.Random(seed)
     drawn = Drawn(seed, (1, rng.randint(4, 16), rng.randint(4, 16), rng.choice((6, 8, 16, 24, 40))))
     for _ in range(3):
@@ -332,7 +328,7 @@ def in_sums(seed: int) -> bytes:
 
 
 def with_state(seed: int) -> bytes:
-    """Draw a wake word network that gets few new rows per inference and keeps older rows in variables."""
+    """Draw a wake word network, which gets few new rows per inference and keeps older rows in variables."""
     rng = random.Random(seed)
     c = rng.choice((8, 16, 24, 30, 32, 40, 48, 64))
     drawn = Drawn(seed, (1, rng.choice((1, 1, 2, 3)), 1, rng.choice((8, 16, 40, c))))
@@ -448,9 +444,9 @@ FAMILIES: Sequence[Callable[[int], bytes]] = (
 
 MORE: Sequence[Callable[[int], bytes]] = (pooled, over_frames, enlarged, few, dense, over_time, multiplied)
 MORE_FROM = 10_000
-"""Seeds from this number to KNOWN_FROM draw networks with rare operators, by the functions in MORE."""
+"""First seed of networks with rare operators, which the functions in MORE draw. KNOWN_FROM ends them."""
 KNOWN_FROM = 20_000
-"""Smallest seed that stands for a network in tests/known.py."""
+"""First seed that stands for a network in tests/known.py."""
 
 
 def network(seed: int) -> bytes:
@@ -465,5 +461,5 @@ def is_rare(seed: int) -> bool:
 
 
 def steps(seed: int) -> int:
-    """Return by how many rows a network's window slides, or 0 if the network has no sliding window."""
+    """Return how many rows of a network's sliding input are new in each inference, or 0 without a sliding input."""
     return 1 + seed % 3 if seed < MORE_FROM and FAMILIES[seed % len(FAMILIES)] is over_windows else 0

@@ -80,7 +80,6 @@ def _library(core: Core, needs: Needs) -> int:
 
 
 def of_tflm(core: Core, archive: Path, include: Sequence[Path]) -> dict[str, Any]:
-    """Return the flash of adapter and interpreter, and the flash that each kernel in the archive adds."""
     header = next(path / RESOLVER for path in include if (path / RESOLVER).is_file()).read_text(encoding="utf-8")
     methods = {name: method for name, method in BUILTIN_METHODS.items() if f"{method}(" in header}
     adds = (
@@ -107,7 +106,7 @@ def of_tflm(core: Core, archive: Path, include: Sequence[Path]) -> dict[str, Any
 
 
 def _tflm(core: Core, archive: Path, program: Path, entry: str) -> int | None:
-    """Return the bytes of a program with this entry point, or None if the archive does not contain all of the code."""
+    """Return the bytes of a program with this entry point, or None if the archive lacks some of its code."""
     image = program.with_suffix(".elf")
     places = [f"-Wl,--defsym={symbol}=0x20000000" for symbol in ("model", "arena", "custom")]
     linker = ("--specs=nano.specs", "--specs=nosys.specs", "-nostartfiles", "-Wl,--gc-sections", f"-Wl,-e,{entry}")

@@ -1,6 +1,6 @@
-"""Make int8 .tflite models of a given geometry with random weights.
+"""Make int8 .tflite models with given layer shapes and random weights.
 
-The scales keep the spread of the activations, so that no activation is always clamped and no channel is dead. Layers
+The scales keep the spread of the activations. Therefore no activation is always clamped, and no channel is dead. Layers
 are described as in benchmarks/papers/msf_cnn/nets.py. If the padding of a convolution is not TFLite's SAME, a PAD
 precedes the convolution.
 """
@@ -14,14 +14,13 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net
 
 SCALE = 0.05
-"""Quantization scale of every activation tensor."""
 WEIGHT_SPREAD = 127 / math.sqrt(3)
 """Standard deviation of the weights, which are uniformly distributed."""
 Pair = Sequence[int]
 
 
 class Builder:
-    """A model to which operators are added. Methods take and return tensors as their numbers."""
+    """A model to which operators are added. Methods take and return numbers of tensors."""
 
     def __init__(self, seed: int = 0) -> None:
         self.net = Net(seed)
@@ -29,7 +28,7 @@ class Builder:
         self.rng, self.model, self.shape = self.net.rng, self.net.model, self.net.shape
 
     def input(self, shape: Sequence[int], *, indices: bool = False) -> int:
-        """Add an input of int8 or of int32 indices."""
+        """Add an input of int8 values or of int32 indices."""
         tensor = self.net.tensor(shape, "INT32", None) if indices else self._activation(shape)
         self.net.graph.inputs.append(tensor)
         return tensor
@@ -48,7 +47,7 @@ class Builder:
     ) -> int:
         """Add CONV_2D or DEPTHWISE_CONV_2D.
 
-        pad: padding at the top and left. out: height and width of the output. same: whether the padding is TFLite's
+        pad: padding at the top and left. out: height and width of the output. same: whether to use TFLite's padding
         SAME.
         """
         _, h, w, deep = self.shape(x)
@@ -83,7 +82,6 @@ class Builder:
     def same(
         self, x: int, channels: int, kernel: int | Pair = 1, stride: int | Pair = 1, *, depthwise: bool = False
     ) -> int:
-        """Add a convolution with TFLite's SAME padding."""
         size, kernel, stride = self.shape(x)[1:3], *(_pair(one) for one in (kernel, stride))
         out = [-(-n // s) for n, s in zip(size, stride, strict=True)]
         each = zip(size, kernel, stride, out, strict=True)
@@ -91,7 +89,6 @@ class Builder:
         return self.conv(x, channels, kernel, stride, pad, out, depthwise=depthwise, same=True)
 
     def concatenation(self, parts: Sequence[int]) -> int:
-        """Concatenate along the channels."""
         *spatial, _ = self.shape(parts[0])
         shape = (*spatial, sum(self.shape(x)[-1] for x in parts))
         y = self._activation(shape, *self.net.affine(parts[0]))
@@ -103,7 +100,6 @@ class Builder:
         return self._op("SPACE_TO_DEPTH", [x], y, schema.SpaceToDepthOptionsT(blockSize=block))
 
     def pool(self, x: int, kernel: int | Pair, stride: int | Pair, *, average: bool, same: bool = True) -> int:
-        """Add MAX_POOL_2D or AVERAGE_POOL_2D with SAME or VALID padding."""
         _, *size, channels = self.shape(x)
         (high, wide), (down, right) = kernel, stride = _pair(kernel), _pair(stride)
         sides = {"filterHeight": high, "filterWidth": wide, "strideH": down, "strideW": right}
@@ -115,12 +111,12 @@ class Builder:
         return self._op(kind, [x], y, schema.Pool2DOptionsT(padding=padding, **sides))
 
     def mul(self, a: int, b: int) -> int:
-        """Add MUL, whose operands may be broadcast along a dimension."""
+        """Add MUL, whose operands may be broadcast."""
         shape = np.broadcast_shapes(self.shape(a), self.shape(b))
         return self._op("MUL", [a, b], self._activation(shape), schema.MulOptionsT())
 
     def mean(self, x: int, *, keep: bool = False) -> int:
-        """Add MEAN over all dimensions except channels. If `keep` is true, averaged dimensions stay with the size 1."""
+        """Add MEAN over all dimensions except channels. keep: whether averaged dimensions stay, with the size 1."""
         *spatial, channels = self.shape(x)
         axes = self.net.tensor((len(spatial) - 1,), "INT32", None, data=np.arange(1, len(spatial)))
         shape = (1, 1, 1, channels) if keep else (1, channels)
@@ -144,7 +140,7 @@ class Builder:
         return self._op("PAD", [x, paddings], self._activation(shape, *self.net.affine(x)), schema.PadOptionsT())
 
     def _weights(self, x: int, shape: Sequence[int], axis: int, taps: float) -> list[int]:
-        """Return a layer's filter and bias with one scale per channel. Outputs are spread as widely as inputs."""
+        """Return a layer's filter and bias with one scale per channel. The outputs spread as widely as the inputs."""
         channels = shape[axis]
         product = SCALE * self.rng.uniform(0.7, 1.4, channels) / (WEIGHT_SPREAD * math.sqrt(taps))
         scales = (product / self._scale(x)).tolist()
@@ -164,12 +160,12 @@ class Builder:
 
 
 def _pair(sizes: int | Pair) -> Pair:
-    """Return height and width, which are equal if `sizes` is a single number."""
+    """Return height and width. They are equal if `sizes` is a single number."""
     return (sizes, sizes) if isinstance(sizes, int) else sizes
 
 
 def _taps(size: int, kernel: int, stride: int, pad: int, out: int) -> float:
-    """Return how many elements of a window lie inside the input on average, along one dimension.
+    """Return how many elements of a window are inside the input on average, along one dimension.
 
     >>> _taps(4, 3, 1, 1, 4)
     2.5
@@ -179,7 +175,7 @@ def _taps(size: int, kernel: int, stride: int, pad: int, out: int) -> float:
 
 
 def from_layers(layers: Sequence[Mapping[str, Any]], seed: int = 0) -> bytes:
-    """Return the model of a list of layers."""
+    """Return a model with these layers."""
     net, first = Builder(seed), layers[0]
     read = [net.input((1, first["h"], first["w"], first["cin"]))]
     for layer in layers:

@@ -18,7 +18,7 @@ MODELS: Mapping[str, str] = {
     "mlperf_tiny_ad_autoencoder_int8": "anomaly detection, autoencoder",
     "str_ww_ref_model": "wake word, 1-D convolutions",
 }
-"""Task of each model, by file stem. All models of this table are reference models of MLPerf Tiny."""
+"""Task of each model, by file stem. The models are reference models of MLPerf Tiny."""
 TITLES = ("model (MLPerf Tiny)", "RAM before", "**after**", "ms before", "**after**")
 
 
@@ -27,7 +27,7 @@ def table(models: Path) -> str:
 
 
 def row(path: Path) -> list[str]:
-    """Return the cells of a conversion in the table: bytes of the whole arena, and milliseconds of one inference."""
+    """Return a row of the table: a model's arena in bytes, and the milliseconds of one inference."""
     report = tflm_memopt.optimize(path.read_bytes(), name=path.name, board="nano33ble", int8_io=True).report
     times = (report.time.original, report.time.rewritten) if report.time else (None, None)
     before, after = (text(one.milliseconds if one else None) for one in times)

@@ -1,6 +1,8 @@
 """Draw models of single operators from seeds. The costs of TFLM's kernels are fitted to counts of these models
-(builtin_costs.py). Each model has a few operators of one kind. Operators have separate inputs, so that the count of an
-operator has only the instructions of one kernel.
+(builtin_costs.py).
+
+Each model has a few operators of one type with separate inputs, so that the count of an operator has only the
+instructions of one kernel.
 """
 
 import random
@@ -22,7 +24,6 @@ ONE: Pair = (1, 1)
 CHANNELS = (1, 2, 3, 4, 4, 6, 7, 8, 8, 10, 12, 16, 16, 19, 20, 24, 30, 32, 32, 40, 48, 64, 66, 96, 128)
 FEW = (1, 1, 2, 3, 3, 4)
 MOST = 600_000
-"""Maximum multiply-accumulates of a convolution."""
 PER_MODEL = 4
 
 
@@ -33,7 +34,7 @@ def _shape(rng: random.Random, channels: Sequence[int] = CHANNELS, most: int = 2
 
 
 def _line(rng: random.Random, channels: Sequence[int] = CHANNELS) -> tuple[int, ...]:
-    """Return the shape of an image of one row or one column."""
+    """Return the shape of an image with one row or one column."""
     length, c = rng.randint(4, 128), rng.choice(channels)
     return (1, 1, length, c) if rng.random() < 0.5 else (1, length, 1, c)
 
@@ -113,7 +114,7 @@ def unary(
 
 
 def sigmoid(net: Net, rng: random.Random, *, kind: str) -> int:
-    """Add LOGISTIC or TANH. Some input scales exceed the range of TFLM's kernels."""
+    """Add LOGISTIC or TANH. Some input scales exceed the range that TFLM's kernels compute."""
     wide = net.activations == "INT16"
     x = net.input(
         _shape(rng), (2.0**-12, 0) if wide else (rng.choice((0.02, 0.06, 0.1, 0.3, 1.5, 3.0)), rng.randint(-30, 30))
@@ -233,7 +234,7 @@ def indexed(net: Net, rng: random.Random) -> int:
 
 
 def kept(net: Net, rng: random.Random) -> int:
-    """Add a variable that the model reads, changes and writes back."""
+    """Add a variable that the model reads, changes and writes."""
     streaming = Streaming(net, setup=False)
     shape = _shape(rng)
     y = net.add(
@@ -307,22 +308,22 @@ INT8: Mapping[str, Builder] = {
         )
     },
 }  # fmt: skip
-"""Families of int8 operators, by name."""
+"""Families of models of int8 operators, by name."""
 INT16: Sequence[str] = (
     "conv_point", "conv_square", "conv_few", "depthwise_3x3", "depthwise_any", "dense", "pool_average", "pool_most",
     "add", "mul", "sub", "logistic", "tanh", "leaky_relu", "concatenation", "pad", "slice", "strided_slice", "reshape",
     "transpose_conv",
 )  # fmt: skip
-"""Families that are also drawn with int16 activations."""
+"""Families of which there are also models with int16 activations."""
 FAMILIES: Mapping[str, tuple[Builder, str]] = {
     **{name: (build, "INT8") for name, build in INT8.items()},
     **{f"{name}_int16": (INT8[name], "INT16") for name in INT16},
 }
-"""For each family, the table has a function that builds a model, and the type of the model's activations."""
+"""For each family: a function that builds a model, and the type of the model's activations."""
 
 
 def model(family: str, number: int) -> bytes:
-    """Draw a model of a family from its number."""
+    """Draw a model of a family. number: the model's seed."""
     build, activations = FAMILIES[family]
     rng = random.Random(f"{family} {number}")
     net = Net(number, activations=activations)

@@ -1,4 +1,4 @@
-"""Make a table of the RAM that every model of a folder takes, before and after a rewrite."""
+"""Make a table of the RAM that each model of a folder takes before and after its conversion."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from tflm_memopt.rewrite.int8_io import int8_io
 
 INT8_IO, STREAMED, AGAIN = "--int8-io", "--input stream", "--max-macs 1.3"
 MOST = 1.3
-"""Maximum of the compute factor F in the last row of each model."""
+"""Maximum of the compute factor F in a model's last row."""
 
 
 Row = tuple[list[str], str]
@@ -26,8 +26,8 @@ TITLES = (
 def measure(path: Path) -> Iterator[Row]:
     """Yield a row for an input in the arena and a row for a streamed input.
 
-    If --int8-io changes the model's interface, also yield two rows with int8 inputs and outputs. If a plan computes a
-    tensor a second time, also yield a row for the plan.
+    If --int8-io changes the model's inputs or outputs, also yield two rows for the changed model. If a plan computes a
+    tensor twice, also yield a row for this plan.
     """
     data = path.read_bytes()
     narrow = bool(int8_io(read(data).graph).replaced)
@@ -36,7 +36,7 @@ def measure(path: Path) -> Iterator[Row]:
         yield _row(path, prefix.rstrip(), tflm_memopt.optimize(data, name=path.name, int8_io=int8).report)
         try:
             streamed = tflm_memopt.optimize(data, name=path.name, int8_io=int8, input="stream").report
-        except UsageError:  # The input of some models cannot be streamed.
+        except UsageError:  # Some models allow no streaming.
             return
         flags = f"{prefix}{STREAMED}"
         yield _row(path, flags, streamed)
@@ -46,7 +46,6 @@ def measure(path: Path) -> Iterator[Row]:
 
 
 def _row(path: Path, flags: str, report: Report) -> Row:
-    """Return a row of the table, and a text that says how its bytes are counted."""
     before, after = report.original_arena, report.arena
     sizes = (f"{n:,}" for n in (after.head, report.lower_bound_head, after.tail, after.min))
     return [
@@ -56,7 +55,7 @@ def _row(path: Path, flags: str, report: Report) -> Row:
 
 
 def table(folder: Path) -> str:
-    """Return the table and a note that explains its figures."""
+    """Return the table with a note that explains its figures."""
     rows = [row for path in models(folder) for row in measure(path)]
     conventions = " or ".join(dict.fromkeys(f"`{convention}`" for _, convention in rows))
     return "\n".join([

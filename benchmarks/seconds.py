@@ -1,6 +1,6 @@
 """Measure the processor time of `optimize` without recompute and of `explore` for every model of a folder.
 
-`optimize` and `explore` convert float32 inputs and outputs to int8 (`--int8-io`).
+Both convert float32 inputs and outputs to int8 (`--int8-io`).
 """
 
 import time
@@ -18,7 +18,7 @@ def table(folder: Path) -> str:
 
 
 def row(path: Path) -> list[str]:
-    """Return the cells of a model in the table: operators, seconds, and points of the frontier."""
+    """Return a row of the table: a model's operators, the seconds, and the number of points of the frontier."""
     data = path.read_bytes()
     began = time.process_time()
     optimized = tflm_memopt.optimize(data, name=path.stem, int8_io=True)

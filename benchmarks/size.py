@@ -1,10 +1,10 @@
 """Measure the flash and RAM of the C library on each core, as a whole and with the kernels of one model.
 
 The size of the whole library is the sum over all object files. For a model, the script links a program that validates
-and runs the model with its NAME_library.c, and removes unused sections. The size includes code from libc and libgcc,
+and runs the model with its NAME_library.c. Unused sections are removed. The size includes code from libc and libgcc,
 but not the model. The column `unproved` is the size of .text with TMO_SKIP_PROOF. The column `stack` is the maximum
-stack of a run under QEMU (built at -O2), without the runner's own frame. The library has no variables: if .data or .bss
-is not 0, this script fails.
+stack of a run under QEMU (built at -O2), without the runner's own frame. The library has no variables, so the script
+fails if .data or .bss is not empty.
 """
 
 import subprocess
@@ -23,7 +23,7 @@ from tflm_memopt.emit.embedded import source
 from tflm_memopt.emit.kernels import Needs, needs
 
 LEVEL = "-Os"
-"""Optimization level of Arduino, PlatformIO and ESP-IDF."""
+"""Optimization level that Arduino, PlatformIO and ESP-IDF use."""
 PROGRAM = """\
 #include "tmo/library.h"
 extern const tmo_library net_library;
@@ -51,7 +51,7 @@ class Size:
 
 
 def whole(core: Core) -> Size:
-    """Return the size of all object files except the code for two cores, which contains the executor a second time."""
+    """Return the size of all object files, without the code for two cores, which has the executor a second time."""
     with tempfile.TemporaryDirectory() as folder:
         wanted = (source for source in sources() if source.stem != "tmo_cores")
         objects = [compiled(core, LEVEL, (), source, Path(folder)) for source in wanted]
@@ -59,7 +59,7 @@ def whole(core: Core) -> Size:
 
 
 def of_model(path: Path, core: Core) -> Size | None:
-    """Return the size of a program for this model, and its stack, or None if the core is too small to run it."""
+    """Return the size and the stack of a program for this model, or None if the core is too small for it."""
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=core.target)
     cases = model_cases(result.model)
     if not fits(core, cases):
@@ -70,13 +70,11 @@ def of_model(path: Path, core: Core) -> Size | None:
 
 
 def linked(model: str, core: Core, needed: Needs, flags: Iterable[str] = ()) -> Size:
-    """Return the size of a program that needs these parts of the library."""
     with tempfile.TemporaryDirectory() as folder:
         return _size(model, core, [image(core, needed, Path(folder), flags)])
 
 
 def image(core: Core, needed: Needs, folder: Path, flags: Iterable[str] = ()) -> Path:
-    """Link a program that needs these parts of the library."""
     main, library, linked = folder / "main.c", folder / "net_library.c", folder / "image.elf"
     main.write_text(PROGRAM, encoding="utf-8")
     library.write_text(source("net", needed, {"run"}, own={}), encoding="utf-8")

@@ -1,9 +1,9 @@
-"""Count the instructions of one inference on a core that QEMU emulates, and compare the counts with TFLM's own kernels.
+"""Count the instructions of one inference on a core that QEMU emulates. Compare the counts with TFLM's own kernels.
 
 Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00). The rewritten operators run in the
-arena of their plan, and the outputs of core and PC are compared. Builtin operators of a rewritten model are
-not counted; the table marks models that have builtin operators. Equal instruction counts do not mean equal cycles.
-TFLM's figures, for CMSIS-NN and reference kernels, include the interpreter (`-O2`, GCC 12.2).
+arena of their plan, and the outputs of core and PC are compared. Builtin operators of a rewritten model are not
+counted, and the table marks models with such operators. Equal instruction counts do not mean equal cycles. TFLM's
+figures, for CMSIS-NN and reference kernels, include the interpreter (`-O2`, GCC 12.2).
 """
 
 import json
@@ -23,7 +23,7 @@ CMSIS_NN: Mapping[str, Mapping[str, int]] = {
     short: {row["model"]: row["instructions"] for row in _COUNTED.get(MEASURED[short].known_as, ())}
     for short in MEASURED
 }
-"""Instructions of TFLM with CMSIS-NN."""
+"""Instructions of TFLM with CMSIS-NN, by core and model."""
 REFERENCE: Mapping[tuple[str, str], tuple[int, int]] = {
     ("m4", "mlperf_tiny_kws_dscnn_int8"): (198_639_627, 43_110_795),
     ("m4", "mlperf_tiny_vww_96_int8"): (552_356_539, 100_470_158),
@@ -35,7 +35,7 @@ REFERENCE: Mapping[tuple[str, str], tuple[int, int]] = {
     ("rv32", "mlperf_tiny_ad_autoencoder_int8"): (2_480_681, 2_480_441),
 }
 """Instructions of TFLM's reference kernels, by core and model. The first number is for the default build, which checks
-each index (TFLITE_DCHECK), and the second is for a build with NDEBUG.
+each index (TFLITE_DCHECK). The second number is for a build with NDEBUG.
 """
 TITLES = ("model", "instructions", "per MAC", "F", "x CMSIS-NN", "x reference", "x release", "arena", "stack")
 
@@ -45,9 +45,9 @@ def table(core: str, folder: Path) -> str:
 
 
 def measure(path: Path, core: Core) -> list[str]:
-    """Return the cells of a model in the table, or [] if the model stays unchanged.
+    """Return a row of the table, or [] if the model stays unchanged.
 
-    All ratios are relative to TFLM's instructions. Raises RuntimeError if a byte of an output is wrong.
+    All ratios are relative to TFLM's instructions. Raises RuntimeError if an output byte is wrong.
     """
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=core.target)
     if result.plan is None:

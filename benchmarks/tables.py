@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1) -> str:
-    """Return a Markdown table whose first `left` columns are text. All other columns are numbers.
+    """Return a Markdown table. The first `left` columns are text, and all others are numbers.
 
     >>> print(markdown(["net", "bytes"], [["a", "1"]]))
     | net | bytes |
@@ -23,8 +23,8 @@ def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1
 
 
 def json_lines(document: object, depth: int, indent: str = "\n") -> str:
-    r"""Return JSON in which each value of an object or list takes one line, down to this depth of nesting. An object or
-    list of plain values takes one line.
+    r"""Return JSON in which each value of an object or list is on its own line, down to this depth of nesting. An
+    object or list of plain values takes one line.
 
     >>> print(json_lines({"source": {"n": 1}, "rows": [{"a": 1}, {"a": 2}]}, 2))
     {
@@ -47,7 +47,7 @@ def json_lines(document: object, depth: int, indent: str = "\n") -> str:
 
 
 def by_kind(kernels: Mapping[str, T]) -> dict[str, dict[str, T]]:
-    """Nest the values of kernels by the two parts of a kernel's name: its kind and its variant.
+    """Nest values by the two parts of a kernel's name, which are its kind and its variant.
 
     tflm_memopt.analysis.costs.by_kernel() is the inverse.
     """
@@ -96,4 +96,4 @@ SMALL = (
     "mcunet_vww_80_float_io", "mlperf_tiny_ad_autoencoder_int8", "mlperf_tiny_ic_resnet8_int8",
     "mlperf_tiny_kws_dscnn_int8", "mlperf_tiny_vww_96_int8",
 )  # fmt: skip
-"""For tables whose measurement takes long, these names select the models."""
+"""Models for those tables whose measurement takes long."""

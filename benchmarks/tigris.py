@@ -21,7 +21,7 @@ PUBLISHED = (
     ("MobileNetV2 0.35 at 224", *LARGE),
     (f"MobileNetV2 0.35 at 224, {STREAMED}", *LARGE),
 )
-"""The first columns of the table have published bytes, and the cycles of one inference by the core's counter."""
+"""The first columns of the table: published bytes, and the cycles of one inference by the core's counter."""
 COLUMNS = (
     "network", "TFLM", "TiGrIS: fast", "slow", "scratch, table", "cycles", "**ours**: arena", "slow", "MACs", "F",
     "cycles",
@@ -48,7 +48,6 @@ def _row(published: Sequence[str], model: bytes) -> list[str]:
 
 
 def networks() -> Iterator[bytes]:
-    """Yield the networks in the order of PUBLISHED."""
     net = Builder()
     x = net.same(net.input((1, 49, 10, 1)), 64, (10, 4), (2, 2))
     for _ in range(4):

@@ -1,8 +1,8 @@
 """Count the instructions of each of two cores, and of one core alone, on an emulated Cortex-M33.
 
-Each core's instructions are counted while it runs alone, without barriers. The counters of tmo/spin.h count the
-barriers, and the instructions of a barrier for a core that does not wait. A second run uses two emulated Cortex-M33
-with shared memory, and compares the output bytes.
+Each core's instructions are counted while it runs alone, without barriers between the cores. The counters of tmo/spin.h
+give the number of barriers, and the instructions of a barrier without waiting. A second run uses two emulated
+Cortex-M33 with shared memory, and compares the output bytes.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ NAMED = ("mcunet_vww", "kws_dscnn", "ic_resnet8", "vww_96")
 
 
 def counted(core: Core, cases: Sequence[Case], run_as: RunAs) -> tuple[int, int]:
-    """Return the instructions of all programs of a model, and their stack."""
+    """Return the instructions of all programs of a model, and their largest stack."""
     outcomes = ran(run_as.name, core, [replace(case, run_as=run_as) for case in cases])
     return sum(o.instructions for o in outcomes), max(o.stack for o in outcomes)
 
@@ -36,7 +36,7 @@ def without_barriers(case: Case) -> Case:
 
 
 def shares(core: Core, cases: Sequence[Case], barriers: int) -> tuple[list[tuple[int, int]], int]:
-    """Return the instructions and the stack of each core, and the instructions of a barrier."""
+    """Return the instructions and the stack of each core, and the instructions of one barrier."""
     apart = [without_barriers(case) for case in cases]
     each, barrier = [], 0
     for run_as in (RunAs.FIRST, RunAs.SECOND):
@@ -53,7 +53,7 @@ def table(folder: Path) -> str:
 
 
 def measure(path: Path, core: Core) -> list[str]:
-    """Return a model's cells: instructions on one core, and which fraction of them each of two cores executes."""
+    """Return a table row: a model's instructions on one core, and the fraction that each of two cores executes."""
     one = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=core.target)
     two = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=core.target, cores=2)
     if two.plan is None:

@@ -1,4 +1,4 @@
-"""Convert a zoo of networks. List the RAM of each network before and after, and why operators stay builtin."""
+"""Convert many networks. List the RAM of each network before and after, and why operators stay builtin."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,9 +21,7 @@ Row = tuple[list[str], str]
 
 
 def measure(path: Path, name: str) -> Row:
-    """Convert a model twice: with its input in the arena, and with a streamed input. Raises ValueError if an output bit
-    differs under TFLM.
-    """
+    """Convert a model with its input in the arena and with a streamed input. Raises ValueError for wrong outputs."""
     data = path.read_bytes()
     report = _proved(data, path.name)
     try:
@@ -45,7 +43,7 @@ def _proved(data: bytes, name: str, **settings: Any) -> Report:
 
 
 def table(folder: Path) -> str:
-    """Return the table and a note that explains its figures. The name of a model includes the subfolder."""
+    """Return the table with a note that explains its figures. A model's name includes its subfolder."""
     paths = sorted(folder.rglob("*.tflite"))
     rows = [measure(path, path.relative_to(folder).with_suffix("").as_posix()) for path in paths]
     conventions = " / ".join(dict.fromkeys(convention for _, convention in rows))

@@ -2,10 +2,11 @@
 
     python -m benchmarks.papers [ITEM...] [--models DIR] [--nets DIR] [--update]
 
-ITEM is a paper, or the beginning of an item's name. All items together take about 25 minutes of one core. The command
-prints the kind, the figure and the processor time of each item. The exit code is 1 if a claim does not hold or if a
-figure differs from the page, which --update rewrites. The folder of --models holds the public models, and the folder of
---nets holds the layer lists of msf-CNN's networks. Without the option, items that need its folder are left out.
+ITEM is the name of a paper, or the start of an item's name. All items together take about 25 minutes of one core. The
+command prints the kind, the figure and the processor time of each item. The exit code is 1 if a claim does not hold or
+if a figure differs from the page. With --update, the page is rewritten. The folder of --models holds the public models,
+and the folder of --nets holds the layer lists of msf-CNN's networks. Without the option, items that need the folder are
+skipped.
 """
 
 import argparse
@@ -63,17 +64,17 @@ def main() -> int:
 
 
 def spent() -> float:
-    """Return the processor seconds of this process and of the processes that it has waited for."""
+    """Return the processor seconds of this process and of processes that have ended."""
     return sum(os.times()[:4])
 
 
 def named(item: Item, name: str) -> bool:
-    """Return whether `name` is the item's paper, or a prefix of the item's name."""
+    """Return whether `name` is the item's paper, or the start of the item's name."""
     return item.paper == name or item.what.startswith(name)
 
 
 def row(item: Item, figure: str) -> str:
-    """Return the page's row of an item."""
+    """Return the row of an item in the page's table."""
     script = posixpath.normpath(f"benchmarks/papers/{item.script}")
     return f"| {item.paper} | {item.what} | {item.kind} | {figure} | `{script}` |"
 

@@ -28,12 +28,12 @@ ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples/shapes/shapes_int8.tflite"
 PARTS: dict[str, Any] = {"ops": "builtin", "kernels": "reference", "allow_ops": ("PAD", "SLICE", "CONCATENATION")}
 SMALL = 1_000_000
-"""Model files of at most this number of bytes are planned in seconds."""
+"""Models with at most this number of bytes are planned in seconds."""
 ON_DEVICES = {
     "kws": "mlperf_tiny_kws_dscnn_int8", "vww": "mlperf_tiny_vww_96_int8", "ic": "mlperf_tiny_ic_resnet8_int8",
 }  # fmt: skip
 MOST_WIDE = 16_400
-"""The rewritten wide network needs at most this many bytes of arena."""
+"""Most bytes of arena that the rewritten wide network may need."""
 Folders = dict[str, Path]
 """Folders by name: `models` has the public models, and `nets` has the layer lists of msf-CNN's networks."""
 
@@ -47,15 +47,14 @@ class Item:
     kind: str
     """The kind of the row: product, benchmark or predicted."""
     script: str
-    """Path of the script, relative to this folder."""
+    """Path of the script, relative to benchmarks/papers."""
     figure: Callable[[Folders], str]
-    """Function that returns the figure of the row as text. Raises AssertionError if a claim does not hold."""
+    """Function that returns the row's figure as text. Raises AssertionError if a claim does not hold."""
     needs: str = ""
-    """Name of the folder that the script needs, or ""."""
+    """Name of the folder that the script needs, or "" if it needs none."""
 
 
 def require(holds: bool, claim: str) -> None:
-    """Raise AssertionError for a claim that does not hold."""
     if not holds:
         raise AssertionError(claim)
 
@@ -97,7 +96,7 @@ def by_pixels(_: Folders) -> str:
 
 
 def wrapping(folders: Folders) -> str:
-    """State how many bytes a circular pool could save at most. No layout is smaller than its peak of live bytes."""
+    """Say how many bytes a circular buffer could save at most. No layout is smaller than its most live bytes."""
     models = [path.read_bytes() for path in sorted(folders["models"].glob("*.tflite"))]
     small = [data for data in models if len(data) < SMALL]
     modules = [vmcu.model(m) for m in vmcu.TABLE_2]
@@ -111,7 +110,7 @@ def wrapping(folders: Folders) -> str:
 
 
 def above(data: bytes, most: float) -> tuple[int, int]:
-    """Return by how many bytes a plan's head exceeds the most live bytes, and the size of the head."""
+    """Return the bytes by which a plan's head exceeds its most live bytes, and the size of the head."""
     memory = tflm_memopt.optimize(data, max_macs=most).memory
     return memory.head - memory.bound, memory.head
 
@@ -130,7 +129,7 @@ def msf_table(folders: Folders) -> str:
 
 
 def measured_ram(limit: float) -> Callable[[Folders], str]:
-    """Compare whole arenas under TFLM with the published peaks, which leave out input, output and runtime."""
+    """Compare whole arenas under TFLM with published peaks, which omit input, output and runtime."""
 
     def figure(folders: Folders) -> str:
         nets, said = layers.read(folders["nets"]), []
@@ -279,7 +278,7 @@ def application(number: int) -> Callable[[Folders], str]:
 
 
 def on_two_cores(folders: Folders) -> str:
-    """Compare the highest frame rate of two partitions on one core with the highest frame rate on two cores."""
+    """Compare the highest frame rates of a model that is cut in two: on one core and on two cores."""
     camera = tflm_memopt.AppModel(folders["models"] / f"{ON_DEVICES['vww']}.tflite", fps=0.5, pipeline=[6])
     rates = []
     for count in (1, 2):

@@ -1,9 +1,9 @@
-"""Compute the example and Table 5.1 of Stahl's chapter 5, which splits inference over several devices.
+"""Compute the example and Table 5.1 of Stahl's chapter 5, which divides an inference among several devices.
 
 Table 5.1 has float32 networks from darknet's layer lists, in MB of 10^6 bytes. The computed table equals the thesis'
-figures if weights of dense layers do not count, and if inputs and outputs count only in convolutions and dense layers.
-Layers are numbered from 1, with darknet's [crop] before VGG-16. No choice of layers reproduced Table 5.2, so this
-script does not compute Table 5.2.
+figures under two assumptions: the weights of dense layers do not count, and inputs and outputs count only in
+convolutions and dense layers. Layers are numbered from 1, with darknet's [crop] before VGG-16. No choice of layers gave
+the figures of Table 5.2, so this script does not compute Table 5.2.
 """
 
 import math
@@ -23,25 +23,23 @@ EXAMPLE = tuple(SplitLayer(m, k, m * k) for m, k in ((4, 8), (8, 16), (16, 4), (
 PLANS: Mapping[str, tuple[LayerSplit, ...]] = {
     "FDTO": (FDTO,) * 4, "FDTI": (FDTI,) * 4, "FDT twice": (FDT1, FDT2) * 2, "OWP": (FDTO, FDT1, FDT2, FDTO),
 }  # fmt: skip
-"""Splits of the four layers on two devices. OWP is the name of the split of Figure 5.6."""
+"""Ways to split the four layers between two devices. OWP is the name of the split in Figure 5.6."""
 
 
 def example() -> dict[str, int]:
-    """Return the bytes that two devices send with each split, and the least of all splits."""
+    """Return the bytes that two devices send with each split, and the least bytes of any split."""
     return {name: int(sent(EXAMPLE, plan, 2)) for name, plan in PLANS.items()} | {"least": int(plans(EXAMPLE, 2)[0][0])}
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A layer of a darknet network."""
-
     kind: str
     channels: int = 0
     kernel: int = 1
     stride: int = 1
     pad: int = 0
     of: tuple[int, ...] = ()
-    """Numbers of the layers whose outputs a "route" layer concatenates."""
+    """Numbers of the layers whose outputs a layer of the kind "route" concatenates."""
 
 
 def conv(channels: int, kernel: int, stride: int = 1, pad: int | None = None) -> Line:
@@ -57,7 +55,7 @@ def dense(units: int) -> Line:
 
 
 def bottleneck(*channels: int) -> list[Line]:
-    """Return convolutions: 3 x 3 for the largest number of channels, and 1 x 1 for all smaller numbers."""
+    """Return convolutions, which are 3 x 3 for the largest number of channels and 1 x 1 for all others."""
     return [conv(c, 3 if c == max(channels) else 1) for c in channels]
 
 
@@ -86,12 +84,12 @@ GOOGLE = [
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network of Table 5.1, the side length of its input, and the figures of the thesis."""
+    """A network of Table 5.1, the width and height of its input, and the figures of the thesis."""
 
     lines: Sequence[Line]
     side: int
     single: float
-    """In Table 5.1, one device alone needs `single` megabytes, and each of ten devices needs `full` megabytes."""
+    """Megabytes that Table 5.1 states for a single device. `full` has those for each of ten devices."""
     full: float
 
 
@@ -105,10 +103,10 @@ DEVICES = 10
 
 
 def layers(network: Network) -> tuple[SplitLayer, ...]:
-    """Return the elements of each layer as the thesis counts them. The thesis counts neither the buffers of layers
-    without weights nor the weights of dense layers.
+    """Return the sizes of each layer in elements, as the thesis counts them. The thesis counts no buffers of layers
+    without weights, and no weights of dense layers.
     """
-    shapes: list[tuple[int, int]] = []  # side length and channels of each output
+    shapes: list[tuple[int, int]] = []  # shapes has height and channels of each output.
     side, channels = network.side, 3
     found = []
     for line in network.lines:

@@ -1,10 +1,9 @@
 """Rewrite two examples of fused tiling as int8 models, and compare their output bytes under TFLM.
 
 The running example of chapter 4 of the thesis is a convolution 6x2 with stride 2, a depthwise convolution 3x3, a
-convolution 1x1 to 64 channels, average pooling and a dense layer. In float32 the running example needs 24,576 B, or
-16,384 B if it is tiled by depth. In int8 the running example needs a quarter as many bytes. The text model is like the
-network TXT of the thesis: it takes the mean of the embeddings of all words. No tiling of feature maps can shrink the
-text model.
+convolution 1x1 to 64 channels, average pooling and a dense layer. In float32, the running example needs 24,576 B, or
+16,384 B if it is tiled by depth. In int8, it needs a quarter as many bytes. The text model computes the mean of the
+embeddings of all words, like the network TXT of the thesis. No tiling of feature maps can reduce its memory.
 """
 
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ COLUMNS = (
     "same bytes",
 )  # fmt: skip
 THESIS = 24_576 // 4, 16_384 // 4
-"""Bytes that the thesis' running example needs in int8, before and after tiling."""
+"""Bytes that the running example of the thesis needs in int8, before and after tiling."""
 
 
 def running_example() -> bytes:
@@ -44,7 +43,7 @@ def text_model() -> bytes:
 
 
 def rewritten(name: str, data: bytes) -> tuple[Report, int]:
-    """Return the report of a model and the number of runs. Raises RuntimeError if an output byte differs under TFLM."""
+    """Return a model's report and the number of runs. Raises RuntimeError if an output byte differs under TFLM."""
     result = tflm_memopt.optimize(data, name=name)
     verification = tflm_memopt.verify(data, result.model, runs=RUNS)
     if not verification.bit_exact:
@@ -53,7 +52,7 @@ def rewritten(name: str, data: bytes) -> tuple[Report, int]:
 
 
 def row(name: str, data: bytes, thesis: Sequence[int] = ()) -> list[str]:
-    """Return a row of the table. The argument `thesis` has the bytes in the thesis, before and after tiling."""
+    """Return a row of the table. thesis: bytes in the thesis, before and after tiling."""
     report, runs = rewritten(name, data)
     before, after = report.original_arena, report.arena
     saved = f"{100 * (1 - after.head / before.head):.1f} %"

@@ -1,9 +1,9 @@
-"""Plan the networks of Table 5.1 as int8 models on ten devices, or execute them at a lower resolution.
+"""Plan the networks of Table 5.1 as int8 models on ten devices, or execute them with smaller images.
 
-The networks have random weights, and devices.py lists the layers of the networks. The first layers are split by rows,
-and all later layers by channels. The thesis' integer program chooses the first layer that is split by channels. Each
-figure is the arena plus the model file of a device, in MB. The thesis has float32 values and omits the weights of dense
-layers, but the figures count all int8 weights.
+The networks have random weights, and devices.py lists their layers. The first layers are split by rows, and all later
+layers by channels. The integer program of the thesis chooses the first layer that is split by channels. Each figure is
+a device's arena plus its model file, in MB. The thesis counts float32 values and omits the weights of dense layers.
+These figures count all int8 weights.
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,10 @@ from tflm_memopt.devices.choice import shared_layers
 from tflm_memopt.devices.network import Network
 
 SIDES = {"YOLOv2": 96, "AlexNet": 99, "VGG-16": 64, "GoogLeNet": 64}
-"""Side length of the image with which a network is executed."""
+"""Width and height of the image with which each network is executed."""
 
 
 def model(name: str, side: int) -> bytes:
-    """Return a network as an int8 model."""
     net = SameZeroPoint()
     x = net.input((1, side, side, 3))
     made: list[int] = []
@@ -56,9 +55,7 @@ def _layer(net: Builder, line: devices.Line, x: int, made: Sequence[int]) -> int
 
 
 def row(name: str, *, execute: bool = False) -> dict[str, Any]:
-    """Return the memory of one device alone, and the memory of the largest of ten devices. Compare outputs if `execute`
-    is true.
-    """
+    """Return the memory of one device, and of the largest of ten devices. execute: whether to compare outputs."""
     side = SIDES[name] if execute else devices.NETWORKS[name].side
     data = model(name, side)
     network = Network(data, name, request({}), optimized)

@@ -1,7 +1,7 @@
-"""Search the order of least peak memory for the operators of irregular graphs.
+"""Search for the operator order with the least peak memory in irregular graphs.
 
 Some graphs are random as in RandWire (Watts-Strogatz), with tensors of 4 units. Other graphs resemble SwiftNet, which
-is not public: 62 operators form cells of 21, 19 and 22, and edges are drawn from seeds. Graphs with "one cell" in their
+is not public. They have 62 operators in cells of 21, 19 and 22, with random edges. Graphs with "one cell" in their
 names have all operators in a single cell. The seconds in the table are processor time.
 """
 
@@ -20,7 +20,7 @@ LIMIT = 20.0
 UNIT = 4
 CELLS = (21, 19, 22)
 PUBLISHED: Mapping[str, str] = {"SwiftNet": "37 s; Serenity 37.9 s"}
-"""Seconds for SwiftNet in section 4.4.1 of the thesis: its program on a Ryzen 9 3900X, and Serenity."""
+"""Seconds for SwiftNet in section 4.4.1 of the thesis: its own program (Ryzen 9 3900X), and Serenity."""
 
 COLUMNS = ("graph", "operators", "own order", "peak", "proven", "s", "published")
 
@@ -35,10 +35,6 @@ def random_wired(count: int, neighbours: int, probability: float, seed: int) -> 
 
 
 def cells(sizes: Sequence[int], seed: int) -> OrderProblem:
-    """Return a graph of cells in series.
-
-    Each operator reads one to three earlier tensors of its cell. The last operator of a cell reads all unread tensors.
-    """
     rng = random.Random(seed)
     nbytes, tasks = {0: 64}, list[Task]()
     for number, size in enumerate(sizes):
@@ -54,7 +50,7 @@ def cells(sizes: Sequence[int], seed: int) -> OrderProblem:
 
 
 def series_parallel(seed: int, depth: int = 2) -> OrderProblem:
-    """Return a graph whose branches fork and join again, as in a chain that was tiled."""
+    """Return a graph whose branches fork and join again, as in a tiled chain of layers."""
     rng, nbytes, tasks = random.Random(seed), {0: 32}, list[Task]()
 
     def run(inputs: tuple[int, ...]) -> int:
@@ -83,7 +79,7 @@ def graphs() -> Iterator[tuple[str, OrderProblem]]:
 
 
 def row(graph: str, problem: OrderProblem) -> list[str]:
-    """Return a row of the table, with the peak of the graph's own order and the least peak that the search found."""
+    """Return a row of the table with two peaks: of the graph's own order, and the lowest peak that the search found."""
     before = time.process_time()
     found = schedule(problem, seconds=LIMIT)
     seconds = time.process_time() - before

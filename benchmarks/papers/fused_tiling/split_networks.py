@@ -36,7 +36,7 @@ TEENSY_MAPS = 602_113
 
 
 def verified(model: bytes, shared: tflm_memopt.OptimizedDevices) -> dict[str, Any]:
-    """Run devices as processes. Return the bytes that each device keeps and sends, and whether the output is right."""
+    """Run each device as a process. Return the bytes that each stores and sends, and whether the output is right."""
     report = shared.report
     with tempfile.TemporaryDirectory() as name:
         for number, one in enumerate(shared.models):
@@ -55,16 +55,16 @@ def verified(model: bytes, shared: tflm_memopt.OptimizedDevices) -> dict[str, An
 
 
 def in_two() -> dict[str, Any]:
-    """Cut MobileNetV2 of width 0.35 after block_16_project for two devices, and return the figures of the split."""
+    """Cut MobileNetV2 of width 0.35 after block_16_project for two devices, and return the figures."""
     layers = mobilenet_v2(SIDE, 0.35)
     model = int8_models.from_layers(layers)
-    last = layers[-3:]  # A convolution, a mean and a dense layer follow block_16_project.
+    last = layers[-3:]  # Three layers follow block_16_project.
     shared = tflm_memopt.optimize_devices(model, 2, cut=[len(read(model).graph.ops) - len(last)])
     return verified(model, shared) | {"tensor": last[0]["h"] ** 2 * last[0]["cin"]}
 
 
 def by_kernels() -> dict[str, Any]:
-    """Split every layer of MobileNetV2 by channels among three devices, and return the figures of the split."""
+    """Divide every layer of MobileNetV2 by channels among three devices, and return the figures."""
     model = int8_models.from_layers(mobilenet_v2(SIDE, 1.0))
     network = Network(model, "mobilenet", request({}), optimized)
     return verified(model, network.converted(cut(network.graph, 0, len(network.graph.ops)), 3))

@@ -1,11 +1,11 @@
-"""Compute the costs of sharing layers among devices, as in the fused tiling thesis (Stahl, chapter 5).
+"""Compute the costs of dividing layers among devices, as in the fused tiling thesis (Stahl, chapter 5).
 
-The first layers are split by feature maps (FFMT), and all later layers by weights. LayerSplit lists the four ways to
-split weights.
+The first layers are divided by rows of feature maps (FFMT), and all later layers by weights. LayerSplit lists the four
+ways to divide weights.
 
-The caller gives all sizes either in elements, as in the thesis, or in bytes. In bytes, an int8 value has the size 1,
-and a partial sum has the size that its range needs (SplitLayer.sum_size). Device 0 has the input and gets the output.
-Every layer is assumed to divide evenly among the devices.
+All sizes are in elements, as in the thesis, or in bytes. In bytes, an int8 value has the size 1, and a partial sum has
+the size that its range needs (SplitLayer.sum_size). Device 0 has the input and gets the output. Every layer is assumed
+to divide evenly among the devices.
 """
 
 import enum
@@ -18,7 +18,7 @@ from tflm_memopt.devices import switch
 
 
 class LayerSplit(enum.Enum):
-    """Ways of splitting the weights of a layer."""
+    """Ways to divide the weights of a layer among devices."""
 
     FAN_OUT = "FDTO"
     """Each device computes some outputs from all inputs."""
@@ -32,8 +32,6 @@ class LayerSplit(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class SplitLayer(switch.SplitLayer):
-    """Sizes of a layer, and of its partial sums."""
-
     sum_size: int = 1
     """Size of a partial sum in a message, as a multiple of the size of a value."""
 
@@ -69,6 +67,6 @@ def _stays(splits: Sequence[LayerSplit], i: int) -> bool:
 
 
 def plans(layers: Sequence[SplitLayer], devices: int) -> list[tuple[Fraction, tuple[LayerSplit, ...]]]:
-    """Return all plans, beginning with the plan that sends the fewest bytes (Eq. 5.17 to 5.23)."""
+    """Return all possible plans, beginning with the plan that sends the fewest bytes (Eq. 5.17 to 5.23)."""
     found = [(sent(layers, p, devices), p) for p in product(LayerSplit, repeat=len(layers)) if possible(p)]
     return sorted(found, key=lambda f: f[0])

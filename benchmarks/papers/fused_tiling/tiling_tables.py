@@ -1,9 +1,9 @@
-"""Make fused tiling's Table 4.1 for networks of the same kinds, with builtin operators and with our operator.
+"""Make fused tiling's Table 4.1 for similar networks, with builtin operators and with our custom operator.
 
-The thesis uses float32 networks in code that TVM generates; the author made two of the networks. In this script, all
+The thesis uses float32 networks in code that TVM generates. Two of the networks are not public. In this script, all
 networks are int8 models under TFLM. The keyword spotter is MLPerf Tiny's. All other networks have random weights, and a
-published geometry or a similar geometry. Figures are bytes for ilp32, with the input in the arena and TFLM's reference
-kernels. FFMT uses stripes of rows, and FDT uses groups of channels (fan-out). FFMT and FDT may use PAD, SLICE and
+published or similar geometry. Figures are bytes for ilp32, with the input in the arena and TFLM's reference kernels.
+FFMT divides rows into stripes, and FDT divides channels into groups (fan-out). Both may use PAD, SLICE and
 CONCATENATION, and F may be up to 1.5. All output bytes of each model are compared in TFLM's official wheel.
 """
 
@@ -22,7 +22,7 @@ from tflm_memopt.runtime.stimuli import stimuli
 from tflm_memopt.runtime.wheel import interpreter
 
 MOST = 1.5
-"""The largest compute factor F with which FFMT is tried."""
+"""Maximum compute factor F with which FFMT is tried."""
 _BUILTIN: Mapping[str, Any] = {"ops": "builtin", "kernels": "reference"}
 _PARTS: Mapping[str, Any] = {**_BUILTIN, "allow_ops": ("PAD", "SLICE", "CONCATENATION"), "max_macs": MOST}
 WAYS: Mapping[str, Mapping[str, Any]] = {
@@ -33,15 +33,15 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "operator, no groups": {"without": ("channel-groups",)},
     "operator": {},
 }
-"""Options of the conversions, by column of the table. Conversions with our operator compute nothing twice."""
+"""Options of the conversions, by column of the table. Conversions with our custom operator compute nothing twice."""
 
 PUBLISHED: Mapping[str, tuple[float, float]] = {
     "AWW": (0.0, 18.1), "TXT": (0.0, 76.2), "MW": (61.3, 35.5), "POS": (45.3, 4.4), "SSD": (39.4, 14.6),
     "CIF": (61.8, 5.7), "RAD": (22.0, 19.6),
 }  # fmt: skip
-"""Percentage of memory that FFMT saves and that FDT saves in the thesis, by model (Table 4.1)."""
+"""Percentages of memory that FFMT and FDT save in the thesis, by model (Table 4.1)."""
 SUBSTITUTES = {"TXT", "CIF", "RAD"}
-"""Networks of the thesis that are not public and are replaced by similar networks."""
+"""Networks of the thesis that are not public, so that the script uses similar networks."""
 
 
 def magic_wand() -> bytes:
@@ -54,7 +54,7 @@ def magic_wand() -> bytes:
 
 
 def pose() -> bytes:
-    """Return PoseNet: MobileNet V1 of 257 x 257 pixels, and a convolution for each of four outputs."""
+    """Return PoseNet: MobileNet V1 for 257 x 257 pixels, and a convolution for each of four outputs."""
     net = Builder()
     x = net.input((1, 257, 257, 3))
     *stages, _ = mobilenet_v1(1.0)
@@ -64,7 +64,7 @@ def pose() -> bytes:
 
 
 def detector() -> bytes:
-    """Return SSDLite on MobileNet V2 of 224 x 224 pixels: boxes and 91 classes of six anchors on four maps."""
+    """Return SSDLite on MobileNet V2 for 224 x 224 pixels: boxes and 91 classes of six anchors on four maps."""
     net = Builder()
     x = net.same(net.same(net.same(net.input((1, 224, 224, 3)), 32, 3, 2), 32, 3, depthwise=True), 16)
     maps = []
@@ -82,7 +82,7 @@ def detector() -> bytes:
 
 
 def cifar() -> bytes:
-    """Return convolutions on 32 x 32 pixels."""
+    """Return a network of convolutions for images of 32 x 32 pixels."""
     net = Builder()
     x = net.same(net.input((1, 32, 32, 3)), 32, 3)
     x = net.same(net.same(x, 16, 3, 2), 32, 3, 2)
@@ -106,9 +106,9 @@ NETWORKS: Mapping[str, Callable[[], bytes]] = {
 
 
 def arenas(name: str, data: bytes) -> list[int]:
-    """Return the bytes of the original's arena, and of the arena of each conversion in WAYS.
+    """Return the arena bytes of the original model and of each conversion in WAYS.
 
-    Raises RuntimeError if an output byte differs under TFLM.
+    Raises RuntimeError if any output byte differs under TFLM.
     """
     case = _case(data)
     expected, totals = _outputs(data, case), list[int]()
@@ -127,7 +127,6 @@ def _case(data: bytes) -> Sequence[Any]:
 
 
 def _outputs(model: bytes, inputs: Sequence[Any]) -> list[bytes]:
-    """Return the outputs of one inference under TFLM."""
     tflm = interpreter(model, tflm_memopt.inspect(model).arena.needed * 2 + (1 << 20))
     for k, values in enumerate(inputs):
         tflm.set_input(values, k)
@@ -136,14 +135,13 @@ def _outputs(model: bytes, inputs: Sequence[Any]) -> list[bytes]:
 
 
 def row(name: str, data: bytes) -> list[str]:
-    """Return a row of Table 4.1: the bytes of each arena, and the percentage saved compared with TFLM."""
+    """Return a row of Table 4.1: the bytes of each arena, and the percentage that is saved compared with TFLM."""
     today, *totals = arenas(name, data)
     ways = (f"{total:,}, {100 * (1 - total / today):.1f} %" for total in totals)
     return [titled(name), *(f"{saved:.1f} %" for saved in PUBLISHED[name]), f"{today:,}", *ways]
 
 
 def titled(name: str) -> str:
-    """Return the name of a network, with a note if it is a substitute."""
     return f"{name} (substitute)" if name in SUBSTITUTES else name
 
 

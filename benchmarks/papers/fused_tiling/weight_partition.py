@@ -1,11 +1,10 @@
-"""Execute the fused tiling thesis' best weight partition (Stahl, Figure 5.6) for dense layers 4-8-16-4-4 on two
-devices.
+"""Execute the best weight partition of the fused tiling thesis for dense layers 4-8-16-4-4 on two devices (Figure 5.6).
 
-The partition is fan-out, then a fused pair of fan-out and fan-in, then fan-out again. The script compares the partition
-with fan-out in all layers. Each figure is the number of bytes that both devices send together, without message headers.
-The planned figures follow Eq. 5.17 of the thesis. The executed figures are what two processes send to each other. The
-weights of the third layer determine the bytes of a partial sum. Sums of 4 bytes would make the partition send as much
-as fan-out alone, but a sum of 8 int8 products needs fewer bytes.
+The partition is fan-out, then a fused pair of fan-out and fan-in, then fan-out again. It is compared with fan-out in
+all layers. Each figure is the number of bytes that both devices send together, without message headers. The planned
+figures follow Eq. 5.17 of the thesis. The executed figures are the bytes that two processes send to each other. The
+weights of the third layer determine the bytes of a partial sum. With sums of 4 bytes, the partition would send as many
+bytes as fan-out alone. A sum of 8 int8 products needs fewer bytes.
 """
 
 import tempfile
@@ -31,19 +30,19 @@ UNITS = (4, 8, 16, 4, 4)
 DEVICES = 2
 FAN_OUT = (LayerSplit.FAN_OUT,) * 4
 BEST = (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT, LayerSplit.FUSED_IN, LayerSplit.FAN_OUT)
-"""How Figure 5.6 splits each of its four layers."""
+"""How Figure 5.6 divides each of its four layers."""
 SHARDINGS: Mapping[LayerSplit, DeviceSharding] = {
     LayerSplit.FAN_OUT: DeviceSharding.CHANNELS, LayerSplit.FUSED_OUT: DeviceSharding.CHANNELS,
     LayerSplit.FAN_IN: DeviceSharding.INPUTS, LayerSplit.FUSED_IN: DeviceSharding.INPUTS,
 }  # fmt: skip
 LARGEST = {1: 0, 2: 16, 3: 127}
-"""Value of the third layer's weights, by the number of bytes that a partial sum takes. For the value 0, a single weight
-of each unit on each device is 1, and all others are 0.
+"""Value of the third layer's weights, by the bytes of a partial sum. For the value 0, each unit has a single weight of
+1 on each device, and its other weights are 0.
 """
 
 
 def network(nbytes: int) -> bytes:
-    """Return the thesis' network, in whose third layer a partial sum takes `nbytes` bytes."""
+    """Return the network of the thesis. A partial sum in its third layer takes `nbytes` bytes."""
     net = Net(nbytes)
     x = net.input((1, UNITS[0]), (0.05, 0))
     for number, units in enumerate(UNITS[1:]):
@@ -58,13 +57,12 @@ def network(nbytes: int) -> bytes:
 
 
 def layers(nbytes: int) -> list[SplitLayer]:
-    """Return the layers of the network as sizes in bytes."""
     return [SplitLayer(a, b, a * b, nbytes) for a, b in pairwise(UNITS)]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Bytes that both devices send, and whether the two processes give the original's output bytes."""
+    """Bytes that both devices send, and whether both processes give the original's output bytes."""
 
     planned: int
     executed: int

@@ -1,7 +1,7 @@
 """Build classifiers of 224 x 224 x 3 images as int8 models with random weights, as in Minakova's Table 6.6.
 
-The layers equal the layers of the published networks. Activations and batch normalisation are part of the convolutions.
-Each network is a list of stages, so that it can be cut into partitions.
+The layers are those of the published networks. Activations and batch normalisation are part of the convolutions. Each
+network is a list of stages, so that it can be cut into partitions.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ def separable(channels: int, stride: int) -> Stage:
 
 
 def inverted(channels: int, stride: int, expand: int, kernel: int = 3, *, squeeze: bool = False) -> Stage:
-    """Add an inverted bottleneck, with a residual if the shapes allow it, and with squeeze and excite if requested."""
+    """Add an inverted bottleneck. It has a residual if the shapes allow it, and squeeze and excite if requested."""
 
     def stage(net: Builder, x: int) -> int:
         deep = net.shape(x)[3]
@@ -60,7 +60,7 @@ def dense_layer(growth: int = 32) -> Stage:
 
 
 def inception(*branches: Sequence[tuple[int, int, int]], pooled: int, stride: int = 1) -> Stage:
-    """Add branches of convolutions (channels, kernel, stride), and a branch with a pool and perhaps a convolution."""
+    """Add branches of convolutions (channels, kernel, stride), and a branch with a pool to `pooled` channels."""
 
     def stage(net: Builder, x: int) -> int:
         made = []
@@ -85,7 +85,7 @@ def mobilenet_v1(width: float) -> Iterator[Stage]:
 
 
 def mobilenet_v2(width: float = 1.0) -> Iterator[Stage]:
-    """Return Keras' network, whose numbers of channels are multiples of 8."""
+    """Return the layers of Keras' network, whose numbers of channels are multiples of 8."""
     yield conv(rounded(32 * width), 3, 2)
     for expand, channels, count, stride in STAGES:
         for i in range(count):
@@ -127,7 +127,7 @@ def densenet_121() -> Iterator[Stage]:
 
 
 def inception_v2() -> Iterator[Stage]:
-    """Return Inception V2: the published stem's separable convolution of 7 x 7, then ten modules."""
+    """Return the layers of Inception V2: the published separable convolution of 7 x 7, then ten modules."""
     yield conv(64, 7, 2)
     yield pool(3, 2)
     yield conv(64)
@@ -164,7 +164,7 @@ class SameZeroPoint(Builder):
 
 
 def partitions(name: str, count: int = 1) -> list[bytes]:
-    """Return the models of a network's partitions, each with about the same number of stages."""
+    """Cut a network into parts with about the same number of stages, and return the parts' models."""
     stages = list(NETWORKS[name]())
     ends = [len(stages) * (i + 1) // count for i in range(count)]
     shape: Sequence[int] = (1, SIDE, SIDE, 3)

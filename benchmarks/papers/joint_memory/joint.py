@@ -1,14 +1,14 @@
 """Compute the joint memory of several CNNs (Minakova, chapter 6): every figure of the chapter's example, and offsets
 for tensors with the same lifetimes.
 
-Sizes are counted in tokens, as in the chapter. The available text of the chapter lacks Figure 6.1. The sizes in Table
-6.1 imply that a feature map of CNN 1 has 32 rows of 256. In CNN 1, layer l4 adds two feature maps, and layer l5 reads
-its input row by row. Kernels are assumed to be 3 x 3 in CNN 1, and 5 x 5 without padding in CNN 2. Offsets come from
-the layout solver of tflm-memopt.
+Sizes are in tokens, as in the chapter. The available text of the chapter lacks Figure 6.1. The sizes in Table 6.1 imply
+that a feature map of CNN 1 has 32 rows of 256. In CNN 1, layer l4 adds two feature maps, and layer l5 reads its input
+row by row. Kernels are assumed to be 3 x 3 in CNN 1, and 5 x 5 without padding in CNN 2. Offsets come from the layout
+solver of tflm-memopt.
 
-The applications of Table 6.6 are int8 models with random weights, each planned from an app.toml. As in the thesis,
-megabytes count weights and activations in float32. A microcontroller keeps weights in flash, so the output also has the
-bytes of int8 activations alone.
+The applications of Table 6.6 are int8 models with random weights. Each application is planned from an app.toml. As in
+the thesis, the megabytes are those of float32 weights and activations. Since a microcontroller has weights in flash,
+the output also states the bytes of int8 activations alone.
 """
 
 import tempfile
@@ -27,7 +27,7 @@ from tflm_memopt.plan.layout.offsets import LayoutProblem, place
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Data that one layer passes to another. The data belong to the producer's partition."""
+    """Data that one layer passes to another. They belong to the producer's partition."""
 
     tokens: int
     producer: str
@@ -37,33 +37,33 @@ class Edge:
 
 Edges = Mapping[str, Edge]
 Schedules = Mapping[int, Sequence[str]]
-"""Layers of each partition, in the order in which they run."""
+"""For each partition: its layers in the order in which they run."""
 Chromosome = Sequence[int]
-"""Each number is 1 if the layer processes data in parts, and otherwise 0."""
+"""For each layer: 1 if the layer processes its data in parts, and 0 otherwise."""
 
 LAYERS = ("l1", "l2", "l3", "l4", "l5", "m1", "m2", "m3", "m4")
-"""The layers of CNN 1 (l1 to l5) precede the layers of CNN 2 (m1 to m4)."""
+"""Layers of both networks. Layers l1 to l5 form CNN 1, and layers m1 to m4 form CNN 2."""
 EDGES: Edges = {
     "e12_1": Edge(3072, "l1", "l2", 1), "e23_1": Edge(8192, "l2", "l3", 1), "e24_1": Edge(8192, "l2", "l4", 1),
     "e34_1": Edge(8192, "l3", "l4", 1), "e45_1": Edge(8192, "l4", "l5", 1), "e12_2": Edge(3072, "m1", "m2", 2),
     "e23_2(1)": Edge(6272, "m2", "m3", 2), "e23_2(2)": Edge(6272, "m2", "m3", 2), "e34_2": Edge(10, "m3", "m4", 3),
 }  # fmt: skip
-"""Edges of Table 6.1 in the order in which the text visits them. A tensor between two partitions has two copies."""
+"""Edges of Table 6.1, in the order of the chapter's text. A tensor between two partitions has two edges."""
 SCHEDULES: Schedules = {1: LAYERS[:5], 2: LAYERS[5:7], 3: LAYERS[7:]}
 PARALLEL = (frozenset({2, 3}),)
 """Pairs of partitions that run at the same time."""
 ROWS, ROW, INPUT_ROW = 32, 256, 96
-"""A feature map has 32 rows of 256 tokens, and a row of the input has 96 tokens. A layer that processes its data by
+"""A feature map has 32 rows of 256 tokens, and a row of the input has 96 tokens. A layer that processes its data in
 parts takes one step for each row.
 """
 FLOAT, SECONDS = 4, 5.0
-"""Size of a float32 value in bytes, and the limit of CP-SAT's deterministic time."""
+"""Bytes of a float32 value, and the limit of CP-SAT's deterministic time."""
 PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
-"""Chromosome of the genetic algorithm in the chapter's example."""
+"""The solution that the genetic algorithm finds in the chapter's example."""
 
 
 def lifetime(edge: Edge, schedules: Schedules) -> tuple[int, int]:
-    """Return the first and the last step in which the tensor takes memory.
+    """Return the first and the last step in which an edge's tensor needs memory.
 
     A tensor is live until the last step of its consumer. If the consumer is in another partition, the tensor is live
     until the end.
@@ -74,7 +74,7 @@ def lifetime(edge: Edge, schedules: Schedules) -> tuple[int, int]:
 
 
 def conflict(a: Edge, b: Edge, schedules: Schedules) -> bool:
-    """Return whether the tensors of both edges may hold data at the same time."""
+    """Return whether the tensors of two edges may hold data at the same time."""
     if a.partition != b.partition:
         return any({a.partition, b.partition} <= together for together in PARALLEL)
     (first_a, last_a), (first_b, last_b) = lifetime(a, schedules), lifetime(b, schedules)
@@ -82,9 +82,7 @@ def conflict(a: Edge, b: Edge, schedules: Schedules) -> bool:
 
 
 def reused(edges: Edges, schedules: Schedules) -> list[tuple[list[str], int]]:
-    """Return the edges and the tokens of each buffer by Algorithm 8, which puts each edge into the buffer that grows
-    least.
-    """
+    """Return the edges and tokens of each buffer by Algorithm 8. It puts each edge into the buffer that grows least."""
     found: list[tuple[list[str], int]] = []
     for name, edge in edges.items():
         fits = [
@@ -103,7 +101,7 @@ def tokens(buffers: Sequence[tuple[list[str], int]]) -> int:
 
 
 def most_alive(edges: Edges, schedules: Schedules) -> int:
-    """Return the most tokens that are live at any moment, a lower bound of every layout."""
+    """Return the most tokens that are live at any time. No layout can need fewer tokens."""
     worst = {
         partition: max(
             sum(e.tokens for e in edges.values() if e.partition == partition and _alive(e, step, schedules))
@@ -120,7 +118,7 @@ def _alive(edge: Edge, step: int, schedules: Schedules) -> bool:
 
 
 def by_offsets(edges: Edges, schedules: Schedules) -> int:
-    """Return how many tokens a single arena needs if the solver places the buffers of all edges."""
+    """Return how many tokens a single arena needs if the layout solver places the buffers of all edges."""
     each = list(edges.values())
     sizes = tuple(edge.tokens for edge in each)
     apart = {
@@ -131,7 +129,7 @@ def by_offsets(edges: Edges, schedules: Schedules) -> int:
 
 
 def schedules_by_parts(chromosome: Chromosome) -> Schedules:
-    """Return the layers of each partition in order. Neighbours that process data by parts take turns."""
+    """Return each partition's layers in order. Neighbouring layers that process their data in parts take turns."""
     parted = {layer for layer, gene in zip(LAYERS, chromosome, strict=True) if gene}
     found = {}
     for partition, steps in SCHEDULES.items():
@@ -149,8 +147,9 @@ def schedules_by_parts(chromosome: Chromosome) -> Schedules:
 
 
 def edges_by_parts(chromosome: Chromosome) -> Edges:
-    """Return the edges. Between two layers that process their data by parts, the buffer is smaller: it holds only the
-    rows under a window of the second layer. The buffer from layer l2 to l4 holds a second row, as layer l3 reads ahead.
+    """Return the edges with smaller buffers between two layers that process their data in parts. Such a buffer holds
+    only the rows under a window of the second layer. The buffer from layer l2 to l4 holds one more row, since layer l3
+    reads ahead.
     """
     gene = dict(zip(LAYERS, chromosome, strict=True))
     in_flight = {
@@ -162,7 +161,6 @@ def edges_by_parts(chromosome: Chromosome) -> Edges:
 
 
 def example() -> dict[str, int]:
-    """Return the figures of sections 6.4 and 6.5 of the chapter."""
     parts = edges_by_parts(PAPER), schedules_by_parts(PAPER)
     every = [(edges_by_parts(x), schedules_by_parts(x)) for x in product((0, 1), repeat=len(LAYERS))]
     best = min(every, key=lambda found: tokens(reused(*found)))
@@ -182,7 +180,7 @@ class Application:
     networks: tuple[str, ...]
     partitions: int
     paper: float
-    """The smallest memory that the thesis states, in MB, with weights."""
+    """Megabytes of the least memory that the thesis states, including weights."""
 
 
 APPLICATIONS: Mapping[int, Application] = {
@@ -196,7 +194,7 @@ APPLICATIONS: Mapping[int, Application] = {
 
 
 def app_toml(folder: Path, number: int) -> Path:
-    """Write the models and the app.toml of an application of Table 6.6, whose networks run in turn."""
+    """Write the models and the app.toml of an application of Table 6.6. Its networks run one after the other."""
     app, lines = APPLICATIONS[number], []
     for name in app.networks:
         file = name.replace(" ", "_").replace(".", "_").lower()
@@ -213,8 +211,7 @@ def app_toml(folder: Path, number: int) -> Path:
 def application(number: int) -> tuple[int, float]:
     """Plan an application of Table 6.6 from its app.toml, as int8 models.
 
-    Returns the bytes of the arena's head, and megabytes as the table counts them, with weights and activations in
-    float32.
+    Returns the bytes of the arena's head, and megabytes as the table counts them, with float32 weights and activations.
     """
     with tempfile.TemporaryDirectory() as name:
         path = app_toml(Path(name), number)

@@ -1,8 +1,8 @@
-"""Rewrite msf-CNN's networks as int8 models within compute budgets, and compare the output bytes under TFLM.
+"""Rewrite msf-CNN's networks as int8 models within limits of computation, and compare the output bytes under TFLM.
 
-The column "counted" follows msf-CNN's convention: it has the bytes from the lowest to the highest address of all
+The column "counted" follows msf-CNN's convention. It has the bytes from the lowest to the highest address of all
 buffers except the network's input and final output. The column "searched" has the bytes that the search predicts for
-the same budget from the geometry alone (nets.py). The other columns with bytes count TFLM's arena on a
+the same limit from the layers' shapes alone (nets.py). The other columns with bytes are TFLM's arena on a
 microcontroller with 32-bit pointers.
 """
 
@@ -28,7 +28,7 @@ COLUMNS = (
 
 
 def rows(name: str, layers: Layers) -> Iterator[list[str]]:
-    """Yield the cells of a network for each compute budget. Raises RuntimeError if output bytes differ under TFLM."""
+    """Yield the cells of a network for each limit of F. Raises RuntimeError if output bytes differ under TFLM."""
     net, data = chain(layers), from_layers(layers)
     macs, graph = sum(op.macs for op in net.ops), read(data).graph
     points = tiled_front(net, settings(name))
@@ -48,7 +48,7 @@ def rows(name: str, layers: Layers) -> Iterator[list[str]]:
 
 
 def counted(plan: Plan, free: set[int]) -> int:
-    """Without the tensors `free`, return the bytes from the lowest to the highest address of the buffers."""
+    """Return the bytes from the lowest to the highest address of all buffers except the tensors in `free`."""
     spans = [(o, o + b.nbytes) for b, o in plan.placed() if b.role is not Role.TENSOR or b.key not in free]
     return max(end for _, end in spans) - min(start for start, _ in spans)
 

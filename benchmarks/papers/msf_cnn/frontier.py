@@ -2,11 +2,12 @@
 
     python benchmarks/papers/msf_cnn/frontier.py DIR docs/frontier.svg    draw MobileNetV2-0.35
 
-DIR is the folder of layer lists. The formulas are in msf-CNN (Huang and Baccelli): Equations 5 to 15, and section 6.3.
-The RAM of a fusion group is input + output + sum(t * k * c_in). In this sum, t is how many rows of a layer's tile an
-output element of the group needs. The network's input and final output are not counted, and 1 kB is 1000 B. Equation 12
-of the paper omits the padding at a layer's end when it counts tiles, so the paper's F is too low. The factor F of
-tflm-memopt is exact. The paper's formulas give its table's bytes to 1.4 %, and F to the printed digits.
+DIR is the folder of layer lists. The formulas are Equations 5 to 15 and section 6.3 of msf-CNN (Huang and Baccelli). A
+fusion group needs input + output + sum(t * k * c_in) bytes of RAM. In the sum, t is the number of rows of a layer's
+tile that an output element of the group needs. The network's input and final output are not counted. 1 kB is 1000 B.
+Equation 12 of the paper omits the padding at a layer's end when it counts tiles. Therefore the paper's F is too low.
+The factor F of tflm-memopt is exact. The paper's formulas give the bytes of its table with an error of 1.4 %, and the
+printed digits of F.
 """
 
 import sys
@@ -43,10 +44,9 @@ PUBLISHED: Mapping[str, Mapping[str, tuple[float, float] | None]] = {
         "256 kB": (247.808, 1),
     },
 }  # fmt: skip
-"""The cells of Table 1, as kB and F. None stands for the cell "no solution".
+"""The cells of Table 1, as kB and F. None stands for "no solution".
 
-The paper has two "Heuristic" cells in each other's place. PUBLISHED corrects the error. The paper's "SAA" cells
-are left out.
+In the paper, two "Heuristic" cells are swapped, which PUBLISHED corrects. The "SAA" cells are omitted.
 """
 
 MEASURED: Mapping[str, Mapping[float, float]] = {
@@ -54,9 +54,9 @@ MEASURED: Mapping[str, Mapping[float, float]] = {
     "mn2-vww5": {1.1: 45.283, float("inf"): 15.368},
     "mn2-320k": {1.1: 217.891, float("inf"): 51.164},
 }
-"""Peaks of RAM in kB that msf-CNN's authors measured on boards, by the limit of F.
+"""Peaks of RAM in kB that the authors of msf-CNN measured on boards, by the limit of F.
 
-The peaks are peak_mem_usage in the files result.json of the repository TinyPART/msf-CNN (commit fd74a7c). Table 2 of
+The peaks are `peak_mem_usage` in the files result.json of the repository TinyPART/msf-CNN (commit fd74a7c). Table 2 of
 the paper has the peaks without a limit of F.
 """
 
@@ -67,7 +67,7 @@ class Cost(NamedTuple):
 
 
 def single(layers: Sequence[Layer], i: int) -> Cost:
-    """Return a layer that is not fused."""
+    """Return the cost of a layer that is not fused."""
     layer = layers[i]
     (kernel_h, kernel_w), deep = layer["k"], 1 if layer["type"] == "dw" else layer["cin"]
     macs = layer["ho"] * layer["wo"] * layer["cout"] * kernel_h * kernel_w * deep
@@ -75,22 +75,24 @@ def single(layers: Sequence[Layer], i: int) -> Cost:
 
 
 def group(layers: Sequence[Layer], first: int, last: int) -> Cost | None:
-    """Return a fusion group of the layers [first, last), or None if one output element needs more rows than exist."""
+    """Return the cost of fusing layers [first, last), or None if an output element needs more rows than exist."""
     rows, tile_stride, buffers, macs = 1, 1, 0, 0
     for layer in reversed(layers[first:last]):
         k, stride, pad = layer["k"][0], layer["s"][0], layer["p"][0]
         rows, tile_stride = (rows - 1) * stride + k, tile_stride * stride
         if rows > layer["h"]:
             return None
-        buffers += rows * k * layer["cin"]  # Equation 11
-        tiles = ((layer["h"] + 2 * pad - rows) // tile_stride + 1) * ((layer["w"] + 2 * pad - k) // stride + 1)  # 12
-        out = ((rows - k) // stride + 1) * layer["cout"]  # 13
-        macs += tiles * out * k * k * (1 if layer["type"] == "dw" else layer["cin"])  # 14
+        buffers += rows * k * layer["cin"]  # Equation 11.
+        tiles = ((layer["h"] + 2 * pad - rows) // tile_stride + 1) * (
+            (layer["w"] + 2 * pad - k) // stride + 1
+        )  # Equation 12.
+        out = ((rows - k) // stride + 1) * layer["cout"]  # Equation 13.
+        macs += tiles * out * k * k * (1 if layer["type"] == "dw" else layer["cin"])  # Equation 14.
     return Cost(_ends(layers, first, last) + buffers, macs)
 
 
 def _ends(layers: Sequence[Layer], first: int, last: int) -> int:
-    """Return the bytes of input plus output (I + O of Equation 5)."""
+    """Return the bytes of a group's input plus output (I + O of Equation 5)."""
     before, behind = layers[first], layers[last - 1]
     source = before["h"] * before["w"] * before["cin"] if first else 0
     return int(source + (behind["ho"] * behind["wo"] * behind["cout"] if last < len(layers) else 0))
@@ -98,7 +100,7 @@ def _ends(layers: Sequence[Layer], first: int, last: int) -> int:
 
 def msf_frontier(layers: Sequence[Layer]) -> list[Cost]:
     """Return the Pareto front of msf-CNN's search space, fewest bytes first. The solutions of the paper's problems P1
-    and P2 are points of this front.
+    and P2 are points of it.
     """
     fronts: list[list[Cost]] = [[Cost(0, 0)]]
     for last in range(1, len(layers) + 1):
@@ -120,7 +122,7 @@ def _pareto(costs: Iterable[Cost]) -> list[Cost]:
 
 
 def table1(layers: Sequence[Layer]) -> dict[str, tuple[int, float] | None]:
-    """Return the cells of Table 1 as bytes and F, or None if a limit has no solution."""
+    """Return the cells of Table 1 as bytes and F. A cell is None if a limit has no solution."""
     plain = [single(layers, i) for i in range(len(layers))]
     original, front = sum(cost.macs for cost in plain), msf_frontier(layers)
     heads = [(depth, cost) for depth in range(2, len(layers) + 1) if (cost := group(layers, 0, depth))]
@@ -138,25 +140,25 @@ def table1(layers: Sequence[Layer]) -> dict[str, tuple[int, float] | None]:
 
 
 def ours(name: str, layers: Layers) -> list[tuple[int, float]]:
-    """Return the frontier of tflm-memopt for a network as bytes and F, fewest bytes first."""
+    """Return the frontier of tflm-memopt for a network as pairs of bytes and F, fewest bytes first."""
     net = chain(layers)
     macs = sum(op.macs for op in net.ops)
     return [(point.nbytes, point.macs / macs) for point in tiled_front(net, settings(name))]
 
 
 def least(points: Sequence[tuple[int, float]], overhead: float) -> str:
-    """Return the kilobytes of a frontier within a compute budget."""
+    """Return the kilobytes of the first point within a limit of F, as text."""
     return next((f"{nbytes / 1000:.1f}" for nbytes, f in points if f <= overhead + 1e-9), "-")
 
 
 def published(name: str) -> list[tuple[int, float]]:
-    """Return msf-CNN's published points of a network as bytes and F, fewest bytes first."""
+    """Return msf-CNN's published points of a network as pairs of bytes and F, fewest bytes first."""
     rows = (v for k, v in PUBLISHED.get(name, {}).items() if v and k not in ("vanilla", "heuristic"))
     return sorted({(round(1000 * kb), f) for kb, f in rows})
 
 
 def table(nets: Path) -> str:
-    """Return kilobytes at a few compute budgets, for tflm-memopt and for msf-CNN's published points (if any)."""
+    """Return kilobytes for a few limits of F, for tflm-memopt and for msf-CNN's published points (if any)."""
     rows = []
     for name, layers in read(nets).items():
         for who, found in (("msf-CNN", published(name)), ("here", ours(name, layers))):
@@ -167,7 +169,6 @@ def table(nets: Path) -> str:
 
 
 def plot(nets: Path, path: Path, name: str = "mbv2-w035_chain") -> None:
-    """Plot the points of tflm-memopt and msf-CNN's published points of one network."""
     lines = [
         figures.Series("tflm-memopt, F exact", ours(name, read(nets)[name])),
         figures.Series("msf-CNN, Table 1", published(name)),

@@ -3,15 +3,15 @@
 from typing import Any
 
 STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
-"""Blocks of MobileNetV2: expansion, channels, blocks, stride of the first block (Sandler et al., Table 2)."""
+"""Blocks of MobileNetV2: expansion, channels, number of blocks, stride of the first block (Sandler et al., Table 2)."""
 LAST = 1280
 """Number of channels of the last convolution if the width is at most 1."""
 
 
 def mobilenet_v2(size: int, width: float, classes: int = 1000) -> list[dict[str, Any]]:
     """Return the layers of keras.applications.MobileNetV2(input_shape=(size, size, 3), alpha=width) without its
-    softmax. Keras rounds channels to multiples of 8, and the first block has no expansion. With a stride of 2, Keras
-    pads an even map only at the end.
+    softmax. Keras rounds channels to multiples of 8. The first block has no expansion. With a stride of 2, Keras pads
+    an even map only at the end.
     """
     net = _Net(size)
     net.conv("conv", 3, 2, rounded(32 * width))
@@ -42,8 +42,6 @@ def rounded(channels: float, to: int = 8) -> int:
 
 
 class _Net:
-    """A list to which layers are added."""
-
     def __init__(self, size: int) -> None:
         self.layers: list[dict[str, Any]] = []
         self.size, self.channels = size, 3

@@ -1,8 +1,8 @@
-"""Trace the segments that a kernel reads, writes and frees, and compute how near to the input the output may begin.
+"""Trace the memory segments that a kernel reads, writes and frees. Compute how near to its input the output may begin.
 
 The distance solves problem (1) of vMCU (Zheng et al.). With the least distance from the output's start to the input's
 start (b_In - b_Out), no write hits a segment that is still to be read. The loads and stores in the kernel's description
-are traced, so no operator needs a formula.
+are traced, so no operator needs its own formula.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,16 +14,14 @@ from tflm_memopt.kernels.meaning import Addresses, walk
 
 @dataclass(frozen=True, slots=True)
 class SegmentAccess:
-    """One access of a kernel to a segment."""
-
     what: str
-    """The kind of access: "read", "write" or "free"."""
+    """Kind of access: "read", "write" or "free"."""
     tensor: str
     segment: int
 
 
 def accesses(kernel: KernelProgram, values: Extents) -> Iterator[SegmentAccess]:
-    """Yield all accesses of a kernel to RAM in order, in segments of one byte."""
+    """Yield all accesses of a kernel to RAM in order. A segment has one byte."""
     addresses = Addresses()
     for one, names, count in walk(kernel, values):
         if isinstance(one, Compute) or one.tensor.memory is Memory.FLASH:
@@ -42,7 +40,7 @@ def distance(trace: Sequence[SegmentAccess], source: str, to: str) -> int:
     """Return vMCU's b_In - b_Out: the least number of segments from the start of `to` to the start of `source`."""
     last = {a.segment: t for t, a in enumerate(trace) if a.what == "read" and a.tensor == source}
     unread = sorted(last, key=lambda segment: last[segment])
-    lowest: list[int] = []  # lowest[i] is the minimum of unread[i:].
+    lowest: list[int] = []  # `lowest[i]` is the minimum of `unread[i:]`.
     for segment in reversed(unread):
         lowest.append(min(segment, lowest[-1]) if lowest else segment)
     lowest.reverse()
@@ -62,7 +60,5 @@ def segments(kernel: KernelProgram, values: Extents) -> dict[str, int]:
 
 
 def footprint(trace: Sequence[SegmentAccess], source: str, to: str, counts: Mapping[str, int]) -> int:
-    """Return how many segments input and output occupy together if the output starts first. `counts` has the number
-    of segments of each tensor.
-    """
+    """Return the segments of input and output together if the output starts first. counts: segments by tensor."""
     return max(counts[source] + distance(trace, source, to), counts[to])

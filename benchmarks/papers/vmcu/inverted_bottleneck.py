@@ -1,6 +1,4 @@
-"""Describe the inverted bottleneck of vMCU's Figure 6, and run the generated C in as many bytes as vMCU's formula
-gives.
-"""
+"""Describe the inverted bottleneck of vMCU's Figure 6. Run the generated C in the bytes of its formula."""
 
 import ctypes
 import os
@@ -23,10 +21,11 @@ Int8s = NDArray[np.int8]
 
 
 def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
-    """Describe vMCU's Figure 6: expansion, 3x3 window, projection and, for a residual block, an addition.
+    """Describe the inverted bottleneck of Figure 6: expansion, 3x3 window, projection and, in a residual block, an
+    addition.
 
     The kernel of Figure 6 makes one output pixel at a time, so that only 3 x 3 + 1 + 1 pixels of the inner tensors
-    exist. Sums are clamped instead of requantised, because Figure 6 is only about addresses.
+    exist. Sums are clamped and not requantised, because Figure 6 is only about addresses.
     """
 
     def describe(b: Builder) -> None:
@@ -72,10 +71,11 @@ bottleneck_without_add = kernel("e = project(window(expand(a))), a pixel at a ti
 
 
 def equals_whole_tensors(m: Module) -> bool:
-    """Run the generated C of a module in as many bytes as vMCU's formula gives. Return whether the output equals that
-    of layers on whole tensors.
+    """Run the generated C of a module in the bytes that vMCU's formula gives. Return whether the output equals that of
+    layers on whole tensors.
 
-    The output begins at the pool's start and grows into the input. The kernel's three workspaces follow the input.
+    The output begins at the start of the memory and grows into the input. The kernel's three workspaces follow the
+    input.
     """
     random, stride = np.random.default_rng(1), m.strides[1]
     out, pad = -(-m.size // stride), (m.kernel - 1) // 2
@@ -100,7 +100,7 @@ def equals_whole_tensors(m: Module) -> bool:
 
 
 def _run(program: KernelProgram, arrays: Mapping[str, Int8s], numbers: Mapping[str, int]) -> None:
-    """Compile a kernel's C and call it once."""
+    """Compile the C of a kernel, and call it once."""
     pointers = [(t.name, ctypes.c_void_p) for t in program.tensors]
     values = [(name, ctypes.c_int32) for name in (*program.extents, *program.parameters)]
     operands = type("Operands", (ctypes.Structure,), {"_fields_": [*pointers, *values]})

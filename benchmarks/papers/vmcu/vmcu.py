@@ -1,9 +1,9 @@
 """Repeat vMCU's evaluation with int8 models that the package rewrites.
 
-The bytes of tflm-memopt are the size of the arena's head: input, output, rolling buffers, sums and loop counters of the
+The bytes of tflm-memopt are those of the arena's head: input, output, rolling buffers, sums and loop counters of the
 whole model. The bytes of vMCU and TinyEngine follow from formulas of the paper (section 4), and 1 kB is 1000 B. For
-bottlenecks, the tables have two plans: the smallest plan without recomputed pixels, and the smallest plan that may
-recompute pixels. vMCU's kernel recomputes each pixel of the depthwise layer's window (section 5.2).
+bottlenecks, the tables have two plans: the smallest without recomputed pixels, and the smallest that may recompute
+pixels. vMCU's kernel recomputes each pixel of the depthwise layer's window (section 5.2).
 """
 
 from collections.abc import Callable
@@ -20,18 +20,16 @@ from tflm_memopt.answers.optimized import Optimized
 ANY = 4.0
 """Limit of the compute factor F if pixels may be recomputed."""
 ALIGNMENT = 16
-"""TFLM places tensors at multiples of this number of bytes; the formulas leave out the alignment."""
+"""Tensors in TFLM start at multiples of this number of bytes. The paper's formulas ignore it."""
 FIGURE_1C = (2, 3, 2)
-"""The matrices have M rows, K input segments in a row, and N output segments in a row."""
+"""The example's dimensions: M rows, K input segments in a row, and N output segments in a row."""
 PUBLISHED_KB = {"B1": 102.7}
 """Kilobytes that section 7.3 of the paper states for the bottleneck of MCUNet-320KB-ImageNet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A row of vMCU's Table 2. The layers are expand, depthwise and project, then ADD if input and output have one
-    shape.
-    """
+    """A row of vMCU's Table 2: layers expand, depthwise and project, and ADD if input and output are alike."""
 
     name: str
     size: int
@@ -47,9 +45,7 @@ class Module:
 
     @property
     def stem(self) -> bool:
-        """Whether the row is the network's first block, whose first layer is a 3x3 convolution with stride 2 instead of
-        an expansion.
-        """
+        """Whether the first layer is a 3x3 convolution with stride 2 instead of an expansion."""
         return self.strides[0] > 1
 
 
@@ -74,7 +70,6 @@ TABLE_2 = tuple(
 
 
 def model(m: Module) -> bytes:
-    """Return an int8 model with the layers of a module."""
     net, (first, middle, last) = Builder(), m.strides
     x = net.input((1, m.size, m.size, m.c_in))
     expanded = net.same(x, m.c_mid, m.kernel if m.stem else 1, first)
@@ -84,7 +79,7 @@ def model(m: Module) -> bytes:
 
 
 def rewritten(data: bytes, most: float) -> Optimized:
-    """Rewrite a model for the least RAM, with F up to `most`. Raises RuntimeError if an output byte is wrong."""
+    """Rewrite a model for the least RAM. most: limit of F. Raises RuntimeError if an output byte is wrong."""
     result = tflm_memopt.optimize(data, max_macs=most)
     if not tflm_memopt.verify(data, result.model, runs=2).bit_exact:
         raise RuntimeError("outputs differ")
@@ -92,12 +87,12 @@ def rewritten(data: bytes, most: float) -> Optimized:
 
 
 def formula(rows: int, k: int, n: int) -> int:
-    """Return the memory segments of a dense layer's input [M, K] and output [M, N] together (vMCU, section 4)."""
+    """Return the segments of a dense layer's input [M, K] and output [M, N] together (vMCU, section 4)."""
     return max(rows * n, rows * k) + min(n, k) - 1
 
 
 def figure_1c() -> dict[str, int]:
-    """Return the segments of the paper's first example: a dense layer from 2 x 3 to 2 x 2 segments."""
+    """Return the segments of the paper's first example, a dense layer from 2 x 3 to 2 x 2 segments."""
     m, k, n = FIGURE_1C
     values = {"rows": m, "depth": k, "units": n, "zero_in": 0, "zero_out": 0, "low": -128, "high": 127, "scale_step": 0}
     ours = footprint(list(accesses(dense, values)), "x", "y", segments(dense, values))
@@ -106,11 +101,11 @@ def figure_1c() -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Bottleneck:
-    """For each column of the table, the list has the bytes of one module."""
+    """The figures of one module, one field for each column of the table."""
 
     name: str
     tinyengine: int
-    """Bytes of TinyEngine, which keeps tensors whole and runs the depthwise layer in place."""
+    """Bytes of TinyEngine, which keeps whole tensors and runs the depthwise layer in place."""
     vmcu: int
     """Bytes if input and output overlap pixel by pixel (Equation 2), with 11 segments (section 5.2)."""
     paper: float | None
@@ -124,14 +119,14 @@ class Bottleneck:
 
 
 def tinyengine(m: Module) -> int:
-    """Return the bytes of TinyEngine. Module B2 needs the 247.8 kB that section 7.3 states for the whole network."""
+    """Return the bytes of TinyEngine. Module B2 needs 247.8 kB, which section 7.3 states for the whole network."""
     before, expanded, after = _sizes(m)
     return max(before + expanded, expanded + after) + (after if m.residual else 0)
 
 
 def vmcu(m: Module) -> int:
-    """Return the bytes of vMCU's kernel, which makes one output pixel at a time. The kernel's workspace holds k x k + 1
-    pixels of the expanded tensor, and one pixel of the output.
+    """Return the bytes of vMCU's kernel, which makes one output pixel at a time. Its workspace holds k x k + 1 pixels
+    of the expanded tensor, and one pixel of the output.
     """
     before, _, after = _sizes(m)
     return max(after, distance(m) + before) + (m.kernel * m.kernel + 1) * m.c_mid + m.c_out
@@ -183,14 +178,14 @@ class Headroom:
 
     name: str
     image: float
-    """Factor by which height and width may grow if pixels are computed again, as in vMCU."""
+    """Factor for height and width if pixels are computed again, as in vMCU."""
     channels: float
-    """Factor by which input and output channels may grow if pixels are computed again."""
+    """Factor for input and output channels if pixels are computed again."""
     image_once: float
-    """Factor by which height and width may grow if no pixel is computed again."""
+    """Factor for height and width if no pixel is computed again."""
     channels_once: float
     image_formula: float
-    """Factor by which height and width may grow, by vMCU's formula."""
+    """Factor for height and width by vMCU's formula."""
     channels_formula: float
 
 
@@ -218,7 +213,7 @@ def _scaled(m: Module, *, size: int = 0, times: float = 1.0) -> Module:
 
 
 def _largest(start: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number from `start` for which fits() is true. fits() must be false for all larger numbers."""
+    """Return the largest number from `start` on for which fits() is true. Later it must stay false."""
     low, high = start, 2 * start
     while fits(high):
         low, high = high, 2 * high
@@ -229,7 +224,7 @@ def _largest(start: int, fits: Callable[[int], bool]) -> int:
 
 
 TITLES = {"": "", ", F = 1": "_once", ", formula": "_formula"}
-"""For each ending of a column title, the table has the ending of the field with the column's values."""
+"""Ending of the field with a column's values, by the ending of the column's title."""
 
 
 def bottleneck_table() -> str:
