@@ -16,7 +16,7 @@ Content = TensorId | tuple[str, int]
 """Content of some bytes of the arena: the number of a tensor, or role and key of a private buffer."""
 SLOW_ALIGN = 16
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4, Role.WEIGHTS: 16}
-"""Alignment in bytes that kernels need: they read int32, uint16, pairs of int16, and weights as vectors of 16 bytes."""
+"""Alignment in bytes of sums (int32), counters (uint16), scratch (pairs of int16) and copied weights (vectors)."""
 
 
 class TaggedArena:
@@ -25,7 +25,7 @@ class TaggedArena:
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes, self.head, self.end = sizes, plan.head, plan.head + plan.slow_bytes
         self._marks = np.full(self.end, -1 << 62, dtype=np.int64)
-        """For each byte of the arena, its tag minus its address. The difference is constant along a tensor."""
+        """Tag of each byte minus the byte's address. Along a tensor, the difference is constant."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
             self._add_slow(slow, plan.slow_bytes)
@@ -62,7 +62,7 @@ class TaggedArena:
         return offset + self._in_memory(tensor, row, row_bytes) * row_bytes
 
     def _in_memory(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Return the number of a row in memory. A reversed group counts rows from the end of the tensor."""
+        """Return a row's position in memory. A group that runs in reverse counts rows from the tensor's end."""
         if not self.is_reversed or (Role.TENSOR, tensor) not in self.home:
             return row
         return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row
@@ -108,7 +108,6 @@ class TaggedArena:
         return found
 
     def mark(self, content: Content, first: Ints | int, at: Ints) -> Ints:
-        """Return tag minus address for bytes of a tensor from byte `first` on that are stored from address `at` on."""
         return self._base_of(content) + first - at
 
     def write_marks(self, at: Ints, marks: Ints) -> None:

@@ -5,9 +5,9 @@ and the byte that were last written there. When an iteration reads a byte, the t
 needs. As in the C executor (custom_ops/src/tmo_iterate.c), iterations write before they read, unless a kernel works in
 place. The checker shares neither code nor ideas with the planner.
 
-The module replay.py replays a group in the order of nest.py: rows.py replays whole rows, tiles.py pixels. A group in
-tiles can have hundreds of thousands of iterations, so proof.py first tries to prove all of them at once. The module
-reads.py proves that operators read everything that TFLM's kernels need.
+The module rows.py replays groups that run row by row, and tiles.py groups that run in tiles, both in the order of
+nest.py. A group in tiles can have hundreds of thousands of iterations, so proof.py first tries to prove all of them at
+once. The module reads.py proves that operators read everything that TFLM's kernels need.
 """
 
 from collections.abc import Collection, Sequence

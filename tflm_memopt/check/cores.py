@@ -1,7 +1,7 @@
 """Proves that two cores never lose a byte, whatever their speeds are.
 
 Between two barriers, each core runs at any speed. A result is the same as on one core if no core touches a byte that
-the other core writes between the same two barriers. So each byte is marked with the number of barriers before its last
+the other core writes between the same two barriers. Each byte is marked with the number of barriers before its last
 access. Each core uses its own counters until the group's last iteration. The module shares nothing with plan/cores.py,
 which places the barriers.
 """
@@ -28,7 +28,7 @@ Bytes = tuple[int, int, int, int]
 
 
 class CoresReplay:
-    """Marks the bytes that two cores access. A plan for one core leaves no marks."""
+    """Marks the bytes that two cores access, or nothing if the plan is for one core."""
 
     def __init__(self, plan: Plan, arena: TaggedArena, ops: Mapping[int, RowOp]) -> None:
         self.plan, self.arena, self.ops = plan, arena, ops
@@ -39,7 +39,7 @@ class CoresReplay:
             raise PlanError("a group is split twice")
 
     def enter(self, number: int, group: Group) -> None:
-        """Begin a group. Two cores share all groups of a plan or none, and meet between custom operators."""
+        """Begin a group, or raise PlanError if the plan does not divide each of its operators between two cores."""
         if not self.plan.shardings:
             return
         self.number, self.group, self.executed = number, group, 0
@@ -72,7 +72,7 @@ class CoresReplay:
                 self._touch(core, marks, where, key, y)
 
     def _accesses(self, core: int, sharding: OpSharding, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
-        """Yield all bytes that a core accesses in one iteration. Tests compare them with those of the C executor."""
+        """Yield all bytes that a core accesses in one iteration. Tests compare these bytes with the C executor's."""
         yield self.written, self._counters(core)
         if core == 0 and self.executed == 1:  # core 0 copies all weights first
             for tensor in self.copied:

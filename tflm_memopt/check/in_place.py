@@ -24,7 +24,7 @@ IN_ORDER = PLACES | {
 
 
 def accumulators(op: RowOp) -> int:
-    """Return the bytes of the 32-bit sums of one output row. ARG_MAX and ARG_MIN need two of them per index."""
+    """Return the bytes of the 32-bit sums of one output row. ARG_MAX and ARG_MIN need two sums per index."""
     return 2 * op.writes.row_bytes if op.kind.name in PLACES else 4 * op.writes.row_bytes // op.element_bytes
 
 

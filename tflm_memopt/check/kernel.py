@@ -14,7 +14,7 @@ class KernelReplay:
         self.arena, self.parts = arena, parts
 
     def run(self, number: int, node: BuiltinNode) -> None:
-        """Replay an operator of TFLM. If the order of its reads is unknown, its output must not overlap its input."""
+        """Replay an operator of TFLM, whose output must not overlap an input if the order of reads is unknown."""
         who = f"builtin operator {node.op}"
         scratch = -(-node.scratch // 16) * 16
         self.arena.write_scratch(number, scratch)
@@ -39,7 +39,7 @@ class KernelReplay:
         return self._run_of(tensor)[1]
 
     def _run_of(self, tensor: TensorId) -> tuple[TensorId, int, int, int]:
-        """Return the tensor that contains `tensor`, address and offset of `tensor` in it, and the number of bytes."""
+        """Return the tensor that stores `tensor`, and the address, offset in the storage, and size of `tensor`."""
         part = self.parts.get(tensor, StoredIn(tensor))
         nbytes = self.arena.sizes[tensor]
         buffer, start = self.arena.at(Role.TENSOR, part.storage, part.first + nbytes)

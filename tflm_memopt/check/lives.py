@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tflm_memopt.check.arena import Ints, TaggedArena
 
 BEFORE = 0
-"""Time of all writes before the group. A byte that is never read has this time as its last read."""
+"""Time of all writes before the group, and last read time of a byte that is never read."""
 MOST_PIECES = 1 << 24
 """Maximum number of live ranges of a proof. A group with more live ranges is replayed iteration by iteration."""
 
@@ -50,7 +50,7 @@ def joined(parts: Sequence[LiveRanges]) -> LiveRanges:
 
 
 def pieces(lives: LiveRanges) -> LiveRanges:
-    """Cut live ranges so that any two have all bytes or no byte in common. Sort the parts by address and time."""
+    """Cut live ranges so that any two have all bytes or no byte in common, and sort them by address and time."""
     cuts = np.unique(np.concatenate((lives.at, lives.end)))
     first, counts = np.searchsorted(cuts, lives.at), np.searchsorted(cuts, lives.end)
     counts -= first
@@ -63,7 +63,7 @@ def pieces(lives: LiveRanges) -> LiveRanges:
 
 
 def apart(cut: LiveRanges) -> bool:
-    """Return whether no two live ranges overlap. Ranges that were written before the group may overlap each other."""
+    """Return whether no two live ranges overlap, apart from ranges that were written before the group."""
     later = np.append(False, cut.at[1:] == cut.at[:-1])
     number = np.cumsum(~later)
     above = int(cut.read.max(initial=0)) + 1
@@ -72,7 +72,7 @@ def apart(cut: LiveRanges) -> bool:
 
 
 def overlap(one: LiveRanges, others: LiveRanges) -> bool:
-    """Return whether a live range in `one` overlaps a range in `others`. Ranges at one address are sorted by time."""
+    """Return whether a live range in `one` overlaps one in `others`, both sorted by time at each address."""
     if not len(one.at):
         return False
     near = (others.at < one.end[0]) & (others.end > one.at[0])

@@ -26,7 +26,7 @@ class Origin(NamedTuple):
     operand: Ints
     """Position of the source among the operator's inputs, or PADDING for the padding value."""
     point: Point
-    """Coordinates of the elements in the source. They have no meaning for an element that is padding."""
+    """Coordinates of the elements in the source, which have no meaning for padding."""
 
 
 def origins(graph: Graph, op: Op, elements: Ints) -> tuple[Ints, Ints]:
@@ -99,7 +99,7 @@ def _piece(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _strided_slice(graph: Graph, op: Op, out: Point) -> Origin:
-    """Compute source positions like TFLM's StridedSlice: start + i * stride, or start alone for a removed axis."""
+    """Compute source positions like TFLM's StridedSlice: start + i × stride, or start alone for a removed axis."""
     left, point = list(out), []
     begins, strides = (_integers(graph, op, k) for k in (1, 3))
     for axis, (size, begin, stride) in enumerate(zip(_shape(graph, op), begins, strides, strict=True)):
@@ -182,4 +182,4 @@ MOVEMENTS: Mapping[str, Callable[[Graph, Op, Point], Origin]] = {
     "GATHER": _gather,
     "CAST": lambda graph, op, out: _single(out),
 }
-"""Function that computes source positions, by TFLite's operator name. A CAST copies the lower bytes of each element."""
+"""For each operator of TFLite, the function that finds its sources. CAST copies the lower bytes of each element."""

@@ -25,7 +25,7 @@ class Corners(NamedTuple):
     pixels: int
     first: Ints
     last: Ints
-    """First and last needed input pixel of each output pixel. If `last` is below `first`, it needs no input."""
+    """First and last input pixel that an output pixel needs. If it needs no pixel, `last` is below `first`."""
 
 
 Axis = tuple[Ints, Ints]
@@ -54,7 +54,7 @@ class AxisWindows(NamedTuple):
     made: int
 
     def reads(self, size: int) -> Axis:
-        """Return the first and the last input index under each window. Padding does not count."""
+        """Return the first and the last input index under each window, without padding."""
         taps = np.arange(self.made)[:, None] * self.stride - self.before + np.arange(self.kernel) * self.dilation
         inside = (taps >= 0) & (taps < size)
         return np.where(inside, taps, size).min(axis=1), np.where(inside, taps, NONE).max(axis=1)
@@ -89,7 +89,7 @@ def slide_in_time(graph: Graph, of: Op, op: RowOp, height: int) -> AxisWindows |
     if of.type not in WINDOWS or "padding" not in of.options:
         return None
     high, wide = _kernel(graph, of)
-    are_columns = high == 1 < wide == op.window.kernel_h and op.reads[0].w == 1  # the model's columns became rows
+    are_columns = high == 1 < wide == op.window.kernel_h and op.reads[0].w == 1
     return slide(graph, of, int(are_columns), height)
 
 
@@ -113,7 +113,7 @@ def _window(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what TRANSPOSE_CONV reads. Input i adds to `kernel` outputs, the first of which is i * stride - padding."""
+    """Find what TRANSPOSE_CONV reads. Input i adds to `kernel` outputs, beginning with output i × stride − padding."""
     sizes, made, kernel, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], _shape(graph, op, 1)[1:3], []
     for axis, name in enumerate("HW"):
         stride = op.options[f"stride{name}"]
@@ -165,7 +165,7 @@ def _elementwise(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what reductions read. If channels are not reduced, the pixel with all its channels is the unit."""
+    """Find what reductions read, in pixels with all their channels unless channels are reduced."""
     shape = _shape(graph, op)
     stated = op.options.get(AXES)
     axes = {
@@ -180,7 +180,7 @@ def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _gather(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find what GATHER and GATHER_ND read. An index may select any part of the tensor, so all of it is needed."""
+    """Find what GATHER and GATHER_ND read. An index may select any part of a tensor, so the whole tensor is needed."""
     at = np.arange(math.prod(_shape(graph, op, 1)[: -1 if op.type == "GATHER_ND" else None]))
     yield Corners(1, len(at), at, at)
     if not graph.tensors[op.inputs[0]].constant:

@@ -21,11 +21,11 @@ from tflm_memopt.plan.plan import Group, Stage
 
 MOMENTS = 8
 SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
-"""Moments within one iteration, in order of time. A kernel writes scratch at SCRATCH and reads it at SCRATCH_READ.
+"""Moments within one iteration, in order of time. Scratch and sums are written first and read last.
 
-Sums are written at SUMS and read at SUMS_READ. Normally, output is written at EARLY and input is read at LATE. An
-operator whose output overwrites its input reads at EARLY and writes at LATE. If a kernel writes the last byte of its
-output after all reads, it does so at LAST.
+Normally, a kernel writes output at the moment EARLY and reads input at LATE. A kernel whose output overwrites its input
+reads at EARLY and writes at LATE. If a kernel writes the last byte of its output after all reads, the moment of this
+write is LAST.
 """
 
 
@@ -95,7 +95,7 @@ class StageNest:
 
     @property
     def channel_groups(self) -> int:
-        """Number of channel groups. A last pass that only writes finished sums does not count."""
+        """Number of channel groups, without a last pass that only writes finished sums."""
         return self.nest.channel_groups - self.nest.sums
 
     def count(self) -> None:
@@ -169,7 +169,7 @@ class StageNest:
         return [*zip(*inputs, strict=True)]
 
     def skip(self, stripes: int) -> None:
-        """Skip the rest of this stripe and `stripes` - 1 whole stripes. After the last stripe, no iteration is left."""
+        """Move on by `stripes` stripes, to the first iteration of a stripe or, after the last stripe, to the end."""
         wanted = int(self.stripe[self.done]) + stripes if self.done < len(self) else len(self.made)
         there = self.makes_again and wanted < len(self.made) and self.made[wanted]
         self.done = int(self._start[wanted]) if there else len(self)

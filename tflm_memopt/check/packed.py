@@ -12,8 +12,9 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     to scratch: up to 4 columns as int16 for Arm DSP, up to 2 columns as bytes for Helium, up to 4 columns as bytes for
     RISC-V. Two columns may take up to 4,608 B of scratch, and more columns up to 1,728 B. The int16 kernel computes one
     column less in a call if the next call would compute a single column. A kernel for wide tiles has no limit in bytes,
-    and also computes the last five columns of a row in one call if each has up to 96 values. With a 1x1 window, these
-    need no scratch: one pixel for RISC-V, a multiple of 16 channels for Helium, and a multiple of 8 for DSP.
+    and also computes the last five columns of a row in one call if each has up to 96 values. Windows of 1x1 need no
+    scratch for one pixel on RISC-V, for a multiple of 16 channels on Helium, and for a multiple of 8 channels on Arm
+    DSP.
     """
     plain = op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE)
     if plain or stage.iterative or stage.nest.channel_groups > 1:
@@ -47,7 +48,7 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
 
 
 def _esp_depthwise(op: RowOp, columns: int) -> int:
-    """Return the scratch of ESP-NN and of one call's input and output. The pixels of one call take at most 2,048 B."""
+    """Return the scratch of an ESP-NN call, with its input and output. Several pixels take at most 2,048 B together."""
     kernel_h, kernel_w, c = op.window.kernel_h, op.window.kernel_w, op.reads[0].c
     nine = kernel_h == kernel_w == 3
     c += -c % (16 if nine and c > 8 else 8)

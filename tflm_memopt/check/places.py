@@ -171,7 +171,7 @@ def check_at_once(arena: TaggedArena, step: StageNest) -> None:
 
 
 def _has_five(op: RowOp) -> bool:
-    """Return whether a kernel computes two rows at once: five pixels with up to 96 values under a window."""
+    """Return whether rows have five pixels with windows of up to 96 values, so that two rows are computed at once."""
     row = op.window.kernel_w * op.reads[0].c
     row += -row % 4
     return op.writes.w == 5 and op.window.kernel_h * row <= 96

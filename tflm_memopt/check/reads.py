@@ -1,6 +1,6 @@
 """Proves that operators read the rows that TFLM's operators need.
 
-The replay of a plan trusts what each operator declares to read. For each operator, this module proves that the declared
+The replay of a plan trusts what each operator declares to read. For each operator, the module proves that the declared
 rows contain what TFLM's kernel needs: the pixels of each output pixel (needed.py), or the source of each copied byte
 (movements.py). The module outliving.py checks operators that keep rows, read kept rows, or exchange messages. The
 module sliding.py checks operators of a sliding input. An operator on a part of a tensor has no counterpart in the model
@@ -25,7 +25,7 @@ from tflm_memopt.ops.rowop import Move, RowOp, Rows
 from tflm_memopt.rowgraph.graph import RowGraph
 
 JOINS = ("CONCATENATION", "PACK")
-"""Operators that copy all their operands, of which a RowOp joins all constants into one operand."""
+"""Operators that copy all their operands. Their constant operands are joined into one operand of a RowOp."""
 CHUNK = 1 << 18
 """Number of output bytes of a data movement that are compared at once."""
 
@@ -104,7 +104,7 @@ def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 _Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""Position of the first output byte of a block. For each byte of the block, input and byte from which it is copied."""
+"""For the bytes of a block, which begins at an output byte, the input and the byte from which each is copied."""
 
 
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
@@ -156,7 +156,7 @@ def _origins(model: Graph, of: Op, byte: Ints) -> tuple[Ints, Ints]:
     operand, source = origins(model, of, element)
     read, fixed = _operands(model, of), _fixed(model, of)
     sizes = [model.tensors[of.inputs[k]].elements for k in fixed]
-    number, ahead = np.full((2, len(of.inputs) + 1), PADDING)  # the last entry stands for padding
+    number, ahead = np.full((2, len(of.inputs) + 1), PADDING)
     number[read], ahead[read] = np.arange(len(read)), 0
     number[fixed], ahead[fixed] = len(read), np.cumsum([0, *sizes])[:-1]
     return number[operand], (source + ahead[operand]) * ITEM_BYTES[model.tensors[of.inputs[0]].dtype] + within

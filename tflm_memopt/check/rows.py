@@ -22,13 +22,13 @@ class RowReplay(GroupReplay):
         return Output(at + nbytes - 1, lambda: self.arena.write(op.output, row, nbytes))
 
     def _scatter(self, step: StageNest) -> None:
-        """Write some bytes of the only output row. The row still needs the bytes that earlier iterations wrote."""
+        """Write some bytes of the only output row, which still has the bytes that earlier iterations wrote."""
         if step.done:
             self.arena.read_rows(step.op.output, 0, 1, step.op.writes.row_bytes, step)
         self.arena.write(step.op.output, 0, step.op.writes.row_bytes)
 
     def _read(self, step: StageNest) -> None:
-        """Replay the reads. Bytes that a COPY does not move may be overwritten before its reads."""
+        """Replay the reads of an iteration. Bytes that a COPY does not move may be overwritten before the reads."""
         op, moves = step.op, step.op.moves is not None and not step.op.scatters
         inside = [k for k, t in enumerate(op.inputs) if t not in self.states and not op.receives]
         for k in inside:

@@ -1,10 +1,10 @@
 """Proves that operators on a sliding input read the same windows as TFLM's operators at the end of the whole input.
 
-With a sliding input, each inference computes new rows of each tensor. The new rows get the numbers that they have in
-TFLM's whole tensor. TFLM's operator defines which rows depend neither on later rows of the input nor on padding at the
-end. Each operator must compute the last rows that do not depend on padding, and read the same rows for them as TFLM. An
-operator may read kept rows only if its input's new rows follow those of the last inference. Operators that compute rows
-near padding again, or that read joined rows, are not checked.
+With a sliding input, each inference computes new rows of each tensor. New rows are numbered as in TFLM's whole tensor.
+TFLM's operator defines which rows depend neither on later rows of the input nor on padding at the end. Each operator
+must compute the last rows that do not depend on padding, and read the same rows for them as TFLM. An operator may read
+kept rows only if its input's new rows follow those of the last inference. Operators that compute rows near padding
+again, or that read joined rows, are not checked.
 """
 
 from collections.abc import Mapping

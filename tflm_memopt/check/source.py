@@ -45,7 +45,7 @@ class SourceReplay:
             self._push(self.streamed)
 
     def end_of_group(self) -> None:
-        """Replay the caller's writes of rows that no operator has waited for. They arrive before the next group."""
+        """Replay the caller's writes of rows that no operator has waited for, since they precede the next group."""
         while self.streamed and self.pushed < self.streamed.height:
             self.arena.wipe(self.foreign)
             self._push(self.streamed)

@@ -27,7 +27,7 @@ FILL = None
 class _Event(NamedTuple):
     who: str
     row: int
-    """Number of the row. The first new row of the inference has number 0, and older rows have negative numbers."""
+    """Number of the row: 0 for the first new row of the inference, and negative for older rows."""
     slot: int | None = None
     """Position at which the row is written, counted from the oldest row, or None for a read."""
 
@@ -116,7 +116,7 @@ class StateReplay:
                 end = state.offset + state.nbytes
 
     def _run(self, state: PlacedState) -> None:
-        """Replay inferences after a reset. The first row that is kept has number 0."""
+        """Replay inferences after a reset, where the first kept row has number 0."""
         new, lap = self.new[state.tensor], state.depth // gcd(state.depth, state.advance)
         slots: list[int | None] = [FILL] * state.depth
         for step in range(LAPS * lap + 1):

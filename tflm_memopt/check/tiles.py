@@ -60,7 +60,7 @@ class TiledReplay(GroupReplay):
         for place, (rows, read) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):
             seen = place.seen
             at = self._pixels(place, current.stripe, rows, read)[0].ravel().tolist()
-            at = at * len(to) if len(read) < len(columns) else at  # the only pixel is broadcast
+            at = at * len(to) if len(read) < len(columns) else at  # a single pixel is broadcast
             for i, out in enumerate(to if at else ()):
                 inside = at[i] < out < at[i] + seen.c or (seen.c < nbytes and out <= at[i] < out + nbytes)
                 if inside or any(out < later + seen.c and later < out + nbytes for later in at[i + 1 :]):

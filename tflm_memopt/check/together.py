@@ -76,7 +76,7 @@ def _most_on_a_link(devices: Sequence[Sequence[MessageRow]]) -> int:
 def _check_links(devices: Sequence[Sequence[MessageRow]]) -> None:
     links: dict[tuple[int, int], dict[bool, list[tuple[int, ...]]]] = defaultdict(lambda: {True: [], False: []})
     for row in (row for rows in devices for row in rows):
-        # Sender and receiver must agree on these four numbers.
+        # Sender and receiver must agree on identity, step, row and size.
         links[row.ends][row.sends].append((row.message.identity, row.message.step, row.row, row.nbytes))
     for ends in sorted(links):
         sent, received = links[ends][True], links[ends][False]

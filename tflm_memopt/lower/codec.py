@@ -95,7 +95,7 @@ def _limits(kind: np.dtype[Any]) -> tuple[int, int]:
 
 
 Shapes = Mapping[str, tuple[Any, ...]]
-"""Sizes of arrays that the record does not contain, by field. A field that is missing is not stored."""
+"""Sizes of the arrays of a record, by field. A field without an entry is not stored in the record."""
 Shaper = Callable[[np.void, Any], Shapes]
 
 
@@ -149,7 +149,7 @@ class RecordReader:
 
 
 def _is_there(f: Stored, raw: np.void, shapes: Shapes) -> bool:
-    """Return whether the record stores this field. A field that is not stored has its default."""
+    """Return whether the record stores this field, which otherwise has its default."""
     if f.base is None:
         return False
     if isinstance(f.type, ArrayOffset | TableOffset) and not getattr(f.type, "decode", None):

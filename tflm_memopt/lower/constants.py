@@ -21,7 +21,7 @@ class ConstantPool:
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
         self._longest = {raw[:SHARED]: raw for raw in sorted(expected, key=len) if len(raw) >= SHARED}
-        """The longest expected constant, by its first `SHARED` bytes. It may contain other constants."""
+        """The longest expected constant that begins with the given bytes, and that may contain other constants."""
 
     @property
     def end(self) -> int:

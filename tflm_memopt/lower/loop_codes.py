@@ -30,7 +30,7 @@ def _code(code: LoopCode, *numbers: int) -> bytes:
 
 
 def loops_at(data: bytes, at: int, _: Any = None) -> Loops:
-    """Decode the loops whose codes begin at byte `at`. The function is the inverse of `loop_codes`."""
+    """Decode the loops whose codes begin at byte `at`, as the inverse of `loop_codes`."""
     return _loops_from(data, at)[0]
 
 

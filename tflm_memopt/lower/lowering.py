@@ -55,7 +55,7 @@ class CustomOp:
 
 
 def workspace(custom: CustomOp) -> range:
-    """Return the part of the arena for the operator's own buffers. Other buffers may lie in the same part."""
+    """Return the part of the arena for the operator's own buffers, in which other buffers may lie, too."""
     plan = custom.plan
     own = {op.output for op in custom.ops if not op.leaves} - {*custom.inputs, *custom.outputs}
     placed = [found for t in own if (found := plan.find(Role.TENSOR, t))]
@@ -75,7 +75,7 @@ class _Lowering:
         self.plan, self.custom, self.ops = custom.plan, custom, graph.ops
         self.source = graph.source if graph.source and graph.source.tensor in read else None
         self.inputs = custom.inputs
-        """Inputs of the program. An external input has no TFLM tensor."""
+        """Inputs of the program, including an external input, for which TFLM has no tensor."""
         if self.source:
             self.inputs = (self.source.tensor, *(t for t in custom.inputs if t != self.source.tensor))
         self.workspace = workspace(custom)
@@ -94,7 +94,7 @@ class _Lowering:
             if state.tensor in kept or (state.tensor == WINDOW and rolling_buffer in kept)
         ]
         self.states = {state.tensor: (i, state) for i, state in enumerate(own)}
-        """For each tensor of which rows outlive an inference, number and place of its rolling buffer."""
+        """For each tensor whose rows outlive an inference, number and place of its rolling buffer."""
 
     def program(self) -> Program:
         table: list[ProgramOp] = []
@@ -286,7 +286,7 @@ def _layout(group: Group) -> int:
 
 
 def _output_nest(stage: Stage, group: Group) -> LoopNest:
-    """Return the stripes in which an output becomes complete. Sums are complete in the last stripe."""
+    """Return the stripes in which an output becomes complete. Sums become complete in the last stripe."""
     return LoopNest(1, 2 - group.stripes, 1) if stage.iterative else stage.nest
 
 

@@ -79,7 +79,7 @@ def constant_sizes(
 
 
 def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Convert weights [out][kernel_h][kernel_w][in] to int16 [pair][quad][k, k + 2, k + 1, k + 3], all 256 * B + A."""
+    """Convert weights [out][kernel_h][kernel_w][in] to int16 [pair][quad][k, k + 2, k + 1, k + 3], each 256 × B + A."""
     n, kernel_h, kernel_w, channels = filters.shape
     values = packed_values(Packing.DSP_CONV, (kernel_h, kernel_w), channels)
     width = kernel_w * channels
@@ -92,7 +92,7 @@ def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Return dsp_weights() with the words of three pairs of channels interleaved. The rest may be two or four pairs."""
+    """Return dsp_weights() with the words of each three pairs of channels interleaved, except the last 2 or 4 pairs."""
     pairs = dsp_weights(filters).view("<u4").reshape(len(filters) // 2, -1)
     done = (len(pairs) // 3 - (len(pairs) % 3 == 1)) * 3
     threes = pairs[:done].reshape(-1, 3, pairs.shape[1]).transpose(0, 2, 1)
@@ -100,7 +100,7 @@ def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_scales(op: RowOp) -> NDArray[np.int32]:
-    """For each pair of channels A and B, return bias A, 256 * bias B + bias A modulo 2^32, and m2, c, e of both."""
+    """For each pair of channels A and B, return bias A, 256 × bias B + bias A modulo 2^32, and m2, c, e of both."""
     channels = _scales(op)
     if len(channels) % 2:
         channels = np.vstack((channels, [[0, 0, 0, 1]]))
@@ -210,7 +210,10 @@ def _mve_scales(op: RowOp) -> NDArray[np.int64]:
 
 
 def _scales(op: RowOp) -> NDArray[np.int64]:
-    """Return bias, m2, c and e of each channel. The sum of a channel with multiplier 0 counts as 0."""
+    """Return each channel's bias, doubled multiplier (m2), rounding constant (c) and right shift (e).
+
+    The sum of a channel with multiplier 0 counts as 0.
+    """
     multipliers, lefts = (np.broadcast_to(values, op.writes.c).astype(np.int64) for values in op.own_scales)
     shifts = np.where(_dead(op), 1, -lefts)
     rounding = (2 * op.output_zero_point + 1) * 2**shifts // 2

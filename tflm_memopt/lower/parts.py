@@ -22,7 +22,7 @@ def parts(program: Program) -> int:
     """Return an integer with a bit set for each part of the library that the program needs."""
     found = {*_of_tables(program), *(KERNELS if program.cores else ())}
     for op in program.ops:
-        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # holds in every valid program
+        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # false only in a damaged program
             found.update(_of_operator(op, program.tensors))
     return sum(1 << part for part in found)
 
@@ -84,7 +84,7 @@ def _two_rows(op: ProgramOp) -> bool:
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return whether tmo_iterate_pixel() runs the operator. A packed operator with one iteration runs directly."""
+    """Return whether the C function tmo_iterate_pixel() runs the operator. It runs no packed single iteration."""
     whole = not op.access and not op.iterative and op.channel_groups <= 1
     single = kernel_choice.makes_single_pixels(op.kind, op.packing, op.tile, made.width, whole=whole)
     return single and (op.packing is Packing.NONE or op.tile == 1 or made.height > 1)

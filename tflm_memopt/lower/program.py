@@ -75,7 +75,7 @@ class Header:
     state: U32 = 0
     """Size in bytes of the state, which outlives a run, or 0 for a program without a state."""
     rolling_buffers: U32 = 0
-    """Offset of a tmo_rolling_buffer[] in the program, or 0 without a state. The last record has depth 0."""
+    """Offset in the program of a tmo_rolling_buffer[] that ends with depth 0, or 0 for a program without a state."""
     parts: U32 = 0
     """A bit is set for each TMO_PART_* that the program needs."""
 
@@ -103,8 +103,8 @@ class ColumnWindowRecord:
 
 @dataclass(frozen=True, slots=True)
 class NestRecord:
-    """Rows that a tiled group computes in each stripe. After stripe m, all rows before row m * advance + end exist,
-    clamped to the tensor.
+    """Rows that a tiled group computes in each stripe. After stripe m, all rows before row m times advance plus end
+    exist, clamped to the tensor.
     """
 
     advance: U16
@@ -147,8 +147,8 @@ class ProgramTensor:
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
     """Offset in the program of a tensor with TMO_PROGRAM_BASE."""
     layout: U8 = RowLayout.HWC
-    """Order in which rows are stored, a TMO_LAYOUT_* constant. It is TMO_LAYOUT_HWC for a tensor in column windows or
-    in a rolling buffer of the workspace.
+    """Order in which rows are stored, a TMO_LAYOUT_* constant. A tensor in column windows, or in a rolling buffer of
+    the workspace, has TMO_LAYOUT_HWC.
     """
 
     C_ORDER: ClassVar[str] = "offset channels width height depth base layout column_windows n_column_windows"
@@ -157,10 +157,10 @@ class ProgramTensor:
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """Move of a COPY, which copies `count` runs of `bytes` adjacent bytes. Run i goes to byte target + i * target_step
-    of output row y. Run i comes from byte source + i * source_step + phase of an input row, where phase is (y + shift)
-    % period * phase_step. In an iterative operator, y is the input row, the output has one row, and the phase is added
-    to the target instead of the source.
+    """Move of a COPY, which copies `count` runs of `bytes` adjacent bytes. Run i goes to byte target plus i times
+    target_step of output row y. Run i comes from byte source plus i times source_step plus phase of an input row, where
+    phase is (y + shift) % period, times phase_step. In an iterative operator, y is the input row, the output has one
+    row, and the phase is added to the target instead of the source.
     """
 
     row: U16
@@ -420,8 +420,8 @@ class ProgramSharding:
 class ProgramCores:
     """Division of a run between two cores. Both cores step through all iterations with their own counters, and each
     core computes its part of every iteration. The two cores wait for each other at barriers. The converter's checker
-    proves that between two barriers, neither core accesses bytes that the other core writes. The program must have only
-    row groups, no state, and input 0 in the arena.
+    proves that between two barriers, neither core accesses bytes that the other core writes. A program for two cores
+    has only row groups, no state, and input 0 in the arena.
     """
 
     shardings: Annotated[tuple[ProgramSharding, ...], TableOffset(ProgramSharding)]
@@ -429,7 +429,7 @@ class ProgramCores:
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
     """Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run."""
     serial: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """Offset in the program of an array of bits, or 0 if no bit is set. Core 0 runs all iterations with a set bit."""
+    """Offset in the program of an array of bits, or 0 for none. Core 0 runs the iterations whose bits are set."""
     counters: U32
     """Number of bytes between the counters of core 0 and the counters of core 1."""
 

@@ -28,7 +28,7 @@ STREAM_STATE = (2,)
 
 
 def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool) -> bytes:
-    """Return the rewritten model. tree: the original model after `changes`, whose operators are replaced."""
+    """Return the rewritten model. tree: the original model after `changes`, in which operators are replaced."""
     graph, plan, main = planned.graph, planned.plan, tree.subgraphs[0]
     originals = list(main.operators)
     _place_input(tree, graph)
@@ -120,7 +120,7 @@ def _place_input(tree: Any, graph: RowGraph) -> None:
 
 
 def add_tensor(tree: Any, tensor: Tensor) -> None:
-    """Add a tensor that the original model lacks. TFLM may allocate the tensor between groups."""
+    """Add a tensor that the original model lacks, and that TFLM may allocate between groups."""
     q = tensor.quantization or Quantization((), ())
     buffer = 0 if tensor.data is None else writer.add_buffer(tree, tensor.data.tobytes())
     index = writer.add_tensor(
@@ -137,7 +137,7 @@ def _bytes_tensor(tree: Any, name: str, nbytes: int, buffer: int) -> int:
 
 
 def _narrow(tensors: Sequence[Any], ops: Mapping[int, RowOp]) -> None:
-    """Correct the shape of each tensor that has lost channels. TFLM may allocate the tensor."""
+    """Correct the shape of each tensor that has lost channels, since TFLM may allocate the tensor."""
     for op in ops.values():
         entry, item = tensors[op.output], ITEM_BYTES[TENSOR_TYPES[tensors[op.output].type]]
         if item * math.prod(map(int, entry.shape)) != op.writes.nbytes:

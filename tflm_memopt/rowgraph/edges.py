@@ -4,10 +4,9 @@ Rows that do not depend on padding stay valid when the input slides. The first a
 padding, and on the first and last rows of the layer before it. So the number of these edge rows grows from layer to
 layer. The last rows of a layer are computed again from the previous layer's last rows, its new rows, and its rolling
 buffer. The first rows are computed again from padding and from the first rows of the input, which are kept for this
-purpose. An operator that reads all rows gets the first rows, the kept rows, the new rows and the last rows joined.
-If branches with different numbers of edge rows meet, as in a residual connection, the branch with fewer gets as many as
-the other one. Then the new rows of both branches are at the same position, and a rolling buffer keeps the additional
-edge rows for later inferences.
+purpose. An operator that reads all rows gets the first rows, the kept rows, the new rows and the last rows joined. If
+branches with different numbers of edge rows meet, as in a residual connection, the branch with fewer gets as many as
+the other one. A rolling buffer keeps the additional edge rows for later inferences.
 """
 
 from collections.abc import Sequence
@@ -99,7 +98,7 @@ class Edges(GraphWork):
         self.add_op(op, self.order.index(before))
 
     def first(self, tensor: TensorId, count: int, before: int) -> TensorId:
-        """Return a tensor's first rows. The first rows of earlier tensors are computed as far as they are needed."""
+        """Return a tensor's first rows, for which the first rows of earlier tensors are computed as far as needed."""
         needs = {tensor: count}
         for op in reversed(self._original.values()):
             wanted, w = needs.get(op.output, 0), op.window

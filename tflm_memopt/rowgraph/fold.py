@@ -25,7 +25,7 @@ ChannelMasks = Mapping[TensorId, Bools]
 
 
 def without_dead_channels(graph: RowGraph) -> RowGraph:
-    """Return the graph without dead channels. Each tensor keeps at least one channel."""
+    """Return the graph without dead channels, where each tensor keeps at least one channel."""
     order = [i for node in graph.nodes if isinstance(node, Region) for i in node.ops]
     ops = [graph.ops[i] for i in order]
     known = ranges(ops)
@@ -40,7 +40,7 @@ class _Link:
     seen: tuple[Range, ...]
 
     def needs(self, written: Bools) -> Bools:
-        """Return the channels of each input that these output channels depend on."""
+        """Return the channels of each input on which the output channels in `written` depend."""
         if self.op.is_convolution:
             (x,) = self.seen
             weighed: Bools = np.any(self.op.own_weights[written], axis=(0, 1, 2))
@@ -53,7 +53,7 @@ class _Link:
         return written
 
     def ties(self, read: Bools) -> Bools:
-        """Return the output channels that must stay if these input channels stay."""
+        """Return the output channels that must stay if the input channels in `read` stay."""
         if self.op.is_convolution:
             return np.zeros(self.op.writes.c, dtype=np.bool_)
         # The outputs of an input channel stay with it, unless it is the only input channel.
@@ -135,7 +135,7 @@ def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.
 
 
 def _without(constant: Constant | None, mask: Bools) -> Constant | None:
-    """Return a constant operand with its remaining channels. A broadcast operand stays unchanged."""
+    """Return a constant operand with its remaining channels, or unchanged if it is broadcast."""
     if constant is None or constant.rows.c != len(mask):
         return constant
     rows, values = replace(constant.rows, c=int(mask.sum())), np.ascontiguousarray(constant.values[..., mask])

@@ -19,7 +19,7 @@ class Space(enum.Enum):
     """Places outside the arena where operators find the rows of a tensor."""
 
     STREAM = "stream"
-    """The caller passes a few rows at a time. The arena holds these rows, and older rows that are still needed."""
+    """The caller passes a few rows at a time to the arena, which also holds older rows that are still needed."""
     EXTERNAL = "external"
     """The caller's buffer holds all rows and is only read."""
     STATE = "state"
@@ -104,7 +104,7 @@ class AccessOrder:
 
 @dataclass(frozen=True, slots=True)
 class StoredIn:
-    """Place of a tensor that is a part of another tensor, from the other tensor's byte `first` on."""
+    """Place of a tensor that is a part of another tensor and begins at its byte `first`."""
 
     storage: TensorId
     first: int = 0
@@ -143,7 +143,7 @@ class RowGraph:
     rematerialisations: tuple[Rematerialisation, ...] = ()
     """Operators that run twice in the graph (rowgraph/rematerialisation.py)."""
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
-    """Tensors whose bytes are a part of another tensor. Nodes name the other tensor."""
+    """Tensors whose bytes are a part of another tensor, which the nodes name instead."""
     slow: frozenset[TensorId] = frozenset()
     """Tensors in slow memory (rowgraph/slow.py)."""
 

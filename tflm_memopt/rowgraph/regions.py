@@ -1,6 +1,6 @@
 """Selects the largest sets of supported operators that can each become one custom operator, which are called regions.
 
-No path may leave a region through another operator and return to it, since then neither of them could run first. The
+No path may leave a region through another operator and return to the region, since then neither could run first. The
 level of an operator says how often a path from the inputs goes from other operators to supported operators. Two
 operators of one level never depend on each other through an operator that is not supported. A region therefore consists
 of connected operators of one level.
@@ -104,7 +104,7 @@ def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
 
 
 def builtin_with_devices(where: str) -> UsageError:
-    """Return the error for an operator of TFLM in a model for several devices. TFLM would rerun it after each wait."""
+    """Return the error for an operator of TFLM in a model for several devices. Each wait would run it again."""
     return UsageError(
         "several devices cannot run operators that stay builtin",
         code="unsupported_operator",
@@ -182,7 +182,8 @@ def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[i
 def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]:
     """Yield pairs of operators (Op.index) that must keep the given order, since both use the same variable.
 
-    An operator with one variable affects only this variable. Any other operator is assumed to affect all variables.
+    An operator with one variable affects only this variable. An operator without a known variable is assumed to affect
+    all variables.
     """
     ops = {op.index: op for op in graph.ops}
     named = handles(graph)
@@ -201,7 +202,6 @@ class TensorUse:
     by_rows: Mapping[TensorId, Sequence[int]]
     """For each tensor, the numbers of the operators in regions that read it."""
     by_others: Collection[TensorId]
-    """Tensors that TFLM's kernels or the model's caller read."""
     external: Collection[TensorId]
     """Tensors outside the arena, which are never inputs of a region."""
 

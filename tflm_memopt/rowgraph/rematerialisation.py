@@ -1,9 +1,9 @@
 """Finds operators that should run twice (rematerialisation), so that a reduction need not keep its input.
 
 A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. Either the whole tensor is
-kept until the vector is ready, or the tensor is computed again from a smaller one. In the second case, operators run
-twice: first for the reduction, and later for the multiplication. For the planner, the checker and the lowering, the
-copy of an operator is an ordinary operator. An operator and its copy read the same weights in flash.
+kept until the vector is ready, or the tensor is computed again from a smaller one. If the tensor is computed again,
+operators run twice: first for the reduction, and later for the multiplication. For the planner, the checker and the
+lowering, the copy of an operator is an ordinary operator. An operator and its copy read the same weights in flash.
 Copies of more operators may save more bytes, but cost multiply-accumulates. A lower bound of the RAM are the bytes of
 the tensors that are complete when the multiplication starts. For each lower bound, the copies with the fewest
 multiply-accumulates are tried (convert/frontier.py).
@@ -25,17 +25,17 @@ MOST_OPS = 16
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A choice of the operators that run twice, either for one operator that reads a tensor late or for all of them."""
+    """A choice of operators that run twice, either for one operator that reads a tensor late or for all of them."""
 
     rematerialisations: tuple[Rematerialisation, ...]
     macs: int
     """Multiply-accumulates: of the second runs if the choice is for one reader, otherwise of the whole model."""
     bound: int
-    """Maximum number of bytes of whole tensors when an operator starts that reads a tensor late."""
+    """Maximum number of bytes of whole tensors at the start of an operator that reads a tensor late."""
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return sets of operators that may run twice to save RAM, from least to most compute. The first set is empty."""
+    """Return sets of operators that may run twice to save RAM, from least to most compute, the empty set first."""
     seen = _Seen(graph, sizes)
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
     once = sum(op.macs for op in graph.ops.values())
@@ -57,7 +57,7 @@ def rematerialised(graph: RowGraph, rematerialisations: Sequence[Rematerialisati
 
 
 def _cheapest(some: Collection[Choice], limit: int) -> Choice:
-    """Return the choice of least compute within the limit or, if none fits, the choice of lowest bound."""
+    """Return the choice of least compute within the limit or, if no choice fits, the choice of lowest bound."""
     return min((w for w in some if w.bound <= limit), key=lambda w: w.macs, default=min(some, key=lambda w: w.bound))
 
 
@@ -192,7 +192,6 @@ def _with_rematerialisation(graph: RowGraph, again: Rematerialisation) -> RowGra
 
 
 def _nodes(graph: RowGraph, ops: Mapping[int, RowOp], reader: int, added: Sequence[int]) -> Iterator[Node]:
-    """Yield the new nodes. Regions may have other inputs and outputs than before."""
     use = tensor_use(graph.model, ops, graph.builtins, graph.outside)
     for node in graph.nodes:
         if isinstance(node, BuiltinNode):

@@ -4,7 +4,7 @@ A streaming model joins its kept rows and the new rows, and keeps the last rows 
 rows replace the oldest rows. An operator that read the joined rows then reads the new rows, and finds the kept rows in
 the state at negative row numbers. An operator that reads fewer rows or channels gets its own, smaller rolling buffer.
 The operator that writes a state must run after all operators that read the state, so it gets their outputs as operands.
-If there are too many outputs, another operator first reads them and writes one byte.
+If it would have too many operands, another operator first reads the outputs and writes one byte.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ SPLIT = "SPLIT"
 
 
 def broken(annotated: AnnotatedGraph, graph: RowGraph) -> frozenset[int]:
-    """Return operators on variables that cannot be states. The users of such a variable are not all in one region."""
+    """Return operators on variables that cannot be states, because their users are not all in one region."""
     outside, found = wanted(annotated), set[int]()
     homes = {i: region.number for region in graph.regions for i in region.ops}
     for op in annotated.graph.ops:
@@ -98,7 +98,7 @@ class GraphWork:
         """Tensors that must exist as a whole for the model's caller or for a kernel of TFLM."""
 
     def add_tensor(self, like: TensorId, rows: Rows | None = None, **changes: Any) -> TensorId:
-        """Copy a tensor with changed fields and, if given, other rows. Return the number of the new tensor."""
+        """Copy a tensor with changed fields and, if given, other rows, and return the number of the copy."""
         tensor, old = max(self.tensors) + 1, self.tensors[like]
         if rows:
             changes["shape"] = 1, rows.h, rows.w, rows.c // ITEM_BYTES[old.dtype]
@@ -188,7 +188,7 @@ class GraphWork:
         return _Slice(rows, first, made.row_bytes // seen.w) if (index.reshape(rows, -1) == wanted).all() else None
 
     def make_rolling_buffer(self, key: int, joined: _Joined) -> None:
-        """Keep new rows in a rolling buffer. Operators that read joined rows now read the new rows and the buffer."""
+        """Keep new rows in a rolling buffer. Operators that read joined rows read new rows and the buffer instead."""
         writer, kept = self._state_writer(joined.state)
         self._read_rolling_buffer(joined, joined.tensor, _Slice(joined.old + joined.rows.h, 0, joined.rows.c))
         rolling_buffer = replace(kept, rows=replace(joined.rows, h=joined.old))
@@ -270,7 +270,7 @@ class GraphWork:
             self.order.insert(max(before, default=-1) + 1, key)
 
     def _all_of(self, made: Mapping[TensorId, Rows], writer: int) -> Mapping[TensorId, Rows]:
-        """Replace the first few tensors by a single byte. An operator writes this byte when the tensors exist."""
+        """Replace the first few tensors by a single byte, which an operator writes when the tensors exist."""
         some = dict(list(made.items())[:MAX_INPUTS])
         token = self.add_tensor(self.row_ops[writer].output, shape=(1, 1, 1, 1))
         waits = movement.waiting(self.row_ops[writer].sources, some, token)

@@ -256,7 +256,7 @@ typedef struct {
   uint32_t groups; /* tmo_group[n_groups] */
   uint32_t cores; /* Offset of a tmo_cores in the program, or 0 if the program is for one core. */
   uint32_t state; /* Size in bytes of the state, which outlives a run, or 0 for a program without a state. */
-  uint32_t rolling_buffers; /* Offset of a tmo_rolling_buffer[] in the program, or 0 without a state. The last record has depth 0. */
+  uint32_t rolling_buffers; /* Offset in the program of a tmo_rolling_buffer[] that ends with depth 0, or 0 for a program without a state. */
   uint32_t parts; /* A bit is set for each TMO_PART_* that the program needs. */
 } tmo_header;
 
@@ -303,8 +303,8 @@ typedef struct {
   /* Memory of the tensor: 0 is the workspace, and 1 to n_inputs are the inputs. Higher numbers are the outputs, then the state, then slow memory.
    * TMO_PROGRAM_BASE is the program, and TMO_LINK_BASE is another device. */
   uint8_t base;
-  /* Order in which rows are stored, a TMO_LAYOUT_* constant. It is TMO_LAYOUT_HWC for a tensor in column windows or in a rolling buffer of the
-   * workspace. */
+  /* Order in which rows are stored, a TMO_LAYOUT_* constant. A tensor in column windows, or in a rolling buffer of the workspace, has TMO_LAYOUT_HWC.
+   * */
   uint8_t layout;
   /* Offset of a tmo_column_window[n_column_windows] in the program, or 0 without column windows. The first column window has the first rows of a
    * stripe. */
@@ -353,9 +353,9 @@ typedef struct {
   int8_t fill;
 } tmo_copy;
 
-/* Move of a COPY, which copies count runs of bytes adjacent bytes. Run i goes to byte target + i * target_step of output row y. Run i comes from byte
- * source + i * source_step + phase of an input row, where phase is (y + shift) % period * phase_step. In an iterative operator, y is the input row,
- * the output has one row, and the phase is added to the target instead of the source. */
+/* Move of a COPY, which copies count runs of bytes adjacent bytes. Run i goes to byte target plus i times target_step of output row y. Run i comes
+ * from byte source plus i times source_step plus phase of an input row, where phase is (y + shift) % period, times phase_step. In an iterative
+ * operator, y is the input row, the output has one row, and the phase is added to the target instead of the source. */
 typedef struct {
   /* Index of the row that the move reads, among all rows that the iteration reads, beginning with those of operand 0. If the row does not exist, the
    * move copies nothing. */
@@ -477,12 +477,12 @@ typedef struct {
 
 /* Division of a run between two cores. Both cores step through all iterations with their own counters, and each core computes its part of every
  * iteration. The two cores wait for each other at barriers. The converter's checker proves that between two barriers, neither core accesses bytes
- * that the other core writes. The program must have only row groups, no state, and input 0 in the arena. */
+ * that the other core writes. A program for two cores has only row groups, no state, and input 0 in the arena. */
 typedef struct {
   uint32_t shardings; /* tmo_sharding[n_ops] */
   uint32_t barriers; /* Bit i % 8 of byte i / 8 is set if a barrier precedes iteration i of the run. */
   uint32_t n_barriers; /* Number of barriers in a run. */
-  uint32_t serial; /* Offset in the program of an array of bits, or 0 if no bit is set. Core 0 runs all iterations with a set bit. */
+  uint32_t serial; /* Offset in the program of an array of bits, or 0 for none. Core 0 runs the iterations whose bits are set. */
   uint32_t counters; /* Number of bytes between the counters of core 0 and the counters of core 1. */
 } tmo_cores;
 
