@@ -16,9 +16,9 @@ from tflm_memopt.cli import main as cli
 MAIN = [sys.executable, "-m", "tflm_memopt"]
 """The arguments run the command's code in a separate process."""
 
-SUFFIXES = (".tflite", ".plan.json", ".report.json", ".report.html", "_model.h", "_model.cpp", "_ops.h")
+SUFFIXES = (".tflite", ".report.json", ".report.html", "_model.h", "_model.cpp", "_ops.h")
 """The files of any model have these suffixes."""
-REWRITTEN = (*SUFFIXES, "_library.c", "_library.LICENSE")
+REWRITTEN = (*SUFFIXES, ".plan.json", "_library.c", "_library.LICENSE")
 """The files of a rewritten model have these suffixes."""
 ARENA = {"abi", "head", "tail", "total", "min"}
 

@@ -22,7 +22,6 @@ from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.model.metadata import read_metadata
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.choices import BUILTIN, PER_REGION
-from tflm_memopt.plan.plan import Plan
 from tflm_memopt.runtime.regions import regions
 
 Files = Mapping[str, bytes]
@@ -43,8 +42,6 @@ class Extras:
 
 Emitter = Callable[[str, Model, Optimized, Extras], Mapping[str, str]]
 NO_EXTRAS = Extras()
-NOTHING_PLANNED = Plan(steps=(), buffers=(), offsets=(), head=0, lower_bound=0, proven=True)
-"""Empty plan, which is written for a model that stays unchanged."""
 
 
 def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extras: Extras = NO_EXTRAS) -> Files:
@@ -58,10 +55,8 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extra
         hint = f"--emit cpp, {', '.join(kind for kind in PROJECTS if kind not in ONE_CORE)}; or --cores 1"
         raise UsageError(f"--emit {alone} supports one core only", code="cannot_emit", hint=hint)
     stem = file_stem(name)
-    texts: dict[str, str] = {
-        f"{stem}.plan.json": to_json((result.plan or NOTHING_PLANNED).to_json()),
-        f"{stem}.report.json": to_json(result.report.to_json()),
-    }
+    texts = {f"{stem}.plan.json": to_json(result.plan.to_json())} if result.plan else {}
+    texts[f"{stem}.report.json"] = to_json(result.report.to_json())
     model = read(result.model)
     once = replace(extras, sample=functools.cache(extras.sample) if extras.sample else None)
     for kind in kinds:
