@@ -5,38 +5,55 @@
 #include "tmo/elements.h"
 #include "tmo/view.h"
 
-/* Moves runs of 4 to 16 bytes, which four words cover. All words are loaded before the first one is stored, so that the runs may overlap. */
-TMO_OWN_FRAME static void move_words(const tmo_move *m, const int8_t *from, int8_t *to) {
-  const uint32_t last = m->bytes - 4, second = last < 4 ? last : 4, third = last < 4 ? 0 : last - 4, source_step = (uint32_t)m->source_step;
-  for (uint32_t left = m->count; left > 0; --left, from += (int32_t)source_step, to += (int32_t)m->target_step) {
-    const int32_t words[4] = {tmo_int32_at(from), tmo_int32_at(from + second), tmo_int32_at(from + third), tmo_int32_at(from + last)};
-    tmo_put_int32(to, words[0]);
-    tmo_put_int32(to + second, words[1]);
-    tmo_put_int32(to + third, words[2]);
-    tmo_put_int32(to + last, words[3]);
+/* Copies 4 to 16 bytes as four words, some of which may overlap. All words are loaded before the first one is stored. */
+static TMO_ALWAYS_INLINE void copy_short(int8_t *to, const int8_t *from, uint32_t second, uint32_t third, uint32_t last) {
+  const int32_t words[4] = {tmo_int32_at(from), tmo_int32_at(from + second), tmo_int32_at(from + third), tmo_int32_at(from + last)};
+  tmo_put_int32(to, words[0]);
+  tmo_put_int32(to + second, words[1]);
+  tmo_put_int32(to + third, words[2]);
+  tmo_put_int32(to + last, words[3]);
+}
+
+/* Copies more than 16 bytes, or any number of bytes on a core that cannot load words at any address. */
+static void copy_long(int8_t *to, const int8_t *from, uint32_t bytes) {
+  enum { LONG = 48 };
+  const uintptr_t after = (uintptr_t)to - (uintptr_t)from, before = (uintptr_t)from - (uintptr_t)to;
+  const bool aligned = (((uintptr_t)to | (uintptr_t)from) & 3) == 0;
+  if (after < bytes || before < 16) {
+    memmove(to, from, bytes);
+  } else if (aligned) {
+    tmo_copy_words(to, from, bytes);
+  } else if (!TMO_UNALIGNED || (bytes >= LONG && before >= bytes)) {
+    memcpy(to, from, bytes);
+  } else {
+    tmo_copy_unaligned(to, from, bytes);
+  }
+}
+
+/* Copies bytes as if all bytes were loaded before the first one is stored. */
+TMO_OWN_FRAME static void copy_piece(int8_t *to, const int8_t *from, uint32_t bytes) {
+  const uint32_t last = bytes - 4;
+  if (TMO_UNALIGNED && last <= 12) {
+    copy_short(to, from, last < 4 ? last : 4, last < 4 ? 0 : last - 4, last);
+  } else if (bytes <= 3) {
+    const int8_t middle = from[bytes / 2], end = from[bytes - 1];
+    to[0] = from[0];
+    to[bytes / 2] = middle;
+    to[bytes - 1] = end;
+  } else {
+    copy_long(to, from, bytes);
   }
 }
 
 TMO_OWN_FRAME static void move_bytes(const tmo_move *m, const int8_t *from, int8_t *to) {
-  const uint32_t bytes = m->bytes, apart = 0u - 16 - bytes, source_step = (uint32_t)m->source_step, target_step = m->target_step;
+  const uint32_t bytes = m->bytes, last = bytes - 4, source_step = (uint32_t)m->source_step, target_step = m->target_step;
   if (bytes == 1) {
     for (uint32_t left = m->count; left > 0; --left, from += (int32_t)source_step, to += (int32_t)target_step) *to = *from;
-    return;
-  }
-  if (TMO_UNALIGNED && bytes >= 4 && bytes <= 16) {
-    move_words(m, from, to);
-    return;
-  }
-  const bool aligned = (((uint32_t)(uintptr_t)from | (uint32_t)(uintptr_t)to | source_step | target_step) & 3) == 0;
-  for (uint32_t left = m->count; left > 0; --left, from += (int32_t)source_step, to += (int32_t)target_step) {
-    const bool apart_from = (uint32_t)((uintptr_t)to - (uintptr_t)from) - bytes <= apart;
-    if (aligned && apart_from) {
-      tmo_copy_words(to, from, bytes);
-    } else if (TMO_UNALIGNED && apart_from) {
-      tmo_copy_unaligned(to, from, bytes);
-    } else {
-      memmove(to, from, bytes);
-    }
+  } else if (TMO_UNALIGNED && last <= 12) {
+    const uint32_t second = last < 4 ? last : 4, third = last < 4 ? 0 : last - 4;
+    for (uint32_t left = m->count; left > 0; --left, from += (int32_t)source_step, to += (int32_t)target_step) copy_short(to, from, second, third, last);
+  } else {
+    for (uint32_t left = m->count; left > 0; --left, from += (int32_t)source_step, to += (int32_t)target_step) copy_piece(to, from, bytes);
   }
 }
 
@@ -63,61 +80,184 @@ void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   }
 }
 
-/* The rows of an operand that an output row needs. One sequence of numbers counts the rows of all operands. */
+/* The output rows that are made together. Their bytes are at row, row + step, and so on. */
 typedef struct {
-  tmo_view in;
-  tmo_rows rows;
-  const tmo_access *access;
-  uint32_t first, extent; /* the operand has `extent` rows from row number `first` on */
-} operand_rows;
+  int8_t *row;
+  int32_t step;
+  uint32_t y, n;  /* number of the first row, and number of rows */
+  uint32_t bytes; /* size of a row */
+} output_rows;
 
-/* Finds the operand that has row number r. */
-static void find_operand(const tmo_run_state *run, const tmo_op *op, uint32_t r, uint32_t y, operand_rows *from) {
-  const tmo_access *access = (const tmo_access *)tmo_constant(run->program, op->access);
-  const uint16_t *input = op->input;
-  for (from->first = 0; r - from->first >= access->extent; ++input) from->first += access++->extent;
-  from->in = tmo_view_of(run, *input);
-  from->rows = tmo_rows_by(run->program, access, (uint16_t)y);
-  from->access = access;
-  from->extent = access->extent;
+/* The bytes that a move reads for the output rows [first, first + rows), counted from the first row that is made. */
+typedef struct {
+  const int8_t *from;
+  int32_t step; /* bytes from the source of an output row to the source of the next row */
+  uint32_t first, rows;
+  const tmo_move *move;
+} row_source;
+
+enum { FEW_MOVES = 4 };
+
+/* Returns the smallest x >= 0 such that x times `step` is at least `least`. */
+static uint32_t steps_to(int32_t least, uint32_t step) { return least > 0 ? tmo_quotient((uint32_t)least + step - 1, step) : 0; }
+
+/* Finds the source of a move in row r of the rows that an access selects from an operand. Returns false if there are several output rows, and the
+ * source does not advance by equal steps from output row to output row. */
+static bool find_source(const tmo_run_state *run, const tmo_tensor *in, const tmo_access *access, uint32_t r, const output_rows *to, row_source *s) {
+  const tmo_move *const m = s->move;
+  const tmo_rows rows = tmo_rows_by(run->program, access, (uint16_t)to->y);
+  const uint32_t row = (uint32_t)rows.first + r; /* a row before row 0 wraps to a large number */
+  const uint32_t phase = (uint32_t)phase_of(m, to->y), part = (uint32_t)m->phase_step;
+  uint32_t offset = m->source + phase * part;
+  s->step = 0;
+  s->first = 0;
+  if (to->n == 1) {
+    s->rows = r < rows.count && row < in->height ? 1 : 0;
+    if (s->rows > 0) s->from = tmo_base_of(run, in) + tmo_row_offset(in, row) + offset;
+    return true;
+  }
+  if (access->table != 0 || in->depth < in->height) return false;
+  const uint32_t start = tmo_row_offset(in, 0), down = in->height > 1 ? tmo_row_offset(in, 1) - start : 0, mul = access->mul, div = access->div;
+  offset += start + row * down;
+  if (mul == 0) {
+    if (m->period > 1 && phase + to->n > m->period) return false;
+    s->rows = row < in->height ? to->n : 0;
+    if (m->period > 1) s->step = (int32_t)part;
+  } else {
+    const bool even = div == 1 ? m->period <= 1 : mul == 1 && m->period == div && part * div == down && (m->shift - access->add) % (int32_t)div == 0;
+    if (!even) return false;
+    const int32_t at = (int32_t)(to->y * mul + r * div) + access->add; /* position of the source, in parts of an input row */
+    s->step = (int32_t)(div == 1 ? mul * down : part);
+    s->first = steps_to(-at, mul);
+    s->rows = steps_to((int32_t)(in->height * div) - at, mul) - s->first;
+    if (s->rows > to->n - s->first) s->rows = s->first < to->n ? to->n - s->first : 0;
+  }
+  if (s->rows > 0) s->from = tmo_base_of(run, in) + (offset + s->first * (uint32_t)s->step);
+  return true;
 }
 
-/* Executes a move for the output rows [y, end). fill: the value of all bytes that the move leaves, or -1. */
-TMO_OWN_FRAME static void move_rows(const tmo_run_state *run, const tmo_op *op, const tmo_move *m, uint32_t y, uint32_t end, int32_t fill) {
-  operand_rows from;
-  find_operand(run, op, m->row, y, &from);
-  const tmo_access *const access = from.access;
-  const tmo_view in = from.in, out = tmo_view_of(run, op->output);
-  const uint32_t r = m->row - from.first, bytes = tmo_row_bytes(out.tensor), after = m->target + m->bytes;
-  for (; y < end; ++y) {
-    int8_t *const to = (int8_t *)(uintptr_t)(out.base + tmo_row_offset(out.tensor, y));
-    const tmo_rows rows = tmo_rows_by(run->program, access, (uint16_t)y);
-    const uint32_t row = (uint32_t)rows.first + r; /* a row before row 0 wraps to a large number */
-    const bool exists = r < rows.count && row < in.tensor->height;
-    if (fill >= 0) memset(to, fill, exists ? m->target : bytes);
-    if (!exists) continue;
-    if (fill >= 0) memset(to + after, fill, bytes - after);
-    move_bytes(m, in.base + tmo_row_offset(in.tensor, row) + m->source + phase_of(m, y) * m->phase_step, to + m->target);
+/* Finds the sources of n moves. Returns false if several output rows cannot be made together. */
+static bool find_sources(const tmo_run_state *run, const tmo_op *op, const output_rows *to, const tmo_move *moves, uint32_t n, row_source *sources) {
+  const tmo_access *access = (const tmo_access *)tmo_constant(run->program, op->access);
+  const uint16_t *input = op->input;
+  uint32_t first = 0; /* number of rows of the operands before *input */
+  for (row_source *s = sources; s != sources + n; ++s, ++moves) {
+    for (; moves->row < first; --input) first -= (--access)->extent;
+    for (; moves->row - first >= access->extent; ++input) first += access++->extent;
+    s->move = moves;
+    if (!find_source(run, &tmo_tensors(run->program)[*input], access, moves->row - first, to, s)) return false;
   }
+  return true;
+}
+
+/* Moves the bytes of all sources to the output rows, one row after the other, since the output may overlap operands. */
+static void move_rows(const output_rows *to, row_source *sources, const row_source *last) {
+  int8_t *row = to->row;
+  if (last - sources == 1 && sources->move->count == 1) {
+    tmo_move all = *sources->move;
+    all.count = (uint16_t)sources->rows;
+    all.source_step = sources->step;
+    all.target_step = (uint32_t)to->step;
+    if (all.count > 0) move_bytes(&all, sources->from, row + (int32_t)sources->first * to->step + all.target);
+    return;
+  }
+  for (uint32_t i = 0; i < to->n; ++i, row += to->step) {
+    for (row_source *s = sources; s != last; ++s) {
+      if (i - s->first >= s->rows) continue;
+      const tmo_move *const m = s->move;
+      const int8_t *const from = s->from;
+      s->from = from + s->step;
+      if (m->count == 1) {
+        copy_piece(row + m->target, from, m->bytes);
+      } else {
+        move_bytes(m, from, row + m->target);
+      }
+    }
+  }
+}
+
+/* Whether each source consists of adjacent rows that become adjacent output rows. */
+static bool are_whole(const output_rows *to, const row_source *sources, const row_source *last) {
+  for (const row_source *s = sources; s != last; ++s) {
+    if (s->move->bytes != to->bytes || s->move->count != 1 || s->step != (int32_t)to->bytes) return false;
+  }
+  return to->step == (int32_t)to->bytes;
+}
+
+/* Moves the rows of sources for which are_whole() holds. */
+static void move_whole_rows(const output_rows *to, const row_source *sources, const row_source *last) {
+  for (uint32_t i = 0; i < to->n;) {
+    const row_source *s = sources;
+    while (s != last && i - s->first >= s->rows) ++s;
+    if (s == last) return;
+    const uint32_t rows = s->rows - (i - s->first);
+    copy_piece(to->row + i * to->bytes, s->from + (i - s->first) * to->bytes, rows * to->bytes);
+    i += rows;
+  }
+}
+
+static void fill_bytes(int8_t *to, int8_t fill, uint32_t bytes) {
+  if (bytes >= 16 || !TMO_UNALIGNED) {
+    memset(to, fill, bytes);
+  } else if (bytes >= 4) {
+    const int32_t word = (int32_t)((uint8_t)fill * 0x01010101u);
+    int8_t *const last = to + bytes - 4;
+    for (; to < last; to += 4) tmo_put_int32(to, word);
+    tmo_put_int32(last, word);
+  } else if (bytes > 0) {
+    to[0] = to[bytes / 2] = to[bytes - 1] = fill;
+  }
+}
+
+/* Moves a run of bytes to each output row, and fills all other bytes. The bytes between the runs of adjacent rows are filled together. */
+static void pad_rows(const output_rows *to, const row_source *s, int8_t fill) {
+  const tmo_move *const m = s->move;
+  int8_t *row = to->row, *next = row, *end = row;
+  const int8_t *from = s->from;
+  for (uint32_t i = 0; i < to->n; ++i, row += to->step) {
+    if (row != end) {
+      fill_bytes(next, fill, (uint32_t)(end - next));
+      next = row;
+    }
+    end = row + to->bytes;
+    if (i - s->first >= s->rows) continue;
+    int8_t *const run = row + m->target;
+    fill_bytes(next, fill, (uint32_t)(run - next));
+    copy_piece(run, from, m->bytes);
+    next = run + m->bytes;
+    from += s->step;
+  }
+  fill_bytes(next, fill, (uint32_t)(end - next));
 }
 
 void tmo_copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   const tmo_copy *const copy = (const tmo_copy *)tmo_constant(run->program, op->copy);
-  const tmo_move *const moves = (const tmo_move *)(const void *)(copy + 1), *const last = moves + copy->n_moves;
-  if (copy->n_moves == 1 && (!copy->fills || moves->count == 1)) {
-    move_rows(run, op, moves, run->current.row, end, copy->fills ? (uint8_t)copy->fill : -1);
-    return;
-  }
+  const tmo_move *const moves = (const tmo_move *)(const void *)(copy + 1);
   const tmo_view out = tmo_view_of(run, op->output);
-  for (uint32_t y = run->current.row; y < end; ++y) {
-    int8_t *const to = (int8_t *)(uintptr_t)(out.base + tmo_row_offset(out.tensor, y));
-    if (copy->fills) memset(to, copy->fill, tmo_row_bytes(out.tensor));
-    operand_rows from = {0};
-    for (const tmo_move *m = moves; m != last; ++m) {
-      if (m->row - from.first >= from.extent) find_operand(run, op, m->row, y, &from);
-      const uint32_t r = m->row - from.first, row = (uint32_t)from.rows.first + r;
-      if (r < from.rows.count && row < from.in.tensor->height) {
-        move_bytes(m, from.in.base + tmo_row_offset(from.in.tensor, row) + m->source + phase_of(m, y) * m->phase_step, to + m->target);
+  const tmo_tensor *const t = out.tensor;
+  const bool is_reversed = t->layout != TMO_LAYOUT_HWC, pads = copy->fills && copy->n_moves == 1 && moves->count == 1;
+  const bool together = copy->n_moves <= FEW_MOVES && (pads || !copy->fills);
+  row_source sources[FEW_MOVES];
+  output_rows to;
+  to.bytes = tmo_row_bytes(t);
+  to.step = is_reversed ? -(int32_t)to.bytes : (int32_t)to.bytes;
+  for (to.y = run->current.row; to.y < end; to.y += to.n) {
+    const uint32_t left = end - to.y, adjacent = is_reversed ? left : t->depth - tmo_remainder(to.y, t->depth);
+    to.n = !together ? 1 : left < adjacent ? left : adjacent;
+    to.row = (int8_t *)(uintptr_t)(out.base + tmo_row_offset(t, to.y));
+    if (copy->fills && !pads) memset(to.row, copy->fill, to.bytes);
+    for (uint32_t i = 0, n; i < copy->n_moves; i += n) {
+      n = copy->n_moves - i < FEW_MOVES ? copy->n_moves - i : FEW_MOVES;
+      if (!find_sources(run, op, &to, moves + i, n, sources)) {
+        to.n = 1;
+        (void)find_sources(run, op, &to, moves + i, n, sources);
+      }
+      if (pads) {
+        pad_rows(&to, sources, copy->fill);
+      } else if (to.n > 1 && are_whole(&to, sources, sources + n)) {
+        move_whole_rows(&to, sources, sources + n);
+      } else {
+        move_rows(&to, sources, sources + n);
       }
     }
   }

@@ -263,16 +263,29 @@ static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nes
   return row < nest->tensor->height;
 }
 
-/* Runs up to `most` iterations of a loop that contains only one operator. Each iteration computes a row. Returns the number of completed iterations,
- * or 0 if tmo_iterate_pixel() is faster. Returns UINT32_MAX after TMO_ERROR_INDEX. */
+/* Runs up to `most` next iterations of an operator whose iterations compute rows. The codes of the iterations must be adjacent or be the whole body
+ * of a loop. Returns the number of completed iterations, or 0 if tmo_iterate_pixel() is faster. Returns UINT32_MAX after TMO_ERROR_INDEX. run->at
+ * stays at the last code. */
 TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next, uint32_t most) {
-  uint16_t *const left = &run->left[run->depth - 1];
+  const uint8_t *const at = run->at;
+  const bool in_loop = at[1] != *at;
+  uint16_t *const left = in_loop ? &run->left[run->depth - 1] : NULL;
   const tmo_tensor *const t = tmo_iterated(run->program, op);
-  const uint32_t n = *left < most ? *left : most, end = *next + n;
+  uint32_t n = 1;
+  if (in_loop) {
+    n = *left < most ? *left : most;
+  } else {
+    while (n < most && at[n] == *at) ++n;
+  }
+  const uint32_t end = *next + n;
   if (end > t->height || (TMO_FAST_PIXELS && t->width == 1 && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE)))) return 0;
   run->current.row = run->current.stripe = *next;
   *next = (uint16_t)end;
-  *left = (uint16_t)(*left - (n - 1));
+  if (in_loop) {
+    *left = (uint16_t)(*left - (n - 1));
+  } else {
+    run->at += n - 1;
+  }
   const tmo_status status = tmo_iterate_rows(run, op, end);
   return tmo_has_kind(TMO_OP_GATHER) && status != TMO_OK ? UINT32_MAX : n;
 }
@@ -350,7 +363,7 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
         if (at_once > most) return TMO_ERROR_ITERATIONS;
       }
 #endif
-    } else if (alone && !is_tiled && tmo_iterates_rows(op)) {
+    } else if ((alone || (code == number && most > 1)) && !is_tiled && tmo_iterates_rows(op)) {
       at_once = iterate_rows(run, op, (uint16_t *)(void *)counters + number, most);
     }
     if (tmo_has_kind(TMO_OP_GATHER) && at_once > most) return TMO_ERROR_INDEX;

@@ -94,10 +94,19 @@ static TMO_ALWAYS_INLINE void tmo_copy_words(int8_t *to, const int8_t *from, uin
   for (bytes &= 3; bytes > 0; --bytes) *to++ = *from++;
 }
 
-/* Copies bytes between any addresses. The first 4 bytes of `from` must not overlap `to`. */
+/* Copies 16 bytes between any addresses. */
+static TMO_ALWAYS_INLINE void tmo_copy_16(int8_t *to, const int8_t *from) {
+  TMO_UNROLLED for (uint32_t i = 0; i < 16; i += 4) tmo_put_int32(to + i, tmo_int32_at(from + i));
+}
+
+/* Copies bytes between any addresses. The first 16 bytes of `from` must not overlap `to`. Some bytes may be copied twice. */
 static TMO_ALWAYS_INLINE void tmo_copy_unaligned(int8_t *to, const int8_t *from, uint32_t bytes) {
-  for (; bytes >= 16; bytes -= 16, to += 16, from += 16) {
-    TMO_UNROLLED for (uint32_t i = 0; i < 16; i += 4) tmo_put_int32(to + i, tmo_int32_at(from + i));
+  if (bytes >= 16) {
+    const int8_t *const last = from + bytes - 16;
+    int8_t *const end = to + bytes - 16;
+    for (; from < last; to += 16, from += 16) tmo_copy_16(to, from);
+    tmo_copy_16(end, last);
+    return;
   }
   for (; bytes >= 4; bytes -= 4, to += 4, from += 4) tmo_put_int32(to, tmo_int32_at(from));
   for (; bytes > 0; --bytes) *to++ = *from++;
