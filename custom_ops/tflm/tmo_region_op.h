@@ -178,9 +178,8 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
 /* Returns the bytes of slow memory for a program that has tensors there. */
 uint32_t SlowBytes(const void *program) { return reinterpret_cast<const tmo_pool *>(static_cast<const tmo_header *>(program) + 1)->bytes; }
 
-tmo_status Run(const tmo_library &library, tmo_team *team, const TfLiteContext *context, const TfLiteNode *node, const Signature &s, void *const *io,
-               void *workspace) {
-  const void *program = Program(context, node)->data.data;
+tmo_status Run(const tmo_library &library, tmo_team *team, const TfLiteContext *context, const TfLiteNode *node, const Signature &s,
+               const void *program, void *const *io, void *workspace) {
   if (!s.streamed && !s.paused) {
     return library.run_shared != nullptr ? library.run_shared(team, program, io, workspace) : library.run(program, io, workspace);
   }
@@ -217,7 +216,7 @@ TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *c
     return Refuse("the workspace is not 16-byte aligned; keep the model's OfflineMemoryAllocation metadata as written");
   }
 
-  const tmo_status status = Run(library, team, context, node, s, io, workspace);
+  const tmo_status status = Run(library, team, context, node, s, program, io, workspace);
   if (status == TMO_WAIT) return Abort();
   return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
 }
