@@ -232,7 +232,7 @@ TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t mos
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + *run->at];
   const stage s = {tmo_nest_of(run->program, run->group, op), counter(run, (uint16_t)(run->group->first_op + *run->at))};
   const tmo_tensor *const t = s.nest.tensor;
-  if (t->width <= op->tile || !tmo_iterates_along_row(run, op) || !take_iteration(run, &s, 0)) return 0;
+  if (t->rows != 1 || t->width <= op->tile || !tmo_iterates_along_row(run, op) || !take_iteration(run, &s, 0)) return 0;
   if (tmo_stripe_end(t, run->current.stripe) - tmo_stripe_first(t, run->current.stripe) != 1) return 0;
   const uint32_t column = tmo_first_column(op, &run->current), in_row = tmo_quotient(t->width - column + op->tile - 1, op->tile);
   uint32_t n = in_row < most ? in_row : most;
