@@ -78,7 +78,7 @@ def _missing(ops: Sequence[RowOp], seen: Collection[int]) -> list[RowOp]:
 
 
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
-    """Yield the original's operators, with and without dead channels. Programs may lack dead channels."""
+    """Yield the original's operators, with and without dead channels, which programs may lack."""
     graph = int8_io(model.graph).graph if changes.inputs or changes.outputs else model.graph
     mode = input_mode(changes.input or "arena")
     annotated = annotation.annotate(graph, annotation.left_whole(model), sliding=mode.where == SLIDING)

@@ -245,7 +245,7 @@ class Conversion:
         return None
 
     def least_spilled(self, limits: Limits) -> Converted | None:
-        """Search the lowest RAM limit for which a plan with slow memory is found. Return the plan, or None."""
+        """Search the lowest RAM limit for which a plan with slow memory is found, and return the plan or None."""
         best, low, high = None, limits.ram or 0, self.once.arena.total
         for _ in range(LEAST_TRIES):
             found = self.spilled(replace(limits, board=None, total=(low + high) // 2))
@@ -264,7 +264,7 @@ class Conversion:
         return max(self.plans.least_macs, min(self.plans.macs, most))
 
     def _cheapest(self, limits: Limits, budgets: list[int], most: int | None) -> int | None:
-        """Return the smallest budget above budgets[0] whose plan fits, or None. Add all tried budgets to `budgets`."""
+        """Return the smallest budget above budgets[0] whose plan fits, or None. `budgets` gets all tried budgets."""
         once, found = budgets[0], None
         head = (limits.ram or 0) - self.at(once).arena.tail
         for choice in self.plans.choices:

@@ -16,7 +16,8 @@ NEST, SET_UP, BARRIER = 220, 250, 20
 """Additional instructions on two cores, counted on Cortex-M33.
 
 A core takes NEST instructions to advance to an iteration, SET_UP instructions to begin its part of an iteration, and
-BARRIER instructions at a barrier, as counted by benchmarks/two_cores.py with the counters of tmo/spin.h.
+BARRIER instructions at a barrier. The instructions at a barrier are counted by benchmarks/two_cores.py with the
+counters of tmo/spin.h.
 """
 STACKS = 1856, 1760
 """Maximum bytes of stack of each core inside Invoke() on Cortex-M33 (docs/two-cores.md)."""
@@ -27,9 +28,7 @@ LEAST_SHARE = 0.2
 def speeds(
     cores: int, share: str | Collection[float] | None, target: str, where: str, ops: Ops
 ) -> tuple[float, float] | None:
-    """Return the part of each core's time that the model gets, or None for one core. Raises UsageError for wrong
-    options.
-    """
+    """Return the part of each core's time that the model gets, or None for one core. UsageError: invalid options."""
     if cores == 1:
         if share is not None:
             raise UsageError("--share needs two cores", hint="--cores 2")

@@ -1,7 +1,7 @@
 """Explains why a model does not fit. The error states the needed bytes and the best alternatives that were tried.
 
-The alternatives are an int8 interface, a streamed input, and both together. Recompute is only tried for the alternative
-with the least RAM.
+The tried alternatives are an int8 interface, a streamed input, and both together. Recompute is only tried for the
+alternative with the least RAM.
 """
 
 import math

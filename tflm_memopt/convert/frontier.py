@@ -86,7 +86,7 @@ class Plans:
         self.at = cache(self._at)
         self._with = cache(self._planners_with)
         self._known: list[Plan] = []
-        """Plans with a layout. A plan gets no layout if it cannot be better than these plans."""
+        """Plans with a finished layout. A further plan gets a layout only if it can be better."""
 
     @cached_property
     def inputs(self) -> int:
@@ -96,7 +96,7 @@ class Plans:
 
     @cached_property
     def least_macs(self) -> int:
-        """Fewest multiply-accumulates of any plan. The number is below `macs` if some values are never read."""
+        """Fewest multiply-accumulates of any plan, below `macs` if some values are never read."""
         return min(planner.points()[-1].macs for planner in self._once)
 
     @cached_property
@@ -134,8 +134,7 @@ class Plans:
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:
-        """Return the plan with the smallest activation memory whose multiply-accumulates are at most `macs` or
-        `least_macs`.
+        """Return the plan with the smallest activation memory within `macs` or, if larger, `least_macs`.
 
         Large sets of repeated operators are tried first, since they promise the most gain. After two sets without a
         gain, only plans without repeated operators are tried.

@@ -108,7 +108,7 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 
 
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return plans with several tile widths. Between two neighbours, add plans that compute more pixels at once.
+    """Return plans with several tile widths, and between neighbours also plans that compute more pixels at once.
 
     If the prices of two neighbouring plans differ much, narrower tiles are tried, too.
     """

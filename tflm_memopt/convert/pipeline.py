@@ -72,7 +72,7 @@ def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None, mode: Inpu
 
 
 def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
-    """Return a graph whose operators all run in TFLM's kernels. whole: reason why, or None for `--ops builtin`."""
+    """Return a graph whose operators all run in TFLM's kernels. whole: the reason, or None for `--ops builtin`."""
     rows = annotate(graph, whole).support
     stays = Unsupported("left_whole", whole.why if whole else BUILTIN_ONLY, "", "--ops region")
     plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and not s.stateful}
@@ -120,7 +120,7 @@ def for_two_cores(graph: RowGraph) -> RowGraph:
 
 
 def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, SlidingWindow | None]:
-    """Return the graph for a sliding input, and the sliding window. If the input does not slide, nothing changes.
+    """Return the graph for a sliding input, and the sliding window, or the same graph if the input does not slide.
 
     Raises UsageError if the model cannot have a sliding input.
     """

@@ -111,9 +111,7 @@ def _known(limits: Limits, arena: Arena) -> None:
 def _plan(
     asked: Request, conversion: Conversion, limits: Limits, original: int, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
-    """Return the user's plan and, if it is slower than the original, a faster plan. original: bytes of the original's
-    arena.
-    """
+    """Return the user's plan and, if it is slower than the original, a faster one. original: the original's arena."""
     if asked.saved is not None:
         plan = conversion.saved(asked.saved)
         if not limits.fit(plan.arena, plan.firmware):

@@ -87,7 +87,7 @@ def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
 def time(
     conversion: Conversion, chosen: Converted | None, done: Sequence[Work], on: Table, clock: Clock | None
 ) -> Time:
-    """Return the time before and after the rewrite. done: work of our operators in the chosen plan."""
+    """Return the time before and after the rewrite. done: work of the custom operators in the chosen plan."""
     graphs = conversion.source.graph, (chosen.read if chosen else conversion.source).graph
     return _time(graphs, done, chosen.slow_moved if chosen else (0, 0), on, clock)
 
@@ -105,7 +105,7 @@ def on_board(result: Optimized, board: Board) -> Time | None:
 def _time(
     graphs: tuple[Graph, Graph], done: Sequence[Work], moved: tuple[int, int], on: Table | None, clock: Clock | None
 ) -> Time:
-    """`done`: work of the operators of the converter. `moved`: bytes of slow memory that are read and written."""
+    """`done`: work of the custom operators. `moved`: bytes of slow memory that are read and written."""
     core = clock.core if clock else on.core if on else ""
     (before, after), (was, taken) = (
         [builtin_cost.instructions(graph, core) for graph in graphs],

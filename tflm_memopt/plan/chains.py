@@ -67,7 +67,7 @@ def lives_of(graph: RowGraph) -> TensorLives:
 
 
 def living_through(graph: RowGraph, lives: TensorLives) -> list[tuple[TensorId, ...]]:
-    """For each node, return live tensors that the node does not use. Unread model inputs are live at the first node."""
+    """For each node, return live tensors that the node does not use. The first node also keeps unread model inputs."""
     found: list[list[TensorId]] = [[] for _ in graph.nodes]
     for t, first in lives.made.items():
         for number in range(first + 1, lives.read.get(t, 0)):

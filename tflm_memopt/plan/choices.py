@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 Ops = Literal["region", "group", "builtin"]
-"""Whether a region or a group becomes one custom operator. With "builtin", the model gets no custom operators."""
+"""Whether a region or a group becomes one custom operator. "builtin" makes no custom operators."""
 OPS: tuple[Ops, ...] = get_args(Ops)
 PER_REGION, PER_GROUP, BUILTIN = OPS
 

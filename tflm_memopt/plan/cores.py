@@ -3,9 +3,9 @@
 Both cores run through the iterations of a group in the same order. Each row is split by columns or by channels, so that
 buffers do not grow. Each core has its own scratch and counters, and all other buffers exist once. The cores must wait
 at a barrier before one of them accesses bytes that the other has written since the last barrier, or writes bytes that
-the other has read. A barrier is placed just before such an iteration, which gives the fewest barriers for a given
-split. Core 0 copies the weights of a group before the group's first iteration. The split follows Stahl's thesis,
-chapter 5, whose devices correspond to cores that share their memory.
+the other has read. Barriers are placed as late as possible, which gives the fewest barriers for a given split. Core 0
+copies the weights of a group before the group's first iteration. The split follows Stahl's thesis, chapter 5, whose
+devices correspond to cores that share their memory.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ MOST_SERIAL = 0.2
 LABELS = 1000
 """Number of steps to which core 0's time is rounded when splits are chosen."""
 TOGETHER = 64
-"""Number of operators whose splits are chosen together. A group with more operators is processed in parts."""
+"""Number of operators of a group whose splits are chosen together. Larger groups are processed in parts."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
 """Number of multiply-accumulates that take about as long as writing one output byte."""
 
@@ -181,7 +181,7 @@ class _Possible:
     serial: tuple[int, ...]
     """Iterations of the group that core 0 must make alone."""
     times: tuple[float, float]
-    """Working time of each core. The unit is the work of a core that spends all its time on the model."""
+    """Working time of each core, in units of the work of a core that spends all its time on the model."""
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, OpSharding]]:
@@ -239,7 +239,7 @@ def shard(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
 
 
 def _candidates(group: _Group, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
-    """Return the possible splits of an operator. If core 1 would get too little work, one core gets all."""
+    """Return the possible splits of an operator, or one core for all of it if core 1 would get too little work."""
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
@@ -267,7 +267,7 @@ def _balanced(
 ) -> tuple[list[_Possible], tuple[float, float]]:
     """Choose a split for each operator so that both cores finish early. Return the splits and end times.
 
-    before: start time of each core. The operators of a group alternate row by row, so one operator can balance the
+    `before`: start time of each core. The operators of a group alternate row by row, so one operator can balance the
     uneven split of another one. Of all choices in which core 0 takes a similar time, only the best is kept. If several
     choices end at the same time, the one with the least work of core 1 wins.
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 WORKERS = 1
-"""Number of threads of a CP-SAT search. With several threads, plans would differ between machines."""
+"""Number of threads of a CP-SAT search. With several threads, CP-SAT's results would differ between machines."""
 NAME = "ortools.sat.python.cp_model"
 
 
@@ -25,7 +25,7 @@ NAME = "ortools.sat.python.cp_model"
 def load() -> ModuleType:
     """Return CP-SAT's module `cp_model` without the methods that take or return objects of pandas.
 
-    The import of pandas takes as long as planning a small model. So the package loads its own copy of the module, in
+    The import of pandas takes as long as planning a small model. So the package loads its own copy of `cp_model`, in
     which two empty classes replace pandas. All other code that imports CP-SAT gets the complete module.
     """
     pandas = SimpleNamespace(Index=type("Index", (), {}), Series=type("Series", (), {}))
@@ -48,7 +48,7 @@ def load() -> ModuleType:
 
 @contextlib.contextmanager
 def _bound_to_itself() -> Iterator[None]:
-    """Bind CP-SAT to its own symbols if TensorFlow is loaded. CP-SAT crashes with TensorFlow's symbols."""
+    """Bind CP-SAT to its own symbols if TensorFlow is loaded, since CP-SAT crashes with TensorFlow's symbols."""
     if "tensorflow" not in sys.modules or not hasattr(os, "RTLD_DEEPBIND"):
         yield
         return

@@ -23,7 +23,7 @@ LONGEST_PERIOD = 1024
 REPEAT_BYTES = 4
 """Bytes of a loop in the program, apart from the loop's body."""
 SKIP_BYTES = 5
-"""Bytes of the loop code of an iteration that skips stripes. Without skips, the code has one byte."""
+"""Bytes of the loop code of an iteration that skips stripes. An iteration without skips takes one byte."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ class Phase:
 
     name: str
     ops: tuple[int, ...]
-    """Numbers of the original operators that run in this period."""
+    """Numbers of the original operators that run in the period."""
     operators: tuple[str, ...]
     moments: int
     group: bool = False
@@ -91,7 +91,7 @@ def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library
 
 
 def live_bytes(lives: Iterable[tuple[int, int, int]], moments: int) -> list[int]:
-    """Return the live bytes at each moment. lives: for each buffer, its moments [first, last) and its bytes."""
+    """Return the live bytes at each moment. lives: moments [first, last) and bytes of each buffer."""
     change = [0] * (moments + 1)
     for first, last, nbytes in lives:
         change[first] += nbytes

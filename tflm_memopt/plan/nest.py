@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 class LoopNest:
     """Divides the rows of an operator into stripes of adjacent rows.
 
-    Stripe m ends before row hi_m = m * advance + end. A stripe also ends at the end of the tensor. If `rows` equals
+    Stripe m ends before row hi_m = m × advance + end. A stripe also ends at the end of the tensor. If `rows` equals
     `advance`, a stripe begins where the stripe before it ends, and every row is made once ("cache"). If `rows` exceeds
     `advance`, stripe m begins at row hi_m - rows, and rows that two stripes share are made twice ("recompute").
     """

@@ -192,7 +192,7 @@ def calls(steps: Iterable[Step]) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan: what runs in which order, and where each buffer lives. `offsets[i]` belongs to `buffers[i]`."""
+    """A plan: what runs in which order, and where each buffer lives. Buffer i is at `offsets[i]`."""
 
     steps: tuple[Step, ...]
     buffers: tuple[Buffer, ...]
@@ -204,7 +204,7 @@ class Plan:
     target: str = GENERIC
     """The core family for which the weights are packed."""
     rematerialisations: tuple[Rematerialisation, ...] = ()
-    """Operators that run twice. In its second run, an operator has the next free number."""
+    """Operators that run twice. The second run of an operator has the next free operator number."""
     tilings: tuple[Tiling, ...] = ()
     """TFLM's operators that run in parts, with the numbers of the parts in ascending order."""
     states: tuple[PlacedState, ...] = ()

@@ -58,7 +58,7 @@ Pricing = Callable[[Sequence[Work]], float]
 @dataclass(frozen=True, slots=True)
 class Options:
     ops: Ops = PER_REGION
-    """Whether a region or a group becomes one custom operator. TFLM allocates the tensors between custom operators."""
+    """Whether a region or a group becomes one custom operator. TFLM allocates tensors between custom operators."""
     seconds: float = EXACT
     """Limit in CP-SAT's deterministic seconds for the exact layouts of all operator orders together."""
     overlap: bool = True
@@ -82,7 +82,7 @@ class Options:
 
 
 class Planner:
-    """Plans a model in one operator order for any limit of multiply-accumulates. Later plans reuse earlier groups."""
+    """Plans a model in one operator order for any limit of multiply-accumulates. Later plans reuse known groups."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class Planner:
         self.spent = self._searching.spent
         self._placing = self._searching.share(PLACING * self._searching.left)
         self._plans: dict[tuple[tuple[Candidate, ...], ...], Plan] = {}
-        """Finished plans, for reuse. A plan's key lists the groups of operators in each region."""
+        """Finished plans by the groups of operators in each region."""
         self._rows: Mapping[int, RowGroups] = (
             warm._rows if warm else {n: RowGroups(chain, self._fair(n)) for n, chain in self._chains.items()}
         )
@@ -147,7 +147,7 @@ class Planner:
         return [(cut, nbytes) for cut, nbytes in needs if nbytes >= max(most, least)]
 
     def within(self, tiles: Settings | None) -> Planner:
-        """Return a planner of the same graph with these settings for groups that compute a few pixels at a time."""
+        """Return a planner of the same graph with other settings for groups that compute a few pixels at a time."""
         budget = Budget(SEARCH * self.allowance, self.spent)
         return Planner(self._graph, replace(self._options, tiles=tiles), self, budget)
 
@@ -190,7 +190,7 @@ class Planner:
             if plan.head <= limit:
                 return plan
             worst = max(spilling.worst(spill) for spilling, spill in zip(each, found, strict=True) if spill)
-            room = min(room - (plan.head - limit), worst - 1)  # the next try gives groups fewer bytes
+            room = min(room - (plan.head - limit), worst - 1)  # Groups get fewer bytes in the next try.
         return None
 
     def _plan_without(
@@ -215,9 +215,7 @@ class Planner:
         return replace(found, steps=steps, slow=slow_tensors(self._placer, settled, slow))
 
     def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
-        """Return the plan steps before they get addresses. Also return each group by its step number, with its
-        region.
-        """
+        """Return the plan steps before they get addresses, and each group with its region by step number."""
         of_chain = dict(zip(self._chains, cuts, strict=True))
         drafts: list[Draft] = []
         groups: dict[int, tuple[int, Candidate]] = {}
@@ -259,7 +257,8 @@ class Planner:
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan | None:
         """Return the plan with its groups changed to take as little time as `head` bytes allow.
 
-        Return None if another planner made the plan. Only groups that compute a few pixels at a time are changed.
+        The result is None if another planner made the plan. Only groups that compute a few pixels at a time are
+        changed.
         """
         cuts = next((cuts for cuts, known in self._plans.items() if known == plan), None)
         if cuts is None:
@@ -333,8 +332,8 @@ class Planner:
     def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *starts: Plan | None) -> Plan:
         """Return a plan of these steps with a quick buffer layout. The search stops at `enough` bytes.
 
-        starts: plans with similar layouts, from which the search starts in turn. A start of None means that the largest
-        buffers are placed first.
+        `starts`: plans with similar layouts, from which the search starts in turn, or None to place the largest buffers
+        first.
         """
         buffers, problem = self._placer.problem(drafts)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
@@ -415,7 +414,7 @@ class Planner:
         return tuple(dict.fromkeys((*self._whole[number], *node.inputs, *node.outputs)))
 
     def _new_builtin_draft(self, number: int) -> Draft:
-        """Plan one of TFLM's operators. Its output may reuse bytes of an input that is not read later."""
+        """Plan one of TFLM's operators, whose output may reuse bytes of an input that is not read later."""
         node, sizes = self._graph.nodes[number], self._placer.sizes
         if not isinstance(node, BuiltinNode):
             raise TypeError(f"node {number} is not a builtin operator")
@@ -489,13 +488,13 @@ def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> It
 
 
 def plan(graph: RowGraph, options: Options = Options()) -> Plan:
-    """Return the plan with the smallest arena head that recomputes nothing. The caller must check the plan."""
+    """Return the plan with the smallest arena head that computes nothing twice. The caller must check the plan."""
     tried = planners(graph, options)
     return min(plans(tried, tried[0].macs), key=cost)
 
 
 def states(graph: RowGraph) -> tuple[PlacedState, ...]:
-    """Return the buffers that outlive an inference. In memory, the indices of the oldest rows precede all rows."""
+    """Return the buffers that outlive an inference, in memory after the indices of their oldest rows."""
     found: list[PlacedState] = []
     last = [region.number for region in graph.regions if any(graph.ops[i].rolling_buffers for i in region.ops)][-1:]
     for region in graph.regions:

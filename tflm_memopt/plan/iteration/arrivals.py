@@ -35,11 +35,11 @@ class Arrivals:
     depth: int
     """Maximum number of older input rows that must be kept."""
     pushed: Ints
-    """Positions of the iterations before which rows arrive. The first rows arrive before the group."""
+    """Positions of the iterations before which rows arrive, apart from the rows that arrive before the group."""
     last: int
     """Position of the last iteration that reads the input."""
     all_rows: bool
-    """Whether some iteration needs the last row. If not, the last row arrives after the group."""
+    """Whether some iteration needs the last row, which otherwise arrives after the group."""
 
 
 def arrivals(trace: Trace) -> Arrivals | None:

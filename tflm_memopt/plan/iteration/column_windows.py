@@ -2,9 +2,9 @@
 
 Adjacent rows of a stripe that are needed for the same number of later stripes form a column window. A column window is
 a rolling buffer that holds a stripe's pixels column by column, in the order in which they are made. If no later stripe
-needs the rows, a column window holds a few columns of the rows. Otherwise, it holds whole lines, like the line buffers
-of vMCU and msf-CNN. The simulation gives the write and the last read of every pixel, so the sizes are exact. Two live
-pixels never share a place.
+needs the rows, a column window holds a few columns of the rows. If a later stripe needs the rows, a column window holds
+whole lines, like the line buffers of vMCU and msf-CNN. The simulation gives the write and the last read of every pixel,
+so the sizes are exact. Two live pixels never share a place.
 """
 
 import itertools
@@ -70,7 +70,7 @@ def column_windows_of(trace: Trace, producer: Member) -> tuple[ColumnWindow, ...
 
 
 def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow]) -> Ints:
-    """Return the place of each iteration's first pixel. A place is a number of pixels, over all column windows."""
+    """Return the place of each iteration's first pixel, counted in pixels over all column windows."""
     lap, residue, _ = _laps(producer, life)
     x0 = producer.iterations.x0[life.iteration]
     result, first, start = np.zeros(len(x0), dtype=np.int64), 0, 0

@@ -26,7 +26,6 @@ class Ending:
     trace: Trace
     buffers: Mapping[TensorId, Buffer]
     lives: Mapping[int, Lives]
-    """Lifetimes of the pixels of each operator, counted in iterations of this operator and the later ones."""
 
 
 Key = tuple[tuple[tuple[TensorId, int], ...], bool, int, tuple[int, ...]]
@@ -42,7 +41,7 @@ class Endings:
     def rebuild(
         self, members: Sequence[Member], sinks: Sequence[int], stripes: int, *, in_turn: bool
     ) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-        """sinks: operators whose whole output is requested. in_turn: whether parts of all outputs are requested in
+        """sinks: operators whose whole output is requested. in_turn: whether to request parts of the outputs in
         turn.
         """
         wanted = tuple(requested(members, sinks))

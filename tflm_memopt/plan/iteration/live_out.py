@@ -32,7 +32,7 @@ def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[i
 
 
 def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
-    """For each buffer number, return the bytes that are live when a group stops before any of these iterations."""
+    """For each buffer number, return the bytes that are live when a group stops before an iteration in `waits`."""
     found: dict[int, Range] = {}
     for i, (bottom, top) in at_each_wait(group, waits).items():
         if (some := top > bottom).any():
@@ -41,7 +41,7 @@ def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
 
 
 def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
-    """Return the live bytes of each buffer before these iterations, apart from the newest rows of a streamed input."""
+    """Return the live bytes of each buffer before the iterations `waits`, without a streamed input's newest rows."""
     source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}
     for i in group.plan.alive[group.number]:
@@ -61,16 +61,16 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
 
 
 def _alive(live: LiveRange, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
-    """Return the bytes that are written before these iterations and read later. All bytes of a rolling buffer count."""
+    """Return the bytes that are written before the iterations `waits` and read later, or a whole rolling buffer."""
     bottom, top = live.bottom[waits], live.top[before]
-    if live.buffer.role is not Role.TENSOR:  # A buffer must be in use before and after the iteration.
+    if live.buffer.role is not Role.TENSOR:  # a buffer must be in use before and after the iteration
         some = (live.top[before] > live.bottom[before]) & (live.top[waits] > live.bottom[waits])
         return np.zeros_like(waits), some * live.buffer.nbytes
     return np.maximum(bottom, 0), top
 
 
 def joined(one: Mapping[int, Range], other: Mapping[int, Range]) -> dict[int, Range]:
-    """Return the union of two sets of byte ranges. Two ranges of one buffer become the smallest range around both."""
+    """Return the union of byte ranges, where two ranges of one buffer become the smallest range around both."""
     both = dict(one)
     for i, (bottom, top) in other.items():
         low, high = both.get(i, (bottom, top))

@@ -1,7 +1,7 @@
 """Finds which bytes of each buffer are live at every iteration of a group, and how far apart buffers must be.
 
 The live bytes of a buffer are one range: an input shrinks from its bottom, an output grows at its top, and any other
-buffer is empty or live as a whole. These ranges give the number of live bytes, which no layout can undercut, and the
+buffer is empty or live as a whole. The live ranges give the number of live bytes, which no layout can undercut, and the
 minimum distance of any two buffers. For one input and one output, the minimum distance equals min(b_In - b_Out) of the
 paper on vMCU (section 4). An iteration's output bytes become live before its input bytes are freed, unless the operator
 works in place.
@@ -47,7 +47,7 @@ class LiveRange:
         return replace(self, bottom=nbytes - self.top, top=nbytes - self.bottom, before=nbytes - self.bottom)
 
     def in_full(self) -> LiveRange:
-        """Mark all bytes of a tensor as live, so that nothing overlaps the tensor. Other buffers stay unchanged."""
+        """Mark all bytes of a tensor as live, so that nothing overlaps the tensor, but no bytes of other buffers."""
         if self.buffer.role is not Role.TENSOR:
             return self
         full = np.full_like(self.top, self.buffer.nbytes)
@@ -67,7 +67,7 @@ class GroupBorder:
 
 
 def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
-    """Return the rolling buffer of an output inside the group. It holds pixels in a tiled group, otherwise rows."""
+    """Return the rolling buffer of an output inside the group, with pixels in a tiled group and otherwise with rows."""
     tensor = member.op.output
     if not member.stripes:
         depth = rolling_buffer_depth(trace, member)
@@ -114,7 +114,7 @@ def live_ranges(
 
 
 def _scratch(trace: Trace, moments: Ints) -> Iterator[LiveRange]:
-    """Yield the scratch memory. All operators share it, since only one operator runs at a time."""
+    """Yield the scratch memory, which all operators share because only one operator runs at a time."""
     zero = np.zeros(len(moments), dtype=np.int64)
     full = zero.copy()
     for m in trace.members:
@@ -144,8 +144,8 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
 def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Iterator[tuple[Ints | int, Ints | int]]:
     """Yield the live bytes of each buffer that an added operator brings into a group.
 
-    Each pair has the bytes during each iteration, and just before it. rolling_buffer: buffer of the output, or None if
-    the output is whole.
+    Each pair has the bytes during and just before each iteration. rolling_buffer: buffer of the output, or None if the
+    output is whole.
     """
     moments = trace.end
     before, after = written_bytes(trace, member)
@@ -167,7 +167,7 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
 
 
 def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
-    """Return whether a rolling buffer is in use after each moment's writes, and whether it is before these writes."""
+    """Return whether a rolling buffer is in use after the writes of each moment, and whether before the writes."""
     if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)

@@ -13,7 +13,7 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 MOST_MOMENTS = 64
-"""Maximum number of moments into which the memory map divides the time of a group. A screen shows no more."""
+"""Maximum number of moments into which the memory map divides the time of a group, so that a screen shows them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ class PlannedGroup:
 
     @cached_property
     def trace(self) -> Trace:
-        """All iterations of the group. Rows are numbered in the order in which the group makes them."""
+        """All iterations of the group, with rows numbered in the order in which the group makes them."""
         return trace_of(self.step, self.graph.ops, self.graph.source)
 
     @cached_property
@@ -72,7 +72,7 @@ class PlannedGroup:
 
     @cached_property
     def placed(self) -> Mapping[int, LiveRange]:
-        """Live bytes for layouts, by buffer number. A group with reversed row order frees whole rows or pixels."""
+        """Live bytes for layouts, by buffer number. Groups with reversed row order free whole rows or pixels."""
         if not self.step.is_reversed:
             return self.live_ranges
         sizes = unit_bytes((m.op for m in self.trace.members), pixels=self.step.stripes > 0)

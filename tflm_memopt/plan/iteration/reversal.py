@@ -48,7 +48,7 @@ def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) ->
     """Return the live bytes of a group in reversed row order, rounded to whole rows or pixels.
 
     A kernel processes a row or pixel forwards, and its output must not overwrite the bytes that it still reads. Scratch
-    is live as a whole or not at all, since a mirrored arena turns its first bytes into its last ones.
+    is live as a whole or not at all, since its first bytes become its last ones in a mirrored arena.
     """
     whole = {r.buffer.key for r in ranges if r.buffer.role is Role.TENSOR}
 
@@ -67,7 +67,7 @@ def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) ->
 
 
 def mirrored(buffers: Sequence[Buffer], distances: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
-    """Return the minimum distances for mirrored addresses. Distances change only for pairs that contain a tensor."""
+    """Return the minimum distances for mirrored addresses, which differ only for pairs that contain a tensor."""
 
     def distance(u: int, v: int) -> int:
         if Role.TENSOR not in (buffers[u].role, buffers[v].role):

@@ -3,7 +3,7 @@
 The last operators of a group request rows or pixels. Before an iteration runs, it requests the pixels of each of its
 inputs. With this order of requests, the sizes of rolling buffers are exact for any graph, as in the CSDF view of Jung
 et al. (joint memory of several CNNs). The order is built from the group's end, since adding an earlier operator never
-changes the order of the later ones. So longer groups reuse the work for shorter ones.
+changes the order of the later ones. Longer groups reuse the order of shorter groups.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SCRATCH_ALIGN = 4
 OUTSIDE = -1
 """Operator number in Trace.entry for a request from outside the group."""
 EXECUTE = -1
-"""Number in Trace.entry that marks an iteration. A request has the number of an input or a tensor instead."""
+"""Number in Trace.entry that marks an iteration. A request has the number of an input or a tensor in its place."""
 _SLOTS = 32
 """Number of low bits of Trace.entry, above which the operator's number is stored."""
 
@@ -60,7 +60,7 @@ class Member:
 
     @cached_property
     def works(self) -> dict[tuple[object, ...], Work]:
-        """Cache of the operator's work. A key has the iterations and all other values that determine the work."""
+        """Cache of the operator's work, by the iterations and all other values that determine the work."""
         return {}
 
     @cached_property
@@ -90,7 +90,7 @@ class Member:
         return start[iteration], end[iteration]
 
     def pixels(self, iteration: Ints) -> int:
-        """Return the number of pixels that these iterations compute. Iterations that write sums do not count."""
+        """Return the number of pixels that iterations compute, without iterations that only write finished sums."""
         each = self.iterations
         if self.nest.by_rows:
             return len(iteration) * (self.op.reads[0].w if self.iterative else self.op.writes.w)
@@ -116,7 +116,7 @@ class Member:
         )
         return first, end
 
-    # The search needs the following properties repeatedly, so they are cached.
+    # The search needs the properties below repeatedly, so they are cached.
 
     @cached_property
     def rows_wanted(self) -> Sequence[Ints]:
@@ -172,7 +172,7 @@ class Member:
     def bytes_written(self) -> Ints:
         """For each iteration, the end of the output bytes that it has written, or 0 if it only adds to sums."""
         each, out = self.iterations, self.op.writes
-        if self.iterative:  # The last iteration writes everything, unless iterations scatter rows.
+        if self.iterative:  # The last iteration writes everything, unless every iteration scatters an input row.
             whole: Ints = ((np.arange(len(each)) == len(each) - 1) | self.op.scatters) * out.nbytes
             return whole
         if self.nest.splits:  # Even the first channel group writes in the stripe's last pixel.
@@ -227,7 +227,7 @@ class Trace:
 
     @cached_property
     def end(self) -> Ints:
-        """The position of each iteration in Trace.entry. The last element is the number of entries."""
+        """The position of each iteration in Trace.entry, and at the end the length of Trace.entry."""
         (at,) = ((self.entry & ((1 << _SLOTS) - 1)) == 0).nonzero()
         end = np.empty(len(at) + 1, dtype=np.int64)
         end[:-1], end[-1] = at, len(self.entry)
@@ -261,8 +261,8 @@ class Trace:
     def core_1_scratch(self, member: Member) -> int:
         """Return the offset of core 1's scratch while this operator runs, or 0 with one core.
 
-        The scratch of a depthwise operator follows the largest scratch of the group, so that no core waits. Core 1
-        never runs an operator of ON_CORE_0.
+        The scratch of a depthwise operator follows the largest scratch of the group, so that no core waits. Operators
+        of ON_CORE_0 never run on core 1.
         """
         if not member.op.core_1_counters or not member.scratch_bytes or member.op.packing in ON_CORE_0:
             return 0
@@ -325,9 +325,9 @@ def requested(members: Sequence[Member], sinks: Sequence[int]) -> list[tuple[Ten
 
 
 def prepend(trace: Trace, member: Member) -> Trace:
-    """Add an operator at the front of the iterations. It runs just before each request for its output."""
+    """Add an operator at the front of the iterations, where it runs just before each request for its output."""
     demands, need = _demands(trace, member)
-    several = member.stage.at_once > 1 and member.nest.by_rows and len(demands)  # Readers may need no row at all.
+    several = member.stage.at_once > 1 and member.nest.by_rows and len(demands)
     first, end = _rows_at_once(member, demands, need) if several else member.batches
     produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)
@@ -361,7 +361,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """Return Member.batches if an operator makes whole rows. Calls end where a reader most often pauses."""
+    """Return Member.batches for an operator that makes whole rows, with calls that end where a reader often pauses."""
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)
     shift = int(np.bincount(need[last] % most).argmax())

@@ -1,7 +1,7 @@
 """Counts the bytes that the iterations of an operator read and write.
 
-In a tiled group, an iteration reads each byte of its input window once. In other groups, it reads whole rows. Actual
-traffic differs if a kernel reads a byte several times, or if there is a cache.
+In a tiled group, an iteration reads each byte of its input window once. In a group without tiles, an iteration reads
+whole rows. Actual traffic differs if a kernel reads a byte several times, or if there is a cache.
 """
 
 import numpy as np

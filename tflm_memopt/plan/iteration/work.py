@@ -1,4 +1,4 @@
-"""Counts the work of operators from their iterations. Repeated work counts every time. Padding adds no work."""
+"""Counts the work of operators from their iterations. Repeated work counts every time, and padding adds no work."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,11 +18,11 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
-"""Orders of weights whose kernels process all taps of a window. Other kernels skip taps that lie in the padding."""
+"""Orders of weights whose kernels process all taps of a window. All other kernels skip taps in the padding."""
 
 
 def work(planned: Planned) -> Iterator[Work]:
-    """Yield the work of each operator of the plan's groups, in order. Operators that TFLM runs are left out."""
+    """Yield the work of each operator of the plan's groups, in order, without operators that TFLM runs."""
     for group in planned.groups.values():
         of_members = work_of(group.trace, is_reversed=group.step.is_reversed)
         for member, done in zip(group.trace.members, of_members, strict=True):
@@ -148,8 +148,8 @@ def _by_access(m: Member, executed: Ints) -> Work:
 def _product_on_dsp(done: Work, op: RowOp, rows: int) -> Work:
     """Add the work of tmo_matmul_dsp.c, which multiplies four values by four columns at once.
 
-    The last values of each column are multiplied singly. The last four columns are computed together, even if some are
-    already computed.
+    The remaining values of each column are multiplied singly. The last four columns are computed together, even if some
+    of them are already computed.
     """
     values, columns = op.reads[0].c, op.writes.c
     if columns < QUAD:

@@ -138,7 +138,7 @@ def _dsp_dense(w: Windows, done: Work) -> Work:
 
 
 def _mve_conv(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_conv_mve.c: four channels of two pixels, or eight of one. A single pixel counts as two."""
+    """Add the work of tmo_conv_mve.c: four channels of two pixels, or eight of one pixel, which counts twice."""
     op, channels, values = w.op, w.out_channels, _values(w, Packing.MVE_CONV)
     batches, twos = _batches(w, Packing.MVE_CONV, values)
     pairs, singles = w.pixels - batches, 2 * batches - w.pixels
@@ -236,7 +236,7 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
 
 
 def _dsp_nine(w: Windows, done: Work) -> Work:
-    """Add the work of dsp_nine_row(), convolve_nine() and, in tiles, convolve_four(). A run loads constants once."""
+    """Add the work of dsp_nine_row(), convolve_nine() and, in tiles, convolve_four(). Each run loads constants once."""
     fours = -(-w.out_channels // 4)
     inside = int((w.wide == w.op.window.kernel_w).sum()) if w.rows else 1
     whole = (w.high == w.op.window.kernel_h) & (inside > 0)
@@ -248,7 +248,7 @@ def _dsp_nine(w: Windows, done: Work) -> Work:
 
 
 def _dsp_3x3(w: Windows, done: Work) -> Work:
-    """Add the work of dsp_3x3_row(). A call computes BLOCK_RUNS runs of blocks of six unpadded outputs."""
+    """Add the work of dsp_3x3_row(), whose calls compute BLOCK_RUNS runs of blocks of six unpadded outputs."""
     fours, width, inside = -(-w.out_channels // 4), len(w.wide), w.op.reads[0].w
     blocks = -(-width // BLOCK_PIXELS)
     whole, x = 0, 0

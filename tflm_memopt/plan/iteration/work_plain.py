@@ -40,7 +40,7 @@ def _conv(w: Windows, done: Work) -> Work:
 
 
 def in_fours(done: Work, channels: int) -> Work:
-    """Add the work of tmo_dsp_sums(): four channels at once, then single channels. `done` is for all channels."""
+    """Add the work of tmo_dsp_sums(): four channels at once, then single channels. done: the work of all channels."""
     runs, words = done.loops / channels, done.quads / channels
     alone = channels % 4
     return replace(
@@ -108,7 +108,7 @@ def _filter16(w: Windows, done: Work) -> Work:
 
 
 def _pool(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_generated_pool.c: four channels at once. The DSP extension compares words of four bytes."""
+    """Add the work of tmo_generated_pool.c: four channels at once, as words of four bytes with the DSP extension."""
     c, rows = w.out_channels, w.row_windows if w.rows else w.taps
     done = replace(
         done, loops=rows * c, quads=w.pixels * (c // 4), singles=w.pixels * (c % 4), runs=rows * (c // 4 + c % 4),
@@ -121,7 +121,7 @@ def _pool(w: Windows, done: Work) -> Work:
 
 
 def _softmax(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_generated_softmax.c for random values. Very small values need no exponential."""
+    """Add the work of tmo_generated_softmax.c for random values, of which very small ones need no exponential."""
     return replace(done, pieces=(done.written - w.pixels) * min(1.0, -w.op.param / 256))
 
 

@@ -1,6 +1,6 @@
 """Computes a lower bound of the arena size from buffers that are all live together.
 
-Buffers that are live together must be stacked in some order. The cheapest order is a shortest path through all of them
+Buffers that are live together must be stacked in some order. The cheapest order is a shortest path through all buffers
 (Held and Karp's dynamic program). The lower bound can exceed the maximum number of live bytes, since it also counts
 alignment and minimum distances.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 MOST_BUFFERS = 12
-"""Maximum number n of buffers in a stack, largest first. The search takes about 2^n * n^2 operations."""
+"""Maximum number n of buffers in a stack, largest first. The search takes about n² × 2ⁿ operations."""
 MOST_CLIQUES = 4
 MOST_LISTED = 1000
 SECONDS, PAIR_SECONDS = 0.01, 5e-6

@@ -1,6 +1,6 @@
 """Chooses one plan for each of several models so that all fit an arena and run as often as required.
 
-Minakova's thesis (chapter 6) chooses the plans with a genetic algorithm. This module considers few plans per model, so
+Minakova's thesis (chapter 6) chooses the plans with a genetic algorithm. The module considers few plans per model, so
 the CP-SAT solver finds the optimum.
 """
 
@@ -56,7 +56,7 @@ class Cores:
 
     def placed(self, model: Any, busy: Sequence[Any], most: Any, whole: int) -> list[list[Any]]:
         """Limit the busy time of each core to `most`. Return for each model and core a variable that is 1 if the model
-        runs on it.
+        runs on the core.
 
         `busy`: processor time of each model. `whole`: upper bound of the sum of these times.
         """
@@ -96,7 +96,7 @@ class Choices:
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
         """Return the choice of plans with the least RAM within the limits, or None.
 
-        If several choices have the least RAM, the least load decides. least_ram: False minimises the load first and
+        If several choices have the least RAM, the least load decides. `least_ram`: False minimises the load first and
         then the RAM.
         """
         first = self._solved(ram, load, least_ram=least_ram)

@@ -81,7 +81,7 @@ class Placer:
     inputs: Collection[TensorId]
     outputs: Collection[TensorId]
     known: Collection[TensorId] | None
-    """Tensors that TFLM places and aligns, or None for all tensors. All other tensors lie in a workspace."""
+    """Tensors that TFLM places and aligns, or None for all tensors. Other tensors are in a workspace."""
     vectors: int = 1
     """Alignment in bytes of rows that kernels read and write as whole vectors."""
 

@@ -1,10 +1,10 @@
 """Assigns a byte offset to each buffer so that the arena is as small as possible.
 
 One of two buffers that are live together must be the lower one. The upper buffer must start at least a minimum distance
-above the start of the lower one. This distance is normally the size of the lower buffer. It is smaller for a pair that
-shares memory row by row (plan/iteration/liveness.py). A heuristic places the largest buffers first and then improves
-the order by hill climbing. If the arena exceeds a simple lower bound, a better lower bound is computed (bound.py). If
-the arena exceeds both bounds, the CP-SAT solver decides which buffer of each pair is lower.
+above the start of the lower one. The minimum distance is normally the size of the lower buffer, and less for a pair
+that shares memory row by row (plan/iteration/liveness.py). A heuristic places the largest buffers first and then
+improves the order by hill climbing. If the arena exceeds a simple lower bound, a better lower bound is computed
+(bound.py). If the arena exceeds both bounds, the CP-SAT solver decides which buffer of each pair is lower.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SOLVER_SECONDS = 2.2
 PATIENCE, PATIENT = 0.05, 0.1
 """CP-SAT stops after a time without progress: PATIENCE deterministic seconds or PATIENT times its limit, if longer."""
 ARENA_ALIGN = 16
-"""Alignment of the arena's head. A layout is the best one if no other layout ends at a lower multiple of it."""
+"""Alignment of the arena's head. A layout is optimal if no other layout ends at a lower multiple of this number."""
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
 """Cache of layouts: for each problem, the time budget needed, the time taken, and the layout.
@@ -70,7 +70,7 @@ class LayoutProblem:
     constraints: Mapping[tuple[int, int], int]
     lower_bound: int
     reversibles: tuple[Reversible, ...] = ()
-    """Groups whose row order is still open. `constraints` lacks the distances that depend on the row order."""
+    """Groups whose row order is still open, and whose distances `constraints` therefore lacks."""
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
         """Return the layout problem in which these groups are reversed and all others run forward."""
@@ -120,7 +120,7 @@ def forget() -> None:
 
 
 def _digest(problem: LayoutProblem) -> bytes:
-    """Return a digest of a problem. The digest depends on the order of the constraints, as CP-SAT's answer does."""
+    """Return a digest of a problem, which depends on the order of the constraints because CP-SAT's answer does."""
     own = problem.nbytes, problem.align, problem.lower_bound, *problem.constraints.items()
     reversibles = [(*t.forward.items(), 0, *t.backward.items(), 0, *t.nbytes.items()) for t in problem.reversibles]
     return hashlib.blake2b(repr((own, reversibles)).encode(), digest_size=16).digest()
@@ -270,7 +270,7 @@ def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequ
 
 
 def exact(problem: LayoutProblem, hint: Layout, *, seconds: float) -> tuple[Layout, float]:
-    """Find the best layout and row orders with CP-SAT. Return the layout and the deterministic seconds."""
+    """Find the best layout and row orders with CP-SAT, and return the layout and the deterministic seconds."""
     cp_model = cp_sat.load()
     model = cp_model.CpModel()
     least, most = (-(-nbytes // ARENA_ALIGN) for nbytes in (problem.lower_bound, hint.top))

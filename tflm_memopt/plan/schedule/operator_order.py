@@ -23,7 +23,7 @@ SECONDS = 0.4
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
-    """Return all distinct orders of the graph, the model's own first. Streams and devices exclude other orders."""
+    """Return all distinct orders of the graph, the model's own first. Streams and devices allow no other order."""
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)
     nodes: list[BuiltinNode | int] = []

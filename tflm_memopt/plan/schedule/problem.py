@@ -9,7 +9,7 @@ from tflm_memopt.model.graph import TensorId
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An operator as a task. All tensors of the operator are live while it runs."""
+    """An operator, during which all its tensors are live."""
 
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]

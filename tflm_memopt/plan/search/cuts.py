@@ -1,13 +1,13 @@
 """Divides a region's operators into groups by an exact search over partial divisions (Pareto label setting).
 
 A label describes a division of the first operators: the bytes of its largest group, and the multiply-accumulates. A
-group's cost does not depend on other groups. So a label is dropped if another label for the same operators is at least
-as good in bytes and in multiply-accumulates. The search solves problems P1 and P2 of msf-CNN (section 5) on the graph
-of its Figure 4. Groups run row by row (groups.py) or compute a few pixels at a time (tiles_search.py).
-Long groups and other operand orders are tried only to replace the largest group, since that group determines the RAM.
-The bytes of a group are at first its peak live bytes. A group may need more bytes than its peak when its buffers have
-fixed addresses. Layouts take time, so only the groups of the best division get one. The layouts correct the bytes of
-their groups, and the search is repeated until all groups of the best division have a layout.
+group's cost does not depend on other groups. A label is therefore dropped if another label for the same operators is at
+least as good in bytes and in multiply-accumulates. The search solves problems P1 and P2 of msf-CNN (section 5) on the
+graph of its Figure 4. Groups run row by row (groups.py) or compute a few pixels at a time (tiles_search.py). Long
+groups and other operand orders are tried only to replace the largest group, since that group determines the RAM. The
+bytes of a group are at first its peak live bytes. A group may need more bytes than its peak when its buffers have fixed
+addresses. Layouts take time, so only the groups of the best division get one. The layouts correct the bytes of their
+groups, and the search is repeated until all groups of the best division have a layout.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class RowGroups:
         shortest = {last: next(candidates(chain, last, UNLIMITED, 1, budget=self._budget), None) for last in ends}
         needs = {last: group.nbytes if group else 0 for last, group in shortest.items()}
         limit = max(needs.values(), default=0)
-        if budget.left < FUSING * given:  # too much of the budget is spent
+        if budget.left < FUSING * given:
             self._budget = Budget(FUSING * given, budget.spent)
         found = {
             last: self._candidates(last, limit, 1, count - n, SHORT)
@@ -122,7 +122,7 @@ class RowGroups:
 
 
 class Cuts:
-    """All promising divisions of one region into groups. Groups with a layout have exact bytes."""
+    """All promising divisions of one region into groups, in which groups with a layout have exact bytes."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class Cuts:
         return max(self._place(group, label.nbytes) for group in label.groups())
 
     def refine(self, limit: int) -> bool:
-        """Search for more groups where they may save bytes. Return whether there are new groups."""
+        """Search for more groups where they may save bytes, and return whether there are new groups."""
         reached = {0}
         for last, groups in self._table.items():
             if any(c.nbytes < limit and c.first in reached and self._is_once(c) for c in groups):
@@ -208,7 +208,7 @@ class Cuts:
                 yield found
 
     def add_single(self) -> None:
-        """Add groups of one operator that runs pixel by pixel, where its form in rows may need too many bytes."""
+        """Add groups of one operator that runs pixel by pixel, if its form in rows may need too many bytes."""
         least = self.front()[0].nbytes
         for last, found in self._tiled.items():
             by_row = min((c.nbytes for c in self._table[last] if last - c.first == 1), default=UNLIMITED)
@@ -216,7 +216,7 @@ class Cuts:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_nests(self) -> None:
-        """Add the form of the largest group that runs pixel by pixel. Counting its bytes is slow (tiles_any.py)."""
+        """Add the form of the largest group that runs pixel by pixel, whose bytes are slow to count (tiles_any.py)."""
         tried: set[Candidate] = set()
         while self._settings and self._budget.allows(SearchPart.TILED_GROUPS):
             worst = max(self.front()[0].groups(), key=lambda group: group.nbytes)
@@ -233,7 +233,7 @@ class Cuts:
         return self._front
 
     def settle(self, label: CutLabel, enough: int) -> bool:
-        """Replace estimated bytes of groups by the exact bytes of layouts. Return False if all were already exact."""
+        """Replace estimated bytes of groups by the exact bytes of layouts. Return whether any bytes were estimated."""
         new = [group for group in label.groups() if group not in self._placed]
         for group in new:
             known = replace(group, nbytes=self._place(group, enough))

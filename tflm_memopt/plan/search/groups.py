@@ -86,7 +86,7 @@ class Chain:
         return {t: nbytes for t, nbytes in seen.items() if t not in self.spaces and t not in left}
 
     def can_cut(self, first: int, last: int) -> bool:
-        """Return whether operators [first, last) may be a group. A streamed input is read by the first group only."""
+        """Return whether operators [first, last) may be a group. Only the first group may read a streamed input."""
         return (first >= self.streamed or (first == 0 and last >= self.streamed)) and self._in_order(first, last)
 
     def rules_out(self, first: int, last: int) -> bool:
@@ -167,7 +167,7 @@ class Candidate:
     in_turn: bool = False
     """Whether the group makes parts of its outputs in turn, and not one whole output after the other."""
     is_reversed: bool = False
-    """Whether `nbytes` is for reversed row order. The layout may choose this order."""
+    """Whether `nbytes` is for reversed row order, which the layout may choose."""
 
     @property
     def geometry(self) -> Candidate:
@@ -256,7 +256,7 @@ class Growing:
     alive: Ints
     """Live bytes of the group's buffers at each iteration and at the end."""
     gaps: Ints
-    """Live bytes just before each iteration. An iteration that is inserted before it starts with these bytes."""
+    """Live bytes just before each iteration, with which an iteration begins that is inserted before it."""
     macs: int = 0
     in_turn: bool = False
 
@@ -352,7 +352,7 @@ def _settled(member: Member, made: Collection[TensorId], source: InputSource | N
 
 
 def settle(trace: Trace) -> tuple[Stage, ...]:
-    """Return the operators of a group. An operator adds up no rows if it reads a whole tensor from outside."""
+    """Return the operators of a group, of which none adds up rows of a whole tensor from outside."""
     made = {m.op.output for m in trace.members}
     return tuple(_settled(m, made, trace.source) for m in trace.members)
 
@@ -379,8 +379,8 @@ def candidates(
 ) -> Iterator[Candidate]:
     """Yield the groups that end before `last` and need at most `limit` bytes, shortest first.
 
-    The shortest group is always tried. `orders`: number of operand orders to follow. `length`: maximum number of
-    operators. `turns`: time budget for groups whose outputs are made in turn.
+    The shortest group is tried even without budget. `orders`: number of operand orders to follow. `length`: maximum
+    number of operators. `turns`: time budget for groups whose outputs are made in turn.
     """
     sizes, cuttable = chain.sizes, False
     ways = {False: budget, True: turns} if _branches(chain, last) > 1 else {False: budget}

@@ -11,7 +11,7 @@ from tflm_memopt.plan.search.groups import Chain
 class Links:
     main: tuple[int, ...]
     operands: tuple[tuple[int, ...], ...]
-    """For each operator, the numbers of its operands. The operand from the previous operator comes first."""
+    """For each operator, the numbers of its operands, beginning with the operand that the previous operator makes."""
     linked: tuple[bool, ...]
     """For each operator, whether it can share a group with the previous operator."""
     repeated: Mapping[TensorId, int]
@@ -24,7 +24,7 @@ class Links:
 
 
 def links(chain: Chain) -> Links:
-    """Return how operators of a region are connected. Skip connections read tensors of earlier operators."""
+    """Return how operators of a region are connected, where skip connections read tensors of earlier operators."""
     main, linked = [], []
     repeated: dict[TensorId, int] = {}
     made = {op.output: op.writes for op in chain.ops}

@@ -23,7 +23,7 @@ class Reversed:
     """A region whose operators compute their rows from last to first."""
 
     chain: Chain
-    """The region in reversed row order. An operator that cannot be reversed stays as it is."""
+    """The region in reversed row order, in which operators that cannot be reversed stay as they are."""
     able: frozenset[int]
     joined: Links
     mirrored: dict[tuple[int, int], bool] = field(default_factory=dict)

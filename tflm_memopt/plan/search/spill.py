@@ -28,7 +28,7 @@ Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
 """Function that places the buffers of a group, with the given tensors in slow memory, and returns the fast bytes."""
 MOST_CHOSEN = 3
-"""Maximum number of outputs of a group that are tried one by one in slow memory. More outputs are tried together."""
+"""Maximum number of outputs of a group that are tried one by one in slow memory, instead of all together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from tflm_memopt.rowgraph.graph import Space
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows that an operator makes: after stripe m, all rows before row m * advance + end.
+    """Rows that an operator makes: after stripe m, all rows before row m × advance + end.
 
     Stripe 0 is the first one in which the group's output has rows.
     """

@@ -2,7 +2,7 @@
 
 A column window keeps the last pixels of consecutive rows, column by column (msf-CNN's H-cache). The rows of a column
 window are the rows that the producer makes in one stripe. In a column window with r rows, a reader of k x k pixels
-needs (k - 1) * r + k pixels. Rows that are needed again q stripes later take q * r more lines of the tensor's width
+needs (k - 1) * r + k pixels. Rows that are needed again q stripes later take q × r more lines of the tensor's width
 (the line caches of fused tiling). Rows are counted from the end of the stripe, whose last row has number -1. Plans use
 sizes from a simulation, which never exceed the results of the formulas.
 """
@@ -35,7 +35,7 @@ class Reader(NamedTuple):
 
 
 class PeriodRows(NamedTuple):
-    """Rows [first, first + rows) of each stripe. The rows are read for up to `later` stripes (-1: never)."""
+    """Rows [first, first + rows) of each stripe, which are read for up to `later` stripes, or never if it is -1."""
 
     first: int
     rows: int
@@ -155,7 +155,7 @@ def count_rows(height: int, rows: int, end: int, advance: int, stripes: tuple[in
 
 
 class Flow(NamedTuple):
-    """How a group consumes its input. Stripe m needs no row before row m * advance + top."""
+    """How a group consumes its input. Stripe m needs no row before row m × advance + top."""
 
     height: int
     width: int

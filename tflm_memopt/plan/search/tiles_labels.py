@@ -7,7 +7,7 @@ from tflm_memopt.plan.search.tiles_bytes import Reader
 
 
 class Skip(NamedTuple):
-    """A skip connection to a later ADD. Stripe m makes the last `rows` rows before row m * advance + end."""
+    """A skip connection to a later ADD. Stripe m makes the last `rows` rows before row m × advance + end."""
 
     tensor: TensorId
     rows: int
@@ -73,7 +73,7 @@ class Demand(NamedTuple):
     nbytes: int
     macs: int
     rows: int
-    """Stripe m needs the last `rows` rows before row m * advance + end, for skip connections from this tensor, too."""
+    """Stripe m needs the last `rows` rows before row m × advance + end, for skip connections from this tensor, too."""
     end: int
     advance: int
     stripes: tuple[int, int]

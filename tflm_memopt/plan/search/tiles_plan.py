@@ -11,7 +11,7 @@ WHOLE_MAP = 16
 
 
 class Input(str, enum.Enum):
-    """Where the model's input lives. The input's bytes count only if it is in the arena."""
+    """Where the model's input lives, whose bytes count only in the arena."""
 
     RESIDENT = "resident"
     """The whole input is in the arena, and its bytes are freed as they are read."""
@@ -36,7 +36,7 @@ class Settings:
     whole_map: int = WHOLE_MAP
     """Maximum height of a feature map for which a single stripe of all rows is tried as well."""
     tile: int = 1
-    """Number of columns per iteration. A number above the tensor's width stands for the full width."""
+    """Number of columns per iteration. A number above the tensor's width means whole rows."""
     at_once: int = 1
     """Maximum number of pixels that a kernel computes at once."""
     cache: bool = True

@@ -4,8 +4,8 @@ A state consists of an operator's loop nest, its stripes, and the skip connectio
 end in the group. A label is a partial group: its bytes, its multiply-accumulates, and the decisions so far. The search
 decides whether rows that two stripes need are kept or computed again, and how high stripes are. The search also decides
 whether channels pass in groups through expand, depthwise and project, or through dense layers. The cost of the
-operators that are added later depends only on the state. So a label is dropped if another label in the same state has
-at most as many bytes and multiply-accumulates, up to Settings.epsilon.
+operators that are added later depends only on the state. A label is therefore dropped if another label in the same
+state has at most as many bytes and multiply-accumulates, up to Settings.epsilon.
 """
 
 from collections import defaultdict
@@ -43,7 +43,7 @@ MOST_OUTSIDE = 1024
 """Maximum number of a stripe's rows outside the feature map, which several strides together can cause."""
 
 MOST_TILES = 1 << 18
-"""Maximum number of tiles of a feature map. Each tile is an iteration. Larger maps are computed row by row."""
+"""Maximum number of tiles, which are iterations, of a feature map. Larger maps are computed row by row."""
 
 
 def heights(rows: int, settings: Settings) -> tuple[int, ...]:
@@ -55,7 +55,7 @@ def heights(rows: int, settings: Settings) -> tuple[int, ...]:
 def heights_of_sums(op: RowOp, settings: Settings) -> tuple[int, ...]:
     """Return the stripe heights to try for an operator that adds up its input's pixels.
 
-    A stripe of several rows would add pixels column by column. Another order of additions may change the result.
+    A stripe of several rows would add pixels column by column, which may change the result.
     """
     in_rows = op.needs_order and settings.tile < op.reads[0].w
     return (1,) if in_rows else heights(op.reads[0].h, settings)

@@ -14,7 +14,7 @@ Placed = TypeVar("Placed")
 
 @dataclass(frozen=True, slots=True)
 class GroupForm:
-    """One form of a group of operators. All forms compute the same results."""
+    """One form of a group of operators, with the same results as all other forms."""
 
     group: Candidate
     nbytes: int
@@ -25,7 +25,7 @@ class GroupForm:
 
 
 class GroupForms:
-    """The known forms of one group of operators. A larger byte limit allows more forms, and all forms are kept."""
+    """The known forms of one group of operators, which grow in number with the limit of bytes."""
 
     def __init__(self, chain: Chain, group: Candidate, price: Callable[[Candidate], GroupForm], *, wide: bool) -> None:
         """`group`: the form with the fewest bytes. `wide`: whether wider tiles and whole rows are allowed."""
