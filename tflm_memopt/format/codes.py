@@ -4,7 +4,7 @@ import enum
 
 
 class InputPlace(enum.IntEnum):
-    """These codes say where input 0 of a program is. Tensors with base 1 read a streamed or external input 0."""
+    """These codes say where input 0 of a program is. Tensors with `base` 1 read a streamed or external input 0."""
 
     ARENA = 0
     """The caller writes the whole input 0 into its buffer before a run, like every other input."""
@@ -22,7 +22,7 @@ class RowLayout(enum.IntEnum):
     """
 
     HWC = 0
-    """Rows are stored from first to last."""
+    """With this order, row y is stored as row y."""
     ROWS_REVERSED = 1
     """Row y is stored as row height - 1 - y."""
     PIXELS_REVERSED = 2
@@ -52,7 +52,7 @@ class FloatRange(enum.IntEnum):
     """Bits 0 to 3 of `float_form` limit the output of a float32 operator."""
 
     FINITE = 0
-    """Outputs are limited to finite values, as TFLM's fused activation NONE does. A NaN stays a NaN in all ranges."""
+    """Outputs are limited to finite values, as TFLM's fused activation NONE does. Every range keeps a NaN."""
     RELU = 1
     """Outputs are limited to values from 0 to the highest finite value."""
     RELU_N1_TO_1 = 2
@@ -199,7 +199,7 @@ class Part(enum.IntEnum):
     """This part of the library computes single pixels faster than the general code."""
     CONV_SUMS = 11
     """On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor copied
-    into a buffer. Builds without the DSP extension always contain this part.
+    into a buffer. Builds without the DSP extension always contain this part of the library.
     """
     CONV_STEPS = 12
     """On the DSP extension, this part of the library runs CONV with one input channel if a window's bytes are not

@@ -24,7 +24,7 @@ MAX_ADD_SHIFT = 22
 MAX_SHIFT = 30
 """An int32 sum is shifted left by at most this many bits."""
 MAX_S16_SHIFT = 7
-"""An int64 sum is shifted left by at most this many bits. Rescaling drops the lowest 15 - shift bits of a sum."""
+"""An int64 sum has at most this shift. The library multiplies the sum, and then shifts right by 15 - shift bits."""
 MAX_SUM_BYTES = 4
 """A sum of SUMS or ADD_SUMS has at most this many bytes."""
 INDEX_BYTES = 4

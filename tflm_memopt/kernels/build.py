@@ -159,8 +159,8 @@ class Builder:
         return self.clamp(self.compute("add", Type.INT32, x, zero_point), span)
 
     def scaled(self, value: Reg, multiplier: Reg) -> Reg:
-        """Return the product of `value` and `multiplier`, divided by 2^31, minus 1 if `value` is negative. A following
-        saturated() rounds the value again, as TFLM rounds twice for right shifts.
+        """Return the product of `value` and `multiplier`, divided by 2^31, minus 1 if `value` is negative. TFLM rounds
+        twice for right shifts, so saturated() rounds the result of this function again.
         """
         sign = self.compute("shift_right", Type.INT32, value, 31)
         x = self.compute("high_mul", Type.INT32, value, multiplier)

@@ -58,8 +58,8 @@ class LaneUnit:
     """Statement that stores a vector `{v}` at address `{p}`, for each element type."""
     last_store: Mapping[Type, str]
     loop: tuple[str, str]
-    """Statements at the start and at the end of an innermost loop over `{n}` elements. The last iteration of the loop
-    masks missing lanes. The statement at the end jumps to `{again}` while `{left}` is not 0.
+    """Statements at the start and at the end of an innermost loop over `{n}` elements. The end statement jumps to
+    `{again}` while `{left}` is not 0. The last iteration masks missing lanes.
     """
 
 

@@ -1,7 +1,7 @@
 """Data structures that describe a kernel. build.py creates them from a Python function, and other modules read them.
 
 The description of a kernel computes with scalars in registers. `rewrites.py` vectorises loops. A vectorised loop runs
-one iteration in each lane of the core. Registers that depend on the loop's variable become vectors.
+one iteration in each lane of the core. Registers that depend on the variable of a vectorised loop become vectors.
 
 The vocabulary is vMCU's (Zheng et al., section 6): RegAlloc, RAMLoad, FlashLoad, Dot, Broadcast, RAMStore, RAMFree.
 Each tensor records whether it is in RAM or in flash. A scalar is broadcast where a vector is needed.
@@ -147,7 +147,7 @@ class Array:
     values: tuple[int, ...] = ()
     """Values of a constant table that the kernel itself defines."""
     aligned: bool = True
-    """True if elements are aligned as C requires. If False, elements wider than a byte may be at any address."""
+    """True if elements are aligned as C requires, False if they may be at any address."""
     pointers: bool = False
     """True if C gets a pointer for each index of the first axis, instead of one pointer for the tensor."""
 
@@ -218,7 +218,7 @@ class Free:
     first: Index
     count: Index
     along: str = ""
-    """Variable of the vectorised loop. Lane n of the loop frees the n-th run of `count` elements."""
+    """Variable of the vectorised loop, whose lane n frees the n-th run of `count` elements."""
 
     def elements(self, values: Extents, lanes: int) -> range:
         first, count = self.first.at(values), self.count.at(values)

@@ -103,7 +103,7 @@ def nearest(x: NDArray[np.float32]) -> Ints:
 
 
 def floor_modulo(x: NDArray[np.float32], y: NDArray[np.float32]) -> Values:
-    """Return the remainder of x / y for a quotient rounded down, with the sign of y. A result of zero has x's sign."""
+    """Return the remainder of x / y for a quotient rounded down, with y's sign. A remainder of zero has x's sign."""
     rest = np.fmod(x, y)
     return select((rest != 0) & ((y < 0) != (rest < 0)), rest + y, rest)
 
@@ -163,8 +163,8 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "dot": lambda total, a, b: total + a * b,
     "dot_wide": lambda total, a, b: total + a * b,
 }
-"""These functions compute each operation before its result is cut to 32 bits. The functions of operations in OWN get
-the register's old value first.
+"""Each function computes an operation's result, which the interpreter then cuts to 32 bits. Operations in OWN have the
+old value of the result's register as their first operand.
 """
 OWN = ("dot", "dot_wide")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
@@ -217,7 +217,7 @@ def _turns(
 class Addresses:
     def __init__(self) -> None:
         self._known: dict[int, tuple[Index, Index | None]] = {}
-        """For each id() of a load or store, the first element that it accesses, and the distance between two lanes."""
+        """By id() of a load or store: the first element that it accesses, and the distance between two lanes."""
 
     def of(self, one: Load | Store, values: Extents, count: int) -> Ints:
         """Return the number of the element that the statement accesses or, for a vector, one number per lane."""

@@ -255,7 +255,7 @@ def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mappi
 
 
 def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, Index]:
-    """Return (first, n, factor): a load's index along an axis, times the factor, is in [first, first + n).
+    """Return (first, n, factor) so that factor times a load's index along an axis is in [first, first + n).
 
     For a condition 0 <= a - s * i < n on a loop index i, the product s * i is from a - n + 1 to a.
     """

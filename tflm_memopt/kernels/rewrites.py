@@ -219,7 +219,7 @@ def _varies(one: Plain, wide: set[str]) -> bool:
 
 
 def _turn(one: Statement, own: set[str], var: str, k: int) -> Statement:
-    """Return the statement for iteration k. The registers `own` become registers that only iteration k uses."""
+    """Return a statement for iteration k, with registers of its own in place of those in `own`."""
 
     def put(index: Index) -> Index:
         return index.put(var, Index.name(var) + k)
@@ -269,7 +269,7 @@ def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
     """Expand operations without an instruction into supported ones. The function `into` returns the statements for one
-    operation. The names of all temporaries start with a prefix. Each expansion of an operation is legal and tested.
+    operation. Each expansion of an operation is legal and tested.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -341,7 +341,7 @@ def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
 def _depending(loop: For) -> set[str]:
     wide: set[str] = set()
     before = -1
-    while before != len(wide):  # adding a value that differs between iterations makes the sum differ, too
+    while before != len(wide):  # if iterations add different values, the sums differ, too
         before = len(wide)
         for one in _everything(loop.body):
             if isinstance(one, Store):

@@ -63,7 +63,7 @@ def operands_struct(kernel: KernelProgram) -> str:
 
 
 def lines(kernel: KernelProgram, table: InstructionTable) -> list[str]:
-    """Return the body of a function. Raises KernelError for unsupported statements."""
+    """Raises KernelError for unsupported statements."""
     writer = Writer(table)
     writer.body(for_target(kernel, table).body)
     return joined(writer.lines)
@@ -190,7 +190,7 @@ class Writer:
     """Current element width of the vector unit in bits, or 0 if unknown."""
     last: bool = False
     each: LaneUnit | None = None
-    """Vector type and instructions inside a vectorised loop with independent iterations, or None outside."""
+    """Vector type and instructions of the current vectorised loop, or None outside such a loop."""
     moving: dict[str, str] = field(default_factory=dict)
     """Names of the pointers that a loop moves, by the C expression of their start."""
     moved_by: str = ""
@@ -314,7 +314,7 @@ class Writer:
     def _predicated(self, one: For, unit: LaneUnit) -> None:
         """Write a loop for which the core counts elements in LR and masks missing lanes of the last iteration.
 
-        Clang before version 17 does not support outputs of assembly with jumps, so it gets the generic masked loop.
+        Clang before version 17 does not support outputs of assembly with jumps, so the code for it uses a masked loop.
         """
         self.lines.append("#ifdef __clang__")
         self._left_out(one, unit, f"{one.extent}")

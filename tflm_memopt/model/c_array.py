@@ -20,7 +20,7 @@ _LONGEST = 20
 
 
 def model_of(source: bytes) -> bytes:
-    r"""Return the model in C or C++ source. The model is the only list of numbers that begins like a .tflite file.
+    r"""Return the model in C or C++ source.
 
     Raises ModelError if no list or several lists begin like a .tflite file, or if the list is damaged.
 

@@ -18,11 +18,11 @@ HEADER_BYTES = 8
 MOST_BYTES = 2**31 - 1
 """Maximum size of a flatbuffer in bytes (FLATBUFFERS_MAX_BUFFER_SIZE)."""
 MAX_TABLES = 1_000_000
-"""Maximum number of tables that are followed, as in flatbuffers::Verifier. Files can refer to one table many times."""
+"""The module follows at most this many tables, like flatbuffers::Verifier. Files can refer to one table many times."""
 
 STRING = "string"
 TABLE = "table"
-"""The fields of a table of this kind, such as a union's table, are not checked."""
+"""The module does not check the fields of a table of this type, such as a union's table."""
 
 Schema = Mapping[str, Mapping[int, str]]
 SCHEMA: Schema = {

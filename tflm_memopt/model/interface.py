@@ -76,7 +76,7 @@ def record(changes: Changes) -> bytes:
 
 
 def changes_of(metadata: bytes | None) -> Changes:
-    """Return the changes that a model's metadata record. `metadata` is the data of the entry METADATA, or None."""
+    """Return the changes that `metadata`, the content of a model's entry METADATA or None, records."""
     if metadata is None:
         return Changes()
     try:

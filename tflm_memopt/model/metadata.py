@@ -25,7 +25,7 @@ AXIS_LABELS = 2
 NORMALIZATION = 1
 """This value of ProcessUnitOptions stands for value = (pixel - mean) / standard deviation."""
 MOST_FILE_BYTES = 1 << 20
-"""A file with labels is ignored if it has more bytes."""
+"""A file of labels with more bytes than this is ignored."""
 _DAMAGE = (
     struct.error, ValueError, IndexError, TypeError, KeyError, EOFError, OSError, RuntimeError, zlib.error,
     zipfile.BadZipFile,

@@ -18,7 +18,7 @@ from tflm_memopt.model.names import OURS
 
 SCHEMA_VERSION = 3
 CUSTOM = "CUSTOM"
-"""A custom operator has this type. The options of the operator are `custom_code` (str) and `custom_options` (bytes)."""
+"""Type of all custom operators. Their options are `custom_code` (str) and `custom_options` (bytes)."""
 
 SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
 """Bits of the types that have several values per byte in the file. Only INT4 constants are unpacked to int8."""
@@ -44,7 +44,7 @@ _ENUM_OPTIONS = {"padding": _names(schema.Padding), "fusedActivationFunction": _
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model that was read from a file. `tree` is a schema ModelT. To edit the tree, copy it with writer.edit()."""
+    """A model that was read from a file. To edit the schema's ModelT `tree`, copy it with writer.edit()."""
 
     tree: Any
     graph: Graph
@@ -168,7 +168,7 @@ def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
         data = _constant(raw, dtype, shape, t.sparsity is not None, where)
     quantization = _quantization(t.quantization, where)
     tensor = Tensor(index, name, shape, dtype, quantization, data, bool(t.isVariable), dynamic)
-    nbytes = abs(tensor.nbytes)  # a negative dimension is unknown
+    nbytes = abs(tensor.nbytes)  # a negative dimension stands for an unknown one
     if not tensor.constant and nbytes > MAX_TENSOR_BYTES:
         what = f"shape {list(shape)} of {dtype} needs {nbytes:,} B, more than the limit of {MAX_TENSOR_BYTES:,} B"
         hint = "use a smaller model, since no microcontroller has this much RAM; or the file is damaged"

@@ -105,8 +105,8 @@ def add_tensor(
     zero_point: ArrayLike = (),
     variable: bool = False,
 ) -> int:
-    """Add a tensor to subgraph 0 and return its index. `dtype` is a schema name such as INT8. Activations have buffer
-    0.
+    """Add a tensor to subgraph 0 and return its index. `dtype` is a type's name in the schema, such as INT8. An
+    activation has buffer 0, which is empty.
     """
     quantization = None
     if np.size(scale):
@@ -128,8 +128,8 @@ def add_tensor(
 
 
 def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None) -> int:
-    """Return the index of an operator code, which is added if it is missing. `operator` is a schema name such as
-    CONV_2D.
+    """Return the index of an operator code, which is added if it is missing. `operator` is an operator's name in the
+    schema, such as CONV_2D.
     """
     code = getattr(schema.BuiltinOperator, operator)
     for index, known in enumerate(tree.operatorCodes):
@@ -181,7 +181,7 @@ def drop_input(tree: Any, tensor: int) -> None:
 
 def drop_unused(tree: Any) -> Mapping[int, int]:
     """Drop unused tensors of subgraph 0, then unused buffers and operator codes. Return the new index of each remaining
-    tensor. Buffer 0, which is empty by convention, stays.
+    tensor. Buffer 0, which is empty by convention, is never dropped.
     """
     tensors = _drop_tensors(tree)
     _drop_opcodes(tree)

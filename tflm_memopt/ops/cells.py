@@ -1,8 +1,8 @@
 """Parses SVDF and LSTM operators, which have their own variables. Each row of their tensors is one time step.
 
 An SVDF (micro/kernels/svdf_common.cc) is a dense layer followed by a filter along time over the layer's last outputs.
-An SVDF becomes a CONV, and a DEPTHWISE that reads a state of rows. If the filters have rank r, each output is the sum
-of r filters, and the DEPTHWISE has a window of r pixels. An LSTM (micro/kernels/lstm_eval.h) is one operator, whose
+An SVDF becomes a CONV, and a DEPTHWISE that reads a state of rows. In an SVDF of rank r, each output is the sum of r
+filters, so the DEPTHWISE has a window of r pixels. An LSTM (micro/kernels/lstm_eval.h) is one operator, whose
 iterations rewrite its two states.
 """
 
@@ -34,9 +34,7 @@ GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
 
 
 def svdf_features(context: OperatorContext) -> RowOp:
-    """Parse the dense layer of an SVDF. The layer's output has the scale of the state and the channel order
-    [rank][unit].
-    """
+    """Parse the dense layer of an SVDF, whose output has the state's scale and the channel order [rank][unit]."""
     size, (x, features, state) = svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
     weights = values(context.input(1)).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
     scale = _scale(x) * _scale(features) / _scale(state)
@@ -73,7 +71,7 @@ def svdf_time(context: OperatorContext) -> RowOp:
 
 
 def lstm(context: OperatorContext) -> RowOp:
-    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. The RowOp's `bias` begins with the table of the sigmoid."""
+    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. Its `bias` begins with the table of the sigmoid."""
     x, hidden, cells = (context.input(k) for k in (0, HIDDEN, CELLS))
     steps, units = math.prod(x.shape[:2]), hidden.elements
     zero_points = zero_point(x), zero_point(hidden)
@@ -100,7 +98,7 @@ def lstm(context: OperatorContext) -> RowOp:
 
 
 def _gates(context: OperatorContext, x_zero: int, hidden_zero: int) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """Return an LSTM's weights [out][gate][input, then hidden] and biases [out][gate][input's, hidden state's]."""
+    """Return an LSTM's weights [out][gate][in], and its biases [out][gate][of the input, of the hidden state]."""
     of_input = np.stack([values(context.input(k)) for k in INPUT_WEIGHTS], 1)
     of_hidden = np.stack([values(context.input(k)) for k in HIDDEN_WEIGHTS], 1)
     biases = np.stack([values(context.input(k)) for k in BIASES], 1).astype(np.int64)

@@ -57,7 +57,7 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """Return the rows of a tensor with this shape. If a shape has no default division into rows, the result has `like`
+    """Divide a tensor of the given shape into rows. If a shape has no default division into rows, the result has `like`
     rows where the leading dimensions allow it.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
@@ -96,7 +96,7 @@ class Span(NamedTuple):
 def span(size: int, kernel: int, stride: int, dilation: int, padding: str | tuple[int, int]) -> Span:
     """Return output size and padding of a window as ComputeOutSize and ComputePaddingWithOffset do (kernels/padding.h).
 
-    Explicit padding (before, after) gives the output size of VALID on a padded input.
+    With explicit padding (before, after), the output has the size of a VALID window over the padded input.
 
     >>> span(4, 3, 2, 1, "SAME")
     Span(output=2, before=0, after=1)
@@ -117,9 +117,9 @@ class OperatorContext:
     graph: Graph
     op: Op
     aliases: Mapping[TensorId, TensorId] = field(default_factory=dict)
-    """For each tensor that is a view, the tensor whose bytes the view shares."""
+    """Maps each view to the tensor whose bytes the view shares."""
     written: Mapping[TensorId, Rows] = field(default_factory=dict)
-    """For each tensor that an earlier operator writes, the tensor's division into rows."""
+    """Maps each tensor that an earlier operator writes to the tensor's division into rows."""
 
     def tensor(self, k: int) -> Tensor | None:
         present = k < len(self.op.inputs) and self.op.inputs[k] != ABSENT
@@ -161,8 +161,8 @@ class OperatorContext:
     ) -> RowOp:
         """Return the operator as a RowOp.
 
-        `operands` has the numbers of the operands that the RowOp reads, by default the first ones. If the caller gives
-        no zero points, they are 0.
+        `operands` has the numbers of the operands that the RowOp reads, by default the first ones. By default, the zero
+        points of a RowOp are 0.
         """
         inputs = tuple(self.storage(k) for k in operands or range(len(reads)))
         zero_points: dict[str, Any] = {"input_zero_points": (0,) * len(inputs), "output_zero_point": 0}
@@ -211,7 +211,7 @@ class OperatorContext:
         return scales[0], scales[1]
 
     def reduced(self) -> tuple[bool, ...]:
-        """For each dimension of a reduction's input, return whether it is reduced and larger than 1."""
+        """For each dimension of a reduction's input, return whether the dimension is reduced and larger than 1."""
         axes = self.axes()
         return tuple(a in axes and d > 1 for a, d in enumerate(self.input().shape))
 

@@ -38,7 +38,7 @@ CASTS: Mapping[Types, Kind] = {
     ("INT32", "FLOAT32"): Kind.CURVE_F32,
     ("FLOAT32", "INT32"): Kind.CURVE_F32,
 }
-"""Kinds for CAST (micro/kernels/cast.cc). Except for CURVE_F32, a CAST has scale 1 and zero point 0."""
+"""Kinds of kernels that compute CAST (micro/kernels/cast.cc), with scale 1 and zero point 0 except for CURVE_F32."""
 LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"), ("BOOL", "INT8"))
 """These conversions by CAST drop the upper bytes of each element, or keep all bytes."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}

@@ -63,7 +63,7 @@ def depthwise_part(window: Window, width: int, tile: int) -> Part:
 
 
 def makes_two_rows(packing: Packing, window: Window, values: int, width: int) -> bool:
-    """Return the result of tmo_makes_two_rows() in C. With padding, a channel has `values` weights."""
+    """Return the result of tmo_makes_two_rows() in C. A channel has `values` weights, including padding."""
     if packing is Packing.DSP_DEPTHWISE:
         return depthwise_part(window, width, 0) is Part.DSP_3X3
     return packing is Packing.DSP_CONV and width == FIVE_PIXELS and values <= FIVE_VALUES

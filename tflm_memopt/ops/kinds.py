@@ -158,7 +158,7 @@ class Traits:
     elementwise: bool = False
     """True if an output element depends only on the same element of each operand, which may be broadcast."""
     operands: int | None = 1
-    """Number of operands that the kernel reads in rows, or None for any number from one on."""
+    """Number of operands that the kernel reads row by row, or None if the number varies."""
     slides: bool = False
     """True if the kernel has a window of rows and columns, which may be a single pixel."""
     pools: bool = False

@@ -112,19 +112,17 @@ def _rsqrt(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _logistic(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of LOGISTIC (reference/integer_ops/logistic.h). TFLM ignores the scale of LOGISTIC's output."""
+    """Return the table of LOGISTIC (reference/integer_ops/logistic.h), which ignores the output's scale."""
     return _saturating(source, lambda x: round_shift(transcendental.logistic(x, INTEGER_BITS), 23) + quant.INT8_MIN)
 
 
 def _tanh(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of TANH (reference/integer_ops/tanh.h). TFLM ignores scale and zero point of its output."""
+    """Return the table of TANH (reference/integer_ops/tanh.h), which ignores the output's scale and zero point."""
     return _saturating(source, lambda x: round_shift(transcendental.tanh(x, INTEGER_BITS), 24))
 
 
 def _saturating(source: Quantization, function: Callable[[Ints], Ints]) -> Table:
-    """Return the table of a function of inputs with four integer bits. Other inputs give -128 or 127
-    (CalculateInputRadius).
-    """
+    """Return the table of a function. Inputs beyond four integer bits give -128 or 127 (CalculateInputRadius)."""
     fraction, shift = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
     if not -31 <= shift <= 62:
         raise OutOfRange(f"input scale {source.scale[0]:g}")
@@ -162,7 +160,7 @@ def _int16(x: Ints) -> Ints:
 
 
 def _round_shift16(x: Ints, exponent: int) -> Ints:
-    """Return TFLM's RoundingDivideByPOT of int16 values. Exponents from 16 on give 1 or -1, as in TFLM."""
+    """Return TFLM's RoundingDivideByPOT of int16 values, which is 1 or -1 for exponents from 16 on."""
     return round_shift(x, exponent) if exponent < 16 else np.where(x < 0, -1, 1)
 
 

@@ -62,7 +62,7 @@ _Form = tuple[Rows, tuple[Access, ...], Moves]
 
 
 def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:
-    """Return the form of a COPY with one output row per iteration or, if needed, another form. Raises Irregular."""
+    """Describe a COPY with one output row per iteration or, if needed, with other iterations. Raises Irregular."""
     try:
         access, moves = by_rows(index, reads, writes, fill)
         if sum(a.extent for a in access) <= MAX_KERNEL_H:
@@ -75,7 +75,7 @@ def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill:
 
 
 def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form | None:
-    """Return the form of a COPY with one operand for each run of adjacent rows of the only input, or None.
+    """Describe a COPY with one operand for each run of adjacent rows of the only input, or return None.
 
     For example, a TRANSPOSE after attention joins the rows of all attention heads.
     """
@@ -96,7 +96,7 @@ def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill
 
 
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
-    """Return the form that copies one input row per iteration to its places in the only output row, or None.
+    """Describe a COPY that moves one input row per iteration to its places in the only output row, or return None.
 
     With `whole`, the result is None if the first output row does not need the whole input.
     """
@@ -337,7 +337,7 @@ def tile(context: OperatorContext, x: Sequence[Indices]) -> Indices:
 
 
 def reverse(context: OperatorContext, x: Sequence[Indices]) -> Indices:
-    """Reverse adjacent axes. TFLM supports no other combination of axes (kernels/internal/reference/reverse.h)."""
+    """Reverse adjacent axes, because TFLM supports no other axes (kernels/internal/reference/reverse.h)."""
     axes = sorted(axis % x[0].ndim for axis in _ints(context, 1))
     if axes != list(range(axes[0], axes[0] + len(axes))):
         raise ValueError(f"it reverses axes {axes}")
@@ -351,7 +351,7 @@ def resize_nearest(context: OperatorContext, x: Sequence[Indices]) -> Indices:
 
 
 def _nearest(context: OperatorContext, size: int, output: int) -> NDArray[np.int64]:
-    """Return source positions in float32 (GetNearestNeighbor, reference/resize_nearest_neighbor.h)."""
+    """Return input positions, computed in float32 (GetNearestNeighbor, reference/resize_nearest_neighbor.h)."""
     corners = bool(context.op.options["alignCorners"])
     half = np.float32(0.5 if context.op.options["halfPixelCenters"] else 0)
     less = int(corners and output > 1)

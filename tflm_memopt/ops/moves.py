@@ -28,7 +28,7 @@ Indices = NDArray[np.int32]
 
 
 class Irregular(Exception):
-    """Raised if a program cannot express how bytes move. Its message completes a sentence after "because"."""
+    """Raised if a program cannot express how bytes move, with a message that completes a sentence after "because"."""
 
 
 def numbered(shapes: Sequence[tuple[int, ...]]) -> list[Indices]:
@@ -131,7 +131,7 @@ class _Slot(NamedTuple):
 
 
 def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
-    """Return the rows of one input that iterations read. `mine` is true for each output byte from that input."""
+    """Return the rows of an input that iterations read, where `mine` is true for each output byte from that input."""
     some: NDArray[np.bool_] = np.any(mine, axis=1)
     if not some.any():
         raise Irregular("an input is not read at all")
@@ -191,7 +191,7 @@ def _slots(
                 raise Irregular(UNLIKE)
             first = sources[0] - sources[0, 0] + origin
             ends = first.min(), first.max(), first.min() + step * (period - 1), first.max() + step * (period - 1)
-            # the repeated pattern extends beyond the row
+            # the repeated positions extend beyond the row
             if min(ends) < 0 or max(ends) >= rows.row_bytes:
                 raise Irregular(UNLIKE)
             yield _Slot(operand, tap, np.flatnonzero(targets), first, step, period, shift)

@@ -102,8 +102,7 @@ def _moving(
 ) -> Row:
     """Return the table row of an operator that only moves bytes, with the types that TFLM supports.
 
-    `constants` counts the constant operands after the first operand. `most` is the maximum number of all other
-    operands.
+    The operator has `constants` constant operands after the first one, and at most `most` other operands.
     """
     operands = common.operands(least=1 + constants, most=most + constants)
     stated = (moving.constant_operands(*range(1, 1 + constants)),) if constants else ()
@@ -253,7 +252,7 @@ _TYPES = {
     common.int8_or_int16: common.float_activations,
     weighted.int8_filter: weighted.float_filter,
 }
-"""A float32 operator has the second constraint of each pair instead of the first, which is on integer types."""
+"""float32 operators replace each of these constraints on integer types by a constraint on float32."""
 _OF_INTEGERS = frozenset(
     """
     quantized symmetric_filter int32_bias bias_scale dense_int4_scale pool_keeps_scale same_quantization add_scales
@@ -290,7 +289,7 @@ FLOATS: Mapping[str, Row] = {
     **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND", "RELU", "RELU6"), _CURVED),
     "RESIZE_BILINEAR": _floats(OPSET["RESIZE_BILINEAR"], parse.float_resize_bilinear),
 }  # fmt: skip
-"""This table has the operators with float32 output. Operators that only move data are in another table."""
+"""Table rows of the operators with float32 output, without those that only move data."""
 
 
 def _integer_binary(*constraints: Constraint) -> Row:
@@ -333,7 +332,7 @@ def refusal(context: OperatorContext) -> Unsupported | None:
 
 
 def _wrong_type(row: Row, context: OperatorContext) -> Unsupported | None:
-    """A wrong type of a tensor explains more than any other reason, so types come first."""
+    """The reason names a wrong type first, because a wrong type explains more than any other reason."""
     types = [one for one in row.constraints if one in common.TYPES]
     with suppress(LookupError):  # operands may be absent
         return next((_refused(one, detail) for one in types if (detail := one(context)) is not None), None)

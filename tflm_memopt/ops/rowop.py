@@ -217,7 +217,7 @@ class RowOp:
     weights counts bytes.
     """
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
-    """A bias for int16 activations takes 64 bits, the lower half first. A bias for float32 is the bits of a float."""
+    """A bias for int16 activations takes 64 bits, the lower half first. A float32 bias is stored as its bits."""
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
     """An operator has one Q31 multiplier, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have one
     multiplier for each operand and one for the output. PRELU and LEAKY_RELU have one multiplier for positive and one
@@ -228,9 +228,9 @@ class RowOp:
     param: int = 0
     """ADD, SUB and SQUARED_DIFFERENCE store the left shift in `param`. Operators of int16 store the activation range in
     `param`. SOFTMAX stores its limit diff_min in `param`. GATHER stores the number of rows of its table in `param`.
-    ARG_MAX searches for the smallest value if `param` is 1. DSP_CONV selects the wide tile if `param` is 1. QUANTIZE
-    and DEQUANTIZE store the bits of the float32 scale in `param`. Operators of float32 store quant.float_form() in
-    `param`, and a SOFTMAX of float32 stores the bits of beta.
+    ARG_MAX searches for the smallest value if `param` is 1. With the packing DSP_CONV, a `param` of 1 selects the wide
+    tile. QUANTIZE and DEQUANTIZE store the bits of the float32 scale in `param`. Operators of float32 store
+    quant.float_form() in `param`, and a SOFTMAX of float32 stores the bits of beta.
     """
     constant: Constant | None = None
     """The constant operand, which is not in `inputs`."""
@@ -254,7 +254,7 @@ class RowOp:
     core_1_counters: int = 0
     """Distance in bytes from core 0's counters to core 1's, or 0 with one core."""
     message: Message | None = None
-    """SEND and RECEIVE have a message. SEND's output and RECEIVE's input take no bytes of the arena."""
+    """The message that a SEND or RECEIVE passes. SEND's output and RECEIVE's input take no bytes of the arena."""
     again: bool = False
     """True if the operator computes an earlier result again (rowgraph/rematerialisation.py)."""
 
@@ -413,7 +413,7 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """True if a single core runs the operator, and writes the last byte of an output after its last read."""
+        """True if one core runs the operator, and writes the last byte of an output after its last read of inputs."""
         return self.is_convolution and self.packing is Packing.NONE and not self.core_1_counters
 
     @property

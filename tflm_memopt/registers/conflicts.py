@@ -1,9 +1,8 @@
 """Finds the accesses of a function that must not be combined.
 
-The bit field access conflict graph (6.4.2) has an edge between two accesses that must not be combined. Rules of C
-forbid further combinations of accesses. A read that decides a branch has edges to those accesses in the branch that are
-writes or have effects. A read without effects may be executed even if a branch would have skipped it, as in Figure 6.5
-(a) of the dissertation.
+The bit field access conflict graph (6.4.2) has an edge between two accesses that must not be combined. A read that
+decides a branch has edges to those accesses in the branch that are writes or have effects. A read without effects may
+be executed even if a branch would have skipped it, as in Figure 6.5 (a) of the dissertation.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,8 +29,8 @@ def conflicts(function: Function) -> Edges:
 
 
 def _conflict(earlier: FieldAccess, later: FieldAccess, decides: bool) -> bool:
-    """Return whether control flow, data flow or a side effect forbids to combine two accesses. With `decides`, the
-    earlier access determines whether the later access runs.
+    """Return whether control flow, data flow or a side effect forbids to combine two accesses. If `decides` is true,
+    the earlier access determines whether the later access runs.
     """
     control = decides and (later.op is AccessOp.WRITE or later.field.read_acts)
     data = earlier.field.key == later.field.key and AccessOp.WRITE in (earlier.op, later.op)

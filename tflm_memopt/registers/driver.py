@@ -8,8 +8,8 @@ from tflm_memopt.registers.description import Field, SubGroup
 Span = tuple[int, int]
 """A Span has the position of the first byte of a piece of source, and the position after its last byte."""
 Context = tuple[int, ...]
-"""A Context lists the branches and loops around code, outermost first. All code in one context runs equally often and
-in source order.
+"""A Context lists the branches and loops around code, outermost first. Pieces of code in the same context run equally
+often and in source order.
 """
 
 
@@ -23,7 +23,7 @@ class Happening(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """A member in an expression, and its array index. `span` is the source text up to this member."""
+    """A member in an expression, and its array index. `span` is the expression's text to this member."""
 
     member: Field | SubGroup
     span: Span
@@ -66,7 +66,7 @@ class AccessOp(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FieldAccess:
-    """One access to a field. `order` is the index of the access among the function's events."""
+    """One access to a field."""
 
     op: AccessOp
     chain: FieldChain

@@ -19,7 +19,7 @@ class Register:
     bits: int
     fields: tuple[Field, ...]
     reset: int | None
-    """Writes put the reset value into unused bits. If the value is None, writes put back the bits that were read."""
+    """Writes put this value into unused bits or, if it is None, put back the bits that were read."""
 
     @property
     def count(self) -> int:

@@ -59,12 +59,12 @@ _WORDS = f"""\
 
 
 def words(annotation: str = "") -> str:
-    """Return register_words.h, which makes drivers valid C (6.3.4). The text `annotation` replaces each [[...]]."""
+    """Return register_words.h, which makes drivers valid C (6.3.4), with `annotation` in place of each [[...]]."""
     return re.sub(r"\[\[(.*)\]\]", annotation, _WORDS)
 
 
 class ParsedFile:
-    """A C file that libclang has parsed. `texts` has the contents of included files. Other headers are in `folders`."""
+    """A C file that libclang has parsed. `texts` has contents of headers, and `folders` is searched for others."""
 
     def __init__(
         self, path: Path, text: str, prelude: str, texts: Mapping[str, str] | None = None,

@@ -21,7 +21,7 @@ Evaluate = Callable[[OperatorContext, Sequence[Values]], Values]
 
 INTEGERS: Mapping[str, Any] = {"INT32": np.iinfo(np.int32), "INT64": np.iinfo(np.int64)}
 MOST = 1024
-"""Tensors with more elements are not evaluated, because they are data and not shapes."""
+"""Tensors with more elements than this are not evaluated, because they are data and not shapes."""
 
 
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:

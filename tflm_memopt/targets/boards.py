@@ -102,7 +102,7 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class BoardFit:
-    """Tells whether a model fits on a board, and how many bytes stay free. A negative number of bytes is missing."""
+    """Tells whether a model fits on a board, and how many bytes stay free. A negative number counts missing bytes."""
 
     board: str
     name: str
@@ -119,7 +119,7 @@ class BoardFit:
     only_external: bool = False
     """True if the arena fits only into the board's external RAM."""
     known: bool = True
-    """True if the arena use of all operators is known. Otherwise, `ram_left` is only an upper bound."""
+    """True if the arena use of all operators is known, False if `ram_left` is only an upper bound."""
     runs: bool = True
     """True if the board's core can run the packed programs."""
     slow_left: int = 0
@@ -177,7 +177,7 @@ def runs(on: Board, packed: Collection[Family]) -> bool:
 
 
 def fit(on: Board, arena: Arena, model: Firmware, slow: int = 0) -> BoardFit:
-    """Return how a model fits on a board. The plan uses `slow` bytes of external RAM as slow memory."""
+    """Return how a model fits on a board. The plan places `slow` bytes in external RAM."""
     can, slow_left = runs(on, model.packed), on.external_ram - slow
     need, flash = arena.needed, model.on(on.flash_core)
     ram_left = min(on.free_ram, on.largest_block) - need
@@ -192,5 +192,5 @@ def fit(on: Board, arena: Arena, model: Firmware, slow: int = 0) -> BoardFit:
 
 
 def fits(arena: Arena, model: Firmware, slow: int = 0) -> tuple[BoardFit, ...]:
-    """Return how a model fits on each known board. The plan uses `slow` bytes of external RAM as slow memory."""
+    """Return how a model fits on each known board. The plan places `slow` bytes in external RAM."""
     return tuple(fit(on, arena, model, slow) for on in boards().values())

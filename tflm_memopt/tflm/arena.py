@@ -125,7 +125,7 @@ def predict_together(
         replay = _replay(source, abi, recording, library, floor=floor, first=number == 0)
         events, unknown, floor = events + replay.events, unknown | replay.unknown, replay.floor
         variables, variable_bytes = variables + replay.variables, variable_bytes + replay.variable_bytes
-    ample = aligned(sum(size + align for _, size, align in events))  # room for all allocations at once
+    ample = aligned(sum(size + align for _, size, align in events))  # this size has room for all allocations at once
     ends = _ends(events, ample)
     if ends.missing:
         raise AssertionError("the arena is full, though it has room for everything side by side")
@@ -157,7 +157,7 @@ class _Where(enum.Enum):
     """A TEMP event allocates temporary bytes above the head, which the next RESET or HEAD frees."""
     RESET = enum.auto()
     LENT = enum.auto()
-    """A LENT event lends all free bytes to TFLM's planner. The number of bytes is the minimum for the planner."""
+    """A LENT event lends all free bytes to TFLM's planner, which needs at least the event's number of bytes."""
 
 
 _Event = tuple[_Where, int, int]

@@ -199,7 +199,7 @@ def _fully_connected(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _transpose_conv(node: Node, abi: Abi) -> Iterator[Step]:
-    """Request an int32 or int64 accumulator per output element; input 0 is the output's shape (transpose_conv.cc)."""
+    """Request an int32 or int64 accumulator per output element. Input 0 has the output's shape (transpose_conv.cc)."""
     yield from temps(node, "o0 i2 i1")
     yield from per_channel(node.dim("i1", 0))
     if node.dtype("i2") in _ACCUMULATOR_BYTES:

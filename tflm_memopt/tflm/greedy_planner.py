@@ -50,7 +50,7 @@ def high_water(requests: Sequence[Need], offsets: Sequence[int]) -> int:
 
 
 def _order(requests: Sequence[Need]) -> list[int]:
-    """Return buffers with offline offsets in order, then others by size: the largest first, equal sizes in reverse."""
+    """Return the buffers with offline offsets first, and then the others by size, the largest and latest first."""
     offline = [i for i, r in enumerate(requests) if r.offline is not None]
     online = [i for i, r in enumerate(requests) if r.offline is None]
     return offline + sorted(online, key=lambda i: (requests[i].nbytes, i), reverse=True)

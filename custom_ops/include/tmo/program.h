@@ -23,7 +23,7 @@
 #define TMO_MAX_SOFTMAX_CHANNELS 4095 /* SOFTMAX has at most this many channels, so that the sum of the exponentials is below 2^31. */
 #define TMO_MAX_ADD_SHIFT 22 /* ADD shifts its operands left by at most this many bits, so that shifted values of 9 bits fit int32. */
 #define TMO_MAX_SHIFT 30 /* An int32 sum is shifted left by at most this many bits. */
-#define TMO_MAX_S16_SHIFT 7 /* An int64 sum is shifted left by at most this many bits. Rescaling drops the lowest 15 - shift bits of a sum. */
+#define TMO_MAX_S16_SHIFT 7 /* An int64 sum has at most this shift. The library multiplies the sum, and then shifts right by 15 - shift bits. */
 #define TMO_MAX_SUM_BYTES 4 /* A sum of SUMS or ADD_SUMS has at most this many bytes. */
 #define TMO_INDEX_BYTES 4 /* An int32 index has this many bytes. An int32 index is stored as a pixel with this many one-byte channels. */
 #define TMO_TABLE_BYTES 256 /* The table of LOOKUP has this many bytes: one for each int8 value. */
@@ -80,7 +80,7 @@ enum {
 
 /* These codes give the order of a tensor's rows in memory. A reversed group computes and counts rows from the last to the first. */
 enum {
-  TMO_LAYOUT_HWC = 0, /* Rows are stored from first to last. */
+  TMO_LAYOUT_HWC = 0, /* With this order, row y is stored as row y. */
   TMO_LAYOUT_ROWS_REVERSED = 1, /* Row y is stored as row height - 1 - y. */
   TMO_LAYOUT_PIXELS_REVERSED = 2, /* Row y is stored as row height - 1 - y, and pixel x as pixel width - 1 - x, in tiled groups only. */
   TMO_LAYOUT_STATE = 16, /* With the layout TMO_LAYOUT_STATE + i, rows are stored in rolling buffer i of the state. */
@@ -127,7 +127,7 @@ enum {
 
 /* Bits 0 to 3 of float_form limit the output of a float32 operator. */
 enum {
-  TMO_RANGE_FINITE = 0, /* Outputs are limited to finite values, as TFLM's fused activation NONE does. A NaN stays a NaN in all ranges. */
+  TMO_RANGE_FINITE = 0, /* Outputs are limited to finite values, as TFLM's fused activation NONE does. Every range keeps a NaN. */
   TMO_RANGE_RELU = 1, /* Outputs are limited to values from 0 to the highest finite value. */
   TMO_RANGE_RELU_N1_TO_1 = 2,
   TMO_RANGE_RELU6 = 3,
@@ -210,7 +210,7 @@ enum {
   TMO_PART_NIBBLES = 9, /* TMO_FLAG_NIBBLES. */
   TMO_PART_PIXELS = 10, /* This part of the library computes single pixels faster than the general code. */
   /* On the DSP extension, this part of the library runs CONV with windows that are neither read in place nor copied into a buffer. Builds without the
-   * DSP extension always contain this part. */
+   * DSP extension always contain this part of the library. */
   TMO_PART_CONV_SUMS = 11,
   /* On the DSP extension, this part of the library runs CONV with one input channel if a window's bytes are not adjacent. */
   TMO_PART_CONV_STEPS = 12,

@@ -285,7 +285,7 @@ def _quantize(name: str, to: Type) -> KernelProgram:
 
 
 def _dequantize(name: str, source: Type) -> KernelProgram:
-    """TFLM multiplies in double, which is exact. A float32 product has the same bits."""
+    """TFLM multiplies in double, which is exact. A product in float32 has the same bits as TFLM's product."""
 
     def make(b: Builder) -> Callable[[Reg], Reg]:
         scale = _scale(b)

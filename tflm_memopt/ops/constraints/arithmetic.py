@@ -35,8 +35,8 @@ def constant_operand(context: OperatorContext) -> str | None:
 
 @hint("expand the smaller operand before the conversion, to at most four dimensions with batch size 1")
 def broadcast(context: OperatorContext) -> str | None:
-    """Each dimension of an operand must be the output's or 1, and broadcast operands must have at most four dimensions,
-    with batch size 1
+    """Each dimension of an operand must be 1 or equal the output's dimension, and broadcast operands must have at most
+    four dimensions, with batch size 1
     """
     shapes = [*(context.input(k).shape for k in range(len(context.op.inputs))), context.output.shape]
     padded = [(1,) * (4 - len(shape)) + shape for shape in shapes if len(shape) <= 4]

@@ -22,14 +22,14 @@ def constant_operands(*which: int) -> Constraint:
 
 @hint("use smaller tensors: crop or resize the input first")
 def movable(context: OperatorContext) -> str | None:
-    """At most 16,777,216 bytes may be moved"""
+    """An operator may move at most 16,777,216 bytes"""
     most = max(t.nbytes for t in activations(context))
     return None if most <= MAX_MOVED else f"{most:,} bytes"
 
 
 @hint("move along fewer dimensions at once: replace this operator by two simpler ones")
 def regular_moves(context: OperatorContext) -> str | None:
-    """Every row of the output must be made in the same way, from at most 64 rows and 256 runs of bytes"""
+    """The operator must make every row of its output in the same way, from at most 64 rows and 256 runs of bytes"""
     return None  # the parser checks this constraint, and raises moves.Irregular
 
 

@@ -4,7 +4,7 @@ from tflm_memopt.ops.constraints.base import QUANTIZE, Constraint, hint, is_scal
 from tflm_memopt.ops.context import OperatorContext
 
 SUMS_OF_BIAS_TYPE = ("CONV_2D", "FULLY_CONNECTED")
-"""The int16 kernels of these operators take the type of their sums from `quantizedBiasType` if there is no bias."""
+"""Without a bias, int16 CONV_2D and FULLY_CONNECTED take the type of their sums from `quantizedBiasType`."""
 INT32 = 2
 """The schema of `.tflite` files has this value for TensorType.INT32."""
 MAX_STEP = 0x7FFF

@@ -29,7 +29,7 @@ ELEMENTWISE = frozenset(
 ALONG_CHANNELS = frozenset({"LOG_SOFTMAX", "SOFTMAX"})
 """An output pixel of these operators depends on all channels of one input pixel, and on no other pixel."""
 SUMS = WINDOWS | REDUCTIONS | SIZED
-"""The float32 results of these operators would change with rows and columns, because sums change their order."""
+"""Exchanging rows and columns would change these operators' float32 results, because it reorders their sums."""
 DIMENSIONS: Mapping[str, tuple[int, ...]] = {
     "BROADCAST_TO": (1,), "MIRROR_PAD": (1,), "PAD": (1,), "PADV2": (1,), "SLICE": (1, 2), "STRIDED_SLICE": (1, 2, 3),
 }  # fmt: skip
@@ -55,7 +55,6 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
-    """Yield the size in bytes of each map that is combined element by element with a map reduced along the axis."""
     for op in part:
         maps = [graph.tensors[t] for t in _maps(graph, op)]
         if op.type in ELEMENTWISE and len({t.shape[axis] for t in maps}) > 1:

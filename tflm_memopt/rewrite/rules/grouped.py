@@ -1,5 +1,5 @@
-"""Rewrites CONV_2D with groups. One group per input channel, as onnx2tf writes depthwise convolutions, becomes
-DEPTHWISE_CONV_2D. Any other group becomes a CONV_2D.
+"""Rewrites CONV_2D with groups. If each input channel is a group, as in onnx2tf's depthwise convolutions, the result is
+a DEPTHWISE_CONV_2D. Otherwise, each group becomes a CONV_2D.
 """
 
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """Removes transpositions from models of PyTorch, which puts channels before rows and columns.
 
-A TRANSPOSE reads a whole map before it writes a row. In the layout of the convolutions, many operators need no
-transpositions around them: those that compute each pixel alone, pad, join, cut or reduce.
+A TRANSPOSE reads a whole map before it writes a row. In the layout of the convolutions, operators that compute each
+pixel alone, pad, join, cut or reduce need no transpositions.
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ Order = tuple[int, ...]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match two transpositions that undo each other. If there are no such transpositions, match adjacent operators that
-    can run on transposed tensors, with all transpositions around these operators.
+    """Match two transpositions that undo each other. If no transpositions undo each other, match adjacent operators
+    that can run on transposed tensors, with the transpositions around the operators.
     """
     order, before = _order(graph, op), graph.producer(op.inputs[0])
     if order is None or graph.producer(op.outputs[0]) is not op:
@@ -66,7 +66,7 @@ class _Transposed:
     made: NewOps
     new: dict[int, Ops] = field(default_factory=dict)
     there: dict[TensorId, TensorId] = field(default_factory=dict)
-    """For each tensor in the old layout, the tensor with the same values in the new layout."""
+    """Maps each tensor in the old layout to the tensor with the same values in the new layout."""
     spared: int = 0
     added: int = 0
 
@@ -115,7 +115,7 @@ class _Transposed:
 
 
 def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
-    """Replace two transpositions that undo each other by a view. The first transposition stays for other readers."""
+    """Replace two transpositions that undo each other by a view, but keep the first one for other readers."""
     made, t = NewOps(graph, last), before.outputs[0]
     made.add("RESHAPE", before.inputs[:1], last.outputs[0])
     needed = t in graph.outputs or graph.consumers(t) != (last,)

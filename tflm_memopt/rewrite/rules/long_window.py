@@ -103,7 +103,7 @@ def _rewritten(graph: Graph, op: Op) -> NewOps | None:
 
 
 def form_of(graph: Graph, op: Op, long: LongWindow) -> _Form | None:
-    """Return the form that has the fewest outputs per row and a window height that kernels support, or None."""
+    """Return the new window that has the fewest outputs per row and a height that kernels support, or None."""
     if op.type in POOLS or graph.tensors[op.inputs[0]].dtype == "FLOAT32":
         most, least = gcd(long.kernel, long.stride), -(-long.kernel // MAX_KERNEL_H)
         samples = next((n for n in range(least, most + 1) if most % n == 0), None)
@@ -214,7 +214,7 @@ def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArra
 
 
 def _repeated(tensor: Tensor, times: int, *, each: bool) -> Quantization | None:
-    """Return the scales for `times` copies of each channel. With `each`, copies of one channel are adjacent."""
+    """Return the scales for `times` copies of each channel, which are adjacent if `each` is true."""
     q = tensor.quantization
     if q is None or len(q.scale) <= 1:
         return q

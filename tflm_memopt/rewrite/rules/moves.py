@@ -13,7 +13,7 @@ from tflm_memopt.rewrite.rules.rule import Ops, replace_ops, sole_readers
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a chain of operators with one reader each, without any changes of shape to a single row at its end."""
+    """Match a chain of operators with one reader each, which does not end with a change of shape to a single row."""
     if not _moves(graph, op) or graph.producer(op.outputs[0]) is not op:
         return None
     types = (VIEW,) if op.type == "PAD" else (*(t for t in STEP if t != "PAD"), VIEW)
