@@ -126,7 +126,6 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
 
 
 def _exchange(states: StateReplay, number: int, group: Group, graph: RowGraph) -> None:
-    """Record in order the rows that a group in tiles exchanges with other devices."""
     steps = steps_of(group, graph.ops)
     if group.stripes and any(step.op.message for step in steps.values()):
         for step in run_order(number, group, steps):
@@ -135,7 +134,6 @@ def _exchange(states: StateReplay, number: int, group: Group, graph: RowGraph) -
 
 
 def _check_order(group: Group, graph: RowGraph) -> None:
-    """Raise PlanError if a group runs from the last row to the first, but a result depends on the order of rows."""
     for stage in group.stages if group.is_reversed else ():
         op = graph.ops[stage.op]
         if not can_be_reversed(op, pixels=group.stripes > 0):
@@ -143,7 +141,6 @@ def _check_order(group: Group, graph: RowGraph) -> None:
 
 
 def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:
-    """Raise PlanError if a tensor that TFLM places is in slow memory or not aligned as TFLM requires."""
     handed = [(call, _handed_over(plan.operators(call), graph)) for call in plan.calls()]
     builtin = (t for node in graph.builtins for t in (*node.inputs, *node.outputs))
     for tensor in {*graph.model.inputs, *graph.model.outputs, *builtin}.union(*(tensors for _, tensors in handed)):

@@ -162,7 +162,6 @@ def _own(sharding: OpSharding, core: int, op: RowOp) -> tuple[int, int, int, int
 
 
 def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int, int]:
-    """Return the columns of input k that columns [x0, x1) of the output need."""
     width = op.reads[k].w
     # Without a window, output and input have the same columns, or rows of equal size.
     if iterative or not (op.is_binary or op.has_window or width == op.writes.w):
@@ -172,7 +171,6 @@ def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int,
 
 
 def _check_cut(sharding: OpSharding, stage: Stage, op: RowOp) -> None:
-    """Raise PlanError if a core has nothing to do, or if no kernel computes only a part of a row."""
     whole = {Sharding.COLUMNS: op.writes.w, Sharding.CHANNELS: op.writes.c}.get(sharding.kind)
     if whole is None:
         return

@@ -70,7 +70,6 @@ def _check_slow(sharers: Sequence[Sharer], concurrent_pairs: Collection[tuple[in
 
 
 def _written(plan: Plan, head: int) -> NDArray[np.bool_]:
-    """Return an array that tells for each address whether the plan ever writes this byte."""
     mask = np.zeros(head, np.bool_)
     for buffer, offset in plan.placed():
         mask[offset : offset + buffer.nbytes] = True

@@ -34,11 +34,6 @@ NONE = -1
 
 
 def _box(operand: int, sizes: tuple[int, ...], rows: Axis, columns: Axis) -> Corners:
-    """Return the corners of the rectangles that each output pixel needs.
-
-    `sizes`: height and width of the input. `rows`, `columns`: first and last input row or column for each output row or
-    column.
-    """
     some = (rows[0] <= rows[1])[:, None] & (columns[0] <= columns[1])
     first, last = (
         np.where(some, y[:, None] * sizes[1] + x, at) for y, x, at in zip(rows, columns, (0, NONE), strict=True)
@@ -145,7 +140,6 @@ def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _dense(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Find the vector that FULLY_CONNECTED, or the dense layer of an SVDF, reads for each vector of a batch."""
     made, units = math.prod(_made(graph, op)), _shape(graph, op, 1)[0]
     batch = np.arange(max(1, made // units))
     yield Corners(0, len(batch), batch, batch)

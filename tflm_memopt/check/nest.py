@@ -54,7 +54,6 @@ class StageNest:
         self.makes_again = self.nest.rows > self.nest.advance
         self._lay_out(stripes or self.iterated.h)
         self.done = 0
-        """Number of the operator's next iteration."""
         self.pixels = 0
         """Number of pixels computed so far. An operator with channel groups counts each pixel once per channel group.
         """

@@ -40,7 +40,6 @@ def check_outliving(graph: RowGraph) -> None:
 
 
 def _writes_state(op: RowOp, of: Op) -> str:
-    """Check that ASSIGN_VARIABLE replaces the oldest rows of a state by the newest rows of a tensor."""
     state, new = op.state_write, op.reads[0]
     count = min(new.h, state.rows.h) if state else 0
     if state is None or of.options.get(STATE) != state.tensor or of.inputs[0] != op.inputs[0]:

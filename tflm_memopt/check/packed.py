@@ -66,7 +66,6 @@ def _esp_depthwise(op: RowOp, columns: int) -> int:
 
 
 def _most(nbytes: int, most: int) -> int:
-    """Return the bytes of scratch for up to `most` pixels of `nbytes` each."""
     pixels = 1
     while pixels < most and (pixels + 1) * nbytes <= (4608 if pixels == 1 else 1728):
         pixels += 1

@@ -18,8 +18,6 @@ from tflm_memopt.plan.plan import Role
 
 
 class Cells(NamedTuple):
-    """Addresses and tags of all pixels of a tensor. there: the range of rows that exist."""
-
     there: range
     at: Ints
     marks: Ints
@@ -115,7 +113,6 @@ def places(arena: TaggedArena, source: SourceReplay, steps: Mapping[int, StageNe
 
 
 def check_column_windows(arena: TaggedArena, step: StageNest) -> None:
-    """Raise PlanError unless the column windows of a rolling buffer hold exactly the rows of a stripe."""
     tensor = step.op.output
     if (Role.ROLLING_BUFFER, tensor) not in arena.home:
         return
@@ -178,7 +175,6 @@ def _has_five(op: RowOp) -> bool:
 
 
 def _has_blocks(op: RowOp) -> bool:
-    """Return whether a depthwise convolution uses the kernel that computes blocks of six pixels."""
     w = op.window
     dense = (w.kernel_h, w.kernel_w, w.stride_w, w.dilation_w) == (3, 3, 1, 1)
     return dense and op.writes.w > 4 and op.writes.w != 7

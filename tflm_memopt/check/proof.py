@@ -37,9 +37,7 @@ from tflm_memopt.plan.plan import Role
 class Executed:
     numbers: Ints
     positions: Ints
-    """Positions of the operator's iterations among all iterations of the group."""
     moments: Ints
-    """Times at which the operator's iterations begin."""
 
 
 def proved(running: RunningGroup) -> bool:
@@ -104,7 +102,6 @@ class _Proof:
         demand(sum(step.macs for step in self.steps.values()) == self.group.macs)
 
     def _source_needs(self, positions: Mapping[int, tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
-        """Yield when iterations wait for rows of a streamed input, with the number of rows that they need."""
         for key, step in self.steps.items():
             for k, place in enumerate(self.places.inputs[key]):
                 if place.moves:
@@ -180,7 +177,6 @@ class _Pixels:
         self.place = place
         self._groups = maker.nest.channel_groups if maker and maker.splits else 1
         self._lo = maker.lo if maker and maker.makes_again else None
-        """First row of each stripe if stripes compute rows again, otherwise None."""
         stripes, self._rows = (
             (1, seen.h) if maker is None or self._lo is None else (len(self._lo), int(maker.made.max(initial=0)))
         )
@@ -230,7 +226,6 @@ class _Pixels:
                 np.maximum.at(self._read, index, moment)
 
     def before(self) -> LiveRanges:
-        """Return when and where the pixels that existed before the group are live."""
         y, x = np.divmod(np.flatnonzero(self._read), self.place.seen.w)
         at = self.place.at(0, y, x)
         return LiveRanges(
@@ -238,7 +233,6 @@ class _Pixels:
         )
 
     def lives(self, step: StageNest) -> list[LiveRanges]:
-        """Return when and where the pixels that the group makes are live."""
         stripe, channel_group, y, x = self._made
         index = self._index(*self._made)
         first = channel_group * step.pixel_bytes if step.splits else 0 * y

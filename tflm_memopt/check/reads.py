@@ -31,7 +31,6 @@ CHUNK = 1 << 18
 
 
 def check_reads(graph: RowGraph) -> None:
-    """Raise PlanError if an operator does not read what TFLM's kernel needs."""
     if graph.window:  # With a sliding input, tensors hold only some of the model's rows.
         check_sliding(graph)
         return
@@ -140,7 +139,6 @@ def _check_bounds(op: RowOp, who: str) -> None:
 
 
 def _check_constants(model: Graph, of: Op, op: RowOp, who: str) -> None:
-    """Raise PlanError unless the constant operand has the model's constants in the model's order."""
     fixed = (model.tensors[of.inputs[k]].data for k in _fixed(model, of))
     expected = b"".join(b"" if data is None else np.ascontiguousarray(data).tobytes() for data in fixed)
     if expected != (op.constant.values.tobytes() if op.constant else b""):
@@ -195,7 +193,6 @@ def _gathered(op: RowOp, who: str) -> Iterator[_Copied]:
 
 
 def _runs(first: int, step: int, move: Move) -> Ints:
-    """Return the bytes of all runs of a move. `first`: position of the first run. `step`: distance of two runs."""
     runs = first + np.arange(move.count)[:, None] * step + np.arange(move.nbytes)
     return runs.ravel()
 

@@ -21,7 +21,7 @@ NO_OUTPUT = Output(-1, lambda: None)
 
 
 class GroupReplay(ABC):
-    """Replays one group. Subclasses replay either rows or pixels."""
+    """Replays one group, in subclasses for rows and for pixels."""
 
     counter_bytes: int
 
@@ -95,7 +95,6 @@ class GroupReplay(ABC):
         self.executed += 1
 
     def _take_source(self, step: StageNest) -> int:
-        """Wait for rows of a streamed input. Return how many bytes under a window are converted to int8."""
         nbytes = 0
         for k, (rows, columns) in enumerate(step.reads()):
             if self.source.is_source(step.op.inputs[k]) and rows and columns:

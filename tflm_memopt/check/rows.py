@@ -7,7 +7,7 @@ from tflm_memopt.errors import PlanError
 
 
 class RowReplay(GroupReplay):
-    """Replays one group. Only groups that run row by row use states, other devices or a second core."""
+    """Replays one group that runs row by row, as groups with states, other devices or a second core do."""
 
     counter_bytes = 2
 

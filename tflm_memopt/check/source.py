@@ -28,7 +28,6 @@ class SourceReplay:
         self.pushed = 0
         """Number of input rows that the caller has written so far."""
         self.passed = False
-        """Whether the group that reads a streamed input has ended."""
         if self.streamed:
             self._push(self.streamed)
 
@@ -100,4 +99,3 @@ class RunningGroup(NamedTuple):
     ops: Mapping[int, RowOp]
     source: SourceReplay
     states: Collection[TensorId]
-    """Tensors in rolling buffers that outlive an inference."""

@@ -17,12 +17,9 @@ from tflm_memopt.plan.plan import Role
 
 
 class SourceRows:
-    """Times at which each row of a streamed input arrives and is last read."""
-
     def __init__(self, replay: SourceReplay, needs: Sequence[tuple[Ints, Ints]]) -> None:
         """needs: positions of iterations, with the number of input rows that must have arrived before each of them."""
         self.pushed = replay.pushed
-        """Number of input rows that have arrived when the group ends."""
         waits = any(len(positions) for positions, _ in needs)
         self._replay, self._source = replay, replay.streamed if waits else None
         self._positions = np.zeros(0, dtype=np.int64)

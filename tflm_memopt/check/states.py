@@ -18,7 +18,6 @@ from tflm_memopt.plan.plan import WINDOW, Group, PlacedState, Plan
 from tflm_memopt.rowgraph.graph import RowGraph
 
 INDEX_BYTES = 2
-"""Bytes of the index of a rolling buffer's oldest row."""
 LAPS = 2
 FILL = None
 """Stands for a row of a rolling buffer that was not written since the reset."""
@@ -40,14 +39,12 @@ class StateReplay:
         written = [(op, state) for op in self._ops for state in op.rolling_buffers]
         self.rolling_buffers: dict[int, StateRollingBuffer] = {state.tensor: state for _, state in written}
         self.new = {state.tensor: op.reads[0].h if op.state_write else op.writes.h for op, state in written}
-        """Number of new rows that each inference adds to a state."""
         self._homes = [{s.tensor for i in region.ops for s in graph.ops[i].rolling_buffers} for region in graph.regions]
         self._in_place = {rolling_buffer.tensor for op in graph.ops.values() for rolling_buffer in op.updates}
         self.plan = plan
         self.window = graph.window.inferences if graph.window else 0
         self._events: dict[int, list[_Event]] = {tensor: [] for tensor in self.rolling_buffers}
         self.messages: list[MessageRow] = []
-        """Rows that were sent to other devices or received from them."""
 
     def execute(self, step: StageNest) -> None:
         op, y = step.op, step.current.row
@@ -70,7 +67,6 @@ class StateReplay:
                 raise PlanError(f"{op.name} {does}, so it must run row by row in forward order")
 
     def _read(self, op: RowOp, y: int) -> Iterator[tuple[int, int]]:
-        """Yield the tensor and the number of each row of a rolling buffer that an iteration reads."""
         for k, tensor in enumerate(op.inputs):
             if tensor in self.rolling_buffers and tensor not in {state.tensor for state in op.updates}:
                 rows, size = self.rolling_buffers[tensor].rows, op.reads[k].row_bytes
@@ -148,7 +144,6 @@ def check_sums(ops: Collection[RowOp]) -> None:
 
 
 def _wrong_sums(op: RowOp, writer: RowOp | None) -> str:
-    """Return an error's text, or an empty one if an operator's running sums are right."""
     new, older, *_ = (rows.h for rows in op.reads)
     if writer is None or writer.state_write is None or (writer.inputs[0], writer.reads[0].h) != (op.inputs[0], new):
         return "no rolling buffer keeps the rows that it adds"

@@ -79,7 +79,6 @@ class TiledReplay(GroupReplay):
         return at[window] + first if first else at[window], marks[window]
 
     def _source_pixels(self, place: Place, rows: range, columns: range) -> tuple[Ints, Ints]:
-        """Return addresses and tags of a streamed input's pixels, for rows that are in the arena now."""
         found = [(row, start) for row in rows if (start := self.source.address(row)) is not None]
         y, starts = np.array(found, np.int64).reshape(-1, 2).T[..., None]
         x = np.arange(columns.start, columns.stop)

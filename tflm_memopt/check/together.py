@@ -33,10 +33,7 @@ class MessageRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Bytes of messages on the links in one inference."""
-
     sent: tuple[int, ...]
-    """Bytes that each device sends."""
     received: tuple[int, ...]
     room: int
     """Smallest capacity in bytes of each link with which no device waits forever."""

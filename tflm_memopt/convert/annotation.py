@@ -47,7 +47,6 @@ SEVERAL_SUBGRAPHS = LeftWhole(
 DYNAMIC = LeftWhole("tensors have shapes that are known only at run time", FREEZE)
 UNWRITTEN = LeftWhole("an operator, or the caller, reads a tensor that nothing writes")
 MOST_NAMED = 4
-"""Maximum number of subgraphs that an error message lists."""
 ONE_SIGNATURE = "convert one function only, or remove the subgraph from the file"
 
 

@@ -136,7 +136,6 @@ class Originals:
     def _numbers(
         self, form: numbers.ConstantForm, target: int, channels: int = 0, begins: Mapping[int, set[int]] | None = None
     ) -> Iterator[tuple[int, int, Numbers]]:
-        """Yield the number, end channel and constants of each operator, or of each part of `channels` channels."""
         for number, op in self.forms:
             if op.kind is not form.kind:
                 continue

@@ -59,7 +59,6 @@ class Converted:
     arena: Arena
     """Bytes of the arena under TFLM, or of the C module if TFLM does not run the model."""
     interpreter: bool = True
-    """Whether TFLM runs the model, which otherwise becomes a C module."""
 
     @cached_property
     def moved(self) -> BytesMoved:
@@ -89,7 +88,6 @@ class Conversion:
     widest: Settings | None = None
     """The widest limits of tiled groups, which are tried for the hints of error messages."""
     library: Library = REFERENCE
-    """Kernel library whose scratch counts as a part of the arena."""
     interpreter: bool = True
     """Whether TFLM runs the rewritten model; if not, RAM and flash are those of its C module."""
     rows: RowGraph | None = None

@@ -33,7 +33,6 @@ ROLES = {
     Role.WEIGHTS: "copied weights of",
 }
 MOST_NAMED = 4
-"""Maximum number of buffers that an error message names."""
 
 
 Choose = Callable[[Conversion], Converted | None]
@@ -146,7 +145,6 @@ def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> It
 
 
 def _others(conversion: Conversion, limits: Limits) -> Iterator[_Alternative]:
-    """Yield alternatives with an int8 interface, a streamed input, and both, where possible and not yet in use."""
     here = conversion.options.input
     for place in (here, InputMode(STREAM, 1)) if here == IN_ARENA else (here,):
         for narrow in (False,) if conversion.border.replaced else (True, False):
@@ -168,7 +166,6 @@ def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converte
 
 
 def _elsewhere(limits: Limits, best: Converted, others: list[_Alternative]) -> Iterator[str]:
-    """Yield boards on which this conversion fits or, if there are none, on which an alternative fits."""
     for flags, there in [("", best), *((f"{other.flags} ", other.once) for other in others)]:
         if not replace(limits, board=None).fit(there.arena, there.firmware):
             continue
@@ -184,7 +181,6 @@ def _boards(arena: Arena, needs: Firmware) -> Iterator[str]:
 
 
 def _for_flash(conversion: Conversion, limits: Limits, best: Converted, choose: Choose) -> Iterator[str]:
-    """Suggest plain kernels, which take less flash than packed kernels, and another board or limit."""
     room = limits.flash_room
     if conversion.options.target != GENERIC:
         there = choose(conversion.packed_for(GENERIC))

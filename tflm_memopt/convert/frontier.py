@@ -35,7 +35,6 @@ _WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "overlap": {"overlap": False},
     "channel-groups": {"group_channels": 0},
 }
-"""Settings that switch off a technique of tiled groups, by the technique's name."""
 VAIN = 2
 """Number of sets of repeated operators that are tried in succession without a gain before the search ends."""
 
@@ -82,7 +81,6 @@ class Plans:
         self._better, self._warm = better, warm
         self._graph, self._options, self._spent = graph, options, spent or Spent()
         self.macs = graph.macs
-        """Multiply-accumulates of all row operators if each output is computed once."""
         self.at = cache(self._at)
         self._with = cache(self._planners_with)
         self._known: list[Plan] = []
@@ -122,7 +120,6 @@ class Plans:
         return tuple(choice for choice in found if choice.macs <= tiles.max_overhead * self.macs)
 
     def _planners_with(self, choice: Choice) -> Sequence[Planner]:
-        """Return the planners whose plans may compute values twice, for a set of operators that run twice."""
         tiles = self._options.tiles
         if not (tiles and tiles.recompute):
             return ()

@@ -62,7 +62,6 @@ def _least(found: Sequence[Costed], limit: TimeLimit, most: int | None) -> Coste
 def _ways(
     conversion: Conversion, limits: Limits, limit: TimeLimit, table: Table, found: Sequence[Costed]
 ) -> Iterator[str]:
-    """Yield the flags of alternatives that keep the limits: other kernels, more time, more RAM, or a faster board."""
     if table.target in TARGETS and table.target != conversion.options.target:
         other = conversion.packed_for(table.target)
         packed = within_macs(other, limits, table, by_time(limit.clock), lambda _done, _of: None)

@@ -93,7 +93,6 @@ def _refused(source: Model, annotated: AnnotatedGraph) -> str:
 def _operators(
     graph: Graph, annotated: AnnotatedGraph, rows: Mapping[int, RowOp], dead: Mapping[int, int], live: Sequence[int]
 ) -> Iterator[OperatorReport]:
-    """`dead`: number of removed channels by operator. `live`: live bytes while each operator runs."""
     outcome = {i: annotated.support[op.index] for op in annotated.graph.ops for i in op.stands_for}
     for op, live_now in zip(graph.ops, live, strict=True):
         support = outcome.get(op.index)

@@ -23,7 +23,6 @@ from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.pareto import undominated
 
 MOST_SLOW = 8
-"""Number of plans with tensors in slow memory that explore() makes."""
 CLIFF = 1.2
 """If a plan costs over 1.2 times as much as the next faster plan, the search tries plans with costs in between."""
 TILED_COST = 1.5
@@ -35,7 +34,6 @@ LEAP = 1 / 4
 LESS = 0.9
 """Fast memory of each plan with tensors in slow memory, as a fraction of the previous plan's fast memory."""
 Planning = Callable[[int, int], None]
-"""Callback for progress with the number of finished plans and of all plans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,6 @@ Price = Callable[[Costed], float]
 
 
 def costed(converted: Converted, table: Table) -> Costed:
-    """Return the plan with its estimated instructions on a core."""
     planned = converted.planned
     done = tuple(work(planned))
     return Costed(converted, done, table.instructions(done))

@@ -38,11 +38,9 @@ class Limits:
     instructions: int | None = None
     """Maximum number of estimated instructions (instructions.py), or None for no limit."""
     board: Board | None = None
-    """Board on which the model must fit, or None for any board."""
     time: TimeLimit | None = None
     flash: FlashLimit | None = None
     slow: SlowMemory | None = None
-    """Slow memory that a plan may use, or None for no slow memory."""
 
     @property
     def ram(self) -> int | None:
@@ -60,7 +58,6 @@ class Limits:
         return self.instructions is not None or self.time is not None
 
     def admit(self, arena: Arena) -> bool:
-        """Return whether a plan with this arena keeps the limits of RAM."""
         room = self.board is None or arena.needed <= self.board.arena_limit
         return room and (self.total is None or arena.total <= self.total)
 

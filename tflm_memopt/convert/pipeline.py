@@ -114,7 +114,6 @@ def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
 
 
 def for_two_cores(graph: RowGraph) -> RowGraph:
-    """Return the graph with scratch and counters for a second core."""
     behind = COUNTER_BYTES * len(graph.ops)
     return replace(graph, ops={key: replace(op, core_1_counters=behind) for key, op in graph.ops.items()})
 

@@ -45,7 +45,6 @@ class Decision:
     """The plan that the user gets, or the reason why the model is not rewritten."""
 
     conversion: Conversion
-    """The conversion with the chosen limits of tiled groups."""
     limits: Limits
     chosen: Converted | None
     why: str
@@ -136,7 +135,6 @@ def _chosen(
 
 
 def _with_copies(asked: Request, conversion: Conversion, limits: Limits, plan: Converted, original: int) -> Converted:
-    """Return the plan with copies of weights in RAM as `--weights` selects. original: bytes of the original's arena."""
     waits, in_ram = asked.clock.flash_waits if asked.clock else None, asked.weights == "ram"
     if asked.weights == "flash" or not (in_ram or waits):
         return plan
@@ -163,7 +161,6 @@ class _Timed:
 
     @property
     def is_slower(self) -> bool:
-        """Whether the plan may be slower than the original model."""
         return self.time.change is not None and self.time.change[1] > 0
 
     @property

@@ -43,25 +43,20 @@ class Request:
     """All options of a conversion, except the model."""
 
     options: ConversionOptions
-    """Options of the steps of the conversion, including the planner."""
     limits: Limits
     without: tuple[str, ...]
     int8_io: bool
     abi: Abi
     library: Library
-    """Library of TFLM's kernels, which determines their scratch."""
     table: Table
     clock: Clock | None
-    """Clock for time estimates, or None for no estimates."""
     saved: Mapping[str, Any] | None = None
     cost: Cost = "macs"
     """Default cost for explore(): the most precise cost that is known for the core."""
     interpreter: bool = True
-    """Whether TFLM runs the rewritten model instead of a C module."""
     if_worthwhile: bool = False
     """Whether a model is left unchanged if its rewrite adds more flash than it saves RAM."""
     weights: Weights = "auto"
-    """Memory from which kernels read weights."""
 
     def tiles(self, overhead: float | None = None) -> Settings | None:
         """Return the limits for groups in tiles. overhead: maximum of executed over original multiply-accumulates."""
@@ -169,7 +164,6 @@ def _limits(
 
 
 def _slow(limits: Limits, nbytes: int, ops: Ops, clock: Clock | None, *, exploring: bool) -> SlowMemory:
-    """Return the slow memory of the option --memory. Raises UsageError for options that exclude --memory."""
     if limits.ram is None and not exploring:
         hint = f"--memory fast=SIZE,slow={nbytes}, or --board"
         raise UsageError("the size of fast memory is unknown", hint=hint)

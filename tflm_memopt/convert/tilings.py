@@ -27,17 +27,12 @@ from tflm_memopt.tflm.only_builtin import tail
 from tflm_memopt.tflm.structs import Abi
 
 JOIN = "CONCATENATION"
-"""Operator that joins the parts of a chain."""
 LONGEST = 12
-"""Maximum number of operators of a tiled chain."""
 PLANNED = 8
 """Number of chains with the best ranks, for which plans are made."""
 COUNTS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 25)
-"""Numbers of stripes, and of channel groups, to try for a chain."""
 GRIDS = (2, 3, 4, 5)
-"""Numbers of stripes to try along both axes of a chain."""
 ROUNDS = 4
-"""Maximum number of tiled chains in a model."""
 
 
 class Tilings:
@@ -115,10 +110,7 @@ class Tilings:
 
 @dataclass(frozen=True, slots=True)
 class _Weight:
-    """Rank of a set of tiled chains, which is computed before planning."""
-
     live: int
-    """Maximum bytes of live tensors at any moment."""
     tail: int
     """Bytes of the arena's tail for tensors and operators."""
     macs: int

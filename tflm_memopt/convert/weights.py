@@ -74,7 +74,6 @@ def _faster(waits: FlashWaits) -> Pays:
 
 
 def _copies(group: PlannedGroup, head: int, pays: Pays) -> Iterator[tuple[Buffer, int]]:
-    """Yield copies of a group's weights and their addresses below `head`, the most frequently read weights first."""
     plan, number = group.plan, group.number
     taken = [(plan.offsets[i], plan.offsets[i] + plan.buffers[i].nbytes) for i in plan.alive[number]]
     layers, in_flash = _layers(group)

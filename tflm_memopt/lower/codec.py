@@ -33,9 +33,7 @@ class RecordWriter:
 
     constants: ConstantPool
     where: str
-    """Name of the record for error messages."""
     context: Any = None
-    """Data that is passed to the functions that encode arrays."""
 
     def record(self, record: Any) -> bytes:
         """Return the bytes of a record, and of the records that are stored directly after it."""
@@ -73,7 +71,6 @@ class RecordWriter:
         return behind
 
     def _array(self, kind: ArrayOffset, value: Any) -> int:
-        """Add an array to the constants, and return its offset, or 0 for an empty array."""
         if value is not None and kind.encode:
             value = kind.encode(value, self.context)
         if value is None or not len(value):

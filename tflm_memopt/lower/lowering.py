@@ -82,7 +82,6 @@ class _Lowering:
         self.slow = {slow.tensor: slow for slow in self.plan.slow}
         self.tensors: dict[ProgramTensor, int] = {}
         self.step = -1
-        """Number of the plan step that is being converted to records."""
         self.layout: int = RowLayout.HWC
         """Order in which the current plan step stores the rows of whole tensors."""
         kept = {rolling_buffer.tensor for op in custom.ops for rolling_buffer in op.rolling_buffers}
@@ -210,7 +209,6 @@ class _Lowering:
         return self._tensor(op.output, op.writes, nests)
 
     def _on_link(self, rows: Rows, nest: LoopNest | None = None) -> int:
-        """Return the record of a tensor whose rows another device sends or receives, which takes no memory."""
         stripes = NestRecord(nest.advance, nest.end, nest.rows) if nest else None
         return self._number(ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, LINK_BASE, nest=stripes))
 
@@ -257,7 +255,6 @@ class _Lowering:
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _place(self, tensor: TensorId, handed: Sequence[TensorId], role: Role) -> tuple[int, int]:
-        """Return where a tensor is: the number of its memory (ProgramTensor.base) and its offset."""
         if tensor in handed:
             return 1 + handed.index(tensor), 0
         if tensor in self.slow:

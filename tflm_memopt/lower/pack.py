@@ -204,7 +204,6 @@ def esp_scales(op: RowOp, more: int = 0) -> NDArray[np.int32]:
 
 
 def _mve_scales(op: RowOp) -> NDArray[np.int64]:
-    """Return [bias, multiplier, shift] of each channel."""
     bias, doubled, _, shifts = _scales(op).T
     return np.stack((bias, doubled // 2, -shifts), axis=1)
 

@@ -74,7 +74,6 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
 
 
 def _at_once(op: ProgramOp) -> int:
-    """Return how many iterations of a single pixel the operator's kernel computes in one call."""
     joins = op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
     return op.param if joins and op.tile == 1 and op.param > 1 else 1
 

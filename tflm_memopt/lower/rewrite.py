@@ -86,7 +86,6 @@ def _alone(group: PlannedGroup) -> CustomOp:
 
 
 def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], position: int) -> Any:
-    """Add a custom operator, its program and its workspace to the model, and the workspace's offset to `offsets`."""
     program, pauses = lower(custom), custom.plan.pauses
     data = pack(program)
     constant = _bytes_tensor(tree, f"tmo/program_{position}", len(data), writer.add_buffer(tree, data))
@@ -166,7 +165,6 @@ def _options(custom: CustomOp) -> bytes:
 
 
 def _described(group: PlannedGroup) -> str:
-    """Describe a group: its operators in the original model, and the sizes of its rolling buffers."""
     plan, stripes = group.plan, group.step.stripes
     makers = {op.output: f"op {op.sources[0]}" for op in group.ops}
     chain = ", ".join(f"{op.sources[0]} {op.name}" for op in group.ops)

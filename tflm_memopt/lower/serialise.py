@@ -71,7 +71,6 @@ def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, by
 
 
 def _rolling_buffers(program: Program, identity: int, constants: ConstantPool) -> int:
-    """Add the rolling buffers of the state, and return their offset. identity: number that each key contains."""
     buffers = [replace(buffer, key=1 + identity % (KEYS - buffer.depth)) for buffer in program.rolling_buffers]
     end = ProgramRollingBuffer(0, 0, 0, 0, 0)  # a buffer without rows ends the table
     return RecordWriter(constants, "rolling_buffers").table((*buffers, end)) if buffers else 0
@@ -175,4 +174,3 @@ SHAPERS: Mapping[type, Shaper] = {
     CopyRecord: lambda r, _: {"moves": (int(r["n_moves"]),)},
     ProgramCores: lambda _, header: {"shardings": (header.n_ops,)},
 }
-"""Functions that return the lengths of a record's arrays."""

@@ -81,7 +81,6 @@ def living_through(graph: RowGraph, lives: TensorLives) -> list[tuple[TensorId, 
 def chains_of(
     graph: RowGraph, sizes: Mapping[TensorId, int], whole: Sequence[tuple[TensorId, ...]], lives: TensorLives
 ) -> dict[int, Chain]:
-    """Return the planner's form of each region, by node number. whole: the result of living_through()."""
     regions = (number for number, node in enumerate(graph.nodes) if isinstance(node, Region))
     return {number: chain_of(graph, number, sum(sizes[t] for t in whole[number]), lives) for number in regions}
 

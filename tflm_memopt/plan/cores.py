@@ -63,8 +63,6 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """The bytes that one core reads and writes in one iteration."""
-
     reads: tuple[Patch, ...] = ()
     writes: tuple[Patch, ...] = ()
 
@@ -179,7 +177,6 @@ def columns_under(op: RowOp, k: int, columns: tuple[int, int]) -> tuple[int, int
 class _Possible:
     sharding: OpSharding
     serial: tuple[int, ...]
-    """Iterations of the group that core 0 must make alone."""
     times: tuple[float, float]
     """Working time of each core, in units of the work of a core that spends all its time on the model."""
 
@@ -215,7 +212,6 @@ def _again(op: RowOp, taps: int) -> float:
 
 
 def _around(ideal: float, step: int, whole: int) -> list[int]:
-    """Return the multiples of `step` next to `ideal` that leave work for both cores."""
     below = int(ideal // step) * step
     return [cut for cut in dict.fromkeys((below, below + step)) if 0 < cut < whole]
 

@@ -26,7 +26,6 @@ class Phase:
 
     name: str
     ops: tuple[int, ...]
-    """Numbers of the original operators that run in the period."""
     operators: tuple[str, ...]
     moments: int
     group: bool = False
@@ -54,7 +53,6 @@ class MappedBuffer:
     first: int
     last: int
     kept: str
-    """Text that names the part of the tensor in the buffer."""
     stretches: tuple[Stretch, ...]
 
 

@@ -67,7 +67,6 @@ class NestIterations:
     lo: Ints
     hi: Ints
     start: Ints
-    """Number of the first iteration of each stripe."""
     tiles: int
 
     def __len__(self) -> int:

@@ -202,7 +202,6 @@ class Plan:
     """Maximum number of live bytes, which no layout of these groups can undercut."""
     proven: bool
     target: str = GENERIC
-    """The core family for which the weights are packed."""
     rematerialisations: tuple[Rematerialisation, ...] = ()
     """Operators that run twice. The second run of an operator has the next free operator number."""
     tilings: tuple[Tiling, ...] = ()

@@ -11,7 +11,6 @@ from tflm_memopt.plan.plan import Buffer, Group, Role
 from tflm_memopt.tflm.arena import Arena
 
 UNNAMED: Mapping[Role, str] = {Role.COUNTERS: "iteration counters", Role.SCRATCH: "scratch of the kernels"}
-"""Names of the buffers that hold no tensor."""
 
 
 def of_plan(planned: Planned, arena: Arena) -> MemoryMap:

@@ -66,7 +66,6 @@ class Options:
     reorder: bool = True
     """Whether to try other operator orders than the model's own (plan/schedule/operator_order.py)."""
     target: str = GENERIC
-    """The core family for which weights are packed (ops/packing.py)."""
     rematerialisation: bool = True
     """Whether an operator may run twice, instead of keeping its output, if the compute budget allows it."""
     reverse: bool = True
@@ -109,7 +108,6 @@ class Planner:
             warm._reversed_chain if warm else cache(lambda n, pixels: reversed_chain(self._chains[n], pixels=pixels))
         )
         self.allowance = allowance(len(graph.model.ops), options.effort)
-        """Planning budget in estimated seconds (plan/effort.py)."""
         self._searching = searching or Budget(SEARCH * self.allowance)
         self.spent = self._searching.spent
         self._placing = self._searching.share(PLACING * self._searching.left)
@@ -141,7 +139,6 @@ class Planner:
         return self._searching.fair(len(numbers) - numbers.index(number))
 
     def _binding(self, least: int) -> list[tuple[Cuts, int]]:
-        """Return the regions whose largest group determines the RAM, with its bytes, if these are at least `least`."""
         needs = [(cut, cut.front()[0].nbytes) for cut in self._cuts.values()]
         most = max((nbytes for _, nbytes in needs), default=0)
         return [(cut, nbytes) for cut, nbytes in needs if nbytes >= max(most, least)]
@@ -552,8 +549,6 @@ def _work(draft: Draft) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Traced:
-    """The iterations of a group of operators, and the bytes that are live at each iteration."""
-
     step: Group
     trace: Trace
     ranges: tuple[LiveRange, ...]

@@ -11,7 +11,6 @@ from tflm_memopt.plan.effort import PER_OPERATOR, Spent, work_left
 Progress = Callable[[str, int, int], None]
 """Function that gets the current step, the number of completed parts, and the number of parts or 0 if unknown."""
 LEAST = 2.1
-"""Minimum estimated seconds of a conversion for which the remaining time is reported."""
 
 
 def tell(progress: Progress, spent: Spent, operators: int, layouts: float, searches: int, started: float) -> None:

@@ -65,7 +65,6 @@ class Edges(GraphWork):
         self._aligned = dict(self._original)
         self._rows_of: dict[tuple[object, ...], TensorId] = {}
         self._made_first: dict[TensorId, TensorId] = {}
-        """For each tensor, the tensor that holds its first rows."""
         self._made_last: dict[TensorId, TensorId] = {}
         self._made_below: dict[tuple[TensorId, tuple[int, int]], TensorId] = {}
 

@@ -68,7 +68,6 @@ class Rematerialisation:
     reader: int
     """Number of the operator that reads the result of the second run."""
     ops: tuple[int, ...]
-    """Numbers of the operators that run twice, in execution order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,6 @@ class Region:
     """Operators of the model that become one custom operator."""
 
     ops: tuple[int, ...]
-    """Numbers of the operators (Op.index), in execution order."""
     views: tuple[int, ...]
     """Numbers of operators that only change a shape, and that disappear in the region."""
     inputs: tuple[TensorId, ...]
@@ -145,7 +143,6 @@ class RowGraph:
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
     """Tensors whose bytes are a part of another tensor, which the nodes name instead."""
     slow: frozenset[TensorId] = frozenset()
-    """Tensors in slow memory (rowgraph/slow.py)."""
 
     @cached_property
     def macs(self) -> int:

@@ -9,7 +9,6 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, InputSource, RowGraph, Space
 
 ARENA, STREAM, EXTERNAL, SLIDING = "arena", "stream", "external", "sliding"
 TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
-"""Types of inputs that can be outside the arena."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,6 @@ def _only_input(graph: Graph, word: str) -> Tensor:
 
 
 def _rows(graph: RowGraph, tensor: Tensor, word: str) -> tuple[int, int]:
-    """Return the number of rows and the bytes per row of an input, on which all its readers must agree."""
     reads = (pair for op in graph.ops.values() for pair in zip(op.inputs, op.reads, strict=True))
     seen = list(dict.fromkeys(rows for t, rows in reads if t == tensor.id))
     if len(seen) > 1:

@@ -203,7 +203,6 @@ class TensorUse:
     """For each tensor, the numbers of the operators in regions that read it."""
     by_others: Collection[TensorId]
     external: Collection[TensorId]
-    """Tensors outside the arena, which are never inputs of a region."""
 
 
 def tensor_use(

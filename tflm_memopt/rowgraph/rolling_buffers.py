@@ -65,7 +65,6 @@ class _Joined(NamedTuple):
     """A tensor that has the rows of a state, followed by new rows."""
 
     key: int
-    """Number of the operator that joins the rows."""
     tensor: TensorId
     state: TensorId
     new: TensorId
@@ -74,8 +73,6 @@ class _Joined(NamedTuple):
 
 
 class _Slice(NamedTuple):
-    """Some or all channels of a tensor's last rows."""
-
     rows: int
     first: int
     channels: int
@@ -197,7 +194,6 @@ class GraphWork:
         )
 
     def _read_rolling_buffer(self, joined: _Joined, tensor: TensorId, seen: _Slice) -> None:
-        """Change all readers of the joined rows, or of a slice of them, that can read a rolling buffer instead."""
         for key in self.readers(tensor):
             op = self.row_ops[key]
             if _is_window(op, joined, seen):
@@ -289,6 +285,5 @@ def _is_window(op: RowOp, joined: _Joined, seen: _Slice) -> bool:
 
 
 def _on_new_rows(op: RowOp, joined: _Joined, seen: _Slice, state: TensorId) -> RowOp:
-    """Return the operator that computes only the new rows, and reads the rows before them from a state."""
     window = replace(op.window, pad_top=seen.rows - joined.rows.h)
     return replace(op, reads=(replace(joined.rows, c=seen.channels),), window=window, older=state)

@@ -95,7 +95,6 @@ class _Sliding(Edges):
         self.n, self.padded = n, padded
         self.may_slide = frozenset(self.order[:layers])
         self.joined_rows: dict[TensorId, TensorId] = {}
-        """For each tensor with only new rows, another tensor that holds all rows."""
         rows = self._input_rows()
         if not 0 < n < rows.h:
             hint = f"--input sliding:ROWS with 1 to {rows.h - 1}" if rows.h > 1 else "--input arena"
@@ -148,7 +147,6 @@ class _Sliding(Edges):
         return -(-(slid.top + w.pad_top) // w.stride_h), max(0, op.writes.h - 1 - last)
 
     def _on_new_rows(self, op: RowOp) -> RowOp | None:
-        """Return the operator that computes only new rows, or None if it needs all rows of an input."""
         inputs = [self.slid.get(t) for t in op.inputs]
         if op.state_write or op.older or any(s is None or s.whole != r for s, r in zip(inputs, op.reads, strict=True)):
             return None
@@ -187,7 +185,6 @@ class _Sliding(Edges):
         return sliding_sum(op, [*operands, (sums, rows, 1)], StateRollingBuffer(sums, rows, 0))
 
     def _edge_rows(self, tensor: TensorId, before: int) -> tuple[list[tuple[TensorId, int]], ...]:
-        """Return the tensors with the first and the last rows that depend on padding, and their numbers of rows."""
         slid = self.slid[tensor]
         above = [(self.first(tensor, slid.top, before), slid.top)] if slid.top else []
         return above, [(self.last(tensor, before), slid.bottom)] if slid.bottom else []

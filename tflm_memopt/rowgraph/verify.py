@@ -7,7 +7,6 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.rowgraph.graph import BuiltinNode, Node, RowGraph
 
 Broken = Iterator[str]
-"""Descriptions of the places that break a rule."""
 
 
 def verify(graph: RowGraph, step: str) -> None:

@@ -51,7 +51,6 @@ def _column_steps(producer: Member, c0: Ints, c1: Ints) -> range:
 
 
 def column_windows_of(trace: Trace, producer: Member) -> tuple[ColumnWindow, ...]:
-    """Return the smallest column windows that can hold the output of an operator."""
     life = lives(trace, producer)
     if producer.iterative:
         return (ColumnWindow(1, producer.op.writes.w),)

@@ -30,7 +30,6 @@ def kernel_ranges(
 
 
 def _still_read(last: Ints, steps: int) -> tuple[Ints, Ints]:
-    """For each step, return the range of the bytes that this step or later steps read."""
     at = np.arange(len(last))
     lowest, highest = np.full(steps + 1, len(last)), np.zeros(steps + 1, np.int64)
     np.minimum.at(lowest, last, np.where(last < 0, len(last), at))

@@ -12,7 +12,6 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 Range = tuple[int, int]
-"""Half-open byte range inside a buffer."""
 
 
 def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[int, Range]:

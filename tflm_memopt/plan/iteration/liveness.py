@@ -56,8 +56,6 @@ class LiveRange:
 
 @dataclass(frozen=True, slots=True)
 class GroupBorder:
-    """Whole tensors that exist before or after a group."""
-
     dying: tuple[TensorId, ...]
     """Tensors that no operator reads after the group."""
     born: tuple[TensorId, ...]
@@ -125,7 +123,6 @@ def _scratch(trace: Trace, moments: Ints) -> Iterator[LiveRange]:
 
 
 def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
-    """Yield the live bytes of a streamed input's buffers, if the group reads such an input."""
     source, found, moments = trace.source, arrivals(trace), trace.end
     if source is None or found is None:
         return

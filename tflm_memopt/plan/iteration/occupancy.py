@@ -19,10 +19,8 @@ MOST_MOMENTS = 64
 @dataclass(frozen=True, slots=True)
 class Occupancy:
     moments: tuple[int, ...]
-    """Number of moments of each plan step."""
     stretches: tuple[tuple[Stretch, ...], ...]
     live: tuple[int, ...]
-    """Maximum number of live bytes in each moment."""
 
 
 def occupancy(planned: Planned) -> Occupancy:

@@ -11,7 +11,6 @@ from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.nest import Ints
 
 LEVELS = 3
-"""Number of different limits of live bytes that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +18,10 @@ class Moments:
     """Possible pauses of a plan, each between two iterations of a group."""
 
     after: Ints
-    """Number of iterations of the whole plan before the pause."""
     step: Ints
     iteration: Ints
     time: NDArray[np.float64]
-    """Time from the start of the model to the pause."""
     alive: Ints
-    """Number of bytes that must stay during the pause."""
     total: float
 
     @property

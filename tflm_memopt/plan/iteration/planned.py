@@ -21,7 +21,6 @@ def trace_of(group: Group, ops: Mapping[int, RowOp], source: InputSource | None 
 
 
 def looped(trace: Trace) -> Loops:
-    """Return all iterations of a group as nested loops (plan/loops.py)."""
     number = {member.key: i for i, member in enumerate(trace.members)}
     stages = np.array([number[key] for key in trace.executed.tolist()], dtype=np.int64)
     skips = np.zeros(len(stages), dtype=np.int64)
@@ -52,7 +51,6 @@ class PlannedGroup:
 
     @cached_property
     def live_ranges(self) -> Mapping[int, LiveRange]:
-        """For each buffer that the group uses, its live bytes, by the buffer's number."""
         trace, plan, number, source = self.trace, self.plan, self.number, self.graph.source
         alive = [plan.buffers[i] for i in plan.alive[number]]
         whole = {b.key: b for b in alive if b.role is Role.TENSOR}

@@ -23,7 +23,6 @@ from tflm_memopt.plan.plan import Stage
 from tflm_memopt.rowgraph.graph import InputSource
 
 SCRATCH_ALIGN = 4
-"""Alignment in bytes of each core's scratch."""
 OUTSIDE = -1
 """Operator number in Trace.entry for a request from outside the group."""
 EXECUTE = -1
@@ -120,7 +119,6 @@ class Member:
 
     @cached_property
     def rows_wanted(self) -> Sequence[Ints]:
-        """For each input, the end of the rows that each iteration reads, or 0 if it reads none."""
         return [np.where(end > start, end, 0) for start, end in self._rows]
 
     @cached_property
@@ -147,7 +145,6 @@ class Member:
 
     @cached_property
     def first_bytes(self) -> Sequence[Ints]:
-        """For each input, the number of the first byte of the tensor that each iteration reads."""
         found = []
         for k, rows in enumerate(self.op.reads):
             pixel = self._rows[k][0] * rows.w
@@ -158,7 +155,6 @@ class Member:
         return found
 
     def _first_copied(self, k: int) -> Ints:
-        """Return the number of the first byte of input k that each iteration of COPY reads."""
         y, rows, access = self.iterations.row, self.op.reads[k], self.op.access[k]
         first = np.full(len(y), rows.nbytes, dtype=np.int64)
         for move in self.op.moves.moves if self.op.moves else ():
@@ -182,7 +178,6 @@ class Member:
         return end if self.nest.channel_groups == 1 else end * (each.channel_group == self.nest.channel_groups - 1)
 
     def iteration_making(self, reader: Member, iteration: Ints, row: Ints, column: Ints) -> Ints:
-        """Return, for each iteration of a reader, the iteration that makes the pixel at the given row and column."""
         if self.iterative:
             return np.full(len(iteration), len(self.iterations) - 1, dtype=np.int64)
         each = self.iterations
@@ -210,14 +205,11 @@ class Trace:
     iteration: Ints
     """Number of the iteration that runs or, for a request from outside the group, of the requested iteration."""
     wanted: frozenset[TensorId]
-    """Tensors that are requested from outside the group."""
     readers_of: Mapping[TensorId, tuple[tuple[Member, int], ...]]
     """For each tensor, the operators that read it, each with the number of the input."""
     source: InputSource | None = None
     dead: dict[tuple[TensorId, int], Ints] = field(default_factory=dict, init=False)
-    """Cache of the function dead_bytes()."""
     lives: dict[int, Lives] = field(default_factory=dict, init=False)
-    """Cache of column_windows.lives() by the operator's number."""
     _iterations: dict[int, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
     _order: dict[int, Ints] = field(default_factory=dict, init=False)
     _reads: dict[TensorId, tuple[Ints, Ints]] = field(default_factory=dict, init=False)

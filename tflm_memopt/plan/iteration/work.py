@@ -43,7 +43,6 @@ def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
 
 
 def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:
-    """border: whether the operator's first input comes from outside the group."""
     _, executed = trace.iterations_of(m.key)
     if m.op.access:
         return _by_access(m, executed)
@@ -199,7 +198,6 @@ def _by_kernel(w: Windows, done: Work, packed: Packing) -> Work:
 
 
 def _words(w: Windows, packed: Packing) -> Iterator[str]:
-    """Yield words for the kernel's name that tell how the executor runs the iterations."""
     if w.rows and w.makes_single_pixels(packed):
         yield "narrow"
     elif w.columns == 1 and not w.rows and w.backwards and packed is not Packing.NONE:

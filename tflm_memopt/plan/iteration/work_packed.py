@@ -59,7 +59,6 @@ def _is_short(w: Windows) -> bool:
 
 
 def _from_pixels(w: Windows, done: Work) -> Work:
-    """Return the work of tmo_conv_dsp_gather(), which receives the pixels in a list."""
     c, window = w.in_channels, w.op.window
     each = np.array([_gathered_row(w, x, [c] * int(n)) for x, n in enumerate(w.wide)], dtype=np.int64)
     missing = int(((window.kernel_h - w.high) * (w.x1 - w.x0)).sum())
@@ -160,7 +159,6 @@ def _mve_conv(w: Windows, done: Work) -> Work:
 
 
 def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
-    """Return the number of passes over the weights and, for each column, whether a full unpadded pass makes it."""
     window, total = w.op.window, 0
     at_once = np.zeros(len(w.wide), dtype=np.int64)
     most = 2 if packed is Packing.MVE_CONV else PACKED_PIXELS
@@ -199,7 +197,6 @@ def _rvv_conv(w: Windows, done: Work) -> Work:
 
 
 def _rvv_depthwise(w: Windows, done: Work) -> Work:
-    """Add the work of tmo_depthwise_packed.c, which computes vectors of channels tap by tap."""
     taps, loops = w.op.window.kernel_h * w.op.window.kernel_w, w.pixels * stripes(w.out_channels)
     # number of taps of all windows for which the kernel makes a new list
     listed = (w.pixels - w.unclipped + len(w.x0) * w.rows) * taps
@@ -207,7 +204,6 @@ def _rvv_depthwise(w: Windows, done: Work) -> Work:
 
 
 def _esp(w: Windows, done: Work) -> Work:
-    """Return `done`, which already contains the multiply-accumulates of tmo_esp.c."""
     return done
 
 

@@ -66,7 +66,6 @@ def _runs(w: Windows, done: Work, *, gathered: bool = False) -> Work:
 
 
 def _sums(w: Windows, done: Work) -> Work:
-    """Add the work of a convolution that writes each sum as `op.param` bytes."""
     channels = w.out_channels // w.op.param
     return in_fours(_runs(replace(w, out_channels=channels), done), channels)
 

@@ -19,12 +19,9 @@ FULL_RANGE = -128, 127
 class Windows:
     op: RowOp
     rows: bool
-    """Whether an iteration makes a whole row from whole rows."""
     columns: int
-    """Maximum number of columns per iteration."""
     in_channels: int
     out_channels: int
-    """Number of output channels that pass through the operator together."""
     x0: Ints
     x1: Ints
     """Columns [x0, x1) that each iteration makes."""

@@ -11,7 +11,6 @@ from typing import Any
 from tflm_memopt.plan import cp_sat
 
 SECONDS = 20.0
-"""Time limit of CP-SAT for one problem, in its deterministic seconds."""
 SEED = 23
 
 

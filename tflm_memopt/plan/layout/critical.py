@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from tflm_memopt.plan.plan import Buffer
 
 Placed = Sequence[tuple[Buffer, int]]
-"""Buffers of a plan with their offsets."""
 
 
 def critical(placed: Placed) -> list[Buffer]:

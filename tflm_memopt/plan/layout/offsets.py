@@ -52,8 +52,6 @@ Constraints = Mapping[tuple[int, int], int]
 
 @dataclass(frozen=True, slots=True)
 class Reversible:
-    """A group of operators that may compute its rows in reverse (plan/search/reverse.py)."""
-
     forward: Constraints
     """Minimum distances between the group's buffers in forward row order."""
     backward: Constraints

@@ -270,8 +270,6 @@ def least_bytes(
 
 
 class Joint(NamedTuple):
-    """Divisions of several regions into groups."""
-
     nbytes: int
     macs: int
     before: Joint | None = None

@@ -20,8 +20,6 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 
 @dataclass(frozen=True)
 class Reversed:
-    """A region whose operators compute their rows from last to first."""
-
     chain: Chain
     """The region in reversed row order, in which operators that cannot be reversed stay as they are."""
     able: frozenset[int]

@@ -60,8 +60,6 @@ class Spill:
 
 @dataclass(frozen=True, eq=False)
 class Bordered:
-    """A group of operators with the tensors that it shares with the rest of the model."""
-
     group: Candidate
     dying: Slow
     born: tuple[Slow, ...]
@@ -79,8 +77,6 @@ class Bordered:
 
 
 class Spilling:
-    """The divisions of one region into groups with tensors in slow memory."""
-
     def __init__(
         self, chain: Chain, table: Mapping[int, Sequence[Candidate]], allowed: Slow, cost: SlowCost, place: PlaceFast
     ) -> None:

@@ -77,7 +77,6 @@ def _nests(ops: Sequence[RowOp], visit: Visit, base: int, tile: int) -> list[Loo
 
 
 def _in_last(ops: Sequence[RowOp], visit: Visit, stripes: int, tile: int) -> list[LoopNest]:
-    """Return the loop nests of operators that run in the last stripe, since they read a finished sum."""
     heights = (op.writes.h for op in ops)
     return _summing([LoopNest(h, (2 - stripes) * h, h, tile, visit.channel_groups) for h in heights], visit)
 

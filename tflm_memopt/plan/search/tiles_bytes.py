@@ -28,8 +28,6 @@ class Columns(NamedTuple):
 
 
 class Reader(NamedTuple):
-    """The pixels of a tensor that one operator of the group reads within a stripe."""
-
     columns: Columns
     windows: tuple[tuple[int, int], ...]
 
@@ -129,12 +127,9 @@ def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: 
 
 @dataclass(frozen=True, slots=True)
 class RowCount:
-    """Number of rows that an operator makes in all stripes."""
-
     total: int
     """Number of rows, in which a row that is made twice counts twice."""
     most: int
-    """Maximum number of rows in one stripe."""
     present: tuple[int, int]
     """Half-open range of the rows that each stripe makes, counted from the top of a complete stripe."""
 

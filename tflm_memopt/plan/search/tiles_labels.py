@@ -43,7 +43,6 @@ class Visit(NamedTuple):
     """A search step: one operator with its loop nest, or several that process channel groups together."""
 
     position: int
-    """Position of the first operator in the region."""
     state: State
     channel_groups: int = 1
     iterative: bool = False
