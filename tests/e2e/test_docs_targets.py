@@ -1,4 +1,4 @@
-"""Test the sections of docs/deploy.md about build systems: their commands run and their programs compile."""
+"""Test the sections on build systems in docs/deploy.md: their commands run, and their programs compile."""
 
 import configparser
 import re
@@ -21,14 +21,12 @@ pytestmark = pytest.mark.slow
 
 
 def blocks(section: str, language: str) -> list[str]:
-    """Return the code blocks of a section in one language, in order."""
     text = (ROOT / "docs/deploy.md").read_text(encoding="utf-8")
     found = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
     return re.findall(rf"^```{language}\n(.*?)^```$", found, re.DOTALL | re.MULTILINE)
 
 
 def run_commands(section: str) -> int:
-    """Run the section's `tflm-memopt` commands and return how many there are."""
     lines = [line for block in blocks(section, "sh") for line in block.splitlines()]
     commands = [line for line in lines if line.startswith("tflm-memopt ")]
     for command in commands:
@@ -39,7 +37,6 @@ def run_commands(section: str) -> int:
 
 @pytest.fixture
 def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
-    """Change to an empty folder in which examples/ is this repository's examples/."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     return tmp_path

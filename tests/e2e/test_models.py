@@ -12,19 +12,17 @@ from conftest import AUTOENCODER, EXAMPLE, FLOAT_IO, KEYWORDS, MOBILENET, RESNET
 from tflm_memopt.cli import main as cli
 
 ONE_REGION_TAIL = 500
-"""A model that became a single operator has this many bytes of persistent data (ilp32)."""
+"""Maximum bytes of persistent data of a model that became a single operator (ilp32)."""
 FLASH = 1.02
 """The rewritten .tflite may be larger than the original by at most this factor."""
 GROUP_OVERHEAD = 1_000
-"""A model may need this many more bytes of persistent data if each group of layers becomes a separate operator. Each
-group of layers takes about 50 bytes.
-"""
+"""Additional bytes of persistent data if each group of layers (about 50 bytes) becomes its own operator."""
 
 
 @dataclass(frozen=True)
 class Case:
     model: Path | str
-    """The model is a file of the repository, or the name of a public model."""
+    """A file of the repository, or the name of a public model."""
     total: int
     int8_io: bool = False
     runs: int = 20
@@ -32,7 +30,7 @@ class Case:
     """The rewritten model computes at most this multiple of the original's multiply-accumulates."""
     input: str = "arena"
     max_macs: float | None = None
-    """The option limits the number of multiply-accumulates. With None, no value is computed twice."""
+    """Limit of the multiply-accumulates. With None, no value is computed twice."""
 
     def __str__(self) -> str:
         parts = [self.model if isinstance(self.model, str) else self.model.stem]
@@ -67,7 +65,6 @@ def slow(cases: Sequence[Case], quick: int = 0) -> list[Any]:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
-    """Run a command that must succeed, and return the JSON that it prints."""
     code = cli.main([*map(str, arguments), "--json"])
     out, err = capsys.readouterr()
     assert (code, err) == (cli.DONE, "")
@@ -85,7 +82,7 @@ def converted(case: Case, path: Path, op_per: str, folder: Path, capsys: pytest.
     assert case.max_macs or (report["overhead"] < 1.0) is (report["dead_channels"] > 0)
     assert arena["abi"] == "ilp32"
     assert arena["total"] == arena["head"] + arena["tail"]
-    assert arena["total"] <= -(-arena["min"] // 16) * 16  # alignment can make the smallest arena up to 15 B smaller
+    assert arena["total"] <= -(-arena["min"] // 16) * 16  # Alignment may take 15 B.
     assert report["lower_bound_head"] <= arena["head"]
     assert report["kept_builtin"] == []
     assert report["flash"]["rewritten"] <= FLASH * report["flash"]["original"]
@@ -96,7 +93,7 @@ def converted(case: Case, path: Path, op_per: str, folder: Path, capsys: pytest.
     assert verified["runs"] == runs
     if verified["measured"]:
         before, after = verified["measured"]["original"], verified["measured"]["rewritten"]
-        assert after["head"] == arena["head"]  # activations take the same number of bytes on every machine
+        assert after["head"] == arena["head"]  # Activations take equal bytes everywhere.
         assert before["head"] == report["original_arena"]["head"]
     return report
 

@@ -16,7 +16,7 @@ from tables import between
 LONG = ("Table 6.6", "Figures 11 and 12", "Figures 5.2 to 5.7, executed", "Table 4.1", "chapter 5",
         "Table 2", "result.json", "Table 5.1,", "Figures 9 and 10", "Figure 6, as", "sections 4", "MobileNetV2",
         "Table 6.2, on", "partitions in")  # fmt: skip
-"""Only `python -m benchmarks.papers` computes the slow items of docs/papers.md, whose names begin with these words."""
+"""Starts of the names of slow items of docs/papers.md, which only `python -m benchmarks.papers` computes."""
 MADE = [item for item in ITEMS if not item.what.startswith(LONG)]
 
 

@@ -21,7 +21,7 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = (
     "index", "start", "how-it-works", "report", "python", "c-api", "plan", "papers", "adding-an-operator", "errors",
 )  # fmt: skip
-"""The test runs all code blocks of these documentation pages."""
+"""Documentation pages of which all code blocks are run."""
 
 
 def groups(language: str) -> list[tuple[str, str]]:
@@ -60,13 +60,12 @@ def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
 
 
 def commands() -> list[str]:
-    """Return all shell lines of the pages."""
     return [line for _, code in groups("sh") for line in code.splitlines() if line]
 
 
 @pytest.mark.parametrize("command", dict.fromkeys(commands()))
 def test_shell_commands_exist(command: str) -> None:
-    """The parser accepts each tflm-memopt command on the pages. test_keras.py runs the commands for a Keras model."""
+    """test_keras.py runs the commands for a Keras model."""
     program, *arguments = shlex.split(command)
     if program == cli.PROGRAM:
         assert isinstance(cli.parser().parse_args(arguments), argparse.Namespace)

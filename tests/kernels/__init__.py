@@ -1,1 +1,1 @@
-"""Tests of the C kernels. Without this file, scripts/kernels.py would hide the package."""
+"""Tests of the C kernels. Without this file, Python would import scripts/kernels.py instead of this package."""

@@ -10,15 +10,15 @@ GRAY8, RGB565_LE, RGB565_BE = 1, 2, 3
 
 @dataclass(frozen=True)
 class Case:
-    """A view selects a part of a frame, and gives the shape of the image to make."""
+    """A frame, the part of it that a view selects, and the shape of the image to make."""
 
     format: int
     part: tuple[int, int, int, int]
-    """The numbers are the left edge, top edge, width and height of the frame's part."""
+    """Left edge, top edge, width and height of the selected part of the frame."""
     margin: tuple[int, int]
-    """The frame has this many pixels to the right of the part, and padding bytes after each row."""
+    """Number of pixels to the right of the selected part, and number of padding bytes after each row of the frame."""
     image: tuple[int, int, int]
-    """The image has this height, width and number of channels."""
+    """Height, width and number of channels of the image."""
     seed: int
 
     @property
@@ -37,7 +37,7 @@ class Case:
 
 
 def whole(case: Case, frame: NDArray[np.uint8], levels: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Return the image [height, width, channels]. The whole frame is converted first and sampled afterwards."""
+    """Convert the whole frame first and sample the image afterwards. The image is [height, width, channels]."""
     left, top, width, height = case.part
     pixels = frame[:, : (left + width) * case.pixel].reshape(len(frame), -1, case.pixel).astype(np.int64)
     if case.format == GRAY8:

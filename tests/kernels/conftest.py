@@ -25,28 +25,27 @@ FLAGS = (
 SANITIZED = f"gcc {FLAGS}"
 PLAIN = "gcc -std=gnu11 -O2 -pthread"
 WATCHED = "gcc -std=gnu11 -Wall -Wextra -Werror -O1 -g1 -fno-builtin -fsanitize=thread -pthread"
-"""The command compiles with ThreadSanitizer."""
+"""Compiler command with ThreadSanitizer."""
 INCLUDE = tuple(f"-I{LIBRARY / folder}" for folder in ("include", "src", "host"))
 
 Build = Callable[..., Path]
 
 
 def sample(program: Program | bytes, inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> bytes:
-    """Return the bytes of a file for fuzz.c: inputs, expected outputs and a valid program."""
+    """Return a file for fuzz.c, with inputs, expected outputs and a valid program."""
     data = [np.ascontiguousarray(values).tobytes() for values in (*inputs, *outputs)]
     sizes = struct.pack(f"<{2 + len(data)}I", len(inputs), len(outputs), *map(len, data))
     return b"".join([sizes, *data, program if isinstance(program, bytes) else pack(program)])
 
 
 DSP = ROOT / "tests/kernels/backends/dsp.c", ("-DTMO_CORE_DSP=1",)
-"""With this file and these flags, a host runs the library's C code for the DSP extension."""
+"""File and flags with which a host runs the library's C code for the DSP extension."""
 THREADS = LIBRARY / "host/tmo_threads.c"
-"""Two threads of this machine simulate two cores."""
+"""C file that simulates two cores by two threads of this machine."""
 SOURCES = tuple(sorted((LIBRARY / "src").glob("*.c")))
 
 
 def compiled(command: str, source: str, program: Path, *more: Path, library: Sequence[Path] = SOURCES) -> Path:
-    """Compile a test of this folder with the library and this compiler command."""
     sources = [ROOT / "tests/kernels" / source, *more, *library]
     made = program.parent / f"{program.stem}_objects"
     made.mkdir()
@@ -56,7 +55,6 @@ def compiled(command: str, source: str, program: Path, *more: Path, library: Seq
 
 @pytest.fixture(scope="session")
 def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Return a function that compiles a test file, more sources and the library (by default all of the library)."""
     compiler = shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("needs gcc or clang")
@@ -70,5 +68,4 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 @pytest.fixture(scope="session")
 def library() -> ctypes.CDLL:
-    """Return the host's build of the library, with all transports of links/."""
     return ctypes.CDLL(str(native_library("tmo_host")))

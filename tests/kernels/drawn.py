@@ -1,5 +1,7 @@
-"""Draw random programs with inputs and expected outputs. The package converts random networks. Some networks get plans
-that no planner would choose. TFLM computes the expected outputs.
+"""Draw random programs with inputs and expected outputs.
+
+The package converts random networks. Some networks get plans that no planner would choose. TFLM computes the expected
+outputs.
 """
 
 import functools
@@ -30,16 +32,16 @@ from tflm_memopt.runtime import host, regions
 from tflm_memopt.runtime.host import DeviceArena
 
 ROWS = tuple(kind for kind in SUPPORTED if kind not in ("split", "stacked", "channels first"))
-"""Layers of these kinds have one output."""
+"""Kinds of layers with a single output."""
 PACKED = ("conv", "depthwise", "dense", "dense", "add")
-"""Layers of these kinds have packed kernels."""
+"""Kinds of layers with packed kernels."""
 DEPTHS = (1, 3, 4, 8, 16, 24, 32, 33, 48, 64, 96)
-"""Packed layers have one of these numbers of channels."""
+"""Numbers of channels of packed layers."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A program has one output, and one arena holds all buffers."""
+    """A program with one output and with all buffers in one arena."""
 
     program: Program
     arena: DeviceArena
@@ -48,7 +50,7 @@ class Drawn:
 
 
 def agree(found: Drawn, seed: int) -> None:
-    """Check that the program gives the expected output, both in aligned buffers and between canaries in its arena."""
+    """Check the program's output in aligned buffers, and in its arena with guard bytes between buffers."""
     program, size = pack(found.program), [found.expected.size]
     (plain,) = host.run(program, found.inputs, size)
     np.testing.assert_array_equal(plain, found.expected, err_msg=f"seed {seed}")
@@ -67,7 +69,7 @@ def _options(family: Family, **options: Any) -> ConversionOptions:
 
 
 def _converted(recipe: Recipe, options: ConversionOptions, rng: random.Random) -> Drawn | None:
-    """Convert a network. Return None unless TFLM runs the result, which must be one program with one output."""
+    """Convert a network. Return None unless the result is a single program with one output, and TFLM runs it."""
     data = build(recipe)
     converted = oracle.convert(data, options)
     if converted is None:
@@ -86,7 +88,6 @@ def _converted(recipe: Recipe, options: ConversionOptions, rng: random.Random) -
 
 
 def _chain(rng: random.Random, kinds: Sequence[str], most: int, depths: Sequence[int]) -> Recipe:
-    """Draw layers that each read the newest tensor. The number of channels is one of `depths`."""
     layers = [random_layer(rng, kinds, source=0, channels=rng.choice(depths)) for _ in range(rng.randint(1, most))]
     depth, few = rng.choice(depths), rng.choice((1, 1, 6, 13))
     shape = (1, rng.randint(1, few), rng.randint(1, few if few < 13 else 11), depth)
@@ -117,7 +118,7 @@ def alone(
 
 
 def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
-    """Draw a depthwise convolution with a window for which kernels have a separate inner loop."""
+    """Draw a depthwise convolution whose window size has a separate inner loop in some kernels."""
     rng = random.Random(seed)
     shape = (1, rng.randint(2, 7), rng.randint(3, 12), rng.choice((4, 8, 12, 16, 17, 31, 32, 44, 48)))
     stride = rng.randint(1, 3)
@@ -127,9 +128,7 @@ def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
 
 @functools.lru_cache(512)
 def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False) -> Drawn:
-    """Draw a network whose layers run in tiles that no planner would choose. With `by_pixel`, each operator computes
-    one pixel at a time.
-    """
+    """Draw a network whose layers run in tiles that no planner would choose. by_pixel: tiles of one pixel."""
 
     def draw(rng: random.Random) -> Drawn | None:
         number = rng.randrange(1 << 16)
@@ -148,7 +147,6 @@ def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False)
 
 @functools.lru_cache(512)
 def two_rows(seed: int, family: Family = Family.GENERIC) -> Drawn:
-    """Draw a network whose kernels for the DSP extension compute two rows at once."""
     options = _options(family, tiles=None, wide=family is Family.DSP, two_rows=True, reverse=False)
 
     def draw(rng: random.Random) -> Drawn | None:

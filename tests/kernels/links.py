@@ -1,4 +1,4 @@
-"""Simulate devices that exchange rows of two tensors through custom_ops/links/."""
+"""Simulates devices that exchange rows of two tensors through custom_ops/links/."""
 
 import ctypes
 import random
@@ -16,7 +16,7 @@ MOVE = ctypes.CFUNCTYPE(
 )
 POLL = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint8, ctypes.c_bool, ctypes.c_uint32)
 CLOCK = ctypes.CFUNCTYPE(ctypes.c_uint32)
-"""A link waits for a message for this many milliseconds."""
+"""C type of the clock function of a link. The clock returns milliseconds."""
 EXCHANGE = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_bool, ctypes.c_uint16, ctypes.c_char_p, ctypes.c_uint32
 )
@@ -27,18 +27,16 @@ class Transport(ctypes.Structure):
 
 
 class Link(ctypes.Structure):
-    """The structure has the first member of the C struct tmo_link, and enough bytes for all other members."""
+    """The first member of the C struct tmo_link, and enough bytes for its other members."""
 
     _fields_ = (("exchange", EXCHANGE), ("others", ctypes.c_uint8 * 256))
 
 
 class Device:
-    """Simulates one of two devices that exchange rows. The messages of one device pass through `fault` to the inbox of
-    the other device.
-    """
+    """One of two simulated devices that exchange rows. Messages pass through `fault` to the other device's inbox."""
 
     patience = PATIENCE
-    """The transport's clock shows this time in milliseconds."""
+    """The time that the transport's clock shows, in milliseconds."""
 
     def __init__(self, library: ctypes.CDLL, number: int, rng: random.Random, identity: int = 7) -> None:
         self.library, self.number, self.rng, self.identity = library, number, rng, identity
@@ -47,11 +45,11 @@ class Device:
         self.fault: Callable[[bytes], bytes] | None = None
         self.pending = b""
         self.blocked = 0
-        """No message arrives during this many milliseconds."""
+        """Number of milliseconds during which no message arrives."""
         self.fails = False
-        """The device restarts if this flag is set."""
+        """Whether the device restarts instead of continuing."""
         self.wrong = 0
-        """The first device had aborted the inference, so this many received rows had wrong bytes."""
+        """Number of received rows with wrong bytes, because the first device had aborted the inference."""
         self.transport = Transport(MOVE(self._send), MOVE(self._receive), POLL(self._poll), None)
         self.restart(1)
 
@@ -70,7 +68,7 @@ class Device:
         size = int.from_bytes(self.pending[16:18], "little") if len(self.pending) >= HEAD else 0
         whole = self.pending.startswith(b"TM") and len(self.pending) >= HEAD + size > HEAD
         if self.fault is not None and self.pending.startswith(b"T") and not whole:
-            return taken  # the simulated fault dropped a message
+            return taken  # The simulated fault dropped a message.
         if self.fault is not None and whole and self.rng.random() < 0.3:
             self.pending, self.fault = self.fault(self.pending), None
         if self.other:
@@ -91,8 +89,9 @@ class Device:
         return count
 
     def rows(self, script: list[tuple[int, bool]], data: Callable[[int, int], bytes]) -> Iterator[int]:
-        """Run one inference. The script lists the transfers of rows as pairs (step, sent). Yield WAIT while the device
-        waits, and then the final status.
+        """Run one inference. Yield WAIT while the device waits, and then the final status.
+
+        script: pairs (step, sent) of the rows to send or receive.
         """
         self.wrong = 0
         self.library.tmo_link_begin(ctypes.byref(self.link))
@@ -120,9 +119,10 @@ class Device:
 
 
 def both(first: Device, second: Device, data: Callable[[int, int], bytes]) -> tuple[int, int]:
-    """Run an inference in which the first device sends tensor 0 and the second answers with tensor 1. Return the final
-    statuses of the two devices. A second device that is late continues with the messages that have arrived in the
-    meantime, as on real hardware.
+    """Run an inference in which the first device sends tensor 0, and the second device answers with tensor 1. Return
+    both final statuses.
+
+    A second device that is late continues with messages that have arrived in the meantime, as on real hardware.
     """
     scripts = {first: [(0, True), (1, False)], second: [(0, False), (1, True)]}
     runs = {device: device.rows(script, data) for device, script in scripts.items()}

@@ -10,7 +10,7 @@ from tflm_memopt.lower.program import Program
 from tflm_memopt.plan.loops import Iteration, Loops, Repeat, iterations
 
 LONGEST = 12
-"""The body of a loop has at most this many iterations."""
+"""Maximum number of iterations in the body of a loop."""
 
 
 def times(count: int, stage: int = 0) -> Loops:
@@ -18,7 +18,6 @@ def times(count: int, stage: int = 0) -> Loops:
 
 
 def nested(order: Sequence[Iteration], rng: Generator, depth: int = LOOP_DEPTH) -> Loops:
-    """Draw loops of at most `depth` levels that run a sequence of iterations."""
     found: list[Iteration | Repeat] = []
     at = 0
     while at < len(order):
@@ -38,6 +37,5 @@ def nested(order: Sequence[Iteration], rng: Generator, depth: int = LOOP_DEPTH) 
 
 
 def nested_otherwise(program: Program, rng: Generator) -> Program:
-    """Replace the program's loops by random loops that run the same iterations in the same order."""
     groups = (replace(b, loops=nested([*iterations(b.loops)], rng)) for b in program.groups)
     return replace(program, groups=tuple(groups))

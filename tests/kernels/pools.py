@@ -11,7 +11,7 @@ ALIGN = 16
 
 
 def in_slow_memory(program: Program, rng: Generator) -> Program:
-    """Move about half of the movable tensors, but at least one. Other tensors share bytes or have column windows."""
+    """Move about half of the movable tensors, but at least one. Shared bytes and column windows stay."""
     views = Counter(t.offset for t in program.tensors if t.base == 0)
     movable = [t for t in program.tensors if t.base == 0 and views[t.offset] == 1 and not t.column_windows]
     moved: dict[int, ProgramTensor] = {}

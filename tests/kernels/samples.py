@@ -1,4 +1,4 @@
-"""The module has two valid programs, one of rows and one of tiles, and functions that damage a program."""
+"""Two valid programs, one that makes rows and one that makes tiles, and functions that damage a program."""
 
 import dataclasses
 import functools
@@ -25,15 +25,15 @@ from tflm_memopt.plan.loops import Iteration, Loops, Repeat
 Change = Callable[[Program], Program]
 
 IN, OUT = 8 * 6 * 2, 1 * 1 * 3
-"""The input and the output of good() have these numbers of bytes."""
+"""Bytes of the input and of the output of the program good()."""
 FIRST_OP = HEADER.itemsize + 4 * TENSOR.itemsize
-"""The first operator's record in good() begins at this offset."""
+"""Offset of the first operator's record in the program good()."""
 TILED_OP = HEADER.itemsize + 5 * TENSOR.itemsize
-"""The first operator's record in tiled() begins at this offset."""
+"""Offset of the first operator's record in the program tiled()."""
 
 
 def _looped(*items: int | tuple[int, str]) -> Loops:
-    """Return loops: a number becomes one iteration, and a pair (count, operators) becomes a repeated sequence."""
+    """Return loops. A number becomes one iteration, and a pair (count, operators) becomes a repeated sequence."""
     return tuple(
         Iteration(item) if isinstance(item, int) else Repeat(item[0], tuple(Iteration(int(c)) for c in item[1]))
         for item in items
@@ -50,7 +50,7 @@ TILED_LOOPS: Loops = (
 
 
 def good() -> Program:
-    """Return a program of a CONV 3x3 into a rolling buffer, an ADD, and a convolution that adds up all rows."""
+    """Return a program with a CONV 3x3 into a rolling buffer, an ADD, and a convolution that adds up all rows."""
     scale = {"multipliers": np.full(3, 1 << 30, np.int32), "shifts": np.full(3, -7, np.int8)}
     conv = ProgramOp(
         kind=Kind.CONV,
@@ -81,9 +81,7 @@ def good() -> Program:
 
 
 def tiled() -> Program:
-    """Return a program of a bottleneck and a convolution. The program's loops run over two stripes, two tiles and two
-    groups of channels.
-    """
+    """Return a program with a bottleneck and a convolution, in two stripes, two tiles and two channel groups."""
     conv, _, whole = good().ops
     expand = dataclasses.replace(
         conv, window=Window(), tile=4, channel_groups=2, group_channels=2,

@@ -1,4 +1,4 @@
-"""Make the inputs of programs streamed or external. The caller keeps every row of the input."""
+"""Makes the inputs of programs streamed or external. The caller keeps every row of the input."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ ALIGN = 16
 
 
 def can_be_source(program: Program) -> bool:
-    """Return whether the only input is one tensor in normal row order, and no GATHER reads the tensor."""
+    """Return whether the only input is a single tensor in normal row order that no GATHER reads."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     if any(program.tensors[i].layout != RowLayout.HWC for i in views):
         return False
@@ -28,8 +28,8 @@ def can_stream(program: Program) -> bool:
 
 
 def streamed(program: Program, rng: Generator) -> Program:
-    """Stream any number of rows at a time, with older rows in a rolling buffer after the workspace. A program that
-    cannot be streamed is returned unchanged.
+    """Stream the input by a random number of rows at a time. Older rows are in a rolling buffer after the workspace.
+    Programs that cannot be streamed stay unchanged.
     """
     if not can_stream(program):
         return program

@@ -1,4 +1,4 @@
-"""The library gives the same outputs when a vendor's library computes convolutions.
+"""The library gives the same outputs if a chip vendor's library computes convolutions.
 
 The files of backends/ have the interfaces of ESP-NN and CMSIS-NN, and compute with TFLM's arithmetic.
 """
@@ -24,7 +24,7 @@ from tflm_memopt.runtime import host
 
 BACKENDS = ROOT / "tests/kernels/backends"
 SHARED = "gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -O0 -shared -fPIC -Wl,-Bsymbolic"
-"""The flag -Bsymbolic makes the library call its own functions, not functions of the same names in the process."""
+"""Compiler command for shared libraries. With -Bsymbolic, a library calls its own functions."""
 HOST = [LIBRARY / "host/tmo_guard.c"]
 
 
@@ -43,9 +43,6 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def agree_in(library: Path, programs: Sequence[Drawn]) -> int:
-    """Check that random programs give the expected outputs when `library` runs them. Return the number of calls to the
-    vendor's functions.
-    """
     with mock.patch.object(host, "native_library", return_value=library):
         host._loaded.cache_clear()
         for seed, found in enumerate(programs):
@@ -66,13 +63,13 @@ def test_pointwise_convolutions_go_there(backend: Path) -> None:
 
 
 def test_networks_give_the_same_bytes(backend: Path) -> None:
-    """Layers in channel groups are computed by our kernels, even if a vendor's library is there."""
+    """Our own kernels compute layers in groups of channels, even if a vendor's library is present."""
     assert agree_in(backend, [tiled(seed) for seed in range(20)]) > 20
 
 
 @pytest.mark.parametrize("backend", ["ESP_NN"], indirect=True)
 def test_packed_operators_call_esp_nn(backend: Path) -> None:
-    """Test rows and tiles of any window, aligned and not aligned. The vendor's functions overwrite their scratch."""
+    """The stand-ins for the vendor's functions overwrite their scratch."""
     programs = [(pixels if seed % 3 == 0 else packed)(seed, Family.ESP) for seed in range(examples(60))]
     assert agree_in(backend, programs) > examples(250)
 
@@ -87,7 +84,7 @@ def test_operators_without_weights_call_esp_nn(kind: str, backend: Path) -> None
 
 @pytest.mark.parametrize("flag", ["TMO_ESP_NN", "ESP_PLATFORM"])
 def test_a_chip_without_other_packed_kernels_compiles_without_warnings(flag: str, tmp_path: Path) -> None:
-    """Compile one file, like an emitted NAME_library.c, without optimization, so that unused calls stay."""
+    """One file is compiled, like an emitted NAME_library.c, without optimization, so that unused calls stay."""
     core = CORES["rv32"]
     if missing := missing_tools(core):
         pytest.skip(missing)

@@ -70,7 +70,6 @@ def by_rows(library: ctypes.CDLL, case: Case, frame: NDArray[np.uint8], levels: 
 
 
 def used(case: Case) -> int:
-    """Return the bytes of the frame up to the last byte that the conversion reads."""
     left, top, width, height = case.part
     return (top + height - 1) * case.stride + (left + width) * case.pixel
 

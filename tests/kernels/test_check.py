@@ -101,7 +101,7 @@ def test_damage_is_refused(damage: Change, status: Status) -> None:
 
 
 def test_tensors_are_inside_the_declared_slow_memory() -> None:
-    """The caller may have more slow memory than the program declares, or may not yet know that memory's size."""
+    """The caller may have more slow memory than the program declares, or may not know its size yet."""
     program = dataclasses.replace(tensor(1, base=3, offset=16)(good()), slow=16 + 2 * 6 * 3)
     assert host.check(pack(program), [IN], [OUT]) is Status.OK
     small = dataclasses.replace(program, slow=program.slow - 1)
@@ -123,7 +123,7 @@ def test_tensors_are_inside_the_declared_slow_memory() -> None:
 def test_only_what_is_whole_is_reversed(
     program: Callable[[], Program], number: int, layout: int, status: Status
 ) -> None:
-    """Any program can make rows in reverse order. Only tiles can reverse pixels, as kernels compute rows forwards."""
+    """Any program can make rows in reverse order. Only tiles can reverse pixels: kernels compute rows forwards."""
     assert host.check(pack(tensor(number, layout=layout)(program())), [IN], [OUT]) is status
 
 
@@ -154,8 +154,8 @@ def test_damaged_bytes_are_refused(image: bytes, status: Status) -> None:
 
 @pytest.mark.parametrize(("mode", "status"), [(InputPlace.ARENA, Status.OK), (InputPlace.EXTERNAL, Status.TABLE)])
 def test_a_source_has_no_older_rows(mode: int, status: Status) -> None:
-    """An input in the arena can keep older rows in a rolling buffer of the state. An external input has no older rows,
-    because operators read the input in place.
+    """An input in the arena can keep older rows in a rolling buffer of the state. An external input cannot, because
+    operators read it in place.
     """
     net = Net(0)
     data = net.model(net.conv2d(net.input((1, 8, 4, 2)), 4, kernel=(3, 1), padding="VALID"))

@@ -1,4 +1,4 @@
-"""Run two cores as two threads: delays change no byte, ThreadSanitizer finds no race, bad programs are refused."""
+"""Run two cores as two threads. Delays change no byte, ThreadSanitizer finds no race, and bad programs are refused."""
 
 import functools
 import os
@@ -25,9 +25,9 @@ from tflm_memopt.runtime.host import Status
 TARGETS = ("cortex-m33", "esp-nn", "generic")
 RACE_RUNS = 100
 NETWORKS, RUNS = 12, 10
-"""ThreadSanitizer runs this many random networks, each this many times."""
+"""Number of random networks that ThreadSanitizer runs, and number of runs of each network."""
 TSAN_FOUND = 66
-"""ThreadSanitizer ends a process with this exit code."""
+"""Exit code with which ThreadSanitizer ends a process after it found a race."""
 
 
 @functools.cache
@@ -53,7 +53,7 @@ def damaged(change: Callable[[Program, ProgramCores], Program]) -> Status:
 
 
 def one_sharding(program: Program, kind: int, cut: int, accumulator: int | None = None) -> Program:
-    """Return the program with another split of work for the first operator that both cores compute."""
+    """Return the program with another division of work for the first operator that both cores compute."""
     assert program.cores
     shardings = [*program.cores.shardings]
     i = next(i for i, sharding in enumerate(shardings) if sharding.kind > Sharding.CORE_1)
@@ -88,7 +88,6 @@ def test_what_would_leave_the_buffers_is_refused(
 
 
 def race(folder: Path, command: str = WATCHED) -> Path:
-    """Compile race.c with this compiler in an empty folder."""
     return compiled(command, "race.c", folder / "race", THREADS)
 
 
@@ -121,7 +120,6 @@ def test_random_networks_have_no_race(watched: Path) -> None:
 
 @pytest.mark.slow
 def test_a_missing_barrier_is_seen_by_thread_sanitizer(watched: Path) -> None:
-    """ThreadSanitizer reports a race if a barrier that the checker requires is missing."""
     case = max(cases(), key=lambda case: len(case.program))
     program = unpack(case.program)
     assert program.cores
@@ -136,7 +134,9 @@ def test_a_missing_barrier_is_seen_by_thread_sanitizer(watched: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [Sharding.CORE_1, Sharding.COLUMNS])
 def test_esp_nn_has_one_scratch_for_depthwise_convolutions(kind: Sharding) -> None:
-    """A program is refused if core 1, or both cores, run a depthwise convolution of ESP-NN."""
+    """ESP-NN has a single scratch buffer for depthwise convolutions. Programs that run them on core 1, or on both
+    cores, are refused.
+    """
     program = unpack(max(cases(EXAMPLE, "esp-nn"), key=lambda case: len(case.program)).program)
     assert program.cores
     shardings = [*program.cores.shardings]

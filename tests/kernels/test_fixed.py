@@ -1,4 +1,4 @@
-"""Compare fixed-point scaling, in each of the library's three ways to multiply, with exact arithmetic."""
+"""Compare fixed-point scaling with exact arithmetic, in each of the library's three ways to multiply."""
 
 import itertools
 import random
@@ -24,14 +24,12 @@ def wrap(x: int) -> int:
 
 
 def high_mul(a: int, b: int) -> int:
-    """Return the product of a and b, divided by 2^31. Halves are rounded up, and the result saturates."""
+    """Return a * b / 2^31. Halves are rounded up, and the result saturates."""
     return min(HIGH, floor(Fraction(a * b, 1 << 31) + HALF))
 
 
 def rescale(x: int, multiplier: int, shift: int) -> int:
-    """Return the scaled value, which is rounded twice: first halves up, then halves away from zero. A left shift of x
-    wraps around.
-    """
+    """Return the scaled value, rounded twice: halves up, then halves away from zero. Left shifts wrap around."""
     if shift >= 0:
         return high_mul(wrap(x << shift), multiplier)
     value = Fraction(high_mul(x, multiplier), 1 << -shift)
@@ -44,7 +42,7 @@ def cases() -> Iterator[tuple[int, int, int]]:
     rng = random.Random(1)
     for _ in range(5_000):
         yield rng.randint(LOW, HIGH), rng.randint(1 << 30, HIGH), rng.choice(SHIFTS)
-    for _ in range(5_000):  # the numbers include small sums, and ties for each of the two roundings
+    for _ in range(5_000):  # There are ties for each of the two roundings.
         shift = rng.choice(SHIFTS)
         odd, tie = 2 * rng.randint(-(1 << 12), 1 << 12) + 1, 1 << rng.randint(0, 15)
         yield odd * tie, rng.choice((1 << 30, (1 << 30) + (1 << 29), HIGH, rng.randint(1 << 30, HIGH))), shift
@@ -71,4 +69,4 @@ def test_scaling_is_exact(multiply: str, sanitized: Build) -> None:
     ]
     assert not wrong, wrong[:5]
     ties = [high_mul(x, m) & ((1 << -s) - 1) == 1 << (-s - 1) for x, m, s in numbers if s < 0]
-    assert sum(ties) > 500  # enough of the rounded values were ties
+    assert sum(ties) > 500  # Enough of the rounded values were ties.

@@ -1,5 +1,5 @@
-"""Damaged programs never make the executor leave its buffers. tmo_check() refuses a damaged program, or running the
-program is harmless.
+"""Damaged programs never make the executor leave its buffers. Either tmo_check() refuses a damaged program, or running
+the program is harmless.
 """
 
 import itertools
@@ -48,15 +48,17 @@ from tflm_memopt.runtime.regions import regions
 
 SAMPLES = 24
 ANY = ConversionOptions(seconds=0, effort=QUICKLY)
-"""These options give plans quickly, because the quality of the plans does not matter."""
+"""Options for fast conversions, because the quality of the plans does not matter."""
 
 
 FAMILIES = {0: Family.DSP, 1: Family.DSP, 2: Family.ESP, 3: Family.ESP, 4: Family.RVV, 5: Family.MVE}
-"""The last three bits of a seed choose the kernel family of a program."""
+"""Kernel family of a program, chosen by the last three bits of its seed."""
 
 
 def write_samples(folder: Path) -> list[Path]:
-    """Write valid programs with rolling buffers, column windows, branches, groups or sums, and inputs and outputs."""
+    """Write valid programs with inputs and outputs. Together, they have rolling buffers, column windows, branches,
+    groups and sums.
+    """
     paths = []
     for seed in range(SAMPLES):
         draw = drawn.by_row if seed % 2 == 0 else drawn.pixels if seed % 8 == 5 else drawn.tiled
@@ -84,7 +86,7 @@ def write_poses(folder: Path) -> list[Path]:
 
 
 def write_pools(folder: Path) -> list[Path]:
-    """Write valid programs with slow memory. Some are random, and some are plans with or without copied weights."""
+    """Write valid programs with slow memory: random programs, and plans with and without copied weights."""
     paths = []
     for seed in range(SAMPLES):
         found, rng = drawn.by_row(seed, FAMILIES.get(seed % 8, Family.GENERIC)), np.random.default_rng(seed)
@@ -114,7 +116,6 @@ def write_pools(folder: Path) -> list[Path]:
 
 
 def residual() -> bytes:
-    """Return a small network whose tensors have branches and are read twice."""
     net = Net()
     x = net.conv2d(net.input((1, 12, 10, 3)), 8, kernel=(3, 3))
     x = net.add(x, net.conv2d(net.conv2d(x, 12, kernel=(3, 3)), 8))
@@ -123,7 +124,7 @@ def residual() -> bytes:
 
 
 def write_shared(folder: Path) -> list[Path]:
-    """Write valid programs for two cores. Some are random, and others have all operators that two cores can divide."""
+    """Write valid programs for two cores: random ones, and ones with all operators that two cores can divide."""
     found = [two_cores.random_cases(mobile(seed)) for seed in range(SAMPLES // 3)]
     for data, options in networks_to_plan():
         shared = family(options.target) in (Family.GENERIC, Family.DSP)
@@ -154,7 +155,6 @@ def random_bytes(rng: np.random.Generator, tensor: Tensor) -> NDArray[np.int8]:
 
 
 def layered() -> Iterator[tuple[bytes, ConversionOptions]]:
-    """Yield networks in int8, int16 and float32 that together have every kind of layer."""
     for inside, kinds in (("INT8", tuple(SUPPORTED)), ("INT16", INT16), ("FLOAT32", FLOAT)):
         for k in range(0, len(kinds), 6):
             layers = (Layer("conv"), *map(Layer, kinds[k : k + 6]), Layer("conv"))
@@ -166,11 +166,10 @@ def layered() -> Iterator[tuple[bytes, ConversionOptions]]:
 
 
 def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
-    """Yield networks with layers of every kind, with partial sums, with states, and with sliding windows."""
     by_row, free, groups = replace(ANY, tiles=None), ANY, replace(ANY, ops="group")
     yield from layered()
     for core in ("cortex-m4", "cortex-m55", "rv32-v"):
-        net = Net()  # kernels read more taps at once than a window has, and the weights are at the end
+        net = Net()  # Kernels may read more taps at once than a window has.
         x = net.conv2d(net.input((1, 4, 24, 4)), 16)
         ends = [net.depthwise_conv2d(x, kernel=kernel) for kernel in ((2, 2), (1, 5))]
         yield net.model(*ends), replace(by_row, ops="group", target=core)
@@ -184,7 +183,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
     for state in (memories.svdf_network, memories.lstm_network, lambda: memories.lstm_network(steps=3)):
         yield state(), by_row
     yield streaming.chunks(), replace(groups, target="cortex-m4")
-    for padding in ("VALID", "SAME"):  # the networks have running sums and rows of padding
+    for padding in ("VALID", "SAME"):  # These networks have running sums and padding rows.
         net = Net()
         y = net.conv2d(net.input((1, 16, 2, 3)), 4, kernel=(3, 1), padding=padding)
         both = net.mean(y, (1,)), net.pool(y, kernel=net.shape(y)[1:3], stride=(1, 1))
@@ -206,15 +205,13 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     ids=["everything", "streamed"],
 )
 def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: list[Path]) -> None:
-    """Programs are damaged at random, without libFuzzer's guidance, which needs clang. `make soak KIND=programs` uses
-    libFuzzer.
-    """
+    """Programs are damaged at random. `make soak KIND=programs` uses libFuzzer, which needs clang."""
     fuzzer, count = sanitized("fuzz.c", THREADS, flags=flags), 2_000 if flags else 6_000
     refused, finished, right = damage(fuzzer, count, samples)
-    assert min(refused, finished, right, finished - right) > count // 50  # all outcomes of damaged programs occurred
+    assert min(refused, finished, right, finished - right) > count // 50  # all outcomes occurred
     if flags:
         damage(fuzzer, count, without_listed_parts(samples))
-    else:  # kinds of programs with few samples are damaged separately
+    else:  # Programs with few samples are damaged separately.
         for name in ("pools", "poses"):
             damage(fuzzer, 2_500, [path for path in samples if path.stem.startswith(name)])
 
@@ -226,7 +223,7 @@ def test_damaged_programs_on_the_dsp_extension(sanitized: Build, samples: list[P
 
 
 def without_listed_parts(samples: Sequence[Path]) -> list[Path]:
-    """Write the samples as programs whose headers list no parts although the programs need some."""
+    """Write programs whose headers list no needed parts of the library, although the programs need some."""
     first, size = HEADER.fields["parts"][1], HEADER["parts"].itemsize
     paths = []
     for path in samples:
@@ -239,7 +236,7 @@ def without_listed_parts(samples: Sequence[Path]) -> list[Path]:
 
 
 def damage(fuzzer: Path, count: int, samples: Sequence[Path]) -> tuple[int, int, int]:
-    """Run damaged programs, and return how many were refused, finished, and finished with the right outputs."""
+    """Run damaged programs. Return how many were refused, finished, and finished with the right outputs."""
     seed = 1
     said = run(fuzzer, str(seed), str(count), *samples)
     refused, unfinished, finished, right = map(int, re.findall(r"\d+", said))

@@ -1,4 +1,4 @@
-"""Test messages between devices (custom_ops/links/tmo_link.c) if links lose, repeat, delay or damage messages."""
+"""Test messages between devices (custom_ops/links/tmo_link.c) that links lose, repeat, delay or damage."""
 
 import ctypes
 import zlib
@@ -16,7 +16,7 @@ def damaged(device: Device, message: bytes) -> bytes:
 
 
 def late(device: Device, message: bytes) -> bytes:
-    """A message is delayed by less time than a link waits, by exactly the same time, or by more time."""
+    """Delay a message by less than the time for which a link waits, by exactly this time, or by more."""
     if device.other:
         device.other.blocked = device.rng.choice((PATIENCE // 2, PATIENCE, 2 * PATIENCE))
     return message
@@ -47,7 +47,6 @@ FAULTS: dict[str, Callable[[Device, bytes], bytes]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", FAULTS)
 def test_no_fault_leads_to_a_wrong_row(library: ctypes.CDLL, kind: str) -> None:
-    """Each fault leads to an error status, and later inferences succeed again."""
     for seed in range(4):
         first, second = pair(library, 100 * seed + [*FAULTS].index(kind))
         for _ in range(6):
@@ -70,7 +69,7 @@ def test_a_restarted_device_is_right_again(library: ctypes.CDLL) -> None:
         next(half)
         device = (first, second)[seed % 2]
         device.restart(first.rng.randrange(1 << 16))
-        first.inbox.clear(), second.inbox.clear()  # reopen the link
+        first.inbox.clear(), second.inbox.clear()  # Reopen the link.
         first.pending = second.pending = b""
         assert (OK, OK) in [both(first, second, drawn(first.rng)) for _ in range(3)]
 

@@ -32,7 +32,7 @@ class Datagrams(ctypes.Structure):
 
 
 class Radio(Device):
-    """The device loses each frame, and each acknowledgement, with probability `loss`."""
+    """A device that loses each frame, and each acknowledgement, with the probability `loss`."""
 
     def __init__(self, library: ctypes.CDLL, number: int, rng: random.Random, *, loss: float, room: int = 1024) -> None:
         self.loss, self.room, self.time, self.refuses = loss, room, 0, 0
@@ -59,7 +59,7 @@ class Radio(Device):
         return bool(link.written != link.read)
 
     def rows(self, script: list[tuple[int, bool]], data: Callable[[int, int], bytes]) -> Iterator[int]:
-        """The end of the last message may be in a frame that is not full, or that was lost."""
+        """The last frame of a message may be incomplete or lost, so the device polls once more at the end."""
         for status in super().rows(script, data):
             left = 0 if status == WAIT else PATIENCE
             while left and not self.library.tmo_datagram_done(ctypes.byref(self.datagrams)):

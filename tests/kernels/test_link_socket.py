@@ -12,9 +12,9 @@ import pytest
 from kernels.links import LINK, OK, PATIENCE, POLL, WAIT, Device, Transport, both, drawn
 
 PEERS = 16
-"""TMO_SOCKET_PEERS."""
+"""Value of TMO_SOCKET_PEERS in the C library."""
 LONG = 60_000
-"""Every wait is shorter than this many milliseconds, even on a busy computer."""
+"""Milliseconds that no wait exceeds, even on a busy computer."""
 
 
 class Sockets(ctypes.Structure):
@@ -53,7 +53,6 @@ def test_rows_cross_a_socket(library: ctypes.CDLL, streams: Streams) -> None:
 
 
 def fill(stream: socket.socket) -> int:
-    """Send until the socket is full, and return the number of bytes."""
     stream.setblocking(False)
     sent = 0
     with contextlib.suppress(BlockingIOError):
@@ -63,7 +62,7 @@ def fill(stream: socket.socket) -> int:
 
 
 def test_a_sender_waits_while_the_line_is_full(library: ctypes.CDLL, streams: Streams) -> None:
-    """A sender continues when the socket has space, and times out if the socket stays full."""
+    """A sender continues when the socket has space again, and times out if the socket stays full."""
     first, second = (Connected(library, number, stream.fileno(), PATIENCE) for number, stream in enumerate(streams))
     data = drawn(first.rng)
     full = fill(streams[0])
@@ -78,7 +77,7 @@ def test_a_sender_waits_while_the_line_is_full(library: ctypes.CDLL, streams: St
 
 
 def test_a_peer_that_is_gone_ends_an_inference_at_once(library: ctypes.CDLL, streams: Streams) -> None:
-    """If one device is gone, the other device stops to wait or to send, and no signal ends the program."""
+    """If one device is gone, the other device stops waiting or sending, and no signal ends the program."""
     device = Connected(library, 1, streams[1].fileno())
     waiting = device.rows(ANSWER, drawn(device.rng))
     assert next(waiting) == WAIT

@@ -21,7 +21,7 @@ from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
 GROUP_AT = HEADER.itemsize + 4 * TENSOR.itemsize + 3 * OP.itemsize
-"""The record of the group of operators in good() begins at this offset."""
+"""Offset of the record of the group of operators in the program good()."""
 
 
 def test_any_nesting_runs_the_same_order() -> None:
@@ -35,14 +35,14 @@ def test_any_nesting_runs_the_same_order() -> None:
         assert host.iteration_order(pack(other), inputs, [expected.size]) == iterations
         (watched,) = host.run_guarded(pack(other), found.arena, inputs, [expected.size])
         np.testing.assert_array_equal(watched, expected)
-        pushed = pack(streamed(other, rng))  # each push continues at the place in the loops where the last push ended
+        pushed = pack(streamed(other, rng))  # Each push continues where the last push ended.
         assert host.iteration_order(pushed, inputs, [expected.size]) == iterations
         (got,) = host.run(pushed, inputs, [expected.size])
         np.testing.assert_array_equal(got, expected)
 
 
 def hostile(program: Program, rng: np.random.Generator) -> Program:
-    """Run the operators of each group in a random order, with the number of iterations that the program states."""
+    """Run each group's operators in a random order, with the number of iterations that the program states."""
     groups, left = [], program.iterations
     for n, group in enumerate(program.groups):
         last = n + 1 == len(program.groups)
@@ -56,18 +56,16 @@ def hostile(program: Program, rng: np.random.Generator) -> Program:
 
 
 def test_a_wrong_order_does_no_harm() -> None:
-    """If the iterations run in a wrong order, no write leaves the buffers, and the run ends."""
     for seed in seeds(16):
         found = drawn(seed)
         damaged = pack(hostile(found.program, np.random.default_rng(seed)))
         size = found.expected.size
         assert host.check(damaged, [values.nbytes for values in found.inputs], [size]) is Status.OK
-        with contextlib.suppress(ModelError):  # one operator runs too often
+        with contextlib.suppress(ModelError):  # An operator may run too often.
             host.run_guarded(damaged, found.arena, found.inputs, [size])
 
 
 def _deep(levels: int) -> Loops:
-    """Return `levels` nested loops that compute eight rows in the program good()."""
     loops: Loops = (Iteration(0), Iteration(1), Iteration(2))
     for level in range(levels):
         loops = (Repeat(8 if level == 0 else 1, loops),)
@@ -106,7 +104,7 @@ def test_loops_end_inside_the_program() -> None:
 
 
 def test_the_rows_of_a_stripe() -> None:
-    """Test stripes that never occur in random networks, for example stripes that begin before row 0."""
+    """Some stripes never occur in random networks, for example stripes that begin before row 0."""
     for seed in seeds(10):
         rng, library = np.random.default_rng(seed), host._library()
         height, advance = (int(n) for n in rng.integers(1, 40, 2))

@@ -1,5 +1,5 @@
 """Compare packed kernels with kernels for any core. This machine runs C versions of packed kernels, and tests/cores
-runs the kernels for cores.
+runs the kernels on cores.
 """
 
 import dataclasses

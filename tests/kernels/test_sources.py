@@ -1,7 +1,7 @@
-"""Test inputs outside the arena. The executor stops when rows of a streamed input are missing, and reads an external
-input from the caller's buffer.
+"""Test inputs outside the arena.
 
-The programs keep every row of their inputs (sources.py).
+The executor stops when rows of a streamed input are missing. It reads an external input from the caller's buffer. The
+programs keep every row of their inputs (sources.py).
 """
 
 import ctypes
@@ -32,7 +32,7 @@ def test_a_streamed_input_gives_the_same_bytes() -> None:
         program, inputs, expected = found.program, found.inputs, found.expected
         assert unpack(pack(program)) == program
         if not can_stream(program):
-            continue  # some programs have an external input, or an input that several groups read
+            continue  # Some inputs cannot be streamed.
         data = pack(streamed(program, np.random.default_rng(seed)))
         assert host.input_mode(data) == InputPlace.STREAM
         (got,) = host.run(data, inputs, [expected.size])
@@ -54,7 +54,7 @@ def test_an_external_frame_gives_the_same_bytes(form: int) -> None:
     for seed in seeds(16):
         found = drawn(seed)
         if not can_be_source(found.program):
-            continue  # some programs have two inputs, read the input as two tensors, or use the input as indices
+            continue  # Some inputs cannot be external.
         program, rng = external(found.program), np.random.default_rng(seed)
         status, got = _run(program, found.inputs[0], found.expected.size, form, rng)
         assert status is Status.OK
@@ -64,7 +64,7 @@ def test_an_external_frame_gives_the_same_bytes(form: int) -> None:
 def _run(
     program: Program, values: NDArray[Any], output: int, form: int, rng: np.random.Generator, **changes: int
 ) -> tuple[Status, NDArray[Any]]:
-    """Call tmo_run() on a frame with a border. `changes` replaces fields of the frame's tmo_source."""
+    """Call tmo_run() on a frame with a border. changes: other values of fields of the frame's tmo_source."""
     (view,) = (t for t in program.tensors if t.base == 1)
     y, x, room = (int(v) for v in rng.integers(0, 4, 3))
     pitch = (x + view.width) * view.channels + room

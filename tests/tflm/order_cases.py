@@ -1,4 +1,4 @@
-"""Yield small operators for every verified row of tflm/access_order.py."""
+"""Small operators for every verified row of tflm/access_order.py."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -17,9 +17,7 @@ from tflm_memopt.tflm.builtin_memory import Node
 ITEM = {"INT8": 1, "INT16": 2, "FLOAT32": 4}
 SHAPES = ((1, 6, 5, 3), (1, 4, 7, 2), (2, 3, 4, 5))
 QUANTIZED = {"LOGISTIC": (1 / 256, -128), "SOFTMAX": (1 / 256, -128), "TANH": (1 / 128, 0)}
-"""The int8 outputs of these operators must have these scales and zero points. The int16 outputs of these operators have
-the scale 1 / 32768.
-"""
+"""Required scale and zero point of the int8 outputs of operators. Their int16 outputs have the scale 1 / 32768."""
 OPTIONS: Mapping[str, Any] = {
     "ADD": schema.AddOptionsT, "SUB": schema.SubOptionsT, "MUL": schema.MulOptionsT,
     "CONV_2D": schema.Conv2DOptionsT, "DEPTHWISE_CONV_2D": schema.DepthwiseConv2DOptionsT,
@@ -32,13 +30,13 @@ OPTIONS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class OrderCase:
-    """A case is one operator with options, on small tensors."""
+    """One operator with options, on small tensors."""
 
     op: str
     read: str
     written: str
     k: int
-    """The output overlaps the bytes of the input tensor with this index."""
+    """Index of the input tensor whose bytes the output overlaps."""
     shape: tuple[int, int, int, int]
     channels: int
     kernel: tuple[int, int] = (1, 1)
@@ -56,7 +54,6 @@ class OrderCase:
 
     @property
     def spans(self) -> list[Any]:
-        """Return output size and padding along height and width."""
         each = zip(self.shape[1:3], self.kernel, self.stride, self.dilation, strict=True)
         return [span(*along, self.padding) for along in each]
 
@@ -71,12 +68,10 @@ class OrderCase:
 
     @property
     def pixel(self) -> int:
-        """Return the bytes of an output pixel."""
         return ITEM[self.written] * self.output[-1]
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return the options as the model reader returns them."""
         if not self.windows:
             return {}
         names: dict[str, Any] = {"padding": self.padding, "strideH": self.stride[0], "strideW": self.stride[1]}
@@ -87,7 +82,6 @@ class OrderCase:
 
     @property
     def weights(self) -> tuple[int, ...]:
-        """Return the shape of the filter."""
         _, h, w, c = self.shape
         if self.op == "FULLY_CONNECTED":
             return (self.channels, h * w * c)
@@ -108,7 +102,6 @@ class OrderCase:
         return Op(0, self.op, tuple(t.id for t in inputs), (2,), self.options), Node(inputs, (y,), self.options)
 
     def model(self) -> tuple[Net, int, int]:
-        """Return the kernel as a model, and its input and output."""
         net = Net(seed=3)
         x = net.input(self.shape, self._affine("input", self.read), dtype=self.read)
         y = net.tensor(self.output, self.written, self._affine(self.op, self.written))

@@ -1,4 +1,4 @@
-"""Build small models with a program of ours.
+"""Builds small models with one of our programs.
 
 The program computes relu(max pool 2x2) of an 8x8x4 input in two groups of one operator. The pooled tensor is whole in
 the workspace, and all buffers overlap the input in the arena:
@@ -31,7 +31,6 @@ INT8 = Format("INT8", 0.5, 0)
 
 
 def program(*, relu_from: int = 0, **header: int) -> bytes:
-    """Return the program with other values in some fields of the header."""
     pool = ProgramOp(Kind.MAX_POOL, (0,), 1, (0,), 0, window=Window(2, 2, 2, 2))
     relu = ProgramOp(Kind.LOOKUP, (1,), 2, (0,), 0, weights=np.arange(-128, 128).clip(relu_from).astype(np.int8))
     rows = OUT[1]
@@ -49,7 +48,6 @@ def program(*, relu_from: int = 0, **header: int) -> bytes:
 
 
 def expected(x: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Compute the program's output in NumPy."""
     pooled = x.reshape(1, 4, 2, 4, 2, 4).max(axis=(2, 4))
     return np.maximum(pooled, 0).astype(np.int8)
 
@@ -61,7 +59,7 @@ def region_tree(
     workspace: int = WORKSPACE,
     offsets: tuple[int, int, int] = (INPUT_AT, OUTPUT_AT, 0),
 ) -> Any:
-    """Return the schema tree of a model. `offsets` are the arena offsets of input, output and workspace."""
+    """Return the schema tree of a model. offsets: arena offsets of input, output and workspace."""
     tree = empty_tree()
     x = writer.add_tensor(tree, "x", IN, "INT8", scale=INT8.scale, zero_point=INT8.zero_point)
     constant = writer.add_tensor(tree, "program", (len(code),), "UINT8", buffer=writer.add_buffer(tree, code))
@@ -95,9 +93,7 @@ def misaligned_model() -> bytes:
 
 
 def float_io(tree: Any) -> None:
-    """Surround the program with QUANTIZE and DEQUANTIZE. Inputs and outputs are float32, and the model has no offline
-    memory plan.
-    """
+    """Surround the program with QUANTIZE and DEQUANTIZE, so that inputs and outputs are float32, without a plan."""
     graph = tree.subgraphs[0]
     inner_x, inner_y = int(graph.inputs[0]), int(graph.outputs[0])
     writer.rename_tensor(tree, inner_x, "x_int8")
@@ -111,6 +107,5 @@ def float_io(tree: Any) -> None:
 
 
 def empty_tree() -> Any:
-    """Return a schema tree with one empty subgraph."""
     graph = schema.SubGraphT(tensors=[], operators=[])
     return schema.ModelT(version=3, buffers=[schema.BufferT()], operatorCodes=[], subgraphs=[graph], metadata=[])

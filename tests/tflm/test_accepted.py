@@ -22,13 +22,12 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 TYPES = ("FLOAT32", "FLOAT16", "INT8", "UINT8", "INT16", "INT32", "INT64", "BOOL", "UINT32")
 CONTROL = frozenset({"ASSIGN_VARIABLE", "CALL_ONCE", "IF", "READ_VARIABLE", "VAR_HANDLE", "WHILE"})
-"""Operators that cannot run alone are tested only in larger models."""
+"""Operators that cannot run alone, so that they are tested only in larger models."""
 UNCHECKED = frozenset({"LOGICAL_AND", "LOGICAL_OR", "TRANSPOSE_CONV"})
-"""The kernels of these operators do not check types."""
+"""Operators whose kernels do not check types."""
 
 
 def case(form: Form, common: str, base: Base) -> tuple[list[str], list[str]]:
-    """Return types of inputs and outputs that the form allows. The first of all allowed types is used."""
     return _types(form.inputs, base.inputs, common), _types(form.outputs, base.outputs, common)
 
 
@@ -47,7 +46,7 @@ def base_of(form: Form, common: str) -> Base:
 
 
 def alternatives(form: Form, common: str, base: Base) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield operand types for `form` in which T is `common`, then variants in which one operand has another type."""
+    """Yield allowed operand types in which T is `common`. Then vary the type of one operand at a time."""
     inputs, outputs = case(form, common, base)
     yield inputs, outputs
     for k, operand in enumerate(form.inputs[: len(inputs)]):
@@ -69,7 +68,7 @@ def test_as_the_wheel(operator: str) -> None:
 def refused(form: Form, base: Base) -> Iterator[tuple[list[str], list[str]]]:
     """Yield input types and output types that the operator does not accept.
 
-    Biases are not varied, because most kernels do not check biases.
+    The types of biases stay, because most kernels do not check them.
     """
     inputs, outputs = case(form, form.types[0], base)
     for other in TYPES:
@@ -142,9 +141,7 @@ def test_arithmetic_of_a_free_shape_has_a_hint() -> None:
 
 
 def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
-    """The report states that TFLM lacks the operator. A model with an operator that TFLM lacks is refused if the
-    operator stays builtin.
-    """
+    """The report says that TFLM lacks the operator. A model is refused if such an operator stays builtin."""
     net = Net()
     data = net.model(net.conv2d(tile(net, net.conv2d(net.input((1, 8, 8, 3)), 4), (1, 2, 1, 1)), 4))
     done = tflm_memopt.optimize(data, seconds=0)
@@ -161,7 +158,7 @@ def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
 
 @pytest.mark.parametrize("left", [True, False])
 def test_a_refused_model_is_an_error(left: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The conversion fails although a part of the model could be converted. The command inspect shows the model."""
+    """The conversion fails although a part of the model could be converted. `inspect` shows the model."""
     net = Net()
     x = net.input((1, 64))
     x = x if left else net.fully_connected(x, 10)

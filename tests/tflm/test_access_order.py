@@ -27,7 +27,7 @@ def order_of(case: OrderCase) -> AccessOrder:
 
 
 def distance(order: AccessOrder) -> int:
-    """Return the planner's minimum distance in bytes from the start of the output to the start of the input."""
+    """Return the planner's minimum distance in bytes from the output's start to the input's start."""
     sizes = {0: len(order.last_read), 1: len(order.written)}
     return constraints(list(kernel_ranges({0: order}, 1, 0, sizes)))[1, 0]
 
@@ -38,9 +38,9 @@ def test_one_pixel_more_than_proved_is_wrong() -> None:
         net, x, y = case.model()
         order = order_of(case)
         least = distance(order)
-        # overwriting the low bytes of a float32 input of QUANTIZE does not change the int8 output
+        # Overwriting the low bytes of a float32 input of QUANTIZE does not change the int8 output.
         nearer = least - (case.pixel if case.op != "QUANTIZE" else ITEM[case.read] * case.shape[3])
-        # for a pool of stride 2, a distance that is a whole pixel too small may be harmless
+        # For a pool of stride 2, a distance that is a whole pixel too small may be harmless.
         if not loses(order, nearer):
             nearer = least - case.pixel // case.output[-1]
         inputs = [draw(net, t) for t in net.graph.inputs]
@@ -50,14 +50,13 @@ def test_one_pixel_more_than_proved_is_wrong() -> None:
 
 
 def loses(order: AccessOrder, apart: int) -> bool:
-    """Return whether an output `apart` bytes below the input overwrites an input byte before the byte's last read."""
+    """Return whether an output `apart` bytes below the input overwrites an input byte before its last read."""
     at = np.arange(len(order.written)) - apart
     shared = (at >= 0) & (at < len(order.last_read))
     return bool((order.last_read[at[shared]] > order.written[shared]).any())
 
 
 def draw(net: Any, tensor: int) -> NDArray[Any]:
-    """Draw random values for several runs."""
     shape, affine, rng = (RUNS, *net.shape(tensor)), net.graph.tensors[tensor].quantization, net.rng
     if affine is None or affine.scale is None:
         return rng.normal(size=shape).astype(np.float32)
@@ -66,7 +65,6 @@ def draw(net: Any, tensor: int) -> NDArray[Any]:
 
 
 def run(net: Any, x: int, y: int, apart: int, inputs: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Return the outputs of all runs under TFLM, with input `x` placed `apart` bytes above the output."""
     offsets = {x: max(0, apart), y: max(0, -apart)}
     offsets |= {t: 8192 for t in net.graph.inputs if t != x}
     table = [1, 1, len(net.graph.tensors), *(offsets.get(t, -1) for t in range(len(net.graph.tensors)))]

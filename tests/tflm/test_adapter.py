@@ -1,6 +1,6 @@
-"""Compile the C++ adapter with TFLM of spring and autumn 2023, and run models with canaries around the arena.
+"""Compile the C++ adapter with TFLM of spring and autumn 2023, and run models with guard bytes around the arena.
 
-Users also compile the files of custom_ops/tflm and custom_ops/src. Expected bytes come from the official wheel, which
+Users compile the same files of custom_ops/tflm and custom_ops/src. Expected bytes come from the official wheel, which
 contains the current TFLM.
 """
 
@@ -38,12 +38,12 @@ RUNNABLE = [
     for path in OWN_MODELS
     if tflm is not TFLM["AUTUMN"] or not has_variables(path)
 ]
-"""Each release of TFLM runs these models. In TFLM of autumn 2023, ASSIGN_VARIABLE always reads a null pointer."""
+"""Models that run on each release. TFLM of autumn 2023 always reads a null pointer in ASSIGN_VARIABLE."""
 
 
 @dataclass(frozen=True)
 class Adapter:
-    """This class runs the program that adapter_main.cpp describes."""
+    """Runs the program that adapter_main.cpp describes."""
 
     binary: Path
     scratch: Path
@@ -61,7 +61,6 @@ class Adapter:
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def outputs(self) -> bytes:
-        """Return the outputs of the last run."""
         return (self.scratch / "outputs").read_bytes()
 
 
@@ -97,7 +96,7 @@ def test_rewritten_models_give_the_same_bytes_as_in_the_wheel(adapter: Adapter, 
 
 @pytest.mark.parametrize("where", ["stream", "stream:4", "external"])
 def test_inputs_outside_the_arena(adapter: Adapter, where: str) -> None:
-    """Push several frames, with a Reset in the middle of one, in both formats."""
+    """Push several frames in both formats, with a Reset in the middle of a frame."""
     original = (ROOT / "examples/shapes/shapes_int8.tflite").read_bytes()
     model = optimize(original, input=where, seconds=0.5, without=("tiles",) if where == "stream:4" else ()).model
     graph = read(original).graph

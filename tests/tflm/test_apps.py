@@ -1,5 +1,6 @@
-"""Run several interpreters on one MicroAllocator, in TFLM of autumn 2023. Each model gives the original's bytes for any
-order of inferences, and nothing is written between buffers.
+"""Run several interpreters on one MicroAllocator, in TFLM of autumn 2023.
+
+Each model gives the original's bytes for any order of inferences, and nothing is written between buffers.
 """
 
 from collections.abc import Mapping

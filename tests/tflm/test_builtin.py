@@ -38,14 +38,14 @@ for n in range(len(given["input0"])):
 np.savez(outputs, *(np.stack(values) for values in found))
 assert "tflm_memopt" not in sys.modules
 """
-"""The program runs a model without importing anything from this package."""
+"""Program that runs a model without importing anything from this package."""
 HEADS = {KEYWORDS: 7_344, RESNET: 16_656, MOBILENET: 36_864}
-"""The activations take at most this many bytes with the reference kernels."""
+"""Maximum bytes of activations with TFLM's reference kernels."""
 RUNS = 100
 
 
 def plain(model: bytes, inputs: list[Any], folder: Path) -> list[Any]:
-    """Return the outputs that the official interpreter gives for all inputs without any custom operator."""
+    """Run a model in the official interpreter without any custom operator, and return the outputs for all inputs."""
     (folder / "model.tflite").write_bytes(model)
     np.savez(folder / "in.npz", **{f"input{k}": np.stack(values) for k, values in enumerate(inputs)})
     files = [folder / name for name in ("model.tflite", "in.npz", "out.npz")]
@@ -77,7 +77,6 @@ def test_heads_by_offsets_alone(path: Path, tmp_path: Path) -> None:
 
 
 def chain() -> bytes:
-    """Return convolutions of every kind on maps of one size, and a residual."""
     net = Net(seed=2)
     x = net.input((1, 12, 12, 8))
     y = net.conv2d(x, 8, kernel=(3, 3), padding="SAME")
@@ -97,7 +96,6 @@ def test_the_checker_refuses_what_comes_too_near() -> None:
 
 
 def moved(plan: Plan) -> list[Plan]:
-    """Return plans that each have one tensor 16 bytes lower."""
     tensors = [n for n, b in enumerate(plan.buffers) if b.role is Role.TENSOR]
     return [replace(plan, offsets=tuple(o - 16 * (n == m) for n, o in enumerate(plan.offsets))) for m in tensors]
 

@@ -30,7 +30,7 @@ BUILDS = [
 
 
 def as_builtin(data: bytes) -> Converted:
-    """Convert the model even if no memory is saved."""
+    """Convert the model even if this saves no memory."""
     source, options = read(data), ConversionOptions(ops="builtin", kernels="reference", seconds=0.05)
     border = Int8Interface(source.graph, Changes(), {}, ())
     return Conversion(source, border, builtin_alone(source.graph), options, "ilp32").placed().once
@@ -49,7 +49,7 @@ def test_steps_give_the_same_bytes(build: Callable[[], bytes]) -> None:
 
 
 def test_rows_that_are_kept_are_never_copied() -> None:
-    """One tensor's bytes hold a variable's old value, the new rows, and the slice that is kept."""
+    """One tensor's bytes hold a variable's old value, the new rows, and the kept slice."""
     net = Net(3)
     stream = streaming.Streaming(net, setup=False)
     x = net.conv2d(net.input((1, 2, 1, 16), (0.05, 0)), 16, out=(0.05, 0))
@@ -69,7 +69,6 @@ def in_order(order: tuple[int, ...], plan: Plan) -> Plan:
 
 
 def test_operators_of_a_variable_keep_their_order() -> None:
-    """The checker accepts exactly the orders that keep a variable's operators in order."""
     net = Net(4)
     stream = streaming.Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 0))
@@ -93,7 +92,7 @@ def test_operators_of_a_variable_keep_their_order() -> None:
     (reading,) = (op for op in graph.ops if op.type == "READ_VARIABLE")
     pairs = [(made[t], assign) for t, assign in handles.items()]
     pairs += [(made[reading.inputs[0]], reading.index), (reading.index, handles[reading.inputs[0]])]
-    # the order of operators depends on variables and on assigned tensors
+    # The order depends on variables and on assigned tensors.
     pairs += [(reading.index, assign) for assign in handles.values()]
     wanted = {
         tuple(order) for order in permutations(op.index for op in graph.ops)

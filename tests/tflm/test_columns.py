@@ -39,7 +39,7 @@ def test_no_map_waits(activations: str, *, transposed: bool) -> None:
     data = spectrogram_net(activations, transposed=transposed)
     result = tflm_memopt.optimize(data, effort=0.05)
     item = 2 if activations == "INT16" else 1
-    assert result.report.arena.total < item * BANDS // 2 * FRAMES * CHANNELS  # a single map has this many bytes
+    assert result.report.arena.total < item * BANDS // 2 * FRAMES * CHANNELS  # A map has this many bytes.
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
 
 
@@ -52,7 +52,7 @@ def test_maps_that_would_be_transposed_as_a_whole() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("transposed", [True, False])
 def test_a_sliding_window_computes_only_new_rows(*, transposed: bool) -> None:
-    """The sliding window has rows of the input, which a TRANSPOSE turns into columns if `transposed` is set."""
+    """If `transposed` is set, a TRANSPOSE turns the rows of the sliding input into columns."""
     data = spectrogram_net(transposed=transposed)
     result = tflm_memopt.optimize(data, effort=0.05, input="sliding:2")
     assert result.report.macs.rewritten < 0.5 * result.report.macs.original

@@ -26,7 +26,6 @@ CLOSE = settings(max_examples=examples(13))
 
 
 def affine_of(dtype: str, affine: Affine) -> Affine:
-    """Return the quantization for a tensor of this type."""
     scale, zero_point = affine
     return scale, {"UINT8": zero_point + 128, "INT16": 0}.get(dtype, zero_point)
 
@@ -43,7 +42,7 @@ def test_from_float32(shape: tuple[int, ...], dtype: str, affine: Affine, seed: 
     )
     near = (steps * np.float64(scale)).astype(np.float32).reshape(shape)
     further = np.nextafter(near, np.where(net.rng.random(shape) < 0.5, np.float32(-1e9), np.float32(1e9)))
-    largest = min(1e6, scale * 2.0**30)  # quotients must be within int32
+    largest = min(1e6, scale * 2.0**30)  # Quotients must be within int32.
     wide = net.rng.uniform(-largest, largest, size=shape).astype(np.float32)
     data = net.model(net.unary("QUANTIZE", x, dtype=dtype, out=(scale, zero_point)))
     graph = read(data).graph

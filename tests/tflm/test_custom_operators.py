@@ -23,7 +23,6 @@ SMOOTHING = dict.fromkeys(
 
 
 def model(code: str, options: bytes, inputs: Tensors, outputs: Tensors) -> bytes:
-    """Return a model of the operator alone."""
     net = Net(1)
     given = [net.input(shape, None, dtype=dtype) for shape, dtype in inputs]
     made = [net.tensor(shape, dtype, None) for shape, dtype in outputs]

@@ -31,7 +31,6 @@ RUNS = 2
 
 
 def written(result: OptimizedDevices, folder: Path) -> list[Path]:
-    """Write each model to its own folder."""
     paths = []
     for number, one in enumerate(result.models):
         paths.append(folder / f"device{number}" / "model.tflite")
@@ -100,7 +99,7 @@ def test_one_behind_the_other(cuts: list[int], tmp_path: Path) -> None:
 
 
 def test_the_best_weight_partition() -> None:
-    """Each process runs its planned part of the network. Sums take one, two or three bytes."""
+    """Each process runs its planned part of the network. Partial sums take one, two or three bytes."""
     rows = weight_partition.rows()
     assert all(row.bit_exact and row.planned == row.executed for row in rows)
     assert [row.executed for row in rows] == [34, 30, 26, 22]
@@ -122,7 +121,6 @@ def test_layers_in_partial_sums(tmp_path: Path) -> None:
 
 
 def wide() -> bytes:
-    """Return convolutions on wide maps, in which windows of pixels take less memory than whole rows."""
     net = Net(4)
     x = net.conv2d(net.input((1, 12, 24, 3)), 8, kernel=(3, 3))
     for channels in (24, 24, 24, 4):
@@ -131,7 +129,6 @@ def wide() -> bytes:
 
 
 def test_tiles_between_messages(tmp_path: Path) -> None:
-    """A device receives rows, computes pixel by pixel, and sends rows."""
     model = wide()
     options: dict[str, Any] = {"cut": [1, 4], "effort": 0.3}
     shared = tflm_memopt.optimize_devices(model, 3, **options)

@@ -1,4 +1,4 @@
-"""Test GATHER from a constant table, and reducers of GATHER's output, against TFLM, also with indices out of range."""
+"""Test GATHER from a constant table, and reductions of its output, against TFLM. Some indices are out of range."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,6 @@ def text_model(length: int, rows: int, width: int, reduction: str = "mean", seed
 
 
 def assert_rewritten(data: bytes) -> bytes:
-    """Check that all operators run row by row and the rewritten model gives the original's bytes under TFLM."""
     result = tflm_memopt.optimize(data)
     assert result.report.changed
     graph = canonicalise(read(data).graph).graph
@@ -59,7 +58,7 @@ def test_an_embedding_of_keras_3() -> None:
 
 @pytest.mark.parametrize("index", thinned([50, -1, 1 << 30, -(1 << 31)], 2))
 def test_an_index_outside_of_the_table_ends_the_run(index: int) -> None:
-    """Nothing outside the table is read, as in TFLM."""
+    """An index outside the table ends the run, as in TFLM, and nothing outside the table is read."""
     data = text_model(6, 50, 4)
     ids: NDArray[np.int32] = np.array([[0, 49, 3, index, 1, 2]], np.int32)
     with pytest.raises(ModelError, match="failed to invoke"):

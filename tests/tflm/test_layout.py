@@ -1,4 +1,4 @@
-"""Networks in PyTorch's layout have transpositions around each convolution. The converter removes transpositions and
+"""Networks in PyTorch's layout have transpositions around each convolution. Converting removes transpositions and
 changes no output byte.
 """
 
@@ -18,12 +18,11 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.rewrite.canonicalise import canonicalise
 
 FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
-"""With these orders of axes, channels are first or last."""
+"""Orders of axes that put channels first or last."""
 PADDING = [(0, 0), (0, 0), (1, 1), (1, 1)]
 
 
 def planes(net: Net, x: int, channels: int, kernel: int = 3) -> int:
-    """Add a padded convolution of an image with channels first."""
     x = net.pad(x, PADDING) if kernel > 1 else x
     y = net.conv2d(net.transpose(x, LAST), channels, kernel=(kernel, kernel), padding="VALID")
     return net.transpose(y, FIRST)
@@ -60,7 +59,7 @@ def test_only_the_input_is_transposed(build: Callable[[str], bytes], activations
     assert [op.index for op in graph.ops if op.type in ("TRANSPOSE", "PAD")] == [graph.ops[0].index]
     result = tflm_memopt.optimize(data, effort=0.05)
     item = 2 if activations == "INT16" else 1
-    assert result.report.arena.total < item * 32 * 30 * 9  # a single map has this many bytes
+    assert result.report.arena.total < item * 32 * 30 * 9  # A map has this many bytes.
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
     oracle.assert_arena_as_predicted(result.model)
 

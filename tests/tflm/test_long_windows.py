@@ -10,7 +10,6 @@ from tflm_memopt.plan.plan import Builtin
 
 
 def network(seed: int, dtype: str, kind: str) -> bytes:
-    """Build a random one-dimensional network whose first window is long."""
     rng, net = random.Random(seed), Net(seed, activations=dtype)
     kernel, stride = rng.randint(65, 200), rng.choice((1, 1, 2, 3, 4, 8, 50))
     samples, channels = kernel + stride * rng.randint(5, 80) + rng.randint(0, stride), rng.choice((1, 1, 2, 3))
@@ -26,7 +25,7 @@ def network(seed: int, dtype: str, kind: str) -> bytes:
     elif kind == "DEPTHWISE_CONV_2D":
         x = net.depthwise_conv2d(x, multiplier=rng.choice((1, 1, 3)), **options, **weighted)
     else:
-        padding = padding if kernel <= 8 * stride else "VALID"  # the padding clips only few windows
+        padding = padding if kernel <= 8 * stride else "VALID"  # The padding clips only few windows.
         x = net.pool(x, kind=kind, kernel=along[0], stride=along[1], padding=padding, activation=activation)
         other = "SAME"
     return net.model(net.conv2d(x, 4, kernel=along[2], padding=other) if rng.random() < 0.7 else x)
@@ -36,11 +35,11 @@ KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D")
 
 
 def examine_long(seed: int, dtype: str = "", kind: str = "") -> None:
-    """Convert a random network, streamed for odd seeds, and compare the outputs under TFLM."""
+    """Convert a random network (streamed for odd seeds), and compare the outputs under TFLM."""
     data = network(seed, dtype or ("INT16", "INT8")[seed % 3 > 0], kind or KINDS[seed % 4])
     where = "stream" if seed % 2 else "arena"
     result = tflm_memopt.optimize(data, input=where, if_worthwhile=False, seconds=0.05)
-    steps = result.plan.steps if result.plan else ()  # a few small networks gain nothing from a smaller arena
+    steps = result.plan.steps if result.plan else ()  # A few small networks gain nothing.
     assert not [step for step in steps if isinstance(step, Builtin)], seed
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact, seed
 

@@ -44,7 +44,6 @@ CELLS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("how", CELLS.values(), ids=CELLS)
 def test_cells(how: dict[str, Any]) -> None:
-    """Test several steps per inference, and the state between inferences."""
     net = Net(8)
     shape = (4, 1, 7) if how.get("time_major") else (1, 4, 7)
     data = net.model(memories.lstm(net, net.input(shape, (0.05, -9)), 5, **how))

@@ -38,7 +38,7 @@ def slices(size: int) -> st.SearchStrategy[slice]:
 @EXAMPLES
 @given(data=st.data(), rank=st.integers(5, 6), transposed=st.booleans(), dtype=st.sampled_from(["INT8", "FLOAT32"]))
 def test_more_dimensions_than_tflm_takes(data: st.DataObject, rank: int, *, transposed: bool, dtype: str) -> None:
-    """Only our operator runs STRIDED_SLICE of more than four dimensions, and TRANSPOSE of more than five."""
+    """Only our custom operator runs STRIDED_SLICE of more than four dimensions, and TRANSPOSE of more than five."""
     shape = (1, *(data.draw(st.integers(1, 4)) for _ in range(rank - 1)))
     net = Net()
     x = net.input(shape, (0.05, 0) if dtype == "INT8" else None, dtype=dtype)
@@ -86,12 +86,11 @@ def test_constant_indices_select_parts(axis: int, indices: list[int]) -> None:
 
 def test_shuffled_pixels_go_directly_to_their_places() -> None:
     result = tflm_memopt.optimize(Net.model(*shuffled_pixels(Net(), (1, 24, 24, 3), 2)), effort=0.05)
-    both = 24 * 24 * 3 + 24 * 24 * 12  # input and output have this many bytes
+    both = 24 * 24 * 3 + 24 * 24 * 12  # Input and output have this many bytes.
     assert result.report.arena.total < 1.3 * both
 
 
 def shuffled_pixels(net: Net, shape: tuple[int, ...], block: int) -> tuple[Net, int]:
-    """Build a network that ends in PyTorch's PixelShuffle, in NCHW."""
     _, h, w, c = shape
     x = net.conv2d(net.conv2d(net.input(shape), 4, kernel=(3, 3), padding="SAME"), c * block**2)
     x = net.reshape(net.transpose(x, (0, 3, 1, 2)), (c, block, block, h, w))
@@ -99,7 +98,7 @@ def shuffled_pixels(net: Net, shape: tuple[int, ...], block: int) -> tuple[Net, 
 
 
 def test_an_operator_that_stays_builtin_reads_the_padded_steps() -> None:
-    """The PAD and the RESHAPE stay as in the file, because a builtin operator reads the RESHAPE's result."""
+    """PAD and RESHAPE stay as in the file, because a builtin operator reads the RESHAPE's result."""
     net = Net(3)
     padded = net.pad(net.input((1, 20, 3)), [(0, 0), (2, 1), (0, 0)])
     row = net.reshape(padded, (1, *net.shape(padded)))

@@ -32,7 +32,6 @@ seeds = st.integers(0, 1 << 16)
 
 
 def oracle(data: bytes, inputs: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Run one inference under TFLM."""
     interpreter = tflm.Interpreter.from_bytes(runnable(data), arena_size=ARENA)
     for k, values in enumerate(inputs):
         interpreter.set_input(values, k)
@@ -113,7 +112,7 @@ def test_ties_of_rescaled_values(kind: str) -> None:
 
 @pytest.mark.parametrize("target", ["generic", "rv32-v"])
 def test_int4_filters_take_half_a_byte_each(target: str) -> None:
-    """Unpacked operators read the weights from flash four bits at a time, in rows and in tiles."""
+    """Operators without packed weights read them from flash four bits at a time, in rows and in tiles."""
     net = Net(1)
     x = net.int4(net.conv2d(net.input((1, 24, 20, 3)), 32, kernel=(3, 3), stride=(2, 2)))
     x = net.int4(net.conv2d(net.int4(net.depthwise_conv2d(x)), 48, kernel=(3, 3)))

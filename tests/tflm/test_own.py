@@ -31,7 +31,6 @@ DESCRIPTION = CODE.partition("\n\n\nresult =")[0]
 
 
 def steps(seed: int = 0, *, axis: int = 3, image: tuple[int, int] = (24, 24), **options: bool) -> bytes:
-    """Return the model of docs/own-operator.md."""
     net = Net(seed)
     y = net.conv2d(net.input((1, *image, 3), (0.03, seed - 5)), 16, kernel=(3, 3))
     operands = [y, net.tensor((), "INT32", None, data=np.array(axis, np.int32))]
@@ -69,7 +68,6 @@ def added(seed: int = 3, *, constant: bool = False, three: bool = False) -> byte
 def test_the_page_runs_as_it_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The code of docs/own-operator.md prints what the page says."""
     monkeypatch.chdir(tmp_path)
     Path("steps.tflite").write_bytes(steps())
     exec(CODE, {})
@@ -110,7 +108,6 @@ def test_damaged_programs_have_as_many_operands_as_their_kernel() -> None:
 
 @pytest.mark.slow
 def test_a_c_module_runs_it(tmp_path: Path) -> None:
-    """Run the C modules of both examples."""
     for name, text, model in (("steps", DESCRIPTION, steps()), ("added", TWO, added())):
         add_operators(text)
         folder = tmp_path / name

@@ -1,6 +1,4 @@
-"""Compare shapes in a file with shapes that follow from the inputs. The official wheel shows what TFLM does if two
-shapes differ.
-"""
+"""Compare shapes in a file with shapes that follow from the inputs, and with what the official wheel does."""
 
 import math
 
@@ -20,14 +18,13 @@ Shape = tuple[int, ...]
 
 
 def other_shapes(shape: Shape) -> list[Shape]:
-    """Return shapes with the same number of elements. Some shapes are longer by 1 in one dimension instead."""
+    """Return shapes with the same number of elements, and shapes that are longer by 1 in one dimension."""
     orders = [shape[k:] + shape[:k] for k in range(1, len(shape))]
     longer = [tuple(d + (k == axis) for k, d in enumerate(shape)) for axis in range(len(shape))]
     return [s for s in (shape[::-1], *orders, (math.prod(shape),), (1, *shape), *longer) if s != shape]
 
 
 def up_to(model: Model, op: Op, tensor: int, shape: Shape) -> bytes:
-    """Remove the operators after `op`, and let the model return `tensor` in another shape."""
     tree = writer.edit(model)
     (subgraph, *_) = tree.subgraphs
     subgraph.operators = subgraph.operators[: op.index + 1]

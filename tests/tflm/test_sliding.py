@@ -1,4 +1,4 @@
-"""`verify --steps` compares each step of a sliding window with the original on the whole window, under TFLM."""
+"""`verify --steps` compares each step of a sliding input with the original model on the whole input, under TFLM."""
 
 import shutil
 from collections.abc import Callable
@@ -22,7 +22,6 @@ needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 
 
 def network(height: int = 15, activations: str = "INT8") -> bytes:
-    """Return two layers with kept rows, and a dense layer over all rows."""
     net = Net(3, activations=activations)
     x = net.conv2d(net.input((1, height, 1, 4)), 6, kernel=(3, 1), stride=(2, 1), padding="VALID")
     return net.model(net.fully_connected(net.depthwise_conv2d(x, kernel=(3, 1), padding="VALID"), 3))
@@ -73,7 +72,7 @@ def _full_one_step_early(model: bytes) -> bytes:
 @needs_compiler
 @pytest.mark.slow
 def test_a_c_module_goes_the_same_steps(tmp_path: Path) -> None:
-    """The height of the window is not a multiple of four rows."""
+    """The height of the whole input is not a multiple of the four new rows."""
     data = network()
     done = tflm_memopt.optimize(data, input="sliding:4", seconds=0.05)
     done.save(tmp_path, "c")

@@ -1,5 +1,5 @@
-"""Models with a state give TFLM's bytes. The original has resource variables, and the rewritten model has rolling
-buffers.
+"""Models with a state give TFLM's bytes. The original models have resource variables, and the rewritten models have
+rolling buffers.
 """
 
 from collections.abc import Callable
@@ -54,8 +54,8 @@ def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
 
 @pytest.mark.parametrize("build", [streaming.shared, streaming.assigned_nowhere])
 def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
-    """In the first model, another subgraph also reads the variable. TFLM allocates no bytes for the second model's
-    variable, so a read gives arbitrary data.
+    """In the first model, another subgraph also reads the variable. For the second model's variable, TFLM allocates no
+    bytes, so a read gives arbitrary data.
     """
     data = build()
     done = tflm_memopt.optimize(data, seconds=0)
@@ -101,7 +101,7 @@ def test_verify_in_steps() -> None:
 
 
 def _beginning_otherwise(model: bytes) -> bytes:
-    """Return the model with other bytes in all rolling buffers after a reset."""
+    """Return the model with other initial bytes in all rolling buffers."""
     source = read(model)
     (program,) = programs(source.graph)
     header = np.frombuffer(program, HEADER, 1)[0]
@@ -112,8 +112,8 @@ def _beginning_otherwise(model: bytes) -> bytes:
 
 
 def test_another_programs_state_is_refused() -> None:
-    """A state of the right size may hold rows of a model with other weights. The program must not read such rows. After
-    a reset, another model may use the memory of the state.
+    """A state of the right size may hold rows of a model with other weights, which the program must not read. The
+    program must not read such rows. After a reset, another model may use the memory of the state.
     """
     (own,), (other,) = (
         programs(read(tflm_memopt.optimize(streaming.mixed(seed), seconds=0).model).graph) for seed in (1, 2)

@@ -1,4 +1,4 @@
-"""Detectors and pose networks end in indices of extremes, comparisons, int32 arithmetic and selected values."""
+"""Detectors and pose networks end in indices of maxima, comparisons, int32 arithmetic and selected values."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -98,7 +98,6 @@ def test_a_mask_leaves_a_region() -> None:
 
 
 def cast_like(net: Net, mask: int, x: int) -> int:
-    """Cast a mask to int8 with the scale of x."""
     return net.op("CAST", [mask], [moving.like(net, x, net.shape(mask))], schema.CastOptionsT())
 
 
@@ -116,7 +115,7 @@ def test_division(size: tuple[int, ...], seed: int, kind: str, fixed: bool) -> N
     net = Net(seed)
     x = net.input((1, *size), None, dtype="FLOAT32")
     constant = values(net.rng, (1,), "FLOAT32")
-    if kind == "FLOOR_DIV":  # TFLM's kernel fails for a divisor of 0
+    if kind == "FLOOR_DIV":  # TFLM's kernel fails for a divisor of 0.
         fixed, constant = True, np.where(constant == 0, np.float32(0.1), constant)
     y = floats(net, constant) if fixed else net.input((1, *size), None, dtype="FLOAT32")
     assert_rewritten(net.model(two(net, kind, x, y)), seed)
@@ -130,7 +129,7 @@ def test_functions_of_float32(kind: str) -> None:
 
 
 @EXAMPLES
-# the example needs less memory in reverse order
+# The example needs less memory in reverse order.
 @example(size=(2, 6, 2), axis=1, dtype="INT8", smallest=False, streamed=False, seed=0)
 @given(size=sizes, axis=st.integers(-4, 3), dtype=st.sampled_from(["INT8", "FLOAT32"]), smallest=st.booleans(),
        streamed=st.booleans(), seed=seeds)  # fmt: skip
@@ -158,7 +157,7 @@ def test_what_indices_select(size: tuple[int, ...], depth: int, count: int, dtyp
     net, shape = Net(seed), (1, *size)
     x = net.input(shape, (0.05, 0) if dtype == "INT8" else None, dtype=dtype)
     parts = []
-    for d in shape[:depth]:  # ARG_MAX over d values gives valid indices of an axis of length d
+    for d in shape[:depth]:  # ARG_MAX over d values gives valid indices.
         y = net.conv2d(net.input((1, 1, d, 1)), count)
         parts.append(moving.arg_max(net, net.reshape(y, (d, count)), axis=0))
     columns = [net.reshape(part, (count, 1)) for part in parts]
@@ -168,7 +167,7 @@ def test_what_indices_select(size: tuple[int, ...], depth: int, count: int, dtyp
 
 @pytest.mark.parametrize("index", [6, -1, 1 << 30, -(1 << 31)])
 def test_an_index_that_selects_nothing_ends_the_run(index: int) -> None:
-    """Nothing outside the tensor is read, as in TFLM."""
+    """An index outside the tensor ends the run, as in TFLM, and nothing outside the tensor is read."""
     net = Net()
     x, indices = net.input((1, 6, 3)), net.input((2, 2), None, dtype="INT32")
     data = net.model(gather_nd(net, x, indices))
@@ -180,7 +179,7 @@ def test_an_index_that_selects_nothing_ends_the_run(index: int) -> None:
 
 @pytest.mark.slow
 def test_a_pose_network() -> None:
-    """All operators on the maps of the network run row by row, and no float32 map exists as a whole."""
+    """All operators on the network's maps run row by row, and no float32 map exists as a whole."""
     data = pose_network(64)
     support = to_row_ops(canonicalise(read(data).graph).graph).values()
     assert not [s for s in support if isinstance(s, Unsupported)]
@@ -222,7 +221,7 @@ def test_normalized_channels(size: tuple[int, ...], rank: int, seed: int) -> Non
     data = net.model(y)
     assert_rewritten(data, seed)
     before, after = original(data), rewritten(rewrite(data)[0])
-    for value in (0.0, 1e-8, 1e-30):  # the norms are below the minimum that TFLM uses as a divisor
+    for value in (0.0, 1e-8, 1e-30):  # TFLM does not divide by smaller norms.
         inputs = [np.full(shape, value, np.float32)]
         same_floats(*(run(model, inputs, 1)[0] for model in (before, after)), f"value {value}")
 

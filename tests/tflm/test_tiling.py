@@ -1,6 +1,4 @@
-"""Chains of builtin operators are split into stripes of rows and groups of channels. The output bytes of the split
-operators equal TFLM's.
-"""
+"""Chains of builtin operators are split into stripes of rows and groups of channels. All output bytes equal TFLM's."""
 
 from collections.abc import Callable
 
@@ -30,7 +28,6 @@ def dilated(net: Net, x: int) -> int:
 
 
 def padded(net: Net, x: int) -> int:
-    """Add two convolutions with a separate PAD between the convolutions."""
     x = net.conv2d(net.pad(net.conv2d(x, 6), [(0, 0), (1, 2), (1, 0), (0, 0)]), 4, kernel=(3, 3), padding="VALID")
     return net.unary("LOGISTIC", x, out=(1 / 256, -128))
 
@@ -43,7 +40,7 @@ CHAINS: list[Callable[[Net, int], int]] = [strided, dilated, padded, pooled]
 
 
 def in_parts(data: bytes, tiling: Tiling) -> bytes:
-    """Split a chain of the model into parts, regardless of the gain."""
+    """Split a chain of the model into parts, even if this saves nothing."""
     source, options = read(data), ConversionOptions(ops="builtin", seconds=0.05)
     parts = pipeline.in_parts(pipeline.builtin_alone(source.graph), (tiling,), REFERENCE, "ilp32")
     planned = pipeline.checked(parts, plan(parts, options))
@@ -82,7 +79,6 @@ def test_channel_groups_give_the_same_bytes() -> None:
 
 
 def words(net: Net, count: int = 40) -> int:
-    """Add a lookup of words in a table, and the mean of the found rows."""
     indices = net.input((1, count), None, dtype="INT32")
     table = net.tensor((30, 13), "INT8", (0.05, 3), data=net.rng.integers(-128, 128, (30, 13)))
     y = net.tensor((1, count, 13), "INT8", (0.05, 3))
@@ -95,7 +91,6 @@ def hidden(net: Net) -> int:
 
 
 def averaged(net: Net) -> int:
-    """Add a pool with padding, and a mean of rows and columns."""
     x = net.conv2d(net.input((1, 9, 7, 5)), 11, kernel=(3, 3), stride=(2, 1), padding="SAME")
     return net.mean(net.pool(x, kernel=(3, 3), stride=(1, 1), padding="SAME"), (1, 2), keep=True)
 

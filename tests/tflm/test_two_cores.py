@@ -1,4 +1,4 @@
-"""Two cores compute our operator in TFLM's interpreter, with a thread as the second core."""
+"""Two cores compute our custom operator in TFLM's interpreter, with a thread as the second core."""
 
 from pathlib import Path
 
@@ -24,5 +24,4 @@ def test_a_model_for_two_cores_is_verified_on_one_and_on_two() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [KEYWORDS, MOBILENET], ids=lambda path: path.stem)
 def test_trained_models(path: Path) -> None:
-    """Compare 100 runs with different delays."""
     assert verified(path.read_bytes(), 100, target="cortex-m33", share="0.8,1")

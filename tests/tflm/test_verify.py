@@ -31,7 +31,7 @@ HOWS: tuple[How, How] = (TFLM_WHEEL, HOST_REFERENCE)
 
 @pytest.mark.parametrize("how", HOWS)
 def test_names_the_first_byte_that_differs(how: How) -> None:
-    other = region_model(program(relu_from=1))  # the rewritten model returns 1 for values of 0 and below
+    other = region_model(program(relu_from=1))  # The rewritten model returns 1 for values up to 0.
     lowest = np.full(IN, -128, np.int8)
     result = verify(region_model(), other, runs=0, inputs=[lowest], how=how)
     assert not result.bit_exact
@@ -43,7 +43,7 @@ def test_names_the_first_byte_that_differs(how: How) -> None:
 
 
 def test_a_memory_plan_that_destroys_rows_is_found_by_tflm_and_by_the_guard() -> None:
-    # the rows of the output overlap the pooled rows in the arena
+    # The rows of the output overlap the pooled rows in the arena.
     result = verify(region_model(), region_model(offsets=(16, 16, 0)), runs=2)
     assert not result.bit_exact
     assert result.difference is not None
@@ -52,7 +52,7 @@ def test_a_memory_plan_that_destroys_rows_is_found_by_tflm_and_by_the_guard() ->
 
 
 def test_a_write_outside_of_the_rows_is_found_by_the_guard() -> None:
-    result = verify(region_model(), region_model(offsets=(16, 264, 0)), runs=2)  # the output overlaps loop counters
+    result = verify(region_model(), region_model(offsets=(16, 264, 0)), runs=2)  # The output overlaps counters.
     assert not result.bit_exact
     assert result.failure != ""
 
@@ -73,7 +73,7 @@ def test_the_guard_ignores_the_payload_of_a_nan() -> None:
 
 def test_a_crash_is_an_answer() -> None:
     far = 1 << 26
-    before_the_arena = region_model(workspace=far, offsets=(16, 64, 16 - far))  # TFLM does not check the offsets
+    before_the_arena = region_model(workspace=far, offsets=(16, 64, 16 - far))  # TFLM does not check the offsets.
     result = verify(region_model(), before_the_arena, runs=1)
     assert not result.bit_exact
     assert result.failure.startswith("the rewritten model crashed in TFLM (SIGSEGV)")
@@ -85,7 +85,6 @@ def _a_table() -> bytes:
 
 
 def _with_another_entry(model: bytes, entry: int) -> bytes:
-    """Return the model with one byte of its LOOKUP table changed."""
     region, *_ = regions(read(model))
     header = np.frombuffer(region.program, HEADER, 1)[0]
     at = int(np.frombuffer(region.program, OP, 1, header["ops"])[0]["weights"]) + entry
@@ -94,7 +93,7 @@ def _with_another_entry(model: bytes, entry: int) -> bytes:
 
 
 def test_one_wrong_value_in_256_is_found() -> None:
-    """Two random runs miss the wrong table entry. With the default number of runs, verify() finds the wrong entry."""
+    """Two random runs miss the wrong table entry, and the default number of runs finds it."""
     original = _a_table()
     rewritten = optimize(original, if_worthwhile=False).model
     other = _with_another_entry(rewritten, 77)
@@ -130,7 +129,6 @@ def test_recorded_changes_of_the_interface_are_bridged(how: How) -> None:
 
 
 def _converted_net(kind: str) -> bytes:
-    """Return a small convolutional network with a float or uint8 interface, two inputs and two outputs."""
     net = Net(seed=4)
     affine, inner = ((0.5, 124), (0.5, -4)) if kind == "UINT8" else (None, (0.5, -4))
     a, b = (net.unary("QUANTIZE", net.input((1, 9, 7, 3), affine, dtype=kind), out=inner) for _ in range(2))
