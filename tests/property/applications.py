@@ -1,4 +1,4 @@
-"""Draw random applications: models in one arena, some of them streamed, stateful, concurrent, pausing or retaining."""
+"""Random applications: models in one arena. Some are streamed, stateful, concurrent or pausing, or keep outputs."""
 
 import random
 from typing import Any
@@ -14,13 +14,12 @@ from tflm_memopt.errors import DoesNotFit, UsageError
 
 OPTIONS: dict[str, Any] = {"effort": 0.05, "seconds": 0.05, "core": "cortex-m4", "clock": 64, "target": "cortex-m4"}
 IMPOSSIBLE = ("memory_unknown", "cannot_share", "time_unknown", "too_slow", *ELSEWHERE)
-"""A random application may be refused with one of these error codes."""
+"""Codes of errors with which a random application may be refused."""
 STEPS = 40
-"""Each application runs this many inferences or pushes of rows."""
+"""Number of inferences or pushes of rows in each application."""
 
 
 def examine(seed: int, machine: Machine) -> str:
-    """Run an application's models in random order, compare all bytes, and return the application's features."""
     result = planned(random.Random(seed))
     order, runs = interleaved(result, STEPS, seed)
     refused = compare(machine, result, order, runs, seed)
@@ -28,7 +27,6 @@ def examine(seed: int, machine: Machine) -> str:
 
 
 def planned(rng: random.Random) -> AppOptimized:
-    """Draw random applications until one can be built."""
     for _ in range(20):
         try:
             return optimize(application(rng))
@@ -47,7 +45,6 @@ def application(rng: random.Random) -> App:
 
 
 def _model(rng: random.Random, *, plain: bool) -> AppModel:
-    """Draw a model, without a streamed input or a state if it is `plain`."""
     retain, rows = rng.random() < 0.3, rng.randint(6, 24)
     if plain:
         return AppModel(network(rng, rows), retain=retain)
@@ -58,7 +55,6 @@ def _model(rng: random.Random, *, plain: bool) -> AppModel:
 
 
 def network(rng: random.Random, rows: int) -> bytes:
-    """Draw a few layers over an image, and sometimes a dense layer at the end."""
     net = Net(rng.getrandbits(16))
     x = net.input((1, rows, rng.randint(4, 16), rng.randint(1, 4)))
     for _ in range(rng.randint(2, 6)):

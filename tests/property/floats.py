@@ -1,4 +1,4 @@
-"""Draw random float32 networks, which are random int8 networks with other types and with values of any size.
+"""Random float32 networks, which are random int8 networks with other types and with values of any size.
 
 Outputs must have equal bytes, apart from NaN, since IEEE 754 does not define the sign and payload of NaN.
 """
@@ -26,7 +26,7 @@ FLOAT = (
     "mirrored", "slice", "blocks", "transpose conv", "resize nearest", "stacked", "transposed", "picked", "masked",
     "selected", "log softmax", "reduce", "resize", "channels first", "normalized", "summed",
 )  # fmt: skip
-"""TFLM has float32 kernels for layers of these kinds."""
+"""Kinds of layers for which TFLM has float32 kernels."""
 Floats = NDArray[np.float32]
 WILD = (0.0, -0.0, 1e30, -1e30, 1e-40, -1e-40, 3e38, np.inf, -np.inf, np.nan, 1.4e-45)
 
@@ -41,7 +41,6 @@ def drawn(rng: np.random.Generator, shape: Sequence[int], scale: float, share: f
 
 
 def in_float(data: bytes, seed: int, share: float = 0.0) -> bytes:
-    """Return the model with float32 tensors instead of int8 tensors, and with random weights."""
     tree, rng = schema.ModelT.InitFromPackedBuf(data, 0), np.random.default_rng(seed)
     (graph,) = tree.subgraphs
     codes = {value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)}
@@ -66,7 +65,6 @@ def same_floats(a: NDArray[Any], b: NDArray[Any], said: str) -> None:
 
 
 def inputs_of(data: bytes, seed: int) -> list[Inputs]:
-    """Return random inputs of usual, very large or very small values. Some inputs include special values."""
     rng, graph = np.random.default_rng(seed), read(data).graph
     shapes = [graph.tensors[t].shape for t in graph.inputs]
     return [
@@ -76,7 +74,7 @@ def inputs_of(data: bytes, seed: int) -> list[Inputs]:
 
 
 def examine_float(recipe: Recipe, options: ConversionOptions | None = None) -> bool:
-    """Rewrite a float32 form of a recipe's model and compare; return whether anything was converted."""
+    """Rewrite a float32 form of a recipe's model and compare the outputs. Return whether anything was converted."""
     data = in_float(build(recipe), recipe.seed, 0.05 if recipe.seed % 3 == 0 else 0.0)
     try:
         before = original(data)

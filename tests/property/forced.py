@@ -1,4 +1,4 @@
-"""Make plans that no planner would choose, whose layers run in tiles, and draw networks for such plans."""
+"""Makes plans that no planner would choose, whose layers run in tiles, and draws networks for such plans."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ def random_settings(rng: random.Random) -> Settings:
 def random_cut(chain: Chain, settings: Settings, rng: random.Random, widening: random.Random | None = None) -> CutLabel:
     """Divide the layers into any number of groups that run in tiles.
 
-    With `widening`, layers of a group have tiles of different widths.
+    widening: source of random numbers for tiles of different widths within a group, or None for equal widths.
     """
     tiled = tiled_candidates(chain, settings, UNLIMITED)
     groups: list[Candidate] = []
@@ -67,7 +67,7 @@ def _widened(group: Candidate, chain: Chain, rng: random.Random) -> Candidate:
 
 
 def forced(settings: Settings, seed: int) -> Any:
-    """Every plan that is made inside the context divides the layers at random, and reverses some of them."""
+    """Inside the context, every plan divides the layers at random, and reverses some groups."""
 
     def choose(cuts: Sequence[Cuts], _macs: int, *_: object) -> tuple[CutLabel, ...]:
         rng, widening = random.Random(seed), random.Random(f"widened {seed}")
@@ -98,14 +98,12 @@ def mobile(seed: int, *, most: int = 6) -> Recipe:
 
 
 def expanding(seed: int) -> Recipe:
-    """Draw a bottleneck of three convolutions, which may run in groups of channels."""
     rng = random.Random(seed)
     shape = (1, rng.randint(5, 12), rng.randint(3, 8), rng.randint(1, 4))
     return Recipe((shape,), tuple(_inverted(rng)), seed=seed & 0xFFFF)
 
 
 def separable(seed: int) -> Recipe:
-    """Draw depthwise and pointwise convolutions in turn, mostly with rows of five pixels (DS-CNN)."""
     rng = random.Random(seed)
     window = {"kernel": (3, 3), "stride": (1, 1), "dilation": (1, 1), "channels": 3, "padding": "SAME"}
     layers = [_pointwise(rng, rng.randint(4, 16))]
@@ -124,7 +122,6 @@ def bordered(recipe: Recipe) -> Recipe:
 
 
 def squeezed(seed: int) -> Recipe:
-    """Draw a network as mobile() does, and put inverted residuals with squeeze-excite gates in front."""
     rng = random.Random(seed)
     plain = mobile(seed, most=1)
     gates = [layer for _ in range(rng.randint(1, 3)) for layer in _squeezed(rng)]
@@ -146,7 +143,6 @@ def _pointwise(rng: random.Random, channels: int) -> Layer:
 
 
 def _inverted(rng: random.Random) -> list[Layer]:
-    """Draw a bottleneck. Half of the bottlenecks have a shortcut."""
     middle = _layer("depthwise", rng, channels=3)
     return [_pointwise(rng, rng.randint(4, 16)), middle, _pointwise(rng, rng.randint(1, 6))]
 
@@ -162,7 +158,6 @@ def _bottleneck(rng: random.Random) -> list[Layer]:
 
 
 def _squeezed(rng: random.Random) -> list[Layer]:
-    """Draw a bottleneck with a gate. Half of the bottlenecks have a shortcut."""
     channels, wide = rng.randint(1, 5), rng.choice((rng.randint(6, 16), rng.randint(32, 50)))
     middle = _layer("depthwise", rng, channels=3, stride=(1, 1), dilation=(1, 1), padding="SAME")
     gate = _layer(rng.choice(("gated", "gated", "averaged")), rng, kernel=(2, 2))
@@ -171,7 +166,6 @@ def _squeezed(rng: random.Random) -> list[Layer]:
 
 
 def _shortcut(rng: random.Random) -> list[Layer]:
-    """Draw two branches of equal stride, each with a convolution, and their sum (ResNet-8)."""
     alike = {"channels": rng.randint(1, 5), "stride": rng.choice(((1, 1), (2, 2), (2, 1))), "padding": "SAME"}
     return [
         _pointwise(rng, rng.randint(1, 5)), _layer("conv", rng, dilation=(1, 1), **alike),

@@ -31,17 +31,17 @@ from tflm_memopt.runtime.verify import sample, verify
 NAME = "net"
 SECONDS = 0.05
 RUNS = 3
-"""Each module runs this many random inferences, in addition to extreme ones."""
+"""Number of random inferences of each module, in addition to extreme ones."""
 ELSEWHERE = ("unsupported_input",)
-"""If a conversion fails with one of these error codes, another place of the input is tried."""
+"""Codes of errors after which another place of the input is tried."""
 IMPOSSIBLE = ("unsupported_input", "unsupported_operator")
-"""A model that cannot become a module is refused with one of these error codes."""
+"""Codes of errors with which a model that cannot become a C module is refused."""
 
 
 def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
     """Convert the model with random settings, write its module to the folder, and return the converted model.
 
-    The function raises UsageError if the model cannot become a module.
+    Raises UsageError if the model cannot become a module.
     """
     source = read(data)
     if why := annotation.left_whole(source):
@@ -76,7 +76,6 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
 
 
 def _modes(shape: tuple[int, ...], rng: random.Random) -> tuple[InputMode, ...]:
-    """Return places for the input in the order in which the test tries them."""
     rows = shape[1] if len(shape) > 1 else 1
     pushed = rng.choice([n for n in range(1, rows + 1) if rows % n == 0])
     elsewhere = InputMode("stream", pushed), InputMode("external")
@@ -93,7 +92,6 @@ def verified(data: bytes, new: bytes, folder: Path) -> Verification:
 
 
 def examine(seed: int, model: bytes | None = None) -> str:
-    """Test the C module of a model or random network. Return the input's place, or the reason for no module."""
     rng = random.Random(seed)
     data = model or ported(rng)
     try:

@@ -1,6 +1,6 @@
-"""A recipe describes a random network, and is small enough to be printed when a test fails.
+"""Recipes that describe random networks. A recipe is small enough to be printed when a test fails.
 
-Every recipe can be built, because layers pad large windows, and reshape vectors to images. Most operators can be
+Every recipe can be built, because layers pad large windows and reshape vectors to images. Most operators can be
 converted, and a few stay builtin.
 """
 
@@ -16,20 +16,20 @@ from property.layers.layer import MAX_ELEMENTS
 
 @dataclass(frozen=True)
 class Recipe:
-    """A model of layers. All unread tensors and the tensors with the indices `extra` are outputs (0 is the newest)."""
+    """A model of layers. All unread tensors and those with the indices `extra` (0 is the newest) are outputs."""
 
     inputs: tuple[tuple[int, ...], ...]
     layers: tuple[Layer, ...]
     extra: tuple[int, ...] = ()
     seed: int = 0
     outside: str = "INT8"
-    """Inputs and outputs of the model have this type. Operators convert inputs and outputs of other types than INT8."""
+    """Type of the model's inputs and outputs. Unless it is INT8, operators convert them."""
     inside: str = "INT8"
-    """Activations of the network have this type. INT16 also changes inputs and outputs from INT8 to INT16."""
+    """Type of the network's activations. INT16 also makes inputs and outputs INT16 instead of INT8."""
     unwanted: int = 0
-    """This many tensors that no operator reads do not become outputs of the model."""
+    """Number of unread tensors that do not become outputs of the model."""
     unused: int = 0
-    """This many unused tensors precede all other tensors, and shift the indices of the other tensors."""
+    """Number of unused tensors at the start, which shift the indices of all other tensors."""
 
 
 def build(recipe: Recipe) -> bytes:

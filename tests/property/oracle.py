@@ -1,4 +1,4 @@
-"""Compare the original and the rewritten model in the official TFLM wheel in this process: outputs and arena sizes."""
+"""Compares the original and the rewritten model in the official TFLM wheel in this process: outputs and arena sizes."""
 
 import contextlib
 import importlib
@@ -29,23 +29,20 @@ ARENA = 1 << 21
 FIGURE = re.compile(r"Arena allocation (head|tail|total) (\d+) bytes")
 Inputs = Sequence[NDArray[Any]]
 EFFORTS = (LEVELS[NORMAL], LEVELS["low"], QUICKLY, QUICKLY)
-"""Random conversions use one of these search efforts."""
+"""Search efforts of random conversions."""
 ANY = (-128, 127)
 LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""The table has extreme input values of each type. Types that the table does not list have the limits ANY."""
+"""Extreme input values of each type. Types that are missing have the limits ANY."""
 
 
 def convert(data: bytes, options: ConversionOptions) -> tuple[bytes, Planned] | None:
-    """Return the rewritten model and its checked plan, even if little memory is saved. Return None if nothing can be
-    converted.
-    """
+    """Return the rewritten model and its checked plan, even if it saves little, or None if nothing is converted."""
     source = read(data)
     planned = make_plan(source.graph, options)
     return planned and (lowered(source, planned, options), planned)
 
 
 def rewrite(data: bytes, options: ConversionOptions | None = None) -> tuple[bytes, Planned]:
-    """Return the result of convert() for a model in which something can be converted."""
     found = convert(data, options or ConversionOptions(seconds=0, effort=QUICKLY))
     assert found is not None
     return found
@@ -58,14 +55,11 @@ def rewrite_whole(data: bytes) -> bytes:
 
 
 def original(data: bytes, arena: int = ARENA) -> Any:
-    """Return TFLM's interpreter. Raises RuntimeError if TFLM refuses the model, with a special message if TFLM lacks an
-    operator.
-    """
+    """Return TFLM's interpreter. Raises RuntimeError if TFLM refuses the model or lacks an operator."""
     return interpreter(runnable(data), arena)
 
 
 def interpreter(data: bytes, arena: int = ARENA) -> Any:
-    """Return TFLM's interpreter. Raises RuntimeError if TFLM refuses the model."""
     module = importlib.import_module("tflite_micro").runtime
     with contextlib.redirect_stdout(io.StringIO()), _quiet():
         return module.Interpreter.from_bytes(data, arena_size=arena)
@@ -110,7 +104,7 @@ def run(interpreter: Any, inputs: Inputs, outputs: int) -> list[NDArray[Any]]:
 def assert_same_bytes(data: bytes, new: bytes, *, seed: int = 0, before: Any = None) -> Any:
     """Check that both models give the same output bytes in each run, and return the rewritten model's interpreter.
 
-    `before` is an interpreter of the original.
+    before: an interpreter of the original model, or None.
     """
     a, b = before or original(data), rewritten(new)
     outputs = len(read(data).graph.outputs)
@@ -124,7 +118,7 @@ def assert_same_bytes(data: bytes, new: bytes, *, seed: int = 0, before: Any = N
 def assert_arena_as_predicted(new: bytes, interpreter: Any = None) -> None:
     """Check that the rewritten model's arena has the predicted size, including the scratch of builtin operators.
 
-    An arena that can only be estimated is not checked. `interpreter` is an interpreter of the model.
+    An arena that can only be estimated is not checked. interpreter: an interpreter of the model, or None.
     """
     arena = predict(new, "lp64", recording=True)
     if arena.exact:

@@ -1,4 +1,4 @@
-"""Modify the weights of a model, channel by channel, so that channels are dead or look dead."""
+"""Modifies the weights of a model, channel by channel, so that channels are dead or look dead."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,14 +17,12 @@ WEIGHTED = {
     schema.BuiltinOperator.DEPTHWISE_CONV_2D: 3,
     schema.BuiltinOperator.FULLY_CONNECTED: 0,
 }
-"""In the filter of each operator, this axis counts the output channels."""
+"""Axis of the output channels in the filter of each operator."""
 
 
 @dataclass
 class Channel:
-    """Gives access to the constants of one output channel. The arrays are views, so that writing to an array changes
-    the model.
-    """
+    """The constants of one output channel, as views, so that writing to an array changes the model."""
 
     filter: NDArray[np.int8]
     bias: NDArray[np.int32] | None
@@ -50,22 +48,21 @@ def _silent_at_zero(c: Channel) -> None:
 
 SPOIL: Sequence[Callable[[Channel], None]] = (
     lambda _: None,
-    lambda c: c.set_bias(-(1 << 22)),  # far below
-    lambda c: c.set_bias(1 << 22),  # far above
-    lambda c: c.set_bias(-(1 << 15)),  # possibly below
-    lambda c: c.set_bias(INT32.min),  # sums wrap
+    lambda c: c.set_bias(-(1 << 22)),  # Far below.
+    lambda c: c.set_bias(1 << 22),  # Far above.
+    lambda c: c.set_bias(-(1 << 15)),  # Possibly below.
+    lambda c: c.set_bias(INT32.min),  # Sums wrap.
     lambda c: c.set_bias(INT32.max),
-    lambda c: c.set_bias(INT32.max - 70_000),  # some sums wrap around
+    lambda c: c.set_bias(INT32.max - 70_000),  # Some sums wrap around.
     Channel.silence,
     _silent_at_zero,
-    lambda c: c.scale_by(2.0**-40),  # the quantized multiplier becomes 0
-    lambda c: c.scale_by(2.0**-21),  # the shifts become almost -31
-    lambda c: c.scale_by(2.0**18),  # the shifted sum wraps around
+    lambda c: c.scale_by(2.0**-40),  # The quantized multiplier becomes 0.
+    lambda c: c.scale_by(2.0**-21),  # The shifts become almost -31.
+    lambda c: c.scale_by(2.0**18),  # The shifted sum wraps around.
 )
 
 
 def plant(data: bytes, seed: int) -> bytes:
-    """Change each channel of the weighted operators in a random way, and make some inputs irrelevant."""
     rng = np.random.default_rng(seed)
     tree = writer.edit(read(data))
     graph = tree.subgraphs[0]
@@ -79,7 +76,7 @@ def plant(data: bytes, seed: int) -> bytes:
 
 def _spoil(rng: np.random.Generator, axis: int, operands: Sequence[tuple[Any, NDArray[Any]]]) -> None:
     values = np.moveaxis(operands[0][1], axis, 0)
-    ways = rng.choice(len(SPOIL), rng.integers(1, 5))  # with few kinds of change, all channels of a layer can die
+    ways = rng.choice(len(SPOIL), rng.integers(1, 5))  # With few kinds of change, all channels may die.
     shared: set[int] = set()
     for c in range(len(values)):
         scales = []

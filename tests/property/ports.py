@@ -1,4 +1,4 @@
-"""Draw random networks with permuted, unread, repeated and constant inputs and outputs. Some inputs are outputs."""
+"""Random networks with permuted, unread, repeated and constant inputs and outputs. Some inputs are also outputs."""
 
 import random
 from typing import Any
@@ -13,9 +13,9 @@ from tflm_memopt.model import writer
 from tflm_memopt.model.reader import TENSOR_TYPES, read
 
 UNREAD = ("INT8", "UINT8", "INT16", "INT32", "INT64", "FLOAT32", "BOOL")
-"""Inputs that no operator reads have one of these types."""
+"""Types of inputs that no operator reads."""
 CONSTANT = ("INT8", "UINT8", "INT16", "INT32", "INT64", "FLOAT32")
-"""Outputs that are constants have one of these types."""
+"""Types of outputs that are constants."""
 KIND_SETS = (
     tuple(SUPPORTED),
     tuple(SUPPORTED),
@@ -28,12 +28,11 @@ KIND_SETS = (
 
 
 def network(rng: random.Random) -> Recipe:
-    """Draw a network with up to four inputs, and sometimes a few operators that stay builtin."""
     if rng.random() < 0.2:
         return mobile(rng.getrandbits(32), most=3)
     kinds = rng.choice(KIND_SETS)
     shapes = [_shape(rng) for _ in range(rng.choice((1, 1, 1, 2, 2, 2, 3, 4)))]
-    if rng.random() < 0.5:  # all inputs have one shape, so that only the bytes of two inputs differ
+    if rng.random() < 0.5:  # With one shape, inputs differ only in their bytes.
         shapes = [shapes[0]] * len(shapes)
     outside = "INT8" if kinds is INT16 else rng.choice(("INT8", "INT8", "INT8", "FLOAT32", "UINT8"))
     return Recipe(
@@ -59,11 +58,10 @@ def ported(rng: random.Random) -> bytes:
 
 
 def with_ports(data: bytes, rng: random.Random) -> bytes:
-    """Return the model with permuted inputs and outputs, and with additional inputs and outputs."""
     tree = writer.edit(read(data))
     graph = tree.subgraphs[0]
     inputs, outputs = [int(t) for t in graph.inputs], [int(t) for t in graph.outputs]
-    if len(inputs) == 1 and rng.random() < 0.6:  # a single input may be streamed or external
+    if len(inputs) == 1 and rng.random() < 0.6:  # A single input may be streamed or external.
         return _written(tree, inputs, outputs if rng.random() < 0.5 else _outputs(tree, [], outputs, rng))
     inputs += [_tensor(tree, rng, "unread", rng.choice(UNREAD)) for _ in range(rng.choice((0, 0, 1, 2)))]
     rng.shuffle(inputs)
@@ -76,7 +74,6 @@ def _written(tree: Any, inputs: list[int], outputs: list[int]) -> bytes:
 
 
 def _outputs(tree: Any, inputs: list[int], outputs: list[int], rng: random.Random) -> list[int]:
-    """Permute the outputs, repeat some, and add inputs and constants."""
     more = list(outputs)
     if outputs and rng.random() < 0.3:
         more.append(rng.choice(outputs))

@@ -1,4 +1,4 @@
-"""Draw random networks with a state: variables that become rolling buffers, SVDF and LSTM."""
+"""Random networks with a state: variables that become rolling buffers, SVDF and LSTM."""
 
 import random
 
@@ -38,7 +38,7 @@ class _Drawn:
         return net.model(net.fully_connected(x, rng.randint(1, 5)) if rng.random() < 0.6 else x)
 
     def _window(self, x: int, old: int) -> int:
-        """Concatenate old rows and new rows, sometimes with a variable that has no initial value."""
+        """Concatenate old and new rows, sometimes with a variable that has no initial value."""
         self.states += 1
         first = self.net.affine(x)[1] if self.filled and self.rng.random() < 0.8 else None
         return self.streaming.window(f"state{self.states}", x, old, first=first)
@@ -70,7 +70,6 @@ class _Drawn:
         return net.unary("RELU", x, dtype=net.dtype(x), out=net.affine(x))
 
     def _on_window(self, x: int, kind: str, channels: int) -> int:
-        """Add a layer over old and new rows. The layer has one window over all rows, or several windows."""
         rng, net = self.rng, self.net
         _, h, w, _ = net.shape(x)
         old = rng.randint(1, 7)
@@ -88,7 +87,6 @@ class _Drawn:
         return net.conv2d(rows, channels, **where, dilation=(dilation, 1))
 
     def _halves(self, x: int) -> int:
-        """Add two layers that each read half of the channels, and different numbers of older rows."""
         rng, net = self.rng, self.net
         _, h, w, c = net.shape(x)
         old = rng.randint(2, 6)
@@ -103,7 +101,6 @@ class _Drawn:
         return self.streaming.join([a, b], 3)
 
     def _sum(self, x: int) -> int:
-        """Add a state to which x is added in each step, until the sum saturates."""
         self.states += 1
         name, affine = f"state{self.states}", self.net.affine(x)
         old = self.streaming.read(name, self.net.shape(x), affine, self.net.dtype(x))
@@ -117,9 +114,9 @@ def network(seed: int) -> bytes:
 
 
 def examine(seed: int) -> None:
-    """Check each step of a sequence against the original, also after resets, and that no variable remains."""
+    """Check each step of a sequence against the original model, also after resets, and that no variable remains."""
     model = network(seed)
     done = tflm_memopt.optimize(model, seconds=0.05, effort=0.05, target=("generic", "cortex-m4")[seed % 2])
-    if done.report.why_unchanged != NO_GAIN:  # a model gains nothing if its state takes most of the RAM
+    if done.report.why_unchanged != NO_GAIN:  # A large state leaves no gain.
         assert not VARIABLES & {op.type for op in read(done.model).graph.ops}
     assert differing(model, done.model, 24, (7, 8), seed, least=1) == 0

@@ -1,4 +1,4 @@
-"""Rewrite random networks with batches, free dimensions and contradictory shapes, and compare outputs."""
+"""Rewrites random networks with batches, free dimensions and contradictory shapes, and compares outputs."""
 
 import random
 from collections.abc import Sequence
@@ -17,14 +17,13 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.tflm.refused import refusals
 
 CONSISTENT = 0.5
-"""This fraction of the random networks has consistent shapes."""
+"""Fraction of the random networks with consistent shapes."""
 SMALL = 4096
-"""Tensors with more elements than this are not read by later layers."""
+"""Maximum number of elements of tensors that later layers read."""
 WRONG = "the file has a wrong shape"
 
 
 def network(seed: int) -> bytes:
-    """Draw a network with consistent shapes, some of whose dimensions are free in the signatures of the tensors."""
     rng, net = random.Random(seed), Net(seed)
     x = net.input((rng.choice((1, 1, 1, 2, 3)), rng.randint(2, 12), rng.randint(1, 10), rng.choice((1, 2, 4, 6))))
     for _ in range(rng.randint(1, 6)):
@@ -57,7 +56,7 @@ def _layer(net: Net, x: int, rng: random.Random) -> int:
             return net.pool(x, kernel=(2, 2), padding="SAME")
         case "softmax":
             return net.softmax(x)
-        case "batches":  # rows become a batch
+        case "batches":  # Rows become a batch.
             return net.reshape(x, (shape[0] * shape[1], 1, *shape[2:]))
         case "joined":
             return concatenation(net, [x, net.unary("RELU", x, out=net.affine(x))], rng.randrange(4))
@@ -75,12 +74,11 @@ def _layer(net: Net, x: int, rng: random.Random) -> int:
 
 
 def _dilated(net: Net, x: int, rng: random.Random, *, convolve: bool) -> int:
-    """Add a convolution between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, as converters write a dilated convolution."""
     _, h, w, _ = net.shape(x)
     blocks = rng.choice(((2, 2), (2, 1), (1, 2), (3, 1)))
     kernel = rng.randint(1, 2), rng.randint(1, 2)
     pads = [(b * (k - 1), -(d + b * (k - 1)) % b) for d, b, k in zip((h, w), blocks, kernel, strict=True)]
-    if rng.random() < 0.8:  # TFLM pads with an uninitialised value
+    if rng.random() < 0.8:  # TFLM pads with an uninitialised value.
         x, pads = net.pad(x, [(0, 0), *pads, (0, 0)]), [(0, 0), (0, 0)]
     y = space_to_batch(net, x, blocks, pads)
     if convolve and rng.random() < 0.5:
@@ -93,13 +91,12 @@ def _dilated(net: Net, x: int, rng: random.Random, *, convolve: bool) -> int:
 
 
 def with_wrong_shapes(data: bytes, rng: random.Random) -> bytes:
-    """Change the shapes of one to three activations, as an edit or a bad conversion does."""
     model = read(data)
     tree = writer.edit(model)
     made = [t for op in model.graph.ops for t in op.outputs]
     for tensor in rng.sample(made, min(len(made), rng.choice((1, 1, 1, 2, 3)))):
         shape = model.graph.tensors[tensor].shape
-        without_batch = (1, *shape[1:])  # a converter that does not know the batch size writes this shape
+        without_batch = (1, *shape[1:])  # Converters write this for an unknown batch size.
         wrong = without_batch if rng.random() < 0.4 else rng.choice(_others(shape, rng))
         tree.subgraphs[0].tensors[tensor].shape = np.array(wrong, np.int32)
     return writer.write(tree)
@@ -114,7 +111,7 @@ def _others(shape: Sequence[int], rng: random.Random) -> list[tuple[int, ...]]:
 
 
 def examine(seed: int) -> bool:
-    """Compare the rewritten model with the original, and return whether anything was rewritten."""
+    """Compare the rewritten model with the original model, and return whether anything was rewritten."""
     rng, data = random.Random(seed), network(seed)
     consistent = rng.random() < CONSISTENT
     if not consistent:

@@ -1,4 +1,4 @@
-"""Draw random networks over a window in time. Some layers compute only new rows, and some compute all rows."""
+"""Random networks over a window in time. Some layers compute only new rows, and some compute all rows."""
 
 import random
 
@@ -44,7 +44,7 @@ def examine(seed: int) -> None:
     model, rows = network(seed)
     if seed % 5 == 4:
         model = in_float(model, seed)
-    anew = 1 if seed % 3 == 0 else None  # a limit lets each inference compute the whole window again
+    anew = 1 if seed % 3 == 0 else None  # A limit lets each inference compute the whole window again.
     result = tflm_memopt.optimize(model, input=f"sliding:{rows}", seconds=0.05, effort=0.05, max_macs=anew)
     assert result.report.changed and result.report.overhead <= 1
     found = verify(model, result.model, runs=3, seed=seed, steps=Steps(12, 5))
@@ -69,7 +69,7 @@ def _layer(net: Net, x: int, kind: str, rng: random.Random, padding: str) -> tup
             return net.unary("RELU", x, dtype=net.dtype(x), out=net.affine(x)), 1
         case "residual":
             return net.add(net.conv2d(x, c), x), 1
-        case "skip":  # padding affects more rows of the convolution's output than rows of the input
+        case "skip":  # Padding affects more output rows than input rows.
             return net.add(net.conv2d(x, c, kernel=kernel, dilation=dilation), x), 1
         case "concat":
             both = [x, net.conv2d(x, c, out=net.affine(x))]

@@ -24,7 +24,6 @@ CASES = range(8)
 @pytest.mark.slow
 @needs_host
 def test_every_model_runs_as_it_does_alone(tmp_path: Path) -> None:
-    """Some models pause while other models run. Some calls come too early and are refused."""
     machine = built(tmp_path, TFLM["AUTUMN"])
     said = [examine(case, machine) for case in CASES]
     assert any(" 0 pausing" not in one for one in said)

@@ -18,7 +18,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 KERNELS = (None, "reference", "reference", "cmsis-nn", "esp-nn")
 FLOOR = 0.9
-"""At least this fraction of the networks must need less memory, with the reference kernels."""
+"""Fraction of the networks that must need less memory, with the reference kernels."""
 LESS = 0.7
 """In the median network, stripes reduce the bytes of activations to at most this fraction."""
 

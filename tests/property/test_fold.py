@@ -44,7 +44,7 @@ KINDS = (
 
 
 def chained(layer: Layer, chain: bool) -> Layer:
-    """With `chain`, the layer reads the newest tensor. Only channels between converted operators can be removed."""
+    """If `chain`, the layer reads the newest tensor, since channels can be removed only between our operators."""
     return replace(layer, source=0) if chain else layer
 
 
@@ -71,7 +71,6 @@ def examine(recipe: Recipe) -> None:
 
 
 def assert_ranges_hold(data: bytes, seed: int) -> None:
-    """Check that all values that TFLM computes for a channel are in the channel's range."""
     for op, known, values in intermediate(data, seed):
         pixels = np.ascontiguousarray(values).view(np.int8).reshape(-1, op.writes.c)
         assert (pixels >= known.low).all(), f"{op.name} of {op.sources}: below its range"
@@ -79,8 +78,8 @@ def assert_ranges_hold(data: bytes, seed: int) -> None:
 
 
 def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray[Any]]]:
-    """Yield the output of each row operator under TFLM for random and extreme inputs. To read the
-    tensors, the test makes the output of each row operator an output of the model.
+    """Yield the output of each row operator under TFLM for random and extreme inputs. For this purpose, each such
+    output becomes an output of the model.
     """
     model = read(data)
     annotated = annotation.annotate(model.graph)
@@ -88,7 +87,7 @@ def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray
     ops = [s for s in support if isinstance(s, RowOp)]
     known = ranges(ops)
     tree = writer.edit(model)
-    shown = [op for op in ops if op.output in model.graph.tensors]  # the file has no tensors that rewrite rules made
+    shown = [op for op in ops if op.output in model.graph.tensors]  # The file lacks tensors that rewrite rules made.
     tree.subgraphs[0].outputs = np.array([op.output for op in shown], np.int32)
     tree.signatureDefs = None
     interpreter = original(writer.write(tree), TAPPED_ARENA)
@@ -113,7 +112,6 @@ def test_no_order_moves_a_folded_tensor_out_of_its_region() -> None:
 
 @pytest.mark.slow
 def test_odd_plans_run_folded_operators() -> None:
-    """Plans with tiles, stripes or groups of channels work after dead channels have been removed."""
     for seed in seeds(3):
         data = plant(build(mobile(seed)), seed)
         with forced(random_settings(random.Random(seed)), seed):

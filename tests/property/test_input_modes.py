@@ -35,7 +35,6 @@ SECONDS = 0.05
 
 
 def converted(data: bytes, seed: int) -> tuple[bytes, Planned]:
-    """Convert a model with a random plan, and with an input that is external or streamed."""
     rng = random.Random(seed)
     source = read(data)
     annotated = pipeline.annotate(source.graph)
@@ -63,7 +62,7 @@ def examine(seed: int, data: bytes) -> None:
     before = original(data)
     try:
         new, planned = converted(data, seed)
-    except UsageError:  # some networks have an input that is also an output
+    except UsageError:  # Some inputs are also outputs.
         return
     source = planned.graph.source
     assert source is not None

@@ -1,6 +1,4 @@
-"""C modules of random networks have the same input and output bytes as TFLM. The command `make soak KIND=modules` runs
-many more random networks.
-"""
+"""C modules of random networks have TFLM's input and output bytes. `make soak KIND=modules` runs many more."""
 
 import shutil
 
@@ -10,7 +8,7 @@ from property.modules import examine
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
 SEEDS = (40, 44, 69)
-"""The networks of these seeds have inputs at every possible place."""
+"""Seeds of networks that together have inputs at every possible place."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")]
 

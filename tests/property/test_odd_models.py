@@ -29,7 +29,7 @@ Build = Callable[[Net], bytes]
 ODD: list[Build] = []
 IMAGE = (1, 8, 8, 4)
 WAYS = [*product(sorted(TARGETS), (False, True))]
-"""Each pair has a target, and whether each group of layers becomes a separate operator."""
+"""Pairs of a target, and whether each group of layers becomes a separate operator."""
 
 
 def odd(build: Build) -> Build:
@@ -86,7 +86,7 @@ def a_transposed_map_that_is_also_an_output(net: Net) -> bytes:
 
 @odd
 def strides_that_leap_twice(net: Net) -> bytes:
-    """A stripe of one output row would need 2^30 input rows, because of two large strides; the input has eight rows."""
+    """One output row would need 2^30 input rows because of two large strides, but the input has eight rows."""
     y = net.conv2d(first(net), 3, kernel=(3, 3), stride=(32767, 32767))
     return net.model(net.conv2d(y, 3, kernel=(3, 3), stride=(32767, 32767)))
 
@@ -246,7 +246,6 @@ def weights_that_are_all_alike(net: Net) -> bytes:
 
 @odd
 def a_view_of_another_scale(net: Net) -> bytes:
-    """RESHAPE moves bytes and ignores scales."""
     y = net.reshape(first(net), (1, 16, 4, 4))
     net.graph.tensors[y].quantization.scale = np.array([0.9], np.float32)
     return net.model(net.conv2d(y, 3, kernel=(3, 3)))
@@ -254,7 +253,6 @@ def a_view_of_another_scale(net: Net) -> bytes:
 
 @odd
 def parts_of_one_and_sums_of_one(net: Net) -> bytes:
-    """Return a SPLIT into one part, a CONCATENATION of one tensor, an empty PAD, and a MEAN over an axis twice."""
     y = concatenation(net, split(net, first(net), 3, 1), 3)
     net.graph.operators[-1].builtinOptions.axis = -1
     return net.model(net.mean(net.pad(y, [(0, 0)] * 4), (3, -1)))
@@ -262,7 +260,7 @@ def parts_of_one_and_sums_of_one(net: Net) -> bytes:
 
 @odd
 def a_shape_that_is_an_input(net: Net) -> bytes:
-    """A RESHAPE gets the shape from an input of the model. TFLM uses only the shape of RESHAPE's output."""
+    """TFLM uses only the shape of RESHAPE's output."""
     x = first(net)
     y = net.tensor((1, 16, 4, 4), affine=net.affine(x))
     net.op("RESHAPE", [x, net.input((4,), None, dtype="INT32")], [y], schema.ReshapeOptionsT())
@@ -284,7 +282,7 @@ def biases_scaled_along_a_dimension_that_they_lack(net: Net) -> bytes:
 def test_models_of_every_sort(name: str, kernels: Kernels) -> None:
     """A model shrinks and stays bit-exact, or stays unchanged with a reason.
 
-    The rewritten model never takes more memory than the original, including the scratch of builtin operators.
+    The rewritten model never takes more memory than the original model, including the scratch of builtin operators.
     """
     data = ZOO[name]()
     done = tflm_memopt.optimize(data, seconds=0.1, kernels=kernels)
@@ -382,16 +380,13 @@ def a_variable_that_is_an_output(net: Net) -> bytes:
 
 @odd
 def a_concatenation_of_ten(net: Net) -> bytes:
-    """Operators of this library cannot have ten operands. TFLM places tensors between operators of ours if each group
-    of layers is an operator.
-    """
+    """Our operators have fewer than ten operands. With `--ops group`, TFLM places the tensors between them."""
     x = net.conv2d(net.input((1, 8, 7, 3)), 10, kernel=(3, 3))
     return net.model(net.conv2d(concatenation(net, split(net, x, 3, 10)[::-1], 3), 4))
 
 
 @odd
 def only_the_last_row_is_wanted(net: Net) -> bytes:
-    """Rows that no operator reads any more are overwritten."""
     x = net.conv2d(net.conv2d(net.input((1, 9, 9, 6)), 6, kernel=(3, 3)), 6)
     return net.model(slice_(net, x, [0, 8, 0, 0], [1, 1, -1, -1]))
 

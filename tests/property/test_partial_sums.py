@@ -18,7 +18,6 @@ def examine_parts(recipe: Recipe) -> None:
 
 
 def agree(data: bytes, parts: int, seed: int) -> list[RowOp]:
-    """Check that the model in parts gives the same bytes, and return the operators of all parts."""
     before = running(data)
     converted = convert(in_parts(data, parts), drawn(seed))
     if converted is None:
@@ -37,7 +36,6 @@ def test_random_networks(recipe: Recipe) -> None:
 
 @pytest.mark.slow
 def test_layers_of_every_window() -> None:
-    """The networks have strides, dilations and padding, dense layers after a mean, and two or five parts."""
     for seed in (0, 3):
         net, odd = Net(seed), seed % 2
         x = net.conv2d(net.input((1, 9 + odd, 7, 3 + seed % 4)), 12, kernel=(3, 2), stride=(1 + odd, 1))

@@ -37,7 +37,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 SECONDS = 0.1
 FLOOR = 0.8
-"""At least this fraction of the random networks must be converted in part, as unchanged networks test nothing."""
+"""Fraction of the random networks that must be converted in part, because unchanged networks test nothing."""
 COMMON = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 QUICK = settings(COMMON, max_examples=5, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
 MANY = settings(COMMON, max_examples=10, print_blob=True)
@@ -89,7 +89,6 @@ def is_converted(recipe: Recipe) -> bool:
 
 
 def examine_forced(seed: int) -> None:
-    """Run a random plan in tiles with random options."""
     data = build(bordered(mobile(seed)))
     before = running(data)
     target = random.Random(f"target {seed}").choice(("generic", *TARGETS))
@@ -161,7 +160,7 @@ GROWS_AGAIN = Recipe(
         for kind in ("depthwise", "conv", "conv", "global", "padded")
     ),
 )
-"""The network has several rows after a global pool. For Helium, all layers of the network are in one group."""
+"""A network with several rows after a global pool. For Helium, all of its layers are in one group."""
 LESS_SCRATCH = Recipe(
     ((1, 1, 1), (1, 1, 3)),
     tuple(
@@ -170,7 +169,7 @@ LESS_SCRATCH = Recipe(
     ),
     seed=7,
 )
-"""Two operators of the network run in reverse row order and have scratch of different sizes."""
+"""A network in which two operators run in reverse row order and have scratch of different sizes."""
 
 
 def test_a_fixed_set_of_networks() -> None:
@@ -209,7 +208,7 @@ def test_networks_with_an_int8_interface(recipe: Recipe, outside: str, target: s
     data = build(replace(recipe, outside=outside))
     running(data)
     done = tflm_memopt.optimize(data, int8_io=True, seconds=SECONDS, target=target)
-    if not done.report.changed:  # a model that only reshapes has nothing to convert
+    if not done.report.changed:  # A model that only reshapes has nothing to convert.
         assert done.model == data
         assert done.report.interface_kept
         return

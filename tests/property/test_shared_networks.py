@@ -31,7 +31,7 @@ from tflm_memopt.runtime.native import native_library
 from tflm_memopt.runtime.regions import regions
 
 NOT_FOR_DEVICES = ("unsupported_operator", "cannot_share")
-"""Networks that several devices cannot run are refused with one of these error codes."""
+"""Codes of errors with which networks that several devices cannot run are refused."""
 EXCHANGE = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_bool, ctypes.c_uint16, ctypes.c_void_p, ctypes.c_uint32
 )
@@ -43,7 +43,7 @@ class Stream(ctypes.Structure):
 
 
 class MessageQueues:
-    """The links between devices hold messages that are sent but not yet received."""
+    """Links between devices, with the messages that are sent but not yet received."""
 
     def __init__(self) -> None:
         self.links: defaultdict[tuple[int, int], MessageQueue] = defaultdict(deque)
@@ -76,8 +76,8 @@ class Running:
         self.program = self.room.ctypes.data + -self.room.ctypes.data % ALIGNMENT
         ctypes.memmove(self.program, region.program, len(region.program))
         self.workspace = self.program + -(-len(region.program) // ALIGNMENT) * ALIGNMENT
-        tensors = (*region.inputs[: program.n_inputs], *region.outputs)  # the link operator reads these tensors
-        read_or_not = (*tensors, *graph.inputs)  # the model may output an input that no operator reads
+        tensors = (*region.inputs[: program.n_inputs], *region.outputs)  # The link operator reads these tensors.
+        read_or_not = (*tensors, *graph.inputs)  # An unread input may be an output.
         self.buffers = {t: np.zeros(graph.tensors[t].nbytes, np.int8) for t in read_or_not}
         self.inputs, self.outputs = graph.inputs, graph.outputs
         ends = [self.buffers[t].ctypes.data for t in tensors]
@@ -133,7 +133,7 @@ COMPUTED_SHAPE = Recipe(
     (*[Layer("conv", channels=1, kernel=(1, 1), flag=False)] * 3, Layer("computed shape", channels=1, flag=False)),
     seed=1,
 )
-"""One device computes a shape in this network, and an operator on another device reads the shape."""
+"""A network in which one device computes a shape, and an operator on another device reads the shape."""
 
 
 @pytest.mark.slow

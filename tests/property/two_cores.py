@@ -1,4 +1,4 @@
-"""Plan networks for two cores, and compute the outputs on one core."""
+"""Plans networks for two cores, and computes the outputs on one core."""
 
 import random
 from dataclasses import replace
@@ -16,9 +16,9 @@ from tflm_memopt.plan.effort import LEVELS
 from tflm_memopt.plan.iteration.planned import Planned
 
 TARGETS = ("generic", "cortex-m4", "cortex-m33")
-"""These targets support two cores."""
+"""Targets that support two cores."""
 ROOM = 4096
-"""Copies of weights may take this many bytes of the arena."""
+"""Bytes of the arena that copies of weights may take."""
 SPEEDS = (EVEN, (0.8, 1.0), (1.0, 0.3))
 
 

@@ -45,9 +45,9 @@ from tflm_memopt.rewrite.rules import columns as exchanged
 FOLDER = ROOT / "build/soak"
 FUZZER = "clang -DTMO_LIBFUZZER -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 RACES = 10
-"""Each random network runs this many times on two threads."""
+"""Number of runs of each random network on two threads."""
 LIMITS = ("-timeout=10", "-rss_limit_mb=2000", "-max_len=194", "-len_control=0")
-"""libFuzzer has limits of seconds per program, MB in total, and bytes per case (16 edits)."""
+"""Limits of libFuzzer: seconds per program, MB in total, and bytes per case (16 edits)."""
 
 
 class Failure(NamedTuple):
@@ -72,18 +72,15 @@ def floats(cases: range) -> list[Failure]:
 
 
 def tails(cases: range) -> list[Failure]:
-    """Convert random ends of detectors, whose rows are joined and transposed, and compare the results under TFLM."""
     return drawn(cases, examine, recipes(sets=(TAILS,)))
 
 
 def columns(cases: range) -> list[Failure]:
-    """Convert random networks that take means of columns or rows, and compare outputs with the originals under TFLM."""
     with patch.object(exchanged, "WORTH", 0):
         return drawn(cases, examine, recipes(sets=(COLUMNS,)))
 
 
 def long(cases: range) -> list[Failure]:
-    """Convert random networks on long recordings, whole and streamed, and compare them under TFLM."""
     return each(cases, examine_long)
 
 
@@ -101,17 +98,14 @@ def drawn(
 
 
 def builtin(cases: range) -> list[Failure]:
-    """Run random networks as builtin operators in the plain interpreter."""
     return drawn(cases, examine_builtin)
 
 
 def devices(cases: range) -> list[Failure]:
-    """Run random networks on several devices, split at random, over lossless lines."""
     return drawn(cases, examine_devices)
 
 
 def sums(cases: range) -> list[Failure]:
-    """Run random networks with layers in partial sums on one device."""
     return drawn(cases, examine_parts)
 
 
@@ -124,29 +118,25 @@ def files(cases: range) -> list[Failure]:
 
 
 def shared(cases: range) -> list[Failure]:
-    """Run damaged programs for two cores under AddressSanitizer and UndefinedBehaviorSanitizer.
-
-    A tenth of the damaged programs also run under ThreadSanitizer.
+    """Run damaged programs for two cores under AddressSanitizer and UndefinedBehaviorSanitizer. A tenth of them also
+    run under ThreadSanitizer.
     """
     folder = emptied(FOLDER / f"shared{cases.start}")
     return damaged(cases, folder, write_shared(folder), ((SANITIZED, len(cases)), (WATCHED, len(cases) // 10)))
 
 
 def pools(cases: range) -> list[Failure]:
-    """Run damaged programs with slow memory under AddressSanitizer and UndefinedBehaviorSanitizer."""
     folder = emptied(FOLDER / f"pools{cases.start}")
     return damaged(cases, folder, write_pools(folder), ((SANITIZED, len(cases)),))
 
 
 def spills(cases: range) -> list[Failure]:
-    """Convert random networks with little fast memory, and compare them under TFLM."""
     return each(cases, lambda seed: examine_spilled((squeezed if seed % 2 else mobile)(seed)))
 
 
 def damaged(
     cases: range, folder: Path, good: Sequence[Path], builds: Sequence[tuple[str, int]], *more: Path
 ) -> list[Failure]:
-    """Damage the valid programs `good`, and run damaged programs with each build."""
     failures = []
     for compiler, count in builds:
         fuzzer = compiled(compiler, "fuzz.c", emptied(folder / f"{count}") / "fuzz", THREADS, *more)
@@ -166,7 +156,6 @@ def emptied(folder: Path) -> Path:
 
 
 def programs(cases: range) -> list[Failure]:
-    """Run damaged programs in the C executor under AddressSanitizer and UndefinedBehaviorSanitizer (kernels/fuzz.c)."""
     folder = FOLDER / f"programs{cases.start}"
     corpus = folder / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
@@ -185,7 +174,6 @@ def programs(cases: range) -> list[Failure]:
 
 
 def dsp(cases: range) -> list[Failure]:
-    """Run random programs and int16 networks in C for the DSP extension under sanitizers, intact and damaged."""
     folder, good = emptied(FOLDER / f"dsp{cases.start}"), []
     for case in cases:
         networks = converted_cases(3 * case, "cortex-m4"), converted_cases(case, "generic")
@@ -197,7 +185,6 @@ def dsp(cases: range) -> list[Failure]:
 
 
 def cores(cases: range) -> list[Failure]:
-    """Run random programs and converted networks on emulated cores with each core's kernels, if memory suffices."""
     failures = []
     for core in CORES.values():
         if reason := missing_tools(core):
@@ -217,7 +204,6 @@ def cores(cases: range) -> list[Failure]:
 
 
 def races(cases: range) -> list[Failure]:
-    """Run random networks on two threads with random delays, with and without ThreadSanitizer."""
     folder = emptied(FOLDER / f"races{cases.start}")
     programs = [test_cores.race(emptied(folder / f"{n}"), command) for n, command in enumerate((PLAIN, WATCHED))]
 
@@ -233,13 +219,10 @@ def races(cases: range) -> list[Failure]:
 
 
 def modules(cases: range) -> list[Failure]:
-    """Run C modules of random networks under sanitizers, and compare the outputs with TFLM's outputs."""
     return each(cases, examine_module)
 
 
 def float_modules(cases: range) -> list[Failure]:
-    """Compare C modules of random float32 networks with TFLM, under sanitizers."""
-
     def examine_one(recipe: Recipe) -> None:
         examine_module(recipe.seed, in_float(build(recipe), recipe.seed))
 
@@ -247,7 +230,6 @@ def float_modules(cases: range) -> list[Failure]:
 
 
 def windows(cases: range) -> list[Failure]:
-    """Run random networks over sliding windows under TFLM."""
     return each(cases, examine_window)
 
 
@@ -256,7 +238,6 @@ def sequences(cases: range) -> list[Failure]:
 
 
 def shapes(cases: range) -> list[Failure]:
-    """Run random networks with batches, free dimensions and contradictory shapes under TFLM."""
     return each(cases, examine_shapes)
 
 
@@ -271,7 +252,6 @@ def each(cases: range, examine: Callable[[int], object]) -> list[Failure]:
 
 
 def apps(cases: range) -> list[Failure]:
-    """Run random applications, with models in random order on one allocator of TFLM of autumn 2023."""
     if missing := TFLM["missing"]():
         raise RuntimeError(missing)
     folder = FOLDER / f"apps{cases.start}"
@@ -292,4 +272,4 @@ KINDS: dict[str, tuple[Work, int]] = {
     "devices": (devices, 50), "sums": (sums, 50),
     "shapes": (shapes, 25), "pools": (pools, 100_000), "spills": (spills, 50),
 }  # fmt: skip
-"""Each kind has a function and a maximum number of cases per task."""
+"""For each kind: a function that runs cases, and the maximum number of cases per task."""

@@ -14,17 +14,16 @@ from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.cli import main as cli
 
 MAIN = [sys.executable, "-m", "tflm_memopt"]
-"""The arguments run the command's code in a separate process."""
+"""Start of the command line that runs tflm-memopt in a separate process."""
 
 SUFFIXES = (".tflite", ".report.json", ".report.html", "_model.h", "_model.cpp", "_ops.h")
-"""The files of any model have these suffixes."""
+"""Ends of the names of the files that any model gets."""
 REWRITTEN = (*SUFFIXES, ".plan.json", "_library.c", "_library.LICENSE")
-"""The files of a rewritten model have these suffixes."""
+"""Ends of the names of the files that a rewritten model gets."""
 ARENA = {"abi", "head", "tail", "total", "min"}
 
 
 def small(seed: int = 1) -> bytes:
-    """Return a model that converts quickly and gains RAM."""
     net = Net(seed)
     x = net.input((1, 24, 24, 3))
     x = net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -5))
@@ -33,7 +32,6 @@ def small(seed: int = 1) -> bytes:
 
 
 def long(seed: int = 5) -> bytes:
-    """Return a model whose conversion takes longer than the conversion of small()."""
     net = Net(seed)
     x = net.input((1, 44, 44, 3))
     x = net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -5))
@@ -63,7 +61,6 @@ CLOCKED: dict[str, Any] = {"effort": 0.01, "seconds": 0.2, "core": "cortex-m4", 
 
 
 def pausing(share: float) -> App:
-    """Return an application of two models. One model pauses for the other."""
     time = optimize(long(), **CLOCKED).report.time
     assert time and time.rewritten and time.rewritten.milliseconds
     models = {"long": AppModel(long()), "short": AppModel(small())}
@@ -71,7 +68,6 @@ def pausing(share: float) -> App:
 
 
 def partly_dead() -> bytes:
-    """Return a model in which three of the eight channels between its convolutions are unread."""
     net = Net(2)
     x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
     y = net.conv2d(x, 4)
@@ -81,7 +77,6 @@ def partly_dead() -> bytes:
 
 
 def unsupported() -> bytes:
-    """Return a model of operators without row kernels."""
     net = Net()
     x = net.input((1, 4, 4, 2), None, dtype="FLOAT32")
     return net.model(net.unary("COS", net.unary("COS", x, dtype="FLOAT32", out=None), dtype="FLOAT32", out=None))

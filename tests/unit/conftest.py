@@ -17,7 +17,6 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Create a folder with a model, and make it the current folder."""
     (tmp_path / "small.tflite").write_bytes(small())
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -12,7 +12,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.options import OPTIONS
 
 WRONG = (object(), math.nan, -math.inf, [object()], {"a": 1}, b"1")
-"""No option accepts these values, apart from `plan`, which accepts the dictionary."""
+"""Values that no option accepts, apart from `plan`, which accepts the dictionary."""
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -36,7 +36,6 @@ def test_a_plan_for_another_target(model: bytes) -> None:
 
 
 def test_the_checker_knows_what_kernels_write(model: bytes) -> None:
-    """The checker refuses scratch memory of a kernel that is too small or overlaps live data."""
     planned = plan_of(read(model).graph, ConversionOptions(target="cortex-m4", seconds=0.1))
     plan, graph = planned.plan, planned.graph
     index = next(i for i, b in enumerate(plan.buffers) if b.role is Role.SCRATCH)

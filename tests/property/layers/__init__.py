@@ -1,4 +1,4 @@
-"""Each kind of layer of random networks has a function in these tables."""
+"""Tables with a function for each kind of layer in random networks."""
 
 from collections.abc import Mapping
 
@@ -76,14 +76,14 @@ INT16 = (
     "leaky", "relu", "transpose conv", "softmax", "logistic", "tanh", "gated", "averaged", "attention",
     "columns", "channels first",
 )  # fmt: skip
-"""Layers of these kinds can be built with int16."""
+"""Kinds of layers that can be built with int16."""
 TAILS = (
     "conv", "depthwise", "heads", "transposed", "logistic", "reshape", "slice", "difference", "picked", "masked",
     "selected",
 )  # fmt: skip
-"""Detectors typically end in layers of these kinds."""
+"""Kinds of layers in which detectors typically end."""
 COLUMNS = (
     "columns", "columns", "columns", "conv", "depthwise", "padded", "average", "max", "resize nearest", "resize",
     "concatenation", "leaky", "logistic", "residual", "global", "selected", "masked", "two", "slice", "mirrored",
 )  # fmt: skip
-"""The rows and columns of most of these kinds of layers can be exchanged."""
+"""Kinds of layers, in most of which rows and columns can be exchanged."""

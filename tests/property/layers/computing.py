@@ -1,4 +1,4 @@
-"""The functions add layers that compute: windows, products, sums and functions."""
+"""Functions that add layers that compute: windows, products, sums and functions."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from poses import two as two_of
 from property.layers.layer import Build, Layer, image, scaled, window
 
 MOST_CLASSES = 511
-"""SOFTMAX has at most this many classes, because TFLM aborts when the sum of exponentials reaches 512
+"""Maximum number of classes of SOFTMAX, because TFLM aborts when the sum of exponentials reaches 512
 (RoundingDivideByPOT).
 """
 
@@ -66,7 +66,6 @@ def depthwise(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def padded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a PAD before a convolution, a PAD of channels, or a PAD of steps in time."""
     x = image(net, x)
     (top, left), (bottom, right) = layer.dilation, layer.stride
     if layer.other > 4:
@@ -103,7 +102,6 @@ def mean(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def transposed_mean(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add the end of MCUNet: a TRANSPOSE and two MEANs."""
     y = net.mean(net.transpose(image(net, x), (0, 3, 1, 2)), (2,), keep=False)
     return [scaled(net, layer, net.mean(y, (2,), keep=False))]
 
@@ -126,14 +124,12 @@ def add(net: Net, layer: Layer, x: int, other: int) -> list[int]:
 
 
 def residual(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a convolution, and an ADD whose operands are the convolution's input and output in either order."""
     x = image(net, x)
     y = net.conv2d(x, net.shape(x)[3], kernel=layer.kernel, dilation=layer.dilation)
     return [scaled(net, layer, net.add(*((x, y) if layer.flag else (y, x)), activation=layer.activation))]
 
 
 def bottleneck(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add MobileNet's inverted bottleneck, with a shortcut where stride and channels allow one."""
     x = image(net, x)
     channels = net.shape(x)[3] if layer.flag else layer.channels
     wide = net.conv2d(x, 3 * net.shape(x)[3], activation="RELU6")
@@ -166,7 +162,7 @@ def attention(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     x = net.reshape(x, (1, h * w, c))
     if layer.other % 2:
         return [in_heads(net, layer, x)]
-    if layer.activation == "RELU6":  # linear attention
+    if layer.activation == "RELU6":  # Linear attention.
         context = net.batch_matmul(x, x, adjoint=False, adj_x=True, out=(0.5, layer.zero_point))
         return [net.batch_matmul(x, context, adjoint=layer.flag, out=(0.5, layer.zero_point))]
     scores = net.batch_matmul(x, x, adjoint=True, out=(0.5, layer.zero_point))
@@ -174,7 +170,6 @@ def attention(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def in_heads(net: Net, layer: Layer, x: int) -> int:
-    """Add the operators of Keras' MultiHeadAttention."""
     _, tokens, c = net.shape(x)
     heads, depth = 1 + layer.channels % 4, layer.kernel[0]
     plain, swapped = (0, 2, 1, 3), (0, 2, 3, 1)
@@ -196,7 +191,6 @@ def in_heads(net: Net, layer: Layer, x: int) -> int:
 
 
 def picked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """For each channel, find the pixel with the largest or smallest value, and gather all channels of this pixel."""
     x = image(net, x)
     _, h, w, c = net.shape(x)
     at = moving.arg_max(net, net.reshape(x, (1, h * w, c)), axis=1, smallest=layer.flag)
@@ -219,7 +213,6 @@ def masked(net: Net, layer: Layer, x: int, other: int) -> list[int]:
 
 
 def selected(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Add SELECT_V2 of tensors or constants, sometimes with a condition of one channel."""
     if net.affine(x)[0] >= 1:
         return relu6(net, layer, x, x)
     shape, like = net.shape(x), net.affine(x)
@@ -255,7 +248,6 @@ TWO_OPERANDS = ("MUL", "SUB", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU
 
 
 def two(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Add an operator with two operands in either order. One operand may be smaller, or a constant."""
     kind, shape = TWO_OPERANDS[layer.channels % len(TWO_OPERANDS)], net.shape(x)
     if layer.stride[1] > 1 or not repeatable(net.shape(other), shape):
         size = [d if layer.kernel[0] >> k & 1 else 1 for k, d in enumerate(shape[1:])]
@@ -276,7 +268,6 @@ def embedded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def difference(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Add ADD, SUB or MUL of int8 or int16. One operand may be smaller, or a constant."""
     shape, dtype = net.shape(x), net.dtype(x)
     most = 1 << (15 if dtype == "INT16" else 7)
     if layer.stride[1] > 1 or not repeatable(net.shape(other), shape):
@@ -302,20 +293,17 @@ def repeatable(shape: Sequence[int], whole: Sequence[int]) -> bool:
 
 
 def gated(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a gate for each channel (squeeze and excite)."""
     x = image(net, x)
     return [excited(net, layer, x, net.mean(x, (1, 2)))]
 
 
 def averaged(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a gate for each channel, which begins with a pool."""
     x = image(net, x)
     size = net.shape(x)[1:3]
     return [excited(net, layer, x, net.pool(x, kernel=size, stride=size))]
 
 
 def columns(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Convolve the means of columns or (rarely) rows. Add the convolution's output to the pixels, or multiply both."""
     x = image(net, x)
     mean = net.mean(x, (1 if layer.other else 2,))
     y = net.conv2d(mean, net.shape(x)[3], kernel=layer.kernel, padding="SAME")
@@ -346,5 +334,5 @@ def looked_up(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     if kind == "RSQRT":
         x = net.add(x, x, out=(net.affine(x)[0], -128))
     options = schema.LeakyReluOptionsT(alpha=layer.other / 4) if kind == "LEAKY_RELU" else None
-    scale = net.affine(x)[0] * 2.0 ** max(layer.spread, 0)  # HARD_SWISH of TFLM cannot magnify
+    scale = net.affine(x)[0] * 2.0 ** max(layer.spread, 0)  # HARD_SWISH of TFLM cannot magnify.
     return [net.unary(kind, x, out=(scale, layer.zero_point), options=options)]

@@ -1,4 +1,4 @@
-"""A layer of a random network is data, which a function turns into operators."""
+"""A layer of a random network as data, which a function turns into operators."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -9,20 +9,18 @@ import numpy as np
 from models import Net, Pair
 
 MAX_ELEMENTS = 4096
-"""Larger tensors are not used as operands, so that recipes run quickly."""
+"""Maximum number of elements of operands, so that networks run quickly."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer is one operator, or a few that often occur together. Each kind of layer ignores the fields that it does
-    not need.
-    """
+    """One operator, or a few that often occur together. Each kind of layer ignores the fields that it does not need."""
 
     kind: str
     source: int = 0
-    """The first operand has this index; 0 is the newest tensor, and large numbers wrap around."""
+    """Index of the first operand. The newest tensor has the index 0, and large numbers wrap around."""
     other: int = 0
-    """The second operand has this index; 0 is the newest tensor, and large numbers wrap around."""
+    """Index of the second operand, counted like that of the first operand."""
     channels: int = 4
     kernel: Pair = (3, 3)
     stride: Pair = (1, 1)
@@ -30,18 +28,17 @@ class Layer:
     padding: str = "SAME"
     activation: str = "NONE"
     flag: bool = True
-    """For each kind of layer, the flag turns one property on, for example a bias or a scale per channel."""
+    """Switch for one property, which depends on the kind of layer: for example a bias, or a scale per channel."""
     spread: int = 0
     """The output's scale is its natural scale times 2 to the power `spread`."""
     zero_point: int = 3
 
 
 Build = Callable[[Net, Layer, int, int], list[int]]
-"""The function adds a layer to a network, and returns the layer's output tensors."""
+"""Function that adds a layer to a network, and returns the layer's output tensors."""
 
 
 def random_layer(rng: random.Random, kinds: Sequence[str], **fixed: Any) -> Layer:
-    """Draw a layer of one of these kinds. Fields in `fixed` are not drawn."""
     layer = Layer(
         kind=rng.choice(kinds),
         source=rng.choice((0, 0, rng.randint(0, 4))),
@@ -65,7 +62,7 @@ def image(net: Net, x: int) -> int:
 
 
 def window(net: Net, layer: Layer, x: int, *, dilated: bool = True) -> dict[str, object]:
-    """Return the options of a convolution or pool, whose padding is SAME when the window is larger than the input."""
+    """Return the options of a convolution or pool. Its padding is SAME if the window is larger than the input."""
     dilation = layer.dilation if dilated else (1, 1)
     extent = [(k - 1) * d + 1 for k, d in zip(layer.kernel, dilation, strict=True)]
     fits = all(e <= n for e, n in zip(extent, net.shape(x)[1:3], strict=True))

@@ -1,4 +1,4 @@
-"""The functions add layers that move bytes, or resize or reduce images."""
+"""Functions that add layers that move bytes, or resize or reduce images."""
 
 import math
 
@@ -29,7 +29,6 @@ def concatenation(net: Net, layer: Layer, x: int, other: int) -> list[int]:
 
 
 def heads(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Concatenate the pixels of two or three maps of different sizes, as detectors do."""
     maps = [image(net, x), image(net, other)]
     if layer.flag and min(net.shape(maps[0])[1:3]) > 1:
         maps.append(net.pool(maps[0], kernel=(2, 2), stride=(2, 2)))
@@ -48,7 +47,6 @@ def split(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def stacked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """PACK up to seven tensors along one axis, then UNPACK along another."""
     rank = len(net.shape(x))
     most = max(2, MAX_ELEMENTS // math.prod(net.shape(x)))
     y = moving.pack(net, [x] * min(most, 2 + layer.other), 1 + layer.channels % (rank - 1))
@@ -56,7 +54,6 @@ def stacked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def transposed(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Transpose an image, shuffle channels as ShuffleNet does, or turn channels into pixels as PyTorch does."""
     if layer.other == 6 and net.shape(x)[-1] % 4 == 0:
         return [pixels_of_channels(net, image(net, x))]
     groups = math.gcd(layer.channels, net.shape(x)[-1])
@@ -67,7 +64,6 @@ def transposed(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def channels_first(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add operators between two transpositions, like a converted PyTorch model."""
     x = image(net, x)
     y = net.transpose(x, (0, 3, 1, 2))
     channels, dtype = net.shape(y)[1], net.dtype(y)
@@ -93,14 +89,12 @@ def channels_first(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def shuffled(net: Net, x: int, groups: int) -> int:
-    """Exchange channels between groups, in five dimensions."""
     *image_, channels = net.shape(x)
     y = net.transpose(net.reshape(x, (*image_, groups, channels // groups)), (0, 1, 2, 4, 3))
     return net.reshape(y, (*image_, channels))
 
 
 def pixels_of_channels(net: Net, x: int) -> int:
-    """Add PyTorch's PixelShuffle, by which four channels become two by two pixels."""
     _, h, w, c = net.shape(x)
     y = net.transpose(net.reshape(x, (h, w, c // 4, 2, 2)), (0, 3, 1, 4, 2))
     return net.reshape(y, (1, 2 * h, 2 * w, c // 4))
@@ -112,7 +106,6 @@ def repeated(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def mirrored(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add MIRROR_PAD, or reverse an image along an axis."""
     if layer.kernel[0] == 1:
         return [moving.reverse(net, x, [1 + layer.channels % (len(net.shape(x)) - 1)])]
     amounts = [(0, 0)] + [(min(2, d - 1), min(n, d - 1)) for d, n in zip(net.shape(x)[1:], layer.stride, strict=False)]
@@ -132,7 +125,6 @@ def strided_slice(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def blocks(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add SPACE_TO_DEPTH if the flag is set and the image's size allows it, and otherwise DEPTH_TO_SPACE."""
     x = image(net, x)
     _, h, w, c = net.shape(x)
     if layer.flag and h % 2 == w % 2 == 0:
@@ -155,7 +147,6 @@ def resize_nearest(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def tiled(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add TILE of pixels, as UpSampling2D does, or of the whole image."""
     x = image(net, x)
     if math.prod((*net.shape(x), *layer.stride)) > MAX_ELEMENTS:
         return [x]
@@ -181,7 +172,6 @@ def transpose_conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def reduce(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a reduction of any axes of an image, or the subtraction of a mean from each group of channels."""
     if layer.other > 3:
         return [grouped(net, layer, image(net, x))]
     kind = ("SUM", "REDUCE_MAX", "MEAN", "REDUCE_MIN")[layer.channels % 4]
@@ -191,7 +181,6 @@ def reduce(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def grouped(net: Net, layer: Layer, x: int) -> int:
-    """Add the first operators of a group norm, in five dimensions."""
     *image_, channels = net.shape(x)
     groups = math.gcd(layer.channels, channels)
     x = net.reshape(x, (*image_, groups, channels // groups))

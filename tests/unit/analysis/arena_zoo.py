@@ -1,4 +1,4 @@
-"""Build small models for each row of tflm_memopt/tflm/builtin_memory.py."""
+"""Builds small models for each row of tflm_memopt/tflm/builtin_memory.py."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -29,8 +29,6 @@ def ints(*values: Any) -> T:
 def _one(
     kind: str, operands: Sequence[T], results: Sequence[T], options: Any = None, *, custom_code: str | None = None
 ) -> Callable[[], bytes]:
-    """Return a model of one operator, whose inputs are the activations in `operands`. Int8 tensors have a scale."""
-
     def affine(t: T) -> Affine | None:
         return t.affine or (DEFAULT if t.dtype == "INT8" else None)
 
@@ -48,7 +46,6 @@ def _one(
 
 
 def _unary(kind: str, *, dtype: str = "INT8", options: Any = None, out: Affine | None = None) -> Callable[[], bytes]:
-    """Return one operator from an image to an image of the same type."""
     return _one(kind, [T(dtype=dtype)], [T(dtype=dtype, affine=out)], options)
 
 
@@ -72,7 +69,6 @@ def _shaped(
 
 
 def _network() -> bytes:
-    """Return a network of convolutions of several kinds, a residual, pools and a classifier."""
     net = Net(seed=3)
     x = net.conv2d(net.input((1, 17, 13, 3)), 7, kernel=(3, 3), stride=(2, 2), activation="RELU6")
     y = net.depthwise_conv2d(x, kernel=(3, 3), activation="RELU")
@@ -84,7 +80,6 @@ def _network() -> bytes:
 
 
 def _float_network() -> bytes:
-    """Return a model with two inputs and two outputs in float32, and int8 tensors between them."""
     net = Net(seed=4)
     a, b = net.input(IMAGE, None, dtype="FLOAT32"), net.input(IMAGE, None, dtype="FLOAT32")
     x, y = (net.unary("QUANTIZE", t, out=(0.05, 0)) for t in (a, b))
@@ -94,7 +89,6 @@ def _float_network() -> bytes:
 
 
 def _branches() -> bytes:
-    """Return a model with many live tensors of equal size, whose order affects TFLM's memory plan."""
     net = Net(seed=5)
     x = net.input((1, 5, 7, 3))
     parts = [net.conv2d(x, channels, per_channel=bool(channels % 2)) for channels in (3, 5, 3, 8, 2)]
@@ -108,7 +102,6 @@ def _branches() -> bytes:
 
 
 def _unused_tensors() -> bytes:
-    """Return a model with an output that is an input, and an activation that no operator uses."""
     net = Net(seed=6)
     x = net.input((1, 40))
     net.tensor((1, 100))
@@ -162,7 +155,6 @@ def _pack() -> bytes:
 
 
 def lstm(dtype: str = "FLOAT32", *, units: int = 4, features: int = 3, steps: int = 2) -> bytes:
-    """Return an LSTM over a few steps, without optional inputs."""
     net = Net()
     whole = dtype == "FLOAT32"
     bias_type = {"INT8": "INT32", "INT16": "INT64"}.get(dtype, dtype)
@@ -188,16 +180,14 @@ def lstm(dtype: str = "FLOAT32", *, units: int = 4, features: int = 3, steps: in
     options = schema.UnidirectionalSequenceLSTMOptionsT(fusedActivationFunction=schema.ActivationFunctionType.TANH)
     y = net.tensor((1, steps, units), dtype, affine(1 / 128))
     net.op("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [y], options)
-    if not whole:  # the sums of the input, forget, cell and output gates and of the hidden state have these scales
+    if not whole:  # Scales of the sums of the gates and of the hidden state.
         sums = [*(net.tensor((0,), "INT16", affine(2**-12)) for _ in range(4)), net.tensor((0,), "INT8", (1 / 128, 0))]
         net.graph.operators[-1].intermediates = np.asarray(sums, np.int32)
     return net.model(y)
 
 
 def resource_variables() -> bytes:
-    """Return a model with two resource variables. CALL_ONCE initialises the first variable, and the second variable has
-    two handles.
-    """
+    """Return a model with two resource variables. CALL_ONCE initialises one of them. The other has two handles."""
     net = Net()
     x = net.input((1, 20))
 
@@ -251,12 +241,11 @@ def _while() -> bytes:
 
 
 def with_subgraphs(net: Net, output: int, *builders: Callable[[], int]) -> bytes:
-    """Add a subgraph for each builder, and return the model. A builder returns the subgraph's output."""
     net.graph.outputs = [output]
     graphs = [net.graph]
     for number, build in enumerate(builders):
         net.graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name=f"called{number}")
-        net.tree.subgraphs = [net.graph]  # Net adds operators to subgraph 0
+        net.tree.subgraphs = [net.graph]  # Net adds operators to subgraph 0.
         net.graph.outputs = [build()]
         graphs.append(net.graph)
     net.tree.subgraphs = graphs
@@ -264,9 +253,7 @@ def with_subgraphs(net: Net, output: int, *builders: Callable[[], int]) -> bytes
 
 
 def _region() -> bytes:
-    """Return our operator between two builtin operators. A memory plan in the file places the operator's workspace over
-    its input and output.
-    """
+    """Return our operator between builtin operators. The file places its workspace over its input and output."""
     net = Net()
     x = net.unary("RELU", net.input((1, 8, 8, 4)))
     program = net.tensor((64,), "UINT8", None, data=np.zeros(64))
@@ -385,7 +372,6 @@ ZOO: Mapping[str, Callable[[], bytes]] = {
     "dynamic_update_slice": _one("DYNAMIC_UPDATE_SLICE", [T(), T((1, 2, 2, 4)), ints(0, 1, 1, 0)], [T()]),
     "depth_to_space": _shaped("DEPTH_TO_SPACE", [], (1, 12, 10, 1), schema.DepthToSpaceOptionsT(blockSize=2)),
 }
-"""The builders make models that TFLM runs."""
 
 REGION = _region
-"""The rewritten model has an empty program. TFLM accepts the model only if another operator replaces ours."""
+"""Rewritten model with an empty program. TFLM accepts it only after another operator has replaced ours."""

@@ -17,16 +17,14 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import costs as script
 
 UNMEASURED = (Kind.BINARY_32, Kind.COMPARE_32)
-"""These float32 kernels occur at the ends of networks and take little time. Cores without a libm have no costs for
-float32 kernels.
-"""
+"""float32 kernels at the ends of networks, which take little time. Cores without a libm have no costs for them."""
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])
 
 
 @TABLES
 def test_every_kernel_was_measured(table: Table) -> None:
-    """Every kernel was measured, apart from float32 kernels and some int4 kernels (_S4). The time of a model is unknown
-    if one of its kernels was not measured.
+    """Every kernel was measured, apart from float32 kernels and some int4 kernels (_S4). A model's time is unknown if
+    one of its kernels was not measured.
     """
     known, unknown = (Work(f"{name} rows", *range(1, len(AMOUNTS) + 1)) for name in ("CONV", "CONV_F32"))
     assert table.known([known]) and table.known([known, unknown]) is None

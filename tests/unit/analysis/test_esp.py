@@ -16,7 +16,7 @@ from tflm_memopt.model.reader import read
 MOBILENET = [
     (1, 64), (2, 128), (1, 128), (2, 256), (1, 256), (2, 512), *[(1, 512)] * 5, (2, 1024), (1, 1024),
 ]  # fmt: skip
-"""The separable convolutions of MobileNetV1 have these strides and channels."""
+"""Strides and channels of the separable convolutions of MobileNetV1."""
 
 
 def mobilenet(size: int, channels: int, width: float, classes: int) -> bytes:
@@ -49,9 +49,7 @@ def graph(name: str) -> Graph:
 
 
 TICK = 10
-"""With ESP-IDF's default settings, a tick of FreeRTOS takes this many milliseconds. TiGrIS waits for a tick of FreeRTOS
-after each tile.
-"""
+"""Milliseconds of a FreeRTOS tick with ESP-IDF's default settings. TiGrIS waits for a tick after each tile."""
 
 
 def computed(row: dict[str, Any]) -> tuple[float, float]:
@@ -73,7 +71,7 @@ def test_costs_contain_the_published_cycles_of_every_kernel() -> None:
         ranges = chip.kernels[row["kernel"]]
         low, high = (sum(row[unit] * span[end] for unit, span in ranges.items()) for end in (0, 1))
         assert low <= row["fast"] <= high, row
-        if "counted" in row and "plain" in row:  # both numbers are for one C function on one chip
+        if "counted" in row and "plain" in row:  # Both numbers are for one C function on one chip.
             low, high = chip.cycles_per_instruction
             assert low * row["counted"] <= row["plain"] <= high * row["counted"], row
 

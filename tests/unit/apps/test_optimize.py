@@ -98,9 +98,7 @@ def explored() -> AppExploration:
 
 
 def test_a_small_model_beside_one_on_two_cores_with_copies(tmp_path: Path) -> None:
-    """The small model's buffers are above the large model's buffers. The barriers of two cores depend on the layout of
-    both models.
-    """
+    """The small model's buffers are above the large model's. Two cores' barriers depend on both models' layout."""
     net = Net(2)
     models = {
         "large": AppModel(long(), {"cores": 2, "weights": "ram"}),
@@ -228,7 +226,6 @@ def test_a_rate_that_nothing_keeps(entries: dict[str, Any], options: Any, code: 
 
 
 def test_a_measured_time_is_scaled_by_instructions() -> None:
-    """A measured time is scaled to other plans by their instructions, without a clock rate."""
     found = explore(App({"one": AppModel(small(1), fps=2, ms_measured=41)}, options=LOW))
     assert found.times == {"one": MEASURED}
     points = found.models["one"]

@@ -14,9 +14,9 @@ from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
 
 FAST = 1_000
-"""The model needs more than this many bytes of fast memory if there is no slow memory."""
+"""Bytes of fast memory that do not suffice for the model without slow memory."""
 ALONE, BOTH = 6_468, 12_820
-"""Without slow memory, one model needs an arena of ALONE bytes, and two concurrent models need BOTH bytes."""
+"""Arenas of one model, and of two concurrent models, without slow memory."""
 
 
 pytestmark = pytest.mark.slow

@@ -1,8 +1,8 @@
 """The checker refuses every planted defect.
 
-Plans of real models are damaged in one place each, and most kinds of damage are wrong for any plan. Some kinds of
-damage may be harmless, for example a buffer that moves to free space. The host executor runs each mutant that passes,
-with all buffers at the mutant's addresses. The output bytes must be right.
+Plans of real models are damaged in one place each. Most damage is wrong for any plan. Some may be harmless, for example
+a buffer that moves to free space. The host executor runs each damaged plan that passes, with all buffers at their
+addresses in the plan. The output bytes must be right.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.rowgraph.regions import partition
 
 QUICKLY = {"pointwise", "streamed"}
-"""The quick tests only damage the plans with these names."""
+"""Models whose plans the quick tests damage."""
 
 
 @pytest.fixture(params=MODELS)
@@ -61,7 +61,6 @@ def test_no_rolling_buffer_is_deeper_than_it_must_be(number: int) -> None:
 
 @pytest.mark.slow
 def test_what_passes_runs_right(record_property: Callable[[str, object], None]) -> None:
-    """No accepted mutant gives a wrong byte, and most mutants are refused."""
     refused, passed = 0, 0
     for name in MODELS:
         real = subject(name)

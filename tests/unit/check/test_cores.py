@@ -33,7 +33,6 @@ def checked(plan: Plan) -> None:
 
 
 def first(plan: Plan, change: Callable[[GroupSharding], GroupSharding]) -> Plan:
-    """Return the plan with another division of work in the largest group of operators."""
     largest = max(plan.shardings, key=lambda s: len(s.barriers))
     return replace(plan, shardings=tuple(change(s) if s is largest else s for s in plan.shardings))
 

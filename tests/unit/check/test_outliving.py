@@ -17,7 +17,6 @@ from tflm_memopt.rowgraph.graph import RowGraph
 
 
 def streamed() -> RowGraph:
-    """Return a convolution over time, whose older rows are kept."""
     net = Net(1)
     rows = Streaming(net, setup=False).window("a", net.input((1, 2, 1, 8), (0.05, 0)), 3)
     return row_graph(net, net.conv2d(rows, 6, kernel=(5, 1), stride=(2, 1), padding="VALID"))

@@ -1,6 +1,4 @@
-"""For tiled groups of layers, the checker proves many iterations at once. A replay of single iterations accepts all
-plans that the proof accepts.
-"""
+"""The checker proves many iterations of tiled groups at once. A replay of single iterations accepts the same plans."""
 
 import random
 from collections.abc import Callable, Iterable, Iterator
@@ -34,7 +32,6 @@ from tflm_memopt.rowgraph.inputs import input_mode
 
 
 def copied(arena: TaggedArena, source: SourceReplay) -> tuple[TaggedArena, SourceReplay]:
-    """Return independent copies of both arguments."""
     arena, source = copy(arena), copy(source)
     arena._marks = arena._marks.copy()
     arena._runs = cache(partial(sliding_window_view, arena._marks, writeable=True))  # type: ignore[arg-type, call-arg]
@@ -43,8 +40,6 @@ def copied(arena: TaggedArena, source: SourceReplay) -> tuple[TaggedArena, Sourc
 
 
 class Both:
-    """Runs both the checker's proof and the checker's replay of single iterations."""
-
     def __init__(self) -> None:
         self.proved, self.unproved = 0, 0
 
@@ -73,7 +68,6 @@ def checked(found: Planned, plan: Plan) -> Both:
 
 @cache
 def with_inputs(seed: int) -> tuple[Planned, ...]:
-    """Return plans of a random network, with the input in every possible place."""
     model = read(build(mobile(seed, most=4)))
     return tuple(_with_inputs(model, seed))
 
@@ -146,5 +140,5 @@ def lives(*moments: tuple[int, int]) -> LiveRanges:
     ],
 )
 def test_lives_at_one_place(moments: list[tuple[int, int]], expected: bool) -> None:
-    """Live ranges include the first and last moment, and two ranges with a common moment conflict."""
+    """Live ranges include their first and last moment, and two ranges with a common moment conflict."""
     assert apart(pieces(lives(*moments))) is expected

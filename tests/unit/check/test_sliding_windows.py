@@ -1,4 +1,4 @@
-"""The checker refuses windows over a sliding input that read other rows than TFLM's operator."""
+"""The checker refuses operators over a sliding input that read other rows than TFLM's operator."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def slid(model: bytes, rows: int) -> RowGraph:
 
 
 def two_layers() -> RowGraph:
-    """Return a graph of three layers: the first keeps four input rows, the second keeps two, and the third is dense."""
+    """Return a graph of three layers. The first keeps four input rows, the second keeps two, and the third is dense."""
     net = Net(3)
     x = net.conv2d(net.input((1, 15, 1, 4)), 6, kernel=(5, 1), padding="VALID")
     x = net.depthwise_conv2d(x, kernel=(3, 1), padding="VALID")
@@ -38,18 +38,15 @@ def planned(graph: RowGraph) -> Plan:
 
 
 def reading(graph: RowGraph) -> list[tuple[int, RowOp]]:
-    """Return the operators whose windows read kept rows, each with the operator's key in the graph."""
     return [(key, op) for key, op in graph.ops.items() if op.older is not None and op.has_window]
 
 
 def moved(graph: RowGraph, key: int, rows: int) -> RowGraph:
-    """Return the graph with an operator whose window begins `rows` rows later."""
     op = graph.ops[key]
     return with_op(graph, key, replace(op, window=replace(op.window, pad_top=op.window.pad_top - rows)))
 
 
 def keeping_fewer(graph: RowGraph, key: int) -> RowGraph:
-    """Return the graph in which one row too few is kept for the operator `key`."""
     state = graph.ops[key].older
     keeper, op = next((k, o) for k, o in graph.ops.items() if o.state_write and o.state_write.tensor == state)
     assert op.state_write
@@ -67,7 +64,7 @@ def test_random_windows_pass_and_moved_ones_do_not(seed: int) -> None:
     check_sliding(graph)
     model = {op.index: op for op in graph.model.ops}
     for key, op in reading(graph):
-        # only operators that read the input are moved, because all other operators recompute padded rows
+        # All other operators recompute padded rows, so only operators that read the input are moved.
         if op.inputs[0] in graph.model.inputs and "padding" in model[key].options:
             for rows in (1, -1):
                 with pytest.raises(PlanError, match="its first window begins at row"):

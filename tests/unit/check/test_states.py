@@ -63,7 +63,7 @@ def test_a_forgotten_reset() -> None:
 
 
 def test_rows_that_are_kept_before_they_are_read() -> None:
-    """The checker refuses a plan that keeps new rows before operators have read the old rows."""
+    """A plan must not store new rows before operators have read the old rows."""
     parts = planned().graph
     hasty = {
         key: replace(op, inputs=op.inputs[:1], reads=op.reads[:1], access=op.access[:1]) if op.state_write else op

@@ -35,7 +35,6 @@ def sums() -> tuple[int, RowOp]:
 
 
 def refused(key: int, **fields: Any) -> str:
-    """Return the checker's error code for this operator with changed fields."""
     done = planned()
     ops = {**done.graph.ops, key: replace(done.graph.ops[key], **fields)}
     with pytest.raises(PlanError) as caught:

@@ -1,6 +1,4 @@
-"""Test the checker on groups of layers that run in tiles. The checker refuses wrong plans, and accepted plans run
-correctly.
-"""
+"""The checker refuses wrong plans of groups that run in tiles. Plans that it accepts run correctly."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -30,7 +28,7 @@ from tflm_memopt.plan.plan import Group, Plan
 from tflm_memopt.runtime import host, regions
 
 QUICK_SEEDS = (8, 14, 20)
-"""The quick tests use these seeds."""
+"""Seeds of the quick tests."""
 SEEDS = (*range(9), *QUICK_SEEDS[1:])
 
 
@@ -83,7 +81,7 @@ def test_what_is_always_wrong_is_always_refused(damage: Callable[[Plan], Mutants
 
 @pytest.mark.parametrize("advance", thinned([0, -1, 7], 1))
 def test_stripes_go_on_and_leave_no_row_out(advance: int) -> None:
-    """The checker refuses stripes that advance by a wrong number of rows, even if there is only one stripe."""
+    """Stripes that advance by a wrong number of rows are wrong even if there is only one stripe."""
     found = planned(0)[1]
     n, group = next((n, b) for n, b in enumerate(found.plan.steps) if isinstance(b, Group) and b.stripes)
     stage = replace(group.stages[0], nest=replace(group.stages[0].nest, advance=advance, rows=6))

@@ -12,7 +12,6 @@ def row(step: int, sender: int, receiver: int, *, sends: bool, y: int = 0, nbyte
 
 
 def there_and_back(rows: int) -> list[list[MessageRow]]:
-    """Device 0 sends rows to device 1, which answers after all rows have arrived."""
     first = [row(0, 0, 1, sends=True, y=y) for y in range(rows)] + [row(1, 1, 0, sends=False)]
     return [first, [row(0, 0, 1, sends=False, y=y) for y in range(rows)] + [row(1, 1, 0, sends=True)]]
 

@@ -126,11 +126,11 @@ def test_a_full_disk_leaves_nothing(folder: Path) -> None:
     resource = pytest.importorskip("resource", reason="file size limits are POSIX")
 
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))  # the C array exceeds the limit, unlike the model
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))  # The C array exceeds the limit, unlike the model.
 
     done = subprocess.run(
         [*MAIN, "optimize", "small.tflite", "-o", "new/out"],
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python would leave a truncated bytecode file
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python would leave a truncated bytecode file.
         preexec_fn=limit,
         capture_output=True,
         text=True,

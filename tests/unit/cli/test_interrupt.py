@@ -41,7 +41,7 @@ def test_interrupted_in_a_terminal(folder: Path, line: str, seconds: float) -> N
 
 def test_files_are_replaced_before_the_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C is pressed when the first of three files is in place."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell makes background processes ignore this signal
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # Background processes ignore SIGINT.
     replace = Path.replace
 
     def interrupted(self: Path, target: Path) -> Path:

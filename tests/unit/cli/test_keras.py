@@ -69,7 +69,7 @@ for name, arguments in json.load(open("commands.json")).items():
     sys.stdout.flush(), sys.stderr.flush()
 json.dump(codes, open("codes.json", "w"))
 """
-"""The program runs all commands in one process, because TensorFlow takes seconds to import. The output of each command
+"""Program that runs all commands in one process, because TensorFlow takes seconds to import. The output of each command
 goes to separate files.
 """
 DATA = ["--calibrate", "x.npy", "--test", "x_test.npy", "y_test.npy"]
@@ -84,7 +84,7 @@ BAD: Sequence[tuple[str, list[str]]] = (
     ("bad_data", ["net.keras", "--calibrate", "none.npy"]),
     ("not_a_model", ["broken.keras", "--calibrate", "x.npy"]),
 )
-"""Each error code has arguments that cause the error."""
+"""For each error code: arguments that cause the error."""
 SAYS: Mapping[str, str] = {
     "lstm_loop": "unroll=True",
     "mine": "custom layer, Mine, whose code is not in the file",
@@ -97,7 +97,7 @@ PAGES = tuple(
         r"^tflm-memopt optimize model.keras .*$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE
     )
 )
-"""The documentation pages show commands with these arguments for a Keras model."""
+"""Arguments of the commands for a Keras model in the documentation."""
 COMMANDS: Mapping[str, list[str]] = {
     **{f"page_{number}": [*arguments[:-1], f"page_{number}"] for number, arguments in enumerate(PAGES)},
     "net": ["net.keras", *IN_ONE_STEP],
@@ -143,7 +143,7 @@ def installed(folder: Path, *arguments: str) -> tuple[int, str, str]:
 def test_in_one_step(trained: Folder, name: str) -> None:
     code, out, err = trained.answer(name)
     assert code == cli.DONE, err
-    report = json.loads(out)  # TensorFlow printed nothing before the report
+    report = json.loads(out)  # TensorFlow printed nothing before the report.
     assert err == ""
     assert report["changed"]
     assert report["arena"]["total"] < report["original_arena"]["total"]

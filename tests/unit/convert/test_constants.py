@@ -1,4 +1,4 @@
-"""A comparison of constants finds a single wrong constant without running the program, however operators are packed."""
+"""Comparing constants finds a single wrong constant without running the program, however operators are packed."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,7 +29,7 @@ from tflm_memopt.runtime.verification import ComparedConstants
 RANGES = ("input_zero_point", "output_zero_point", "act_min", "act_max", "left_shift")
 
 AT_ONCE = (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
-"""The kernels of these packings may compute several pixels at once."""
+"""Packings whose kernels may compute several pixels at once."""
 
 
 @cache
@@ -75,7 +75,6 @@ def compared(original: bytes, rewritten: bytes) -> ComparedConstants:
 
 
 def places(program: bytes) -> Iterator[tuple[str, int, int]]:
-    """Yield name, offset and size of every constant of each operator."""
     found: Program = unpack(program)
     header = np.frombuffer(program, HEADER, 1)[0]
     for n, op in enumerate(found.ops):
@@ -90,7 +89,7 @@ def places(program: bytes) -> Iterator[tuple[str, int, int]]:
         for name in RANGES:
             field = OP.fields[name] if OP.fields else None
             if name == "left_shift" and op.packing in AT_ONCE:
-                continue  # for these kernels, left_shift is a number of pixels that affects no output
+                continue  # There, left_shift affects no output.
             if field and name != "input_zero_point":
                 yield f"{n} {op.kind.name} {name}", at + field[1], field[0].itemsize
             elif field:
@@ -177,7 +176,6 @@ def test_exchanged_constants_are_found() -> None:
 
 
 def test_only_the_next_part_of_a_shared_layer_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shared layer of 200 channels is compared in fewer than 200 parts."""
     net = Net(3)
     model = net.model(net.fully_connected(net.fully_connected(net.input((1, 16)), 200), 200))
     devices = [read(one.model) for one in tflm_memopt.optimize_devices(model, 3, effort=0.05).models]

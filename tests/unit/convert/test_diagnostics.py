@@ -20,7 +20,7 @@ BLUEPILL = board("bluepill")
 
 
 def camera() -> bytes:
-    """Return a model with float32 input and output. The model's input takes 60 kB, or 15 kB as int8."""
+    """Return a model with float32 input and output. Its input takes 60 kB, or 15 kB as int8."""
     net = Net(7)
     q = net.unary("QUANTIZE", net.input((1, 70, 72, 3), None, dtype="FLOAT32"))
     q = net.conv2d(q, 8, kernel=(3, 3), stride=(2, 2))
@@ -29,8 +29,8 @@ def camera() -> bytes:
 
 
 def mostly_builtin() -> bytes:
-    """Return a model whose arena depends on an operator without a row kernel. Only the dense layer at the model's end
-    can be converted, so that little memory is saved.
+    """Return a model whose arena depends on an operator without a row kernel. Only its last, dense layer can be
+    converted, which saves little memory.
     """
     net = Net(4)
     x = net.input((1, 32, 32, 8))
@@ -74,7 +74,7 @@ def test_a_limit_of_instructions_names_a_limit_of_ram_as_well() -> None:
 
 
 def test_scratch_is_named_in_what_does_not_fit() -> None:
-    """Scratch memory of a kernel is no tensor, but takes bytes of the arena."""
+    """A kernel's scratch memory is no tensor, but takes bytes of the arena."""
     net = Net(13)
     y = net.depthwise_conv2d(net.input((1, 1, 300, 4)), kernel=(1, 9), stride=(1, 2), out=(0.2, 0))
     with pytest.raises(DoesNotFit, match=r"scratch of the kernels 480 B"):
@@ -122,7 +122,7 @@ def test_a_rewrite_that_saves_less_than_it_costs_is_not_made(folder: Path, run: 
     balance = left["balance"]
     assert not balance["worthwhile"]
     assert 0 < balance["ram_saved"] < balance["flash_added"] == balance["model"] + balance["library"]
-    assert balance["tflm"] > 0  # TFLM's code shrinks, but the rewrite saves too little RAM to be worthwhile
+    assert balance["tflm"] > 0  # TFLM's code shrinks, but too little RAM is saved.
     said = run("optimize", "builtin.tflite", "-o", "a").out
     (line,) = (line for line in said.splitlines() if line.startswith("  balance"))
     assert f"-{balance['ram_saved']:,} B of RAM, {balance['flash_added']:+,} B of flash" in line

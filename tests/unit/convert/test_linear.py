@@ -17,7 +17,7 @@ from tflm_memopt.model import writer
 MORE = 3
 """The second model has this many times the first model's operators."""
 SLACK = 1.25
-"""The number of calls per operator may grow by at most this factor. Quadratic growth would have the factor MORE."""
+"""Factor by which the number of calls per operator may grow. Quadratic growth would have the factor MORE."""
 
 
 def regions(count: int) -> bytes:
@@ -29,7 +29,6 @@ def regions(count: int) -> bytes:
 
 
 def subgraphs(count: int) -> bytes:
-    """Return a model with copies of a subgraph that is never called."""
     net = Net(1)
     y = net.input((1, 4, 4, 4))
     for _ in range(4):
@@ -40,7 +39,6 @@ def subgraphs(count: int) -> bytes:
 
 
 def calls(model: bytes) -> int:
-    """Count function calls and generator starts during a conversion and while its files are written."""
     count = 0
 
     def counted(_frame: FrameType, event: str, _argument: Any) -> None:
@@ -58,6 +56,6 @@ def calls(model: bytes) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize(("made", "count"), [(regions, 60), (subgraphs, 60)])
 def test_calls_grow_with_the_number_of_operators(made: Callable[[int], bytes], count: int) -> None:
-    calls(made(8))  # the count must not include the imports and templates of the first conversion
+    calls(made(8))  # The first conversion imports modules.
     none, few, many = (calls(made(n)) for n in (8, count, MORE * count))
     assert many - none <= SLACK * MORE * (few - none)

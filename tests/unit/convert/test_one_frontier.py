@@ -17,7 +17,6 @@ from tflm_memopt.targets.boards import board
 
 
 def residual() -> bytes:
-    """Return a model with a shortcut parallel to a convolution, and a dense layer."""
     net = Net(5)
     x = net.conv2d(net.input((1, 8, 8, 3)), 8, kernel=(3, 3))
     x = net.add(x, net.conv2d(x, 8, kernel=(3, 3)))

@@ -26,7 +26,7 @@ from tflm_memopt.runtime import guard
 
 SLOW = "1MB"
 LIMITS = [(RESNET, 4_400), (KEYWORDS, 1_000)]
-"""Each model gets less fast memory than all of its tensors need."""
+"""Models, each with fewer bytes of fast memory than all of its tensors need."""
 
 
 @pytest.fixture(scope="module", params=thinned(((pair,) for pair in LIMITS), 1), ids=["resnet", "keywords"])

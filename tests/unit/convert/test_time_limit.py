@@ -1,5 +1,5 @@
-"""The conversion keeps within a limit of instructions or time, or refuses the model. The highest estimate of a plan's
-cycles is within the time limit.
+"""The conversion keeps a limit of instructions or time, or refuses the model. The highest estimate of a plan's cycles
+is within the time limit.
 """
 
 import re
@@ -20,7 +20,7 @@ from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.report.times import verdict
 
 M4: dict[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
-"""A search without recomputation is quick."""
+"""Options for a quick search."""
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,6 @@ def frontier() -> Exploration:
 
 
 def deep() -> bytes:
-    """Return a model whose convolutions have windows of many values."""
     net = Net(5)
     x = net.input((1, 24, 16, 32))
     y = net.conv2d(x, 32, kernel=(3, 3), activation="RELU")
@@ -49,7 +48,7 @@ def test_wide_tiles_take_fewer_instructions_and_more_ram() -> None:
 
 
 def limit_of(work: Sequence[Work], mhz: float = 64.0) -> float:
-    """Return a time limit in milliseconds that a plan with this work surely meets on a Cortex-M4."""
+    """Return a time limit in milliseconds that a plan with this work surely keeps on a Cortex-M4."""
     span = Clock("cortex-m4", mhz).cycles(work)
     assert span
     return span[1] / mhz / 1000 + 1e-6

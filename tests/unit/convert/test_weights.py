@@ -86,7 +86,6 @@ def test_two_cores(network: bytes, target: str) -> None:
 
 
 def without_the_barrier(planned: Planned) -> Iterator[GroupSharding]:
-    """Yield the split of work between two cores, but omit the first barrier after the copy of weights."""
     for sharding in planned.plan.shardings:
         after = min((i for i in sharding.barriers if i > 0), default=None)
         copied = planned.plan.find(Role.WEIGHTS, planned.groups[sharding.step].trace.members[0].op.output)

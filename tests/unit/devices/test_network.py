@@ -112,14 +112,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def other(folder: Path) -> None:
-    """Add a folder for a device, with a model from another conversion."""
     made = tflm_memopt.optimize_devices(dense(), 3)
     (folder / "device2").mkdir()
     (folder / "device2/dense.tflite").write_bytes(made.models[2].model)
 
 
 def two_others(folder: Path) -> None:
-    """Replace the model of device 1 by two models with other file names."""
     (folder / "device1/dense.tflite").rename(folder / "device1/a.tflite")
     shutil.copy(folder / "device1/a.tflite", folder / "device1/b.tflite")
 
@@ -142,7 +140,6 @@ SWAPPED = (("device0", "x"), ("device1", "device0"), ("x", "device1"))
 def test_folders_that_are_not_of_one_conversion_are_refused(
     code: str, change: Callable[[Path], Any], said: str, folder: Path, tmp_path: Path
 ) -> None:
-    """Models for devices of different conversions are refused before any process starts."""
     changed = tmp_path / "changed"
     shutil.copytree(folder, changed)
     change(changed)
@@ -233,7 +230,7 @@ def test_rows_that_are_too_long_to_be_sent_are_not_sent() -> None:
 def test_only_impossible_splits_are_left_out(
     error: MemoptError, left_out: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A split that is impossible is left out. Every other conversion error ends the command."""
+    """A split that is impossible is omitted. Every other conversion error ends the command."""
     before = Network.converted
 
     def converted(self: Network, *args: Any, **at: Any) -> OptimizedDevices:

@@ -29,7 +29,6 @@ needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
 
 
 def mixed() -> bytes:
-    """Return a model of convolutions, two operators that stay builtin, and an unknown custom operator."""
     net = Net(4)
     x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3), out=(0.1, 0))
     gate = net.normalized(x)
@@ -70,7 +69,7 @@ def test_the_arena_is_never_too_small(converted: Optimized) -> None:
         assert nbytes % 16 == 0
 
 
-# The stub of TFLM records calls.
+# A stub of TFLM records calls.
 RECORDER = """
 #pragma once
 #include <stdio.h>

@@ -47,7 +47,7 @@ def test_a_bit_for_each_kernel(target: str) -> None:
 
 
 def build_without(part: Part, folder: Path) -> Callable[[bytes], host.Status]:
-    """Return tmo_check_build()'s status for programs with one input and one output, in a build without a part."""
+    """Return the function tmo_check_build() of a build without a part, for programs with one input and one output."""
     if (compiler := shutil.which("gcc") or shutil.which("clang")) is None:
         pytest.skip("needs gcc or clang")
     sources, built = ROOT / "custom_ops", folder / "check_build.so"

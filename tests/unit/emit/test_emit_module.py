@@ -74,7 +74,9 @@ def test_other_bytes_are_counted_and_a_program_that_is_none_is_refused(
     assert run(tmp_path, built(library, tmp_path / "a", files, "plain", main)).stdout == str(values.count(first))
     files["plain.c"] = source.replace("0x54,0x4d,0x4f,0x31,", "0x54,0x4d,0x4f,0x32,", 1).encode()
     (tmp_path / "b").mkdir()
-    assert run(tmp_path, built(library, tmp_path / "b", files, "plain", main)).stdout == "-2"  # TMO_ERROR_MAGIC
+    assert (
+        run(tmp_path, built(library, tmp_path / "b", files, "plain", main)).stdout == "-2"
+    )  # This is TMO_ERROR_MAGIC.
 
 
 def test_operators_that_stay_builtin_are_named() -> None:

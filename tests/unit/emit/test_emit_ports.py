@@ -16,7 +16,6 @@ needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 
 
 def written(model: bytes, folder: Path, **settings: object) -> bytes:
-    """Write the module `net` into the folder, and return the rewritten model."""
     result = tflm_memopt.optimize(model, name="net", **settings)  # type: ignore[arg-type]
     assert result.report.changed
     result.save(folder, "c")
@@ -24,7 +23,6 @@ def written(model: bytes, folder: Path, **settings: object) -> bytes:
 
 
 def exchanged(source: str, a: str, b: str) -> str:
-    """Return the C module with two of its functions exchanged."""
     swap = {a: b, b: a}
     return re.sub(rf"\b({a}|{b})\(void\) {{", lambda found: f"{swap[found[1]]}(void) {{", source)
 
@@ -32,8 +30,8 @@ def exchanged(source: str, a: str, b: str) -> str:
 @needs_compiler
 @pytest.mark.slow
 def test_swapped_ports_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`verify --c` detects that two inputs or outputs of a C module are exchanged, and states which bytes differ. The
-    self-test of a C module also finds exchanged inputs or outputs.
+    """`verify --c` finds exchanged inputs or outputs of a C module, and says which bytes differ. The module's self-test
+    finds them, too.
     """
     model = MADE["swapped"]()
     (tmp_path / "original.tflite").write_bytes(model)

@@ -28,7 +28,6 @@ from tflm_memopt.ops.packing import Family
 
 @cache
 def emitted(kind: str, where: str) -> Mapping[str, bytes]:
-    """Emit a model of 24 rows with the option `input` set to `where`."""
     return tflm_memopt.optimize(small(), input=where, name="net").files(kind)
 
 

@@ -30,7 +30,6 @@ ROWS = dense, rows.arg_max, rows.batch_matmul, rows.gather, activations.softmax,
 
 
 def drawn(kernel: KernelProgram, rng: np.random.Generator) -> tuple[dict[str, int], dict[str, NDArray[Any]]]:
-    """Draw valid parameters and arrays."""
     values = {name: int(rng.integers(1, 5)) for name in (*kernel.extents, *kernel.parameters)}
     values |= {name: 0 for name in values if name.startswith("pad_")}
     if "kernel_h" in values:

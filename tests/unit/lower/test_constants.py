@@ -29,7 +29,6 @@ def test_equal_ones_are_stored_once_and_all_are_aligned() -> None:
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (1, 2, 0)])
 def test_a_part_of_another_is_there_already(order: tuple[int, ...]) -> None:
-    """A constant that is part of another constant is not stored again."""
     parts = (WHOLE, WHOLE[: 2 * SHARED], WHOLE[2 * SHARED :])
     known = ConstantPool(START)
     for k in order:

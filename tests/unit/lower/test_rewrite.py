@@ -27,7 +27,6 @@ def rewritten(data: bytes, *, op_per_group: bool = False) -> tuple[Model, Planne
 
 
 def gated() -> bytes:
-    """Return a model with two builtin operators between two convolutions and their readers."""
     net = Net(seed=2)
     x = net.conv2d(net.input((1, 8, 8, 3)), 6, kernel=(3, 3))
     gate = net.normalized(net.conv2d(x, 6))
@@ -73,7 +72,6 @@ def test_tensors_are_where_the_plan_puts_them() -> None:
 
 
 def test_builtin_operators_stay_byte_for_byte() -> None:
-    """The code, version, options and tensors of a builtin operator stay unchanged."""
     before, (after, _) = read(gated()), rewritten(gated())
 
     def builtin(model: Model) -> list[Any]:

@@ -45,14 +45,13 @@ def example() -> Program:
 def test_round_trip() -> None:
     program = example()
     again = unpack(pack(program))
-    assert again == program  # the comparison leaves out arrays
+    assert again == program  # The comparison ignores arrays.
     for before, after in zip(program.ops, again.ops, strict=True):
         for name in ARRAYS:
             np.testing.assert_array_equal(getattr(before, name), getattr(after, name), err_msg=name)
 
 
 def grouped() -> Program:
-    """Return three convolutions in two groups of channels and two stripes of rows."""
     program = example()
     conv, depthwise = (dataclasses.replace(op, tile=3, channel_groups=2, group_channels=3) for op in program.ops)
     total = dataclasses.replace(

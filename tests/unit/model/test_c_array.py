@@ -68,6 +68,6 @@ def test_what_we_write_is_read(rest: bytes) -> None:
 
 @pytest.mark.parametrize("part", [b"uint8_t a[", b'"', b'\\"', b"/*", b"[[", b"char ", b"{", b"'\\"])
 def test_a_hostile_file_is_read_once(part: bytes) -> None:
-    """The time to read a file is at most proportional to the size of the file."""
+    """The time for reading a file is at most proportional to its size."""
     with pytest.raises(ModelError):
         model_of(part * (100_000 // len(part)))

@@ -121,7 +121,7 @@ def test_what_is_no_model(data: bytes, message: str) -> None:
 
 
 def test_every_truncation_is_noticed() -> None:
-    for length in range(0, len(MODEL) - 16, 7):  # bytes of padding are at the end of the file
+    for length in range(0, len(MODEL) - 16, 7):  # Bytes of padding end the file.
         with pytest.raises(ModelError):
             read(MODEL[:length])
 

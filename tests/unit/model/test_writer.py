@@ -31,7 +31,7 @@ def rich() -> Net:
         )
     ]
     net.tree.subgraphs.append(schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="other"))
-    net.tree.buffers.append(schema.BufferT(data=np.zeros(0, np.uint8)))  # an empty array differs from an absent array
+    net.tree.buffers.append(schema.BufferT(data=np.zeros(0, np.uint8)))  # An empty array differs from an absent array.
     return net
 
 
@@ -81,7 +81,7 @@ def _unaligned(tree: Any) -> bytes:
 def test_what_nothing_names_is_dropped() -> None:
     tree = writer.edit(read(rich().model(6)))
     graph = tree.subgraphs[0]
-    graph.operators = graph.operators[2:]  # only the operator FULLY_CONNECTED remains
+    graph.operators = graph.operators[2:]  # Only FULLY_CONNECTED remains.
     dense_input = int(graph.operators[0].inputs[0])
     writer.replace_interface(tree, {0: dense_input})
     writer.rename_tensor(tree, dense_input, "image")
@@ -99,4 +99,4 @@ def test_what_nothing_names_is_dropped() -> None:
     assert weights is not None
     np.testing.assert_array_equal(weights, original.tensors[original.ops[2].inputs[1]].data)
     assert interface.metadata(model.tree, "min_runtime_version") == b"2.9.0" + bytes(11)
-    assert len(model.tree.buffers) == 4  # the model has an empty buffer and buffers for weights, bias and metadata
+    assert len(model.tree.buffers) == 4  # These are an empty buffer, weights, bias and metadata.

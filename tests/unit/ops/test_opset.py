@@ -38,8 +38,6 @@ def recurrent(net: Net) -> int:
 
 
 def without(*operands: int) -> Edit:
-    """Return a function that removes operands of the first operator."""
-
     def edit(net: Net) -> None:
         net.graph.operators[0].inputs[[*operands]] = -1
 
@@ -47,7 +45,6 @@ def without(*operands: int) -> Edit:
 
 
 def sharing(net: Net) -> int:
-    """Add a second SVDF that has the same state as the first SVDF."""
     y = svdf(net, net.input((1, 6)), 6, memory=3)
     z = svdf(net, y, 6, memory=3)
     net.graph.operators[1].inputs[4] = net.graph.operators[0].inputs[4]
@@ -125,7 +122,6 @@ MODELS: dict[str, Callable[[Net], int]] = {
     "remembering": remembering,
     "recurrent": recurrent,
 }
-"""The builders make models of one operator."""
 CASES: list[tuple[str, Edit, str, str]] = [
     ("conv", operator(inputs=np.array([0], np.int32)), "count_of_operands", "1 inputs, 1 outputs"),
     (
@@ -242,5 +238,5 @@ def test_int16_that_tflm_would_compute_in_another_way() -> None:
     assert refused(net, y).code == "int32_bias"
     net = Net(activations="INT16")
     y = conv(net)
-    net.graph.tensors[2].quantization.scale = np.array([2e-6], np.float32)  # the values are rescaled by 2^8 or more
+    net.graph.tensors[2].quantization.scale = np.array([2e-6], np.float32)  # The values are rescaled by 2^8 or more.
     assert refused(net, y).code == "executable"

@@ -1,4 +1,4 @@
-"""Damage each plan in one place: in a group of layers, or in the address of a buffer."""
+"""Damages a plan in one place: in a group of layers, or in the address of a buffer."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -7,7 +7,7 @@ from tflm_memopt.plan.loops import iterations
 from tflm_memopt.plan.plan import Buffer, Group, Plan, Role, Stage
 
 Mutants = Iterator[tuple[str, Plan]]
-"""A mutant is a damaged plan with a description of the damage."""
+"""Damaged plans, each with a description of the damage."""
 
 
 def with_buffer(plan: Plan, i: int, buffer: Buffer) -> Plan:
@@ -19,7 +19,6 @@ def with_offset(plan: Plan, i: int, offset: int) -> Plan:
 
 
 def place(found: Plan, role: Role, key: int, offset: int, **buffer: int) -> Plan:
-    """Return the plan with a buffer at another address or of another size."""
     (i,) = (i for i, b in enumerate(found.buffers) if (b.role, b.key) == (role, key))
     moved = with_offset(with_buffer(found, i, replace(found.buffers[i], **buffer)), i, offset)  # type: ignore[arg-type]
     return replace(moved, head=max(found.head, offset + moved.buffers[i].nbytes))
@@ -97,14 +96,12 @@ def missing_iterations(plan: Plan) -> Mutants:
 
 
 def other_orders(plan: Plan) -> Mutants:
-    """Move each group's first iteration to the end."""
     for n, group in groups(plan):
         first, *others = iterations(group.loops)
         yield f"step {n}", with_step(plan, n, replace(group, loops=(*others, first)))
 
 
 def other_ways_to_sum(plan: Plan) -> Mutants:
-    """For one operator at a time, remove the mark that the operator has running sums."""
     for n, group in groups(plan):
         for s, stage in enumerate(group.stages):
             if stage.iterative:

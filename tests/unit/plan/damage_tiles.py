@@ -1,4 +1,4 @@
-"""Damage plans of groups of layers that run in tiles. Each damaged plan has one wrong place."""
+"""Damages a plan of groups that run in tiles, in one place."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +13,7 @@ def tiled(plan: Plan) -> Iterator[tuple[int, Group]]:
 
 
 def _column_windows(plan: Plan, field: str, change: int) -> Iterator[tuple[int, Buffer]]:
-    """Change `field` in one column window at a time. Yield the number of the buffer and the changed buffer."""
+    """Change `field` in one column window at a time. Yield the buffer's number and the changed buffer."""
     for i, b in enumerate(plan.buffers):
         for k, column_window in enumerate(b.column_windows):
             other = replace(column_window, **{field: getattr(column_window, field) + change})
@@ -39,14 +39,12 @@ def shallower_column_windows(plan: Plan) -> Mutants:
 
 
 def column_windows_of_other_rows(plan: Plan) -> Mutants:
-    """Yield plans in which a column window has one row too many or one row too few."""
     for change in (-1, 1):
         for i, b in _column_windows(plan, "rows", change):
             yield f"rolling buffer {b.key} {change:+}", with_buffer(plan, i, b)
 
 
 def rolling_buffers_of_other_sizes(plan: Plan) -> Mutants:
-    """Make a rolling buffer one byte larger or smaller than the sum of the buffer's column windows."""
     for i, b in enumerate(plan.buffers):
         for change in (-1, 1) if b.column_windows else ():
             other = with_buffer(plan, i, replace(b, nbytes=b.nbytes + change))

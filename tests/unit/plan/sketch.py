@@ -1,4 +1,4 @@
-"""Build graphs of operators without weights, by hand or at random."""
+"""Builds graphs of operators without weights, by hand or at random."""
 
 import random
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ class Sketch:
     ops: list[RowOp] = field(default_factory=list)
     inputs: list[TensorId] = field(default_factory=list)
     first: TensorId = 0
-    """The graph's first tensor has this number."""
+    """Number of the graph's first tensor."""
 
     def input(self, h: int, w: int, c: int) -> TensorId:
         self.inputs.append(self._tensor(Rows(h, w, c)))
@@ -26,7 +26,7 @@ class Sketch:
     def conv(
         self, x: TensorId, c: int, *, kernel: int = 3, stride: int = 1, dilation: int = 1, pad: int | None = None
     ) -> TensorId:
-        """Add a convolution with a window along the height, and SAME padding unless `pad` gives rows on top."""
+        """Add a convolution with a window along the height. It has SAME padding unless `pad` gives rows on top."""
         h, extent = self.rows[x].h, (kernel - 1) * dilation + 1
         out = -(-h // stride) if pad is None else (h + 2 * pad - extent) // stride + 1
         top = max(0, (out - 1) * stride + extent - h) // 2 if pad is None else pad
@@ -45,7 +45,7 @@ class Sketch:
         return self._op(Kind.LOOKUP, (x,), self.rows[x])
 
     def row(self, x: TensorId, y: int) -> TensorId:
-        """Add a copy of row `y`; no other row is read."""
+        """Add an operator that copies row `y` and reads no other row."""
         rows = self.rows[x]
         made = self._op(Kind.COPY, (x,), Rows(1, rows.w, rows.c))
         moves = Moves((Move(0, 0, 0, 0, rows.row_bytes),))
@@ -66,7 +66,7 @@ class Sketch:
         return Chain(tuple(range(len(self.ops))), tuple(self.ops), frozenset(wanted), across)
 
     def graph(self, *outputs: TensorId) -> Graph:
-        # the operators have no parameters
+        # The operators have no parameters.
         ops = tuple(Op(i, "SKETCH", op.inputs, (op.output,)) for i, op in enumerate(self.ops))
         tensors = {t: Tensor(t, f"t{t}", (1, r.h, r.w, r.c), "INT8") for t, r in self.rows.items()}
         return Graph(tensors, ops, tuple(self.inputs), outputs)
@@ -91,7 +91,6 @@ class Sketch:
 
 
 def random_sketch(seed: int, *, least: int = 2, most: int = 7, tallest: int = 9) -> Sketch:
-    """Draw chains, branches, residuals, strides larger than the kernel, dilation and sums."""
     rng = random.Random(seed)
     s = Sketch()
     s.input(rng.randint(1, tallest), rng.randint(1, 4), rng.randint(1, 6))

@@ -1,4 +1,4 @@
-"""Plan models, and compute the expected outputs."""
+"""Plans models, and computes the expected outputs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,7 +21,6 @@ OPTIONS = ConversionOptions(seconds=0.1)
 
 
 def _classifier() -> bytes:
-    """Return a classifier with two shortcuts and a dense layer. One shortcut has a stride."""
     net = Net(seed=3)
     stem = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3), activation="RELU")
     y = net.conv2d(net.conv2d(stem, 8, kernel=(3, 3)), 8, kernel=(3, 3))
@@ -33,7 +32,6 @@ def _classifier() -> bytes:
 
 
 def _pyramid() -> bytes:
-    """Return a model with three outputs of different heights. An operator reads one of the outputs."""
     net = Net(seed=4)
     x = net.depthwise_conv2d(net.input((1, 16, 6, 4)), kernel=(3, 3))
     small = net.conv2d(net.pool(x), 6, kernel=(3, 3))
@@ -42,14 +40,12 @@ def _pyramid() -> bytes:
 
 
 def _pointwise() -> bytes:
-    """Return layers for which vMCU overlaps input and output, and an elementwise layer that works in place."""
     net = Net(seed=5)
     x = net.input((1, 20, 1, 32))
     return net.model(net.conv2d(net.unary("RELU", net.conv2d(x, 16)), 24))
 
 
 def _fused() -> bytes:
-    """Return a model with a shortcut and sums, whose inner tensors are larger than input and outputs."""
     net = Net(seed=6)
     x = net.conv2d(net.input((1, 30, 12, 1)), 8, kernel=(3, 3))
     y = net.depthwise_conv2d(net.conv2d(x, 8, kernel=(5, 3)), kernel=(3, 3), dilation=(2, 1))
@@ -73,7 +69,7 @@ INPUTS = {
     "external": "external",
     "external pointwise": "external",
 }
-"""The inputs of these models are not in the arena."""
+"""Models whose inputs are not in the arena."""
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,10 @@ def at_once(plan: Plan) -> list[int]:
 
 
 WHOLE_ROW = 1000
-"""The number of pixels exceeds the width of any row."""
+"""Number of pixels that exceeds the width of any row."""
 
 
 def wide(plan: Plan) -> list[int]:
-    """Return how many pixels each tiled operator computes at once, or WHOLE_ROW."""
     groups = (step for step in plan.steps if isinstance(step, Group) and step.stripes)
     return [(stage.nest.tile or WHOLE_ROW) * stage.at_once for group in groups for stage in group.stages]
 

@@ -18,7 +18,6 @@ from tflm_memopt.plan.plan import Buffer
 
 
 def variants(members: Sequence[Member]) -> Iterator[tuple[Member, ...]]:
-    """Yield a group's operators, then the same operators with wider tiles for one operator at a time."""
     yield tuple(members)
     for i, member in reversed([*enumerate(members)]):
         nest = member.nest

@@ -1,4 +1,4 @@
-"""Buffers get valid addresses. The addresses are optimal in all cases in which the test can try all addresses."""
+"""Buffers get valid addresses. They are optimal in all cases in which the test can try all addresses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ SECONDS = 5.0
 
 
 def random_problem(seed: int, *, most: int, largest: int) -> LayoutProblem:
-    """Draw buffers, and the least distance of each pair of buffers in both directions."""
     rng = random.Random(seed)
     count = rng.randint(1, most)
     nbytes = tuple(rng.randint(1, largest) for _ in range(count))
@@ -46,7 +45,6 @@ def random_problem(seed: int, *, most: int, largest: int) -> LayoutProblem:
 
 
 def is_valid(problem: LayoutProblem, layout: Layout) -> bool:
-    """Return whether all buffers are aligned and inside the arena, and all pairs are far enough apart."""
     at = layout.offsets
     inside = all(o >= 0 and o + n <= layout.top for o, n in zip(at, problem.nbytes, strict=True))
     aligned = all(o % a == 0 for o, a in zip(at, problem.align, strict=True))
@@ -105,7 +103,7 @@ def test_tiny_problems_are_solved(seed: int) -> None:
 
 
 def hard_problem() -> LayoutProblem:
-    """Return buffer sizes that fit into 100 bytes in only one arrangement. The heuristic finds no arrangement."""
+    """Return buffer sizes that fit into 100 bytes in only one arrangement, which the heuristic does not find."""
     nbytes = (47, 31, 29, 23, 19, 17, 13, 11, 7, 3)
     together = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 5), (5, 1), (6, 2), (7, 3), (8, 4), (9, 0), (5, 6), (7, 8)]
     constraints = {p: nbytes[p[0]] for u, v in together for p in ((u, v), (v, u))}

@@ -30,7 +30,6 @@ def ranges_of(chain: Chain, group: Candidate) -> tuple[LiveRange, ...]:
 
 
 def constraint(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -> int:
-    """Return the smallest allowed distance in bytes from the start of `lower` to the start of `upper`."""
     chain = s.chain(*wanted)
     ranges = ranges_of(chain, whole_group(chain))
     index = {c.buffer.key: i for i, c in enumerate(ranges) if c.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)}
@@ -38,7 +37,7 @@ def constraint(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -
 
 
 def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distance: int) -> str:
-    """Return the checker's error message, or "", when buffer `high` begins `distance` bytes above buffer `low`.
+    """Return the checker's error message, or "", if buffer `high` begins `distance` bytes above buffer `low`.
 
     All other buffers are far below these two buffers.
     """
@@ -88,7 +87,7 @@ def test_a_byte_less_is_too_close(number: int) -> None:
     """If a single operator's input is above the output, the computed minimum distance is exact."""
     s = random_sketch(number, least=1, most=1)
     (op,) = s.ops
-    assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # a single byte always fits somewhere
+    assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # A single byte always fits.
     chain = s.chain(op.output)
     group = whole_group(chain)
     ranges = ranges_of(chain, group)

@@ -12,7 +12,6 @@ from tflm_memopt.tflm.arena import predict
 
 
 def disjoint(memory: MemoryMap) -> bool:
-    """Return whether all buffers that are live at the same time have separate bytes."""
     return not any(
         a.first < b.last and b.first < a.last and a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes
         for a, b in itertools.combinations(memory.buffers, 2)
@@ -30,9 +29,7 @@ def test_tflms_layout_is_the_head_that_is_predicted(real_model: Path) -> None:
     assert disjoint(memory)
 
     def runs(graph: Graph) -> int:
-        """Return the number of steps that TFLM's planner counts: one for each operator, and one for each call of a
-        subgraph.
-        """
+        """Return the number of steps that TFLM's planner counts: each operator, and each call of a subgraph."""
         return len(graph.ops) + sum(1 + runs(model.graphs[n]) for op in graph.ops for n in called(op))
 
     assert len(memory.live) == len(memory.phases) == runs(model.graph)

@@ -74,7 +74,7 @@ def test_more_outputs_than_an_operator_takes(op_per_group: bool) -> None:
 
 
 def test_a_group_that_needs_less_when_it_is_reversed_is_reversed() -> None:
-    """The group of layers needs less memory in reverse row order, because its windows extend downwards."""
+    """Reverse row order saves memory here, because the windows extend downwards."""
     s = Sketch()
     x = s.conv(s.conv(s.input(20, 1, 8), 4, kernel=3, stride=2), 16, kernel=1, stride=2)
     found, forward = checked(s, x), checked(s, x, reverse=False)
@@ -117,7 +117,7 @@ def test_branches_that_end_in_whole_tensors_share_the_rows_that_they_read() -> N
     graph = s.row_graph(s.conv(shared, 4), s.conv(shared, 4))
     found = plan(graph)
     check(found, graph)
-    # the arena holds the results of both convolutions, the input, and a few rows of the shared tensor
+    # The arena holds both results, the input, and a few rows of the shared tensor.
     assert found.head < 64 * 8 * (1 + 4 + 4) + 8 * 64 * 8
     assert any(isinstance(step, Group) and step.in_turn for step in found.steps)
 

@@ -33,7 +33,6 @@ def all_orders(problem: OrderProblem) -> Iterator[tuple[int, ...]]:
 
 
 def bytes_at_worst(problem: OrderProblem, order: Sequence[int]) -> int:
-    """Compute from scratch the bytes of the tensors alive in each step, and return the maximum."""
     made = {t: n for n, i in enumerate(order) for t in problem.tasks[i].outputs}
     last = {t: n for n, i in enumerate(order) for t in (*problem.tasks[i].outputs, *problem.tasks[i].inputs)}
     last |= {t: n for n, i in enumerate(order) for t in problem.tasks[i].inputs}
@@ -43,7 +42,6 @@ def bytes_at_worst(problem: OrderProblem, order: Sequence[int]) -> int:
 
 
 def random_dag(seed: int) -> OrderProblem:
-    """Draw tasks with several outputs and readers, and pairs that must keep their order."""
     rng = random.Random(seed)
     count = rng.randint(1, 7)
     tasks, tensors = [], 1
@@ -58,7 +56,6 @@ def random_dag(seed: int) -> OrderProblem:
 
 
 def random_flow(seed: int) -> OrderProblem:
-    """Draw tasks whose tensors have at most one reader each."""
     rng = random.Random(seed)
     tasks: list[Task] = []
     free: list[int] = []

@@ -10,7 +10,6 @@ from tflm_memopt.plan.iteration.work import work
 
 
 def test_iterations_one_by_one() -> None:
-    """The computed pixels, filter taps and written bytes of a plan match a count over its iterations."""
     for seed in seeds(6):
         _, found = planned(seed)
         groups = found.groups.values()

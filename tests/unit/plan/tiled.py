@@ -16,7 +16,6 @@ OPTIONS = ConversionOptions(seconds=0.05)
 
 @cache
 def planned(seed: int) -> tuple[Model, Planned]:
-    """Plan a random network, most of whose layers run in tiles."""
     model = read(build(mobile(seed, most=4)))
     with forced(random_settings(random.Random(seed)), seed):
         return model, plan_of(model.graph, OPTIONS)

@@ -13,8 +13,6 @@ from tflm_memopt.report import html
 
 
 class Page(HTMLParser):
-    """The parser collects the visible text and the elements of the page."""
-
     def __init__(self, page: str) -> None:
         super().__init__()
         self.words: list[str] = []

@@ -33,7 +33,7 @@ def test_pad_goes_into_each_convolution_that_reads_it() -> None:
     assert types(result) == ["CONV_2D", "DEPTHWISE_CONV_2D"]
     conv, depthwise = result.graph.ops
     assert (conv.inputs[0], conv.options[EXPLICIT_PADDING], conv.stands_for) == (0, (1, 1, 2, 0), (0, 1))
-    # the image is padded by 1 row before and 2 rows after
+    # The image is padded by 1 row before and 2 rows after.
     assert (depthwise.options[EXPLICIT_PADDING], depthwise.stands_for) == ((2, 3, 3, 2), (0, 2))
     assert not result.refusals
 
@@ -122,7 +122,7 @@ def _doubled(net: Net, x: int, options: object) -> int:
 def test_integers_that_are_not_known(case: str) -> None:
     net = Net()
     x = net.input((1, 6, 4))
-    if case == "activation":  # TFLM clamps
+    if case == "activation":  # TFLM clamps.
         relu = schema.ActivationFunctionType.RELU
         target = _doubled(net, x, schema.AddOptionsT(fusedActivationFunction=relu))
     elif case == "dynamic":

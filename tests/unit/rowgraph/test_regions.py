@@ -28,7 +28,7 @@ def row_op(index: int, inputs: tuple[TensorId, ...], output: TensorId) -> RowOp:
 
 
 def graph_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> tuple[Graph, dict[int, Support]]:
-    """Build a graph of operators (kind, inputs). Tensor 0 is the input; operator i makes tensor i + 1."""
+    """Build a graph of operators (kind, inputs). Tensor 0 is the input, and operator i makes tensor i + 1."""
     tensors = {t: Tensor(t, f"t{t}", (1, 4, 2, 2), "INT8") for t in range(len(ops) + 1)}
     graph_ops, support, storage = [], {}, {t: t for t in tensors}
     for i, (kind, inputs) in enumerate(ops):
@@ -75,7 +75,7 @@ def ops_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> l
 
 def test_an_operator_with_state_waits_for_the_one_before() -> None:
     """Operator 2 waits for converted operators that wait for operator 4. Operator 3 has a state and must wait for
-    operator 2, although the input of operator 3 is ready earlier.
+    operator 2, although its input is ready earlier.
     """
     ops = [(BUILTIN, (0,)), (OURS, (1,)), (STATE, (2,)), (STATE, (0,)), (BUILTIN, (0,)), (OURS, (5, 2))]
     kept = [node.op for node in partition(*graph_of(ops)).nodes if isinstance(node, BuiltinNode)]

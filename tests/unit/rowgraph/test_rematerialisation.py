@@ -15,7 +15,7 @@ EXPAND, DEPTHWISE, MUL, ADD = 1, 2, 7, 9
 
 
 def squeeze_excite() -> bytes:
-    """Return an inverted residual with a gate, whose wide tensor is six times as large as the input."""
+    """Return an inverted residual with a gate. Its wide tensor is six times as large as the input."""
     net = Net(3)
     x = net.conv2d(net.input((1, SIZE, SIZE, 3)), 4, kernel=(3, 3))
     return net.model(_inverted(net, x))
@@ -35,14 +35,12 @@ def _inverted(net: Net, x: int) -> int:
 
 
 def centred() -> bytes:
-    """Return a model that subtracts the mean of each channel from the channel."""
     net = Net(5)
     wide = net.conv2d(net.conv2d(net.input((1, 12, 12, 2)), 2), 16)
     return net.model(net.conv2d(net.binary("SUB", wide, net.mean(wide, (1, 2)), out=(0.1, 0)), 2))
 
 
 def gated_at_once() -> bytes:
-    """Return a model that multiplies the first layer's output by the means of this output."""
     net = Net(6)
     wide = net.conv2d(net.input((1, 12, 12, 2)), 16)
     return net.model(net.conv2d(net.binary("MUL", wide, net.mean(wide, (1, 2)), out=(0.1, 0)), 2))
@@ -57,7 +55,7 @@ def test_compute_buys_ram_and_the_bytes_stay(model: Callable[[], bytes]) -> None
     assert again.plan.rematerialisations
     assert again.report.arena.total < without.report.arena.total <= once.report.arena.total
     assert again.report.overhead <= 2.5
-    assert again.report.flash.rewritten < once.report.flash.rewritten + 4096  # the file has no second copy of weights
+    assert again.report.flash.rewritten < once.report.flash.rewritten + 4096  # There is no second copy of weights.
     assert tflm_memopt.verify(data, again.model, runs=2).bit_exact
     stages = [stage for group in again.report.groups for stage in group.stages if stage.rematerialised]
     assert len(stages) == sum(len(one.ops) for one in again.plan.rematerialisations)

@@ -1,4 +1,4 @@
-"""Test which rows each layer computes and keeps over a sliding input window, and layers that cannot slide."""
+"""Test which rows each layer computes and keeps over a sliding input, and layers that cannot slide."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ from tflm_memopt.rowgraph.sliding import with_sliding
 
 
 def chain(*, height: int = 20, stride: int = 1) -> Net:
-    """Return three layers that do not pad along time. For 20 rows and stride 1, the layers make 18, 18 and 14 rows."""
+    """Return three layers that do not pad along time. For 20 rows and stride 1, they make 18, 18 and 14 rows."""
     net = Net()
     x = net.conv2d(net.input((1, height, 1, 4)), 8, kernel=(3, 1), stride=(stride, 1), padding="VALID")
     net.depthwise_conv2d(net.unary("RELU", x, out=net.affine(x)), kernel=(5, 1), padding="VALID")
@@ -57,7 +57,6 @@ def test_each_layer_makes_new_rows_alone_and_keeps_what_its_kernel_reaches_back_
 
 
 def padded(height: int = 40, layers: int = 2) -> bytes:
-    """Return layers with padding in time, and a layer that reads all rows."""
     net = Net()
     x = net.input((1, height, 1, 4))
     for _ in range(layers):
@@ -69,7 +68,7 @@ def test_rows_that_depend_on_padding_are_made_again() -> None:
     """The first layer makes three more rows, because two rows of the last layer depend on padding."""
     made = [op.writes.h for op in slid(padded(), 1) if op.name == "CONV_2D"]
     assert made == [1, 1, 3, 2, 1, 2]
-    # the rolling buffers of the first layer, the second layer and the mean have 39, 2 and 35 rows
+    # Rows in the rolling buffers of the first layer, the second layer and the mean.
     assert kept(padded(), 1) == [39, 2, 35]
     annotated = pipeline.annotate(read(padded()).graph)
     assert with_sliding(annotated, 1)[0].macs < 0.2 * annotated.macs

@@ -16,7 +16,6 @@ Damage = Callable[[RowGraph], RowGraph]
 
 
 def sound() -> RowGraph:
-    """Return a model with a builtin operator between two parts that can be converted."""
     net = Net()
     x = net.conv2d(net.input((1, 8, 8, 4)), 8)
     y = net.conv2d(net.add_n(x, x), 4)

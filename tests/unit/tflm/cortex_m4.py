@@ -1,11 +1,10 @@
-"""The tables have arena sizes of TFLM on a Cortex-M4: activations, arena_used_bytes(), and the smallest sufficient
-arena.
+"""Arena sizes of TFLM on a Cortex-M4: activations, arena_used_bytes(), and the smallest sufficient arena.
 
-They were measured with tensorflow/tflite-micro at 90b983c2b, reference kernels, arm-none-eabi-g++ 12.2 with
--mcpu=cortex-m4 -mthumb -mfloat-abi=hard -Os -DNDEBUG -DTF_LITE_STATIC_MEMORY, run by QEMU 7.2 on mps2-an386 with a
-16-byte aligned arena: the plain MicroInterpreter in a large arena (a multiple of 16 B), then in an arena of the third
-number of bytes, which succeeds, and in one of a byte less, which fails. TFLM's recording interpreter gave the number of
-bytes that the activations take.
+The sizes were measured with tensorflow/tflite-micro at 90b983c2b and reference kernels. The compiler was
+arm-none-eabi-g++ 12.2 with -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -Os -DNDEBUG -DTF_LITE_STATIC_MEMORY. The programs
+ran in QEMU 7.2 on mps2-an386, with an arena that is aligned to 16 bytes. The plain MicroInterpreter ran in a large
+arena (a multiple of 16 B). It succeeded in an arena of the smallest size, and failed with one byte less. TFLM's
+recording interpreter gave the bytes of the activations.
 """
 
 from collections.abc import Mapping
@@ -20,7 +19,6 @@ REAL_MODELS: Mapping[str, Measured] = {
     "mcunet_vww_80_float_io": (161_472, 219_744, 219_740),
     "mcunetv2_large_224_float_io": (2_451_840, 2_602_048, 2_602_040),
 }
-"""The table maps file names to measurements."""
 
 ZOO: Mapping[str, Measured] = {
     "abs": (256, 612, 616),
@@ -93,9 +91,7 @@ ZOO: Mapping[str, Measured] = {
     "while": (512, 1156, 1168),
     "zeros_like": (960, 1232, 1232),
 }
-"""The table has measurements of the models of arena_zoo.py. For the model "region", a builtin operator without a state
-replaced our custom operator.
-"""
+"""Measurements of the models of arena_zoo.py. In "region", a builtin operator replaced our operator."""
 
 FULL_BUILD: Mapping[str, Measured] = {
     "branches": (1504, 3304, 3312),
@@ -111,7 +107,9 @@ FULL_BUILD: Mapping[str, Measured] = {
     "svdf": (80, 660, 952),
     "transpose_conv": (688, 1236, 1244),
 }
-"""For the ABI "ilp32-full", TFLM was built without TF_LITE_STATIC_MEMORY and with -fno-short-enums."""
+"""Measurements for the ABI "ilp32-full", where TFLM was built without TF_LITE_STATIC_MEMORY and with
+-fno-short-enums.
+"""
 
 EARLY_2023: Mapping[str, tuple[int, int]] = {"lstm": (1104, 2000), "lstm_int8": (1316, 4892)}
-"""TFLM at 0c425da36 (13 January 2023) gave the values: arena_used_bytes(), and a sufficient arena size."""
+"""arena_used_bytes() and a sufficient arena size, measured with TFLM at 0c425da36 (13 January 2023)."""

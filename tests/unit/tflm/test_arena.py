@@ -77,8 +77,6 @@ def wheel() -> Any:
 
 @pytest.fixture
 def measured(wheel: Any, capfd: pytest.CaptureFixture[str]) -> Measure:
-    """Return a function that gives the arena sizes which the official wheel's recording interpreter prints."""
-
     def measure(model: bytes) -> dict[str, int]:
         interpreter = _allocate(wheel, model, AMPLE)
         capfd.readouterr()
@@ -89,7 +87,7 @@ def measured(wheel: Any, capfd: pytest.CaptureFixture[str]) -> Measure:
 
 
 def _allocate(wheel: Any, model: bytes, size: int) -> Any:
-    with contextlib.redirect_stdout(io.StringIO()):  # TFLM prints how many resource variables the model has
+    with contextlib.redirect_stdout(io.StringIO()):  # TFLM prints a superfluous line.
         return wheel.Interpreter.from_bytes(model, arena_size=size)
 
 
@@ -116,7 +114,6 @@ def test_real_models_as_the_wheel_measures_them(real_model: Path, wheel: Any, me
 
 
 def test_a_region_as_the_wheel_measures_it(wheel: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    """The model has our operator, with offline offsets and a workspace."""
     run = importlib.import_module("tflm_memopt.runtime.wheel")
     interpreter = run.interpreter(region_model(), AMPLE)
     capfd.readouterr()
@@ -145,7 +142,7 @@ def test_what_an_unknown_operator_takes_is_no_figure() -> None:
 def test_resource_variables_as_measured_on_a_cortex_m4(
     name: str, variables: int, total: int, outside: Callable[[str], Path]
 ) -> None:
-    """The measurement reserved MicroResourceVariables for 16 variables of 20 B each; the prediction counts only the
+    """The measurement reserved MicroResourceVariables for 16 variables of 20 B each. The prediction counts only the
     model's variables.
     """
     arena = predict(outside(f"{name}.tflite").read_bytes())
