@@ -1,4 +1,4 @@
-"""Test programs that link the library and its custom operator against a 2023 release of TFLM, as users build them."""
+"""Builds programs that link the library and its custom operator with a 2023 release of TFLM, as users do."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{CUSTOM_OPS}/include"
 
 
 def linked(main: Path, tflm: Any, folder: Path) -> Path:
-    """Build a program from the source file `main` in `folder`, with the release `tflm` of TFLM."""
     made = objects(["g++", "-std=c++17", "-O1", *STRICT, *tflm.flags], [main], folder)
     made += repository_library(tflm)
     run("g++", *made, *tflm.link, "-pthread", "-o", main.stem, cwd=folder)

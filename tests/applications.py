@@ -1,4 +1,4 @@
-"""Run several interpreters on one MicroAllocator, in any order, and compare the outputs with the current TFLM wheel."""
+"""Runs several interpreters on one MicroAllocator, in any order, and compares their outputs with TFLM's wheel."""
 
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,6 @@ class Machine:
 
 
 def built(build: Path, tflm: Any) -> Machine:
-    """Build the program for one of the TFLM versions in `build`."""
     return Machine(linked(ROOT / "tests/tflm/apps_main.cpp", tflm, build), build)
 
 

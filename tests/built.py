@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[1]
 
 @functools.cache
 def arduino_library() -> Path:
-    """Return the folder of the Arduino library. The first worker of a test run builds the library. The project
-    examples/platformio includes the library.
+    """Return the folder of the Arduino library. The first worker of a test run builds it, also for
+    examples/platformio.
     """
     script = runpy.run_path(str(ROOT / "scripts/arduino.py"))
     output: Path = script["OUTPUT"]

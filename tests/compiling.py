@@ -1,8 +1,8 @@
-"""Compile object files for tests once, and reuse them through ccache in other tests, workers and runs.
+"""Compiles object files for tests once. Other tests, workers and runs reuse the files through ccache.
 
-ccache identifies an object by its compiler, flags, source and all headers that were read. ccache also compares
-comments, because some compiler warnings depend on comments. Paths are relative to the compiler's working directory, so
-that tests in different folders can share objects.
+ccache identifies an object by its compiler, flags, source and all headers that were read. It also compares comments,
+because some compiler warnings depend on comments. Paths are relative to the compiler's working directory, so that tests
+in different folders can share objects.
 """
 
 import os
@@ -15,28 +15,26 @@ from tflm_memopt.emit.embedded import kind_list
 from tflm_memopt.emit.kernels import Needs
 
 LINKS = Path("/usr/lib/ccache")
-"""Debian's ccache keeps links with the names of all compilers in this folder."""
+"""Folder in which Debian's ccache has links with the names of all compilers."""
 SETTINGS = {
     "CCACHE_DIR": str(Path(tempfile.gettempdir()) / f"tmo_ccache_{os.getuid()}"),
     "CCACHE_BASEDIR": str(Path(tempfile.gettempdir()).resolve()),
     "CCACHE_NOHASHDIR": "1",
     "CCACHE_COMMENTS": "1",
-    "CCACHE_DEPEND": "1",  # requires -MD
-    "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",  # tests compile headers that they wrote a moment ago
+    "CCACHE_DEPEND": "1",  # The setting requires -MD.
+    "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",  # Tests compile new headers.
     "CCACHE_MAXSIZE": "1G",
-    "SKBUILD_BUILD_DIR": "build/native",  # ccache must see the same file names in all checkouts
+    "SKBUILD_BUILD_DIR": "build/native",  # Checkouts need equal file names.
 }
 
 
 def install() -> None:
-    """Make this process and its children call ccache instead of the compilers, if ccache is installed."""
     path = os.environ.get("PATH", os.defpath)
     if LINKS.is_dir() and str(LINKS) not in path.split(os.pathsep):
         os.environ.update(SETTINGS, PATH=f"{LINKS}{os.pathsep}{path}")
 
 
 def part_of(needed: Needs) -> tuple[str, ...]:
-    """Return flags that compile only these kernels and parts of the library's files."""
     masks = {"PACKINGS": needed.packings, "PARTS": needed.parts}
     return (
         f"-DTMO_KINDS(KIND)={kind_list(needed.kinds)}".replace(" ", ""),
@@ -45,7 +43,7 @@ def part_of(needed: Needs) -> tuple[str, ...]:
 
 
 def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:
-    """Return what a command prints; raises AssertionError with the output of a command that fails."""
+    """Return what a command prints. Raises AssertionError with the output of a command that fails."""
     around = {**os.environ, **environment}
     done = subprocess.run(command, cwd=cwd, env=around, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
@@ -53,9 +51,10 @@ def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> st
 
 
 def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path) -> list[Path]:
-    """Compile each source to an object file in `folder` that has the source's stem. `command` is a compiler command
-    without -c and -o, whose relative paths begin at `folder`. A source that does not compile raises AssertionError with
-    the compiler's messages.
+    """Compile each source to an object file in `folder` that has the source's stem.
+
+    command: compiler command without -c and -o, whose relative paths begin at `folder`. A source that does not compile
+    raises AssertionError with the compiler's messages.
     """
     return [_object([*map(str, command)], source, folder) for source in sources]
 

@@ -1,4 +1,4 @@
-"""Set up all tests: models, files from outside the repository, and the rule that CI skips nothing."""
+"""Sets up all tests: models, files from outside the repository, and the rule that CI skips nothing."""
 
 import functools
 import gc
@@ -26,23 +26,21 @@ AUTOENCODER = NETWORKS / "machine_autoencoder_int8.tflite"
 WAKE_WORD = NETWORKS / "wakeword_stream_int8.tflite"
 WINDOW = NETWORKS / "wakeword_window_int8.tflite"
 OWN_MODELS = (EXAMPLE, KEYWORDS, RESNET, MOBILENET, FLOAT_IO, AUTOENCODER, WAKE_WORD, WINDOW)
-"""The repository has these trained models, each of which runs in a moment."""
+"""Trained models of the repository, each of which runs in a moment."""
 HIDDEN = os.environ.get("TMO_NO_OUTSIDE", "") not in ("", "0")
-"""If this variable is set, tests run as if the folder ../shared did not exist."""
+"""Whether tests run as if the folder ../shared did not exist."""
 OUTSIDE = ROOT / ("nowhere" if HIDDEN else "../shared/models")
-"""This folder has public models and layer lists that the repository lacks. The fixture `outside` finds files of this
-folder for tests.
-"""
+"""Folder with public models and layer lists that are not in the repository, for the fixture `outside`."""
 PUBLIC = ("mlperf_tiny_kws_dscnn_int8", "mcunet_vww_80_float_io")
-"""Tests of every model also run on these public models."""
+"""Public models on which tests of every model also run."""
 OUTSIDE_MISSING = "not in this clone, and not beside it:"
-"""The reason for skipping a test begins with this text if a file is missing."""
+"""Start of the reason for skipping a test if a file is missing."""
 QUICK = "TMO_QUICK"
-"""This environment variable is set when slow tests are left out. A global variable does not work, because pytest and
+"""Environment variable that is set when slow tests are left out. A global variable does not work, because pytest and
 the test modules import two copies of conftest.py.
 """
 QUICKLY = 0.05
-"""Tests use this search effort if any plan will do."""
+"""Search effort for tests in which any plan will do."""
 NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 
 # Processes that tests start use compiled files, so that no process compiles the package again.
@@ -83,13 +81,11 @@ def outside() -> Callable[[str], Path]:
 
 @functools.cache
 def optimized(path: Path, target: str = "generic") -> bytes:
-    """Convert a model with int8 inputs and outputs, once per process."""
     return tflm_memopt.optimize(path.read_bytes(), int8_io=True, target=target, effort=QUICKLY).model
 
 
 @functools.cache
 def on_two_cores(path: Path = EXAMPLE, target: str = "cortex-m33") -> Optimized:
-    """Convert a model for two cores, once per process."""
     return tflm_memopt.optimize(path.read_bytes(), cores=2, target=target, effort=QUICKLY)
 
 
@@ -115,7 +111,7 @@ def thinned(values: Iterable[Any], quick: int) -> list[Any]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrise tests by model. A test with the argument `own_model` runs once for each trained model of the
+    """Run tests for several models. A test with the argument `own_model` runs once for each trained model of the
     repository. A test with the argument `real_model` also runs, slowly, for some public models.
     """
     own = [pytest.param(path, id=path.stem) for path in OWN_MODELS]
@@ -140,10 +136,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Make garbage collection rare.
-
-    Modules and tests live until the process ends, so that collecting garbage is useless.
-    """
+    """Make garbage collection rare, because modules and tests live until the process ends."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()
@@ -158,13 +151,12 @@ def pytest_report_header() -> list[str]:
 
 @pytest.fixture(scope="session")
 def example() -> bytes:
-    """This model is a small int8 network of MobileNet's kind, with two residual additions."""
     return EXAMPLE.read_bytes()
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Turn a skipped test into a failure with the same reason. Tests that are expected to fail stay unchanged. Tests
-    that need a hidden file stay skipped.
+    """Turn a skipped test into a failure with the same reason. Tests that are expected to fail, and tests that need a
+    hidden file, stay as they are.
     """
     if NO_SKIP and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)

@@ -1,8 +1,7 @@
-"""Counts the bytes of slow memory and constants that a program reads and writes while the C executor runs it.
+"""Counts the bytes of slow memory and constants that a program reads and writes in the C executor.
 
-The executor reports all iterations. The rows and columns of an iteration follow from the program's records. The counted
-traffic does not depend on the plan. The traffic that lower/traffic.py predicts from the plan must equal the counted
-traffic.
+The executor reports all iterations, and their rows and columns follow from the program's records. The count does not
+use the plan. The traffic that lower/traffic.py predicts from the plan must equal it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +34,7 @@ def counted(model: Model) -> BytesMoved:
 
 
 def assert_equal_outputs(before: Model, after: Model) -> None:
-    """Compare two int8 models on random inputs: in separate buffers, and in an arena between canaries."""
+    """Compare two int8 models on random inputs: in separate buffers, and in an arena between guard bytes."""
     rng = np.random.default_rng(1)
     inputs = [rng.integers(-128, 128, (3, *before.graph.tensors[t].shape), np.int8) for t in before.graph.inputs]
     expected, got = (host_model.run_model(m.graph, inputs, 3) for m in (before, after))
@@ -75,9 +74,9 @@ def _read(
         top = op.access[k].first(row, tensor.height)
         bottom = top + op.access[k].extent
     else:
-        top = np.minimum(row * w.stride_h - w.pad_top, tensor.height - 1)  # a repeated operand has only row 0
+        top = np.minimum(row * w.stride_h - w.pad_top, tensor.height - 1)  # A repeated operand has only row 0.
         bottom = top + (w.kernel_h - 1) * w.dilation_h + 1
-    if op.sums:  # the last pass over channel groups reads only sums
+    if op.sums:  # The last pass over channel groups reads only sums.
         bottom = np.where(np.asarray(executed.channel_group) == op.channel_groups, top, bottom)
     rows = np.maximum(np.minimum(bottom, tensor.height) - np.maximum(top, 0), 0)
     if not tiled:
@@ -108,7 +107,7 @@ def _written(op: ProgramOp, tensor: ProgramTensor, executed: OpIteration, *, til
 
 def _weights(op: ProgramOp, tensors: Sequence[ProgramTensor], executed: OpIteration) -> int:
     count = len(np.asarray(executed.row))
-    if traits(op.kind).constants is Constants.ROWS:  # a table
+    if traits(op.kind).constants is Constants.ROWS:  # The constants are a table.
         return count * tensors[op.output].width * tensors[op.output].channels
     nbytes = _nbytes((op.weights, op.bias, op.scales, op.multipliers, op.shifts))
     copied = op.copied.bytes if op.copied else 0

@@ -1,4 +1,4 @@
-"""Split a model by partial sums, and run all of its parts on a single device."""
+"""Splits a model by partial sums, and runs all of its parts on a single device."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from tflm_memopt.ops.rowop import RowOp
 
 
 class _Alone(_Sharder):
-    """Split layers into parts, but keep all parts on device 0 and send nothing between devices."""
+    """Splits layers into parts, but keeps all parts on device 0 and sends nothing between devices."""
 
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
@@ -26,15 +26,12 @@ class _Alone(_Sharder):
 
 
 def fan_in(graph: Graph) -> dict[int, DeviceSharding]:
-    """Split layers by partial sums where possible. Layers that cannot be split by partial sums stay whole or are split
-    by channels.
-    """
+    """Split layers by partial sums where possible. Other layers stay whole or are split by channels."""
     order = (DeviceSharding.INPUTS, DeviceSharding.CHANNELS, DeviceSharding.WHOLE)
     return {op.index: next(one for one in order if one in possible_shardings(graph, op)) for op in graph.ops}
 
 
 def in_parts(data: bytes, parts: int) -> bytes:
-    """Split the model's layers into `parts` parts where possible, and return a model of our own operators."""
     source = read(data)
     shardings = fan_in(source.graph)
     for op in source.graph.ops:

@@ -1,4 +1,4 @@
-"""The module draws random calls of the package's own kernels, and has small kernels that break a rule."""
+"""Random calls of the package's own kernels, and small kernels that break a rule."""
 
 from collections.abc import Callable
 
@@ -12,8 +12,6 @@ from tflm_memopt.kernels.meaning import run
 
 
 def kernel_of(write: Callable[[Builder, Index], None]) -> KernelProgram:
-    """Return a kernel that computes on arrays of n bytes."""
-
     @kernel("a test")
     def small(b: Builder) -> None:
         (n,) = b.extents("n")

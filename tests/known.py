@@ -1,5 +1,5 @@
-"""Whole networks with random weights, one of each kind that runs on microcontrollers. The script benchmarks/costs.py
-fits costs to these networks. Tests of estimates use the networks of tests/unseen.py, to which no cost was fitted.
+"""Whole networks with random weights, one of each kind that runs on microcontrollers. benchmarks/costs.py fits costs to
+these networks. Tests of estimates use the networks of tests/unseen.py instead.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +55,6 @@ def classified(net: Net, x: int, classes: int, *, pooled: bool = True) -> bytes:
 
 
 def classifier(net: Net, x: int, classes: int) -> bytes:
-    """Add a dense layer over all elements, and SOFTMAX."""
     return classified(net, x, classes, pooled=False)
 
 
@@ -100,7 +99,6 @@ def crnn(net: Net) -> bytes:
 
 
 def wake_word(net: Net) -> bytes:
-    """Add a wake word network of separable layers, whose windows are kept in variables."""
     streaming = Streaming(net)
     x = net.input((1, 3, 1, 40))
     x = conv(net, streaming.window("first", x, 2, first=-3), 32, (5, 1), (3, 1), padding="VALID")
@@ -113,7 +111,6 @@ def wake_word(net: Net) -> bytes:
 
 
 def wake_word_v1(net: Net) -> bytes:
-    """Add a wake word network of convolutions over time and frequency, whose frames are kept in variables."""
     streaming = Streaming(net)
     x = streaming.window("frames", net.input((1, 1, 40, 1)), 4, first=-3)
     x = conv(net, x, 12, (5, 4), (1, 3), padding="VALID")
@@ -125,7 +122,6 @@ def wake_word_v1(net: Net) -> bytes:
 
 
 def mixed_windows(net: Net) -> bytes:
-    """Add layers in which halves of the channels have different windows over rows that are kept in variables."""
     streaming = Streaming(net)
     x = conv(net, streaming.window("a", net.input((1, 2, 1, 40)), 3, first=-3), 30, (4, 1), (2, 1), padding="VALID")
     for k, lengths in enumerate(((5, 9), (7, 11), (9, 15))):
@@ -153,7 +149,6 @@ def mobilenet_v2(net: Net) -> bytes:
 
 
 def searched(net: Net) -> bytes:
-    """Add a network typical of architecture search, with kernels of 3 to 7 pixels and expansions by 3 to 6."""
     y = conv(net, net.input((1, 48, 48, 3)), 16, 3, 2)
     y = inverted(net, y, 8, expand=1)
     for channels, expand, kernel, stride in ((16, 3, 7, 2), (16, 5, 3, 1), (24, 4, 5, 2), (24, 5, 7, 1), (40, 6, 5, 2)):
@@ -162,7 +157,7 @@ def searched(net: Net) -> bytes:
 
 
 def efficient(net: Net) -> bytes:
-    """Add squeeze and excite in inverted bottlenecks."""
+    """Add inverted bottlenecks with squeeze and excite."""
     y = conv(net, net.input((1, 40, 40, 3)), 16, 3, 2)
     for channels, stride in ((16, 1), (24, 2), (24, 1), (32, 2)):
         wide = depthwise(net, conv(net, y, 4 * net.shape(y)[3], 1), 3, stride)
@@ -213,7 +208,6 @@ def inception(net: Net) -> bytes:
 
 
 def joined(net: Net, branches: Sequence[int]) -> int:
-    """Concatenate branches that have the same scale."""
     for branch in branches[1:]:
         net.graph.tensors[branch].quantization.scale = net.graph.tensors[branches[0]].quantization.scale
     return concatenation(net, branches, 3)
@@ -288,7 +282,6 @@ def heads(net: Net) -> bytes:
 
 
 def detector(net: Net) -> bytes:
-    """Add a detector: full convolutions and leaky ReLUs over a grid."""
     y = net.input((1, 48, 48, 3))
     for channels in (8, 16, 24):
         y = net.conv2d(y, channels, kernel=(3, 3))
@@ -298,7 +291,6 @@ def detector(net: Net) -> bytes:
 
 
 def ecg(net: Net) -> bytes:
-    """Add layers for one channel of an ECG, with windows along time."""
     y = conv(net, net.input((1, 1, 256, 1)), 8, (1, 7), (1, 2))
     for channels in (16, 24, 32):
         y = net.pool(conv(net, y, channels, (1, 5)), kernel=(1, 2), stride=(1, 2), kind="MAX_POOL_2D")
@@ -320,7 +312,6 @@ def activity(net: Net) -> bytes:
 
 
 def tcn(net: Net) -> bytes:
-    """Add dilated causal convolutions with shortcuts."""
     y = net.conv2d(net.input((1, 1, 96, 6)), 16)
     for dilation in (1, 2, 4, 8):
         padded = net.pad(y, ((0, 0), (0, 0), (2 * dilation, 0), (0, 0)))
@@ -336,7 +327,6 @@ def mnist_lstm(net: Net) -> bytes:
 
 
 def attention(net: Net) -> bytes:
-    """Add an attention head over 16 tokens, followed by dense layers."""
     x = net.input((1, 1, 16, 32), (0.002, 0))
     q, k, v = (net.reshape(net.conv2d(x, 32), (1, 16, 32)) for _ in range(3))
     weights = net.softmax(net.batch_matmul(q, k, adjoint=True, out=(0.03, 0)))
@@ -361,7 +351,6 @@ def tabular(net: Net) -> bytes:
 
 
 def vibration(net: Net) -> bytes:
-    """Add an autoencoder along time: strided convolutions down, interpolation up."""
     y = conv(net, conv(net, net.input((1, 1, 128, 3)), 12, (1, 7), (1, 2)), 8, (1, 5), (1, 2))
     y = conv(net, resize(net, y, (1, 64)), 12, (1, 5))
     return net.model(net.conv2d(resize(net, y, (1, 128)), 3, kernel=(1, 7)))
@@ -376,4 +365,4 @@ NETWORKS: Mapping[str, Callable[[Net], bytes]] = {
         tcn, mnist_lstm, attention, dense_autoencoder, tabular, vibration,
     )
 }  # fmt: skip
-"""The table gives a network by its name. A function adds the operators of a network to a new Net."""
+"""For each network's name: a function that adds the network's operators to a new Net."""

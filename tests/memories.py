@@ -1,4 +1,4 @@
-"""Build models whose operators hold a state: SVDF and LSTM."""
+"""Builds models whose operators hold a state: SVDF and LSTM."""
 
 from ai_edge_litert import schema_py_generated as schema
 from models import Affine, Net
@@ -21,7 +21,7 @@ def svdf(
     out: Affine = (0.1, -5),
     dtype: str = "INT8",
 ) -> int:
-    """Add an SVDF with random weights. `dtype` is the type of the state and of the time weights."""
+    """Add an SVDF with random weights. dtype: type of the state and of the time weights."""
     inputs, filters = net.shape(x)[-1], units * rank
     features = net.tensor((filters, inputs), affine=(0.01, 0), data=net.rng.integers(-127, 128, (filters, inputs)))
     time = net.tensor((filters, memory), dtype, affine=(0.01, 0), data=net.rng.integers(-127, 128, (filters, memory)))
@@ -64,7 +64,6 @@ def lstm(
 
 
 def lstm_network(seed: int = 2, *, steps: int = 1) -> bytes:
-    """Return a network of two LSTMs and a dense layer on the last step, in the form that Keras' models have."""
     net = Net(seed)
     y = lstm(net, net.input((1, steps, 24), (0.05, 5)), 32)
     y = lstm(net, y, 24, hidden=(1 / 127, -4), cells=2.0**-13)
@@ -72,7 +71,6 @@ def lstm_network(seed: int = 2, *, steps: int = 1) -> bytes:
 
 
 def svdf_network(seed: int = 1) -> bytes:
-    """Return a keyword network with SVDF layers of rank 1 and 2, a memory of a few steps, and a dense layer."""
     net = Net(seed)
     y = net.input((1, 40), (0.05, -3))
     for units, rank, memory in ((64, 1, 3), (48, 2, 2), (48, 1, 4), (32, 1, 3)):

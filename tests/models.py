@@ -1,13 +1,13 @@
-"""Build small .tflite models in memory.
+"""Builds small .tflite models in memory.
 
     net = Net(seed=1)
     x = net.input((1, 8, 8, 3))
     y = net.conv2d(x, 4, kernel=(3, 3), stride=(2, 2), activation="RELU")
     data = net.model(net.softmax(net.fully_connected(y, 10)))
 
-Every method adds one operator with random weights and returns the index of its output tensor. Output scales are chosen
-so that values spread over int8, or are given by `out` (scale, zero point). The methods tensor() and op() add any tensor
-and any operator, even if the model is then invalid.
+Every method adds one operator with random weights and returns the index of its output tensor. Output scales spread the
+values over int8, unless `out` gives the scale and zero point. The methods tensor() and op() add any tensor and any
+operator, even if the model is then invalid.
 """
 
 import math
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from tflm_memopt.model import writer
 
 Affine = tuple[float, int]
-"""An affine is a scale and a zero point."""
+"""Scale and zero point of a tensor."""
 Pair = tuple[int, int]
 
 DEFAULT: Affine = (0.05, -3)
@@ -32,7 +32,7 @@ class Net:
     """Builds subgraph 0 of a schema ModelT."""
 
     def __init__(self, seed: int = 0, *, activations: str = "INT8") -> None:
-        """With `activations="INT16"`, inputs, convolutions and dense layers are int16."""
+        """Create an empty subgraph. activations: "INT16" makes inputs, convolutions and dense layers int16."""
         self.activations = activations
         self.rng = np.random.default_rng(seed)
         self.graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="main")
@@ -50,7 +50,7 @@ class Net:
         scales: Sequence[float] = (),
         axis: int = 0,
     ) -> int:
-        """Add a tensor, which is a constant if `data` is given. `scales` has a scale for each channel along `axis`."""
+        """Add a tensor, which is a constant if `data` is given. scales: a scale for each channel along `axis`."""
         buffer = 0 if data is None else writer.add_buffer(self.tree, np.asarray(data, dtype.lower()))
         scale, zero_point = (scales, [0] * len(scales)) if len(scales) else affine or ((), ())
         name = name or f"t{len(self.graph.tensors)}"
@@ -69,7 +69,7 @@ class Net:
         custom_code: str | None = None,
         subgraph: int = 0,
     ) -> int:
-        """Add an operator with a schema options object, and return the first output, or -1 if there is none."""
+        """Add an operator with a schema options object. Return its first output, or -1 if it has none."""
         names = {name: value for name, value in vars(schema.BuiltinOptions).items() if isinstance(value, int)}
         self.tree.subgraphs[subgraph].operators.append(
             schema.OperatorT(
@@ -94,7 +94,6 @@ class Net:
         return writer.write(self.finished(*outputs))
 
     def finished(self, *outputs: int) -> Any:
-        """Return the finished model as a schema ModelT."""
         self.graph.outputs = list(outputs)
         return self.tree
 
@@ -105,7 +104,7 @@ class Net:
         return NAMES[self.graph.tensors[tensor].type]
 
     def affine(self, tensor: int) -> Affine:
-        """Return scale and zero point of a tensor, or (1, 0) if there is none."""
+        """Return scale and zero point of a tensor, or (1, 0) if the tensor has none."""
         q = self.graph.tensors[tensor].quantization
         return (1.0, 0) if q is None or not len(q.scale) else (float(q.scale[0]), int(q.zeroPoint[0]))
 
@@ -195,7 +194,6 @@ class Net:
         return self.op("ADD", [a, b], [y], schema.AddOptionsT(fusedActivationFunction=_activation(activation)))
 
     def binary(self, kind: str, a: int, b: int, *, activation: str = "NONE", out: Affine | None = None) -> int:
-        """Add SUB, MUL, MAXIMUM, MINIMUM, SQUARED_DIFFERENCE, PRELU or ADD, with broadcasting."""
         fused = {"ADD": schema.AddOptionsT, "SUB": schema.SubOptionsT, "MUL": schema.MulOptionsT}.get(kind)
         options = fused(fusedActivationFunction=_activation(activation)) if fused else None
         y = self.tensor(np.broadcast_shapes(self.shape(a), self.shape(b)), self.dtype(a), out or self.affine(a))
@@ -227,17 +225,17 @@ class Net:
         return self.op("MEAN", [x, axis], [y], schema.ReducerOptionsT(keepDims=keep))
 
     def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine, adj_x: bool = False) -> int:
-        """Add BATCH_MATMUL. `adjoint` transposes the right matrix, and `adj_x` transposes the left matrix. The output's
-        scale is at least the scale of the product.
+        """Add BATCH_MATMUL. The output's scale is at least that of the product.
+
+        adjoint: whether to transpose the right matrix. adj_x: whether to transpose the left matrix.
         """
         rows, columns = self.shape(a)[-1 if adj_x else -2], self.shape(b)[-2 if adjoint else -1]
-        scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # the scale avoids rescaling by 2^31
+        scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # The scale avoids rescaling by 2^31.
         wide = self.dtype(a) == "INT16"
         y = self.tensor((*self.shape(a)[:-2], rows, columns), self.dtype(a), (scale, 0 if wide else out[1]))
         return self.op("BATCH_MATMUL", [a, b], [y], schema.BatchMatMulOptionsT(adjX=adj_x, adjY=adjoint))
 
     def gather(self, indices: int, rows: int, width: int) -> int:
-        """Add GATHER from a table of random int8 rows by int32 indices."""
         table = self.tensor((rows, width), data=self.rng.integers(-128, 128, (rows, width)))
         y = self.tensor((*self.shape(indices), width))
         return self.op("GATHER", [table, indices], [y], schema.GatherOptionsT(axis=0, batchDims=0))
@@ -253,7 +251,6 @@ class Net:
     def unary(
         self, kind: str, x: int, *, dtype: str = "INT8", out: Affine | None = DEFAULT, options: Any = None
     ) -> int:
-        """Add RELU, QUANTIZE, LOGISTIC, DEQUANTIZE or another operator that keeps the shape."""
         return self.op(kind, [x], [self.tensor(self.shape(x), dtype, out)], options)
 
     def normalized(self, x: int) -> int:

@@ -1,6 +1,4 @@
-"""Add operators to a Net that move data, resize, reduce or transpose-convolve. Each function returns the operator's
-output tensors.
-"""
+"""Functions that add operators which move, resize, reduce or transpose-convolve, and return output tensors."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +15,6 @@ def constant(net: Net, values: Any) -> int:
 
 
 def like(net: Net, x: int, shape: Sequence[int]) -> int:
-    """Add an activation with the given shape, and the type and scale of x."""
     return net.tensor(tuple(int(d) for d in shape), net.dtype(x), net.affine(x))
 
 
@@ -34,15 +31,13 @@ def concatenation(net: Net, xs: Sequence[int], axis: int) -> int:
 
 
 def integers(net: Net, shape: Sequence[int]) -> int:
-    """Add int32 values that are computed at run time."""
     return net.tensor(shape, "INT32", None)
 
 
 def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> int:
     """Compute the int32 vector `shape` from the shape of x, as converters do for an unknown batch size.
 
-    If `form` is 0, a PACK joins the dimensions. If `form` is 1, a CONCATENATION joins the dimensions. If `form` is 2,
-    the last dimension is multiplied by the batch size.
+    form: 0 joins the dimensions by PACK, and 1 by CONCATENATION. 2 multiplies the last dimension by the batch size.
     """
     rank, first = len(net.shape(x)), schema.StridedSliceOptionsT(shrinkAxisMask=1)
     whole = net.op("SHAPE", [x], [integers(net, (rank,))], schema.ShapeOptionsT(outType=schema.TensorType.INT32))
@@ -60,7 +55,7 @@ def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> 
 
 
 def reshape_by(net: Net, x: int, target: int, shape: Sequence[int]) -> int:
-    """Add RESHAPE to a shape given by an operand. The output tensor also gets the shape `shape`."""
+    """Add RESHAPE to a shape given by an operand. The output tensor has the shape `shape` in the file."""
     y = net.tensor(shape, net.dtype(x), net.affine(x))
     return net.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT())
 
@@ -108,7 +103,7 @@ def strided_slice(
     net: Net, x: int, slices: Sequence[slice], *, shrink: Sequence[int] = (), begin_mask: int = 0, end_mask: int = 0
 ) -> int:
     """Add STRIDED_SLICE by Python slices. None in a slice sets a bit of the begin mask or of the end mask. Each axis in
-    `shrink` is removed; the result has the first selected index of the axis.
+    `shrink` is removed, and only its first selected index stays.
     """
     begin = [0 if s.start is None else s.start for s in slices]
     end = [0 if s.stop is None else s.stop for s in slices]
@@ -189,7 +184,6 @@ def reduce(net: Net, kind: str, x: int, axes: Sequence[int], *, keep: bool = Tru
 
 
 def arg_max(net: Net, x: int, *, axis: int = -1, smallest: bool = False) -> int:
-    """Add ARG_MAX or ARG_MIN, which returns int32 indices along an axis."""
     shape = [d for a, d in enumerate(net.shape(x)) if a != axis % len(net.shape(x))]
     options = (schema.ArgMinOptionsT if smallest else schema.ArgMaxOptionsT)(outputType=schema.TensorType.INT32)
     return net.op("ARG_MIN" if smallest else "ARG_MAX", [x, constant(net, [axis])], [integers(net, shape)], options)

@@ -1,4 +1,4 @@
-"""Plan models and convert the plans to programs, without the command line."""
+"""Plans models and converts the plans to programs, without the command line."""
 
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
@@ -17,7 +17,6 @@ def make_plan(graph: Graph, options: ConversionOptions) -> Planned | None:
 
 
 def plan_of(graph: Graph, options: ConversionOptions) -> Planned:
-    """Return the checked plan of a model in which something can be converted."""
     found = make_plan(graph, options)
     assert found is not None
     return found

@@ -1,4 +1,4 @@
-"""Build a network like MoveNet, which finds 17 key points of a person from the maps of four heads. The last operators
+"""Builds a network like MoveNet, which finds 17 key points of a person from the maps of four heads. The last operators
 use float32 values and int32 indices where TFLM has kernels for these types.
 """
 
@@ -22,7 +22,7 @@ def cast(net: Net, x: int, dtype: str) -> int:
 
 
 def two(net: Net, kind: str, a: int, b: int, dtype: str = "") -> int:
-    """Add an operator of two operands without scales. The output has the type `dtype`, or the type of the operands."""
+    """Add an operator of two operands without scales. dtype: type of the output, by default that of the operands."""
     fused = {"ADD": schema.AddOptionsT, "SUB": schema.SubOptionsT, "MUL": schema.MulOptionsT, "DIV": schema.DivOptionsT}
     y = net.tensor(np.broadcast_shapes(net.shape(a), net.shape(b)), dtype or net.dtype(a), None)
     return net.op(kind, [a, b], [y], fused[kind]() if kind in fused else None)
@@ -72,7 +72,6 @@ def float_end(shape: tuple[int, ...] = (1, 9, 7, 3)) -> bytes:
 
 
 def int4_network() -> bytes:
-    """Return convolutions with int4 weights. Each filter has an odd number of weights."""
     net = Net(4)
     x = net.int4(net.conv2d(net.input((1, 9, 8, 3)), 5, kernel=(3, 3), stride=(1, 2)))
     x = net.int4(net.depthwise_conv2d(x, multiplier=3, kernel=(3, 3)))
@@ -114,7 +113,6 @@ def index(net: Net, at: int, width: int, count: int) -> int:
 
 
 def joined(net: Net, best: int, heat: int, offsets: int) -> int:
-    """Add the offsets of the network to the positions of the key points, and append the scores."""
     _, h, w, _ = net.shape(heat)
     place = index(net, best, w, POINTS)
     numbers = net.tensor((POINTS, 1), "INT32", None, data=np.arange(POINTS)[:, np.newaxis])

@@ -1,4 +1,4 @@
-"""Build and run emitted projects unchanged on this machine, with stubs for the platform."""
+"""Builds and runs emitted projects unchanged on this machine, with stubs for the platform."""
 
 import atexit
 import functools
@@ -89,9 +89,7 @@ def unpack(files: Mapping[str, bytes], folder: Path, arena: int = 40_000) -> Non
 
 @functools.cache
 def repository_library(tflm: Any) -> list[Path]:
-    """Compile the library and its adapter for one TFLM. All tests use the same compiler flags, so that tests share
-    objects.
-    """
+    """Compile the library and its adapter for one TFLM. All tests use the same compiler flags, to share objects."""
     folder = Path(tempfile.mkdtemp(prefix="library"))
     atexit.register(shutil.rmtree, folder)
     cpp = ["g++", "-std=c++11", *STRICT, "-Wpedantic", *INCLUDE, *tflm.flags]

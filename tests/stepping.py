@@ -1,4 +1,4 @@
-"""Run two stateful models step by step under TFLM."""
+"""Runs two models with a state step by step under TFLM."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ ARENA = 1 << 18
 def differing(
     original: bytes, rewritten: bytes, steps: int, resets: tuple[int, ...], seed: int = 0, *, least: int = 4
 ) -> int:
-    """Count the steps in which the two models differ. Both models are reset before the steps in `resets`. The outputs
-    must have at least `least` different values.
+    """Count the steps in which two models differ. Both models are reset before the steps in `resets`. The outputs must
+    have at least `least` different values.
     """
     both = [interpreter(model, ARENA) for model in (original, rewritten)]
     graph = read(original).graph
@@ -39,7 +39,6 @@ def differing(
 
 
 def draw(tensor: Tensor, rng: np.random.Generator, step: int) -> NDArray[Any]:
-    """Return random values, or extreme values in some steps."""
     if tensor.dtype == "FLOAT32":
         return rng.normal(scale=3, size=tensor.shape).astype(np.float32)
     limits = np.iinfo(tensor.dtype.lower())

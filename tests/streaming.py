@@ -1,4 +1,4 @@
-"""Build streaming models, whose resource variables keep rows between inferences, in the form that converters write."""
+"""Builds streaming models, whose resource variables keep rows between inferences, in the form that converters write."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,6 @@ class Streaming:
             net.tree.subgraphs.append(schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="setup"))
 
     def handle(self, name: str, subgraph: int = 0) -> int:
-        """Add a VAR_HANDLE."""
         handle = self._moved(writer.add_tensor(self.net.tree, f"{name}/{subgraph}", (), "RESOURCE"), subgraph)
         options = schema.VarHandleOptionsT(container="", sharedName=name)
         return self.net.op("VAR_HANDLE", [], [handle], options, subgraph=subgraph)
@@ -36,7 +35,6 @@ class Streaming:
         return len(tensors) - 1
 
     def read(self, name: str, shape: Sequence[int], affine: Affine = (0.05, 0), dtype: str = "INT8") -> int:
-        """Add READ_VARIABLE."""
         if name not in self.handles:
             self.handles[name] = self.handle(name)
         return self.net.op("READ_VARIABLE", [self.handles[name]], [self.net.tensor(shape, dtype, affine)])
@@ -57,7 +55,7 @@ class Streaming:
         self.net.op("READ_VARIABLE", [self.handle(name, 1)], [value], subgraph=1)
 
     def window(self, name: str, x: int, old: int, *, axis: int = 1, first: int | None = None) -> int:
-        """Concatenate the last `old` rows with the rows of x. CALL_ONCE initialises the old rows to `first`."""
+        """Concatenate the last `old` rows with the rows of x. first: value of the old rows, which CALL_ONCE assigns."""
         shape, affine = list(self.net.shape(x)), self.net.affine(x)
         shape[axis] = old
         before = self.read(name, shape, affine, self.net.dtype(x))
@@ -68,14 +66,12 @@ class Streaming:
         return rows
 
     def join(self, tensors: Sequence[int], axis: int) -> int:
-        """Add CONCATENATION."""
         shape = list(self.net.shape(tensors[0]))
         shape[axis] = sum(self.net.shape(t)[axis] for t in tensors)
         out = self.net.tensor(shape, self.net.dtype(tensors[0]), self.net.affine(tensors[0]))
         return self.net.op("CONCATENATION", tensors, [out], schema.ConcatenationOptionsT(axis=axis))
 
     def last(self, x: int, count: int, axis: int = 1) -> int:
-        """Take the last rows with a STRIDED_SLICE."""
         shape = list(self.net.shape(x))
         begin, end, stride = (self.net.tensor((len(shape),), "INT32", data=v) for v in self._bounds(shape, count, axis))
         shape[axis] = count
@@ -112,7 +108,6 @@ def mixed(seed: int = 1, *, first: int | None = 0, activations: str = "INT8") ->
 
 
 def pooled(seed: int = 2) -> bytes:
-    """Return a model with dilated windows along the width, a mean over all kept rows, and a dense layer."""
     net = Net(seed)
     streaming = Streaming(net)
     x = net.input((1, 1, 3, 5), (0.05, -7))
@@ -125,7 +120,6 @@ def pooled(seed: int = 2) -> bytes:
 
 
 def wide(seed: int = 7) -> bytes:
-    """Return an int16 model with two windows, the second one of a dense layer."""
     net = Net(seed, activations="INT16")
     streaming = Streaming(net)
     rows = streaming.window("a", net.input((1, 1, 2, 4)), 3, first=0)
@@ -178,7 +172,6 @@ def partly(seed: int = 6) -> bytes:
 
 
 def twice_assigned(seed: int = 7) -> bytes:
-    """Return a model with a variable that is assigned twice."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
@@ -189,7 +182,6 @@ def twice_assigned(seed: int = 7) -> bytes:
 
 
 def read_late(seed: int = 8) -> bytes:
-    """Return a model with a variable that is assigned before it is read."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
@@ -214,7 +206,7 @@ def filled(seed: int = 10) -> bytes:
 
 
 def assigned_nowhere(seed: int = 11) -> bytes:
-    """Return a model with a variable that is only read, so that TFLM allocates no bytes for the variable."""
+    """Return a model with a variable that is only read, so that TFLM allocates no bytes for it."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
@@ -222,7 +214,6 @@ def assigned_nowhere(seed: int = 11) -> bytes:
 
 
 def reshaped(seed: int = 12) -> bytes:
-    """Return a model with a variable that is assigned in one shape and read in another."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))

@@ -1,4 +1,4 @@
-"""Build models of one operator with operands of any types, and see whether TFLM runs a model."""
+"""Builds models of one operator with operands of any types, and finds out whether TFLM runs a model."""
 
 import faulthandler
 import os
@@ -20,11 +20,11 @@ FIXED = {
     **{(kind, "INT16", "INT16"): (1 / 32768, 0) for kind in ("LOGISTIC", "SOFTMAX", "TANH")},
     ("SOFTMAX", "INT8", "INT16"): (1 / 65536, -32768),
 }
-"""TFLM requires these scales and zero points of outputs, by operator, input type and output type."""
+"""Scale and zero point that TFLM requires of outputs, by operator, input type and output type."""
 
 
 class Base(NamedTuple):
-    """An operator belongs to a model that TFLM runs."""
+    """An operator in a model that TFLM runs."""
 
     model: Any
     graph: Graph
@@ -32,7 +32,7 @@ class Base(NamedTuple):
 
     @property
     def inputs(self) -> list[str]:
-        """Return the types of the inputs, where "" stands for an absent input."""
+        """Return the types of the inputs. An absent input has the type ""."""
         return [self.graph.tensors[t].dtype if t >= 0 else "" for t in self.op.inputs]
 
     @property
@@ -42,7 +42,6 @@ class Base(NamedTuple):
 
 @cache
 def bases() -> Mapping[str, list[Base]]:
-    """Return the operators in models of arena_zoo.py, by their type."""
     found: dict[str, list[Base]] = {}
     for build in ZOO.values():
         model = read(build())
@@ -52,7 +51,7 @@ def bases() -> Mapping[str, list[Base]]:
 
 
 def retyped(base: Base, inputs: Sequence[str], outputs: Sequence[str], *, computed: int | None = None) -> bytes:
-    """Rebuild the operator alone, with tensors of these types; "" stands for an absent input.
+    """Rebuild the operator alone, with tensors of these types. An absent input has the type "".
 
     The constant operand `computed` becomes an input of the model.
     """
@@ -71,7 +70,7 @@ def retyped(base: Base, inputs: Sequence[str], outputs: Sequence[str], *, comput
         wanted.pop()
     if (
         base.op.type == "SVDF" and inputs[2] == inputs[4] == "INT8" and inputs[3]
-    ):  # a bias must have the product of both scales
+    ):  # A bias must have the product of both scales.
         graph.tensors[ids[base.op.inputs[3]]].quantization.scale = np.array([AFFINE["INT8"][0] ** 2], np.float32)
     graph.operators = [
         schema.OperatorT(
@@ -97,7 +96,7 @@ def _tensor(tree: Any, source: Tensor, dtype: str, affine: Any) -> int:
     affine = ([affine[0]], [affine[1]]) if affine else ((), ())
     if same:
         affine = source.quantization.scale, source.quantization.zero_point
-    if dtype in ("INT32", "INT64") and source.quantization and source.constant:  # the third operand is a bias
+    if dtype in ("INT32", "INT64") and source.quantization and source.constant:  # The third operand is a bias.
         affine = (source.quantization.scale, source.quantization.zero_point)
     buffer = 0
     if source.data is not None:
@@ -115,9 +114,7 @@ def _tensor(tree: Any, source: Tensor, dtype: str, affine: Any) -> int:
 
 
 def runs(data: bytes) -> bool:
-    """Return whether TFLM prepares and invokes the model. A separate process runs the model, because some kernels
-    abort.
-    """
+    """Return whether TFLM runs the model. A separate process runs it, because some kernels abort."""
     child = os.fork()
     if child == 0:
         faulthandler.disable()
@@ -125,7 +122,7 @@ def runs(data: bytes) -> bool:
             interpreter = oracle.interpreter(data, 1 << 18)
             graph = read(data).graph
             for k, tensor in enumerate(graph.tensors[t] for t in graph.inputs):
-                if tensor.dtype in ("FLOAT32", "INT8", "INT16", "INT32", "INT64"):  # TFLM refuses to divide by zero
+                if tensor.dtype in ("FLOAT32", "INT8", "INT16", "INT32", "INT64"):  # TFLM refuses to divide by zero.
                     interpreter.set_input(np.ones(tensor.shape, tensor.dtype.lower()), k)
             os._exit(int(interpreter.invoke() != 0))
         except BaseException:

@@ -1,4 +1,4 @@
-"""Build networks like those on microcontrollers. No costs were fitted to these networks.
+"""Networks like those on microcontrollers, to which no costs were fitted.
 
 Estimates for the networks are compared with counted instructions (tests/cores/unseen.json,
 tests/cores/test_estimates.py). The networks must never influence fitted costs or the formulas of work.
@@ -14,7 +14,7 @@ from moving import concatenation, depth_to_space, resize, split, strided_slice, 
 from streaming import Streaming
 
 SIGMOID = (1 / 256, -128)
-"""The output of LOGISTIC has this scale and zero point."""
+"""Scale and zero point of LOGISTIC's output."""
 
 
 def speech_multiplier(net: Net) -> bytes:
@@ -49,7 +49,6 @@ def keyword_in_time(net: Net) -> bytes:
 
 
 def keyword_bands(net: Net) -> bytes:
-    """Add layers with windows along frequency, then along time, with shortcuts."""
     y = conv(net, net.input((1, 40, 40, 1)), 12, 5, (1, 2))
     for channels in (12, 20):
         z = net.depthwise_conv2d(conv(net, y, channels, 1), kernel=(1, 3))
@@ -81,7 +80,6 @@ def spectrogram_mobilenet(net: Net) -> bytes:
 
 
 def streaming_word(net: Net) -> bytes:
-    """Add a wake word network of separable layers, whose windows are kept in variables."""
     streaming = Streaming(net)
     x = conv(net, streaming.window("first", net.input((1, 2, 1, 40)), 3, first=-3), 24, (5, 1), (2, 1), padding="VALID")
     for k, (length, channels) in enumerate(((7, 40), (11, 40), (15, 56))):
@@ -92,7 +90,6 @@ def streaming_word(net: Net) -> bytes:
 
 
 def streaming_halves(net: Net) -> bytes:
-    """Add a wake word network whose windows have different lengths for two halves of the channels."""
     streaming = Streaming(net)
     x = conv(net, streaming.window("a", net.input((1, 1, 1, 40)), 2, first=-3), 32, (3, 1), padding="VALID")
     for k, lengths in enumerate(((3, 7), (5, 13))):
@@ -107,7 +104,6 @@ def streaming_halves(net: Net) -> bytes:
 
 
 def streaming_bands(net: Net) -> bytes:
-    """Add a wake word network with windows over time and frequency."""
     streaming = Streaming(net)
     x = streaming.window("frames", net.input((1, 1, 32, 1)), 3, first=-3)
     x = conv(net, x, 10, (4, 5), (1, 2), padding="VALID")
@@ -133,7 +129,6 @@ def bottlenecks(net: Net) -> bytes:
 
 
 def large_windows(net: Net) -> bytes:
-    """Add bottlenecks with windows of five and seven pixels."""
     y = inverted(net, conv(net, net.input((1, 32, 32, 3)), 12, 3, 2), 8, expand=1)
     for channels, kernel, stride in ((16, 5, 1), (16, 7, 2), (24, 7, 1), (32, 5, 2)):
         y = inverted(net, y, channels, expand=4, kernel=kernel, stride=stride)
@@ -154,7 +149,6 @@ def hard_swish(net: Net) -> bytes:
 
 
 def narrow_shortcuts(net: Net) -> bytes:
-    """Add a ResNet for small images."""
     y = conv(net, net.input((1, 24, 24, 3)), 12)
     for channels, stride in ((12, 1), (24, 2), (36, 2)):
         left = net.conv2d(conv(net, y, channels, 3, stride), channels, kernel=(3, 3))
@@ -172,7 +166,6 @@ def digits(net: Net) -> bytes:
 
 
 def plain(net: Net) -> bytes:
-    """Add convolutions and pools for color images, as in beginners' classifiers."""
     y = net.input((1, 40, 40, 3))
     for channels in (8, 16, 32):
         y = net.pool(conv(net, y, channels), kind="MAX_POOL_2D")
@@ -180,7 +173,6 @@ def plain(net: Net) -> bytes:
 
 
 def branches(net: Net) -> bytes:
-    """Add parallel windows of different sizes."""
     y = conv(net, net.input((1, 28, 28, 3)), 12, 3, 2)
     for width in (6, 10, 12):
         pooled = net.pool(y, kernel=(3, 3), stride=(1, 1), padding="SAME")
@@ -190,7 +182,7 @@ def branches(net: Net) -> bytes:
 
 
 def fire(net: Net) -> bytes:
-    """SqueezeNet's modules."""
+    """Add SqueezeNet's modules."""
     y = net.pool(conv(net, net.input((1, 40, 40, 1)), 16, 5, 2), kind="MAX_POOL_2D")
     for squeeze, expand in ((6, 16), (10, 20)):
         s = conv(net, y, squeeze, 1)
@@ -226,7 +218,6 @@ def upscaled_by_three(net: Net) -> bytes:
 
 
 def repeated_pixels(net: Net) -> bytes:
-    """Add an autoencoder whose decoder repeats pixels."""
     y = conv(net, conv(net, net.input((1, 24, 24, 3)), 12, 3, 2), 16, 3, 2)
     y = conv(net, resize(net, y, (12, 12)), 12)
     return net.model(net.conv2d(resize(net, y, (24, 24)), 3, kernel=(3, 3)))
@@ -241,7 +232,6 @@ def centroids(net: Net) -> bytes:
 
 
 def boxes(net: Net) -> bytes:
-    """Add a detector with heads on two maps."""
     y = conv(net, net.input((1, 40, 40, 3)), 8, 3, 2)
     for channels, stride in ((16, 2), (32, 1)):
         y = separable(net, y, channels, stride)
@@ -269,7 +259,6 @@ def heartbeat(net: Net) -> bytes:
 
 
 def motion(net: Net) -> bytes:
-    """Add a network for nine motion axes as channels, with separable windows along time."""
     y = conv(net, net.input((1, 1, 96, 9)), 20, (1, 7), (1, 2))
     for channels in (28, 36):
         y = conv(net, depthwise(net, y, (1, 5), (1, 2)), channels, 1)
@@ -277,7 +266,6 @@ def motion(net: Net) -> bytes:
 
 
 def dilated(net: Net) -> bytes:
-    """Add dilated windows along time, as temporal networks have them."""
     y = net.conv2d(net.input((1, 1, 80, 3)), 12)
     for dilation in (1, 3, 9):
         z = conv(net, y, 12, (1, 3), dilation=(1, dilation))
@@ -291,7 +279,6 @@ def rows_lstm(net: Net) -> bytes:
 
 
 def two_heads(net: Net) -> bytes:
-    """Add two layers of attention over 24 tokens."""
     x = net.input((1, 1, 24, 16), (0.002, 0))
     for _ in range(2):
         q, k, v = (net.reshape(net.conv2d(x, 16), (1, 24, 16)) for _ in range(3))
@@ -302,7 +289,6 @@ def two_heads(net: Net) -> bytes:
 
 
 def machine(net: Net) -> bytes:
-    """Add an autoencoder of dense layers."""
     y = net.input((1, 200))
     for units in (64, 64, 16, 64):
         y = relu(net, net.fully_connected(y, units, activation="RELU"))
@@ -315,7 +301,6 @@ def sensors(net: Net) -> bytes:
 
 
 def interpolated(net: Net) -> bytes:
-    """Add a decoder that interpolates bilinearly."""
     y = conv(net, conv(net, net.input((1, 16, 16, 2)), 8), 12, 3, 2)
     y = conv(net, resize(net, y, (16, 16), bilinear=True), 8)
     return net.model(net.conv2d(y, 2, kernel=(3, 3)))
@@ -331,9 +316,8 @@ NETWORKS: Mapping[str, Callable[[Net], bytes]] = {
         rows_lstm, two_heads, machine, sensors, interpolated,
     )
 }  # fmt: skip
-"""The table gives a network by its name. A function adds the operators of a network to a new Net."""
+"""For each network's name: a function that adds the network's operators to a new Net."""
 
 
 def network(name: str) -> bytes:
-    """Return the network that NETWORKS lists under this name."""
     return NETWORKS[name](Net(1))

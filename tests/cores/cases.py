@@ -1,4 +1,4 @@
-"""Serialise programs with their inputs and expected outputs for runner.c, and read the runner's results."""
+"""Serialises programs with their inputs and expected outputs for runner.c, and reads the runner's results."""
 
 import re
 import tempfile
@@ -19,15 +19,15 @@ from tflm_memopt.runtime.host import DeviceArena
 MAGIC = 0x434F4D54
 CASE_WORDS = 10
 TOO_LARGE = -1000
-"""A case has this status if it does not fit into the machine's RAM."""
+"""Status of a case that does not fit into the machine's RAM."""
 
 
 class RunAs(IntEnum):
-    """These values choose which cores run a case. The macros RUN_* of runner.c are equal to these numbers."""
+    """Which cores run a case. The values equal those of the macros RUN_* in runner.c."""
 
     ALL = 0
     FIRST = 1
-    """Core 0 computes only its own part of the outputs, and nothing waits for core 1. No output is checked."""
+    """Core 0 computes only its own part of the outputs, and waits for nothing. No output is checked."""
     SECOND = 2
     BOTH = 3
 
@@ -47,15 +47,15 @@ class Outcome:
     status: int
     instructions: int
     stack: int
-    """`stack` is the maximum number of bytes on the stack."""
+    """Maximum number of bytes on the stack."""
     wrong: int
-    """`wrong` is the number of output bytes that differ."""
+    """Number of output bytes that differ from the expected ones."""
     canaries: bool
-    """`canaries` is true if the bytes before and after the arena are unchanged."""
+    """Whether the guard bytes before and after the arena are unchanged."""
     operators: tuple[int, ...] = ()
-    """The list has the instructions of each operator, if `by_operator` was set."""
+    """Instructions of each operator, if `by_operator` was set."""
     steps: tuple[int, ...] = ()
-    """Each operator has this many clock readings. The clock is read once for consecutive iterations of an operator."""
+    """Number of clock readings for each operator. The clock is read once for consecutive iterations of an operator."""
 
     @property
     def right(self) -> bool:
@@ -63,7 +63,6 @@ class Outcome:
 
 
 def model_cases(model: bytes, *, by_operator: bool = False) -> list[Case]:
-    """Return the programs of a rewritten model with random inputs, and with the outputs of this machine."""
     rewritten = read(model)
     rng = np.random.default_rng(1)
     cases = []
@@ -71,14 +70,14 @@ def model_cases(model: bytes, *, by_operator: bool = False) -> list[Case]:
         sizes = [rewritten.graph.tensors[t].nbytes for t in (*region.inputs, *region.outputs)]
         inputs = [rng.integers(-128, 128, n, dtype=np.int8) for n in sizes[: len(region.inputs)]]
         for k, tensor in enumerate(region.inputs):
-            inputs[k] *= rewritten.graph.tensors[tensor].dtype != "INT32"  # 0 as an index selects the first row
+            inputs[k] *= rewritten.graph.tensors[tensor].dtype != "INT32"  # The index 0 is valid in every table.
         expected = host.run(region.program, inputs, sizes[len(region.inputs) :])
         cases.append(Case(region.program, regions.placement(rewritten, region), inputs, expected, by_operator))
     return cases
 
 
 def run(core: Core, cases: Sequence[Case]) -> list[Outcome]:
-    """Run all cases in sequence, and restart the machine whenever no more cases fit."""
+    """Run all cases in sequence, and restart the machine whenever no more cases fit into its memory."""
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.bin"
@@ -89,9 +88,7 @@ def run(core: Core, cases: Sequence[Case]) -> list[Outcome]:
 
 
 def _blobs(core: Core, cases: Sequence[Case]) -> Iterator[bytes]:
-    """Group cases so that each group fits into the core's memory. A case that does not fit into the memory is in a
-    separate group.
-    """
+    """Group cases so that each group fits into the core's memory. A case that is too large forms its own group."""
     data = blob(cases)
     if len(data) <= core.blob_bytes or len(cases) == 1:
         yield data

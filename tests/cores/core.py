@@ -1,4 +1,4 @@
-"""Describe the machines that QEMU emulates, and build and run bare-metal programs with semihosting on these machines.
+"""Builds bare-metal programs with semihosting, and runs them on machines that QEMU or Spike simulates.
 
 `runner.c` is built once per core and runs the cases that cases.py writes.
 """
@@ -27,47 +27,44 @@ ROOT = HERE.parents[1]
 LIBRARY = ROOT / "custom_ops"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 IMAGE_BYTES = 0x28000
-"""The runner has this many bytes in ROM, and the cases follow the runner."""
+"""Bytes that are reserved for the runner in ROM. The cases follow the runner."""
 FLOAT_KINDS = sum(1 << kind for kind in Kind if traits(kind).reads == traits(kind).writes == FLOAT_BYTES)
-"""The mask has a bit for each kind of operator that computes in float32."""
+"""Mask with a bit for each kind of operator that computes in float32."""
 BEHIND = IMAGE_BYTES, (256 << 10) - IMAGE_BYTES
-"""The cases have this address and size in the flash of a micro:bit."""
+"""Address and size of the cases in the flash of a micro:bit."""
 SPIKE = runpy.run_path(str(ROOT / "scripts/spike.py"))
 TIMEOUT = 600
-"""Seconds."""
+"""Timeout of a simulation in seconds."""
 
 
 @dataclass(frozen=True)
 class Core:
-    """A core of a machine that QEMU or Spike simulates."""
-
     name: str
     machine: str
     flags: tuple[str, ...]
-    """Compiler flags."""
     rom: int
     ram: int
     ram_bytes: int
     blob: int
-    """QEMU loads the cases at this address."""
+    """Address at which QEMU loads the cases."""
     blob_bytes: int
     shift: int
-    """With QEMU's -icount, an instruction takes 2^shift ns, so that a tick of the clock is about one instruction."""
+    """Argument of QEMU's -icount. An instruction takes 2^shift ns, so that a clock tick is about one instruction."""
     prefix: str = "arm-none-eabi-"
     qemu: str = "qemu-system-arm"
     stack: int = 4096
     most_stack: int = boards.stack("rv32")
-    """One inference must need at most this many bytes of stack."""
+    """Maximum bytes of stack in one inference."""
     options: tuple[str, ...] = ()
-    """QEMU gets these additional options."""
+    """Additional options of QEMU."""
     target: str = "generic"
-    """Models are converted for this target."""
+    """Target for which models are converted."""
     known_as: str = ""
-    """The tables of costs list the core under this name. An empty name means that no table lists the core."""
+    """Name of the core in the tables of costs, or "" if no table lists the core."""
     spike: int = 0
-    """A core in the simulator Spike has vector registers of this many bits; 0 means that QEMU emulates the core."""
+    """Bits of a vector register in the simulator Spike, or 0 if QEMU emulates the core."""
     pair: bool = False
-    """The flag is set if the machine has a second core of this kind that shares the memory."""
+    """Whether the machine has a second core of this kind that shares the memory."""
 
     @property
     def short(self) -> str:
@@ -92,15 +89,15 @@ _START = {
     "riscv64-unknown-elf-": ("start_rv32.c",),
     "xtensa-lx106-elf-": ("start_xtensa.c", "arithmetic_xtensa.c"),
 }
-"""The table gives the start-up sources of a bare-metal program by the compiler's prefix."""
+"""Start-up sources of a bare-metal program, by the compiler's prefix."""
 _START_PAIR = ("start_arm.c", "start_second.c")
 
 
 def _arm(
     name: str, machine: str, cpu: str, *, at: tuple[int, int, int], blob: tuple[int, int] = (0, 0), shift: int = 5
 ) -> Core:
-    """Return an Arm core. `at` holds the ROM address, the RAM address and the number of RAM bytes. `blob` has the
-    address and size of the cases, unless the cases follow the runner in 4 MB of ROM.
+    """Return an Arm core. at: ROM address, RAM address and RAM bytes. blob: address and size of the cases, unless they
+    follow the runner in 4 MB of ROM.
     """
     rom, ram, ram_bytes = at
     flags = (f"-mcpu={cpu}", "-mthumb", *_FLOAT.get(cpu, ()))
@@ -133,7 +130,7 @@ def in_spike(core: Core, vlen: int) -> Core:
     return replace(core, name=f"{core.name}-spike{vlen}", flags=(*core.flags, "-DCORE_HTIF=1"), spike=vlen)
 
 
-# "m0-large" runs code for the M0 on a machine with more memory. QEMU's only machine with an M0 has little memory.
+# "m0-large" runs code for the M0 on a machine with more memory than QEMU's only machine with an M0.
 _CORES = (
     _arm("m0", "microbit", "cortex-m0", at=(0, 0x20000000, 16 << 10), blob=BEHIND, shift=6),
     _arm("m0-large", "mps2-an385", "cortex-m0", at=(0, 0x20000000, 4 * _M)),
@@ -152,7 +149,7 @@ _CORES = (
 )  # fmt: skip
 CORES = {core.name: core for core in _CORES}
 MEASURED = {core.short: core for core in _CORES if core.known_as}
-"""Benchmarks run whole models on these cores. If two machines have the same core, benchmarks use the larger machine."""
+"""Cores on which benchmarks run whole models. If two machines have the same core, this is the larger machine."""
 
 
 def with_listed_parts(core: Core) -> Core:
@@ -165,18 +162,14 @@ PAIR = replace(
     CORES["m33"], name="m33-pair", machine="mps2-an521", pair=True,
     options=("-global", "sse-200.CPU0_FPU=on", "-global", "sse-200.CPU0_DSP=on"),
 )  # fmt: skip
-"""The machine has two Cortex-M33 that share the memory. On Arm's machine, only the second Cortex-M33 has floating point
-and the DSP extension.
-"""
+"""Two Cortex-M33 with shared memory. On Arm's machine, only the second one has floating point and DSP."""
 
 HIFIVE1 = Core(
     "hifive1", "sifive_e",
     ("-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", "--specs=picolibc.specs"),
     0x20400000, 0x80000000, 16 << 10, 0, 0, 0, "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS,
 )  # fmt: skip
-"""These machines have flash and 16 KB of RAM. The programs for these machines contain a whole model. The memory of
-these machines is too small for the cases of runner.c.
-"""
+"""Machines with flash and 16 KB of RAM. Their programs contain a whole model, since memory is short."""
 
 
 def missing_tools(core: Core) -> str:
@@ -194,15 +187,12 @@ def compile_flags(core: Core, library: Path = LIBRARY) -> list[str]:
 
 
 def sources(library: Path = LIBRARY) -> list[Path]:
-    """Return the library's sources, including assembly."""
     return sorted([*(library / "src").glob("*.c"), *(library / "src").glob("*.S")])
 
 
 @functools.cache
 def runner(core: Core, tree: Path = ROOT) -> Path:
-    """Return the core's runner image, which is built again after a change of the sources. `tree` is the checkout with
-    the sources.
-    """
+    """Return the core's runner image, built again after a change of the sources. tree: checkout with sources."""
     here, library = tree / "tests/cores", tree / "custom_ops"
     mine = [here / "runner.c", *(here / name for name in core.start)]
     watched = [*mine, here / "core.h", here / "image.ld", *sources(library), *library.rglob("tmo/*.[hd]*")]
@@ -212,10 +202,10 @@ def runner(core: Core, tree: Path = ROOT) -> Path:
     image = Path(tempfile.gettempdir()) / f"tmo_cores_{digest.hexdigest()[:16]}" / f"{core.name}.elf"
     if not image.exists():
         given = [f"-DCORE_BLOB={core.blob:#x}u", f"-I{here}", *(["-DCORE_PAIR"] if core.pair else [])]
-        if core.prefix == "xtensa-lx106-elf-":  # Debian's libgcc for the lx106 has no float32 functions
+        if core.prefix == "xtensa-lx106-elf-":  # Debian's libgcc for the lx106 has no float32 functions.
             all_kinds = sum(1 << kind for kind in Kind if kind is not Kind.OWN)
             given.append(f"-DTMO_KINDS(KIND)={kind_list(all_kinds & ~FLOAT_KINDS)}")
-        apart = core.blob != core.rom + IMAGE_BYTES  # on some cores, the cases do not follow the runner
+        apart = core.blob != core.rom + IMAGE_BYTES  # Some cores have the cases elsewhere.
         room = 2 * IMAGE_BYTES if apart else IMAGE_BYTES
         build(core, [*mine, *sources(library)], image, given, rom_bytes=room, library=library)
     return image
@@ -243,7 +233,7 @@ def build(
     specs, libm = (["--specs=nano.specs"], ["-lm"]) if core.is_arm else ([], [])
     command = [core.prefix + "gcc", *compile_flags(core, library), *specs]
     of_library = [flag for flag in flags if flag.startswith("-DTMO_") or not flag.startswith(("-D", "-I"))]
-    partial = image.with_suffix(f".{os.getpid()}")  # other processes may build the same image at the same time
+    partial = image.with_suffix(f".{os.getpid()}")  # Other processes may build the image, too.
     with tempfile.TemporaryDirectory() as folder:
         made = []
         for file in files:
@@ -254,8 +244,9 @@ def build(
 
 
 def emulate(core: Core, image: Path, blob: Path | None = None, options: Sequence[str] = ()) -> str:
-    """Run the image and return its output. Raises RuntimeError if the machine reports an error. `options` are QEMU's
-    options.
+    """Run the image and return its output. Raises RuntimeError if the machine reports an error.
+
+    options: QEMU's options.
     """
     if core.spike:
         return _run([*spike_command(core, blob), *options, str(image)])

@@ -1,4 +1,4 @@
-"""Draw cases for emulated cores: random programs, and programs of converted random networks."""
+"""Draws cases for emulated cores: random programs, and programs of converted random networks."""
 
 import functools
 import random
@@ -17,7 +17,7 @@ from tflm_memopt.ops.packing import Family
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 
 SMALL_RAM = 11 << 10
-"""An arena of this many bytes fits into the RAM of every machine."""
+"""Bytes of an arena that fits into the RAM of every machine."""
 DRAWS = (drawn.by_row, drawn.tiled, drawn.pixels, drawn.packed, drawn.depthwise, drawn.two_rows)
 
 

@@ -1,6 +1,6 @@
-"""Run the library on real instruction sets: random programs and whole models match this machine byte for byte.
+"""Run the library on real instruction sets. Random programs and whole models give the same bytes as on this machine.
 
-Canaries around the arena stay intact, and one run uses no more stack than the core allows.
+Guard bytes around the arena stay intact, and no run uses more stack than the core allows.
 """
 
 from collections.abc import Callable
@@ -30,19 +30,17 @@ from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
 
 OTHERS = tuple(name for name in CORES if name not in ("m0-large", "m7"))
-"""Random tests run on these cores. A Cortex-M7 runs the code of a Cortex-M4, so that only `make soak KIND=cores` tests
-the Cortex-M7.
-"""
+"""Cores for random tests. A Cortex-M7 runs the code of a Cortex-M4, so only `make soak KIND=cores` tests it."""
 LARGE = tuple(name for name in CORES if name not in ("m0", "m7"))
-"""These cores have enough memory for whole models."""
+"""Cores with enough memory for whole models."""
 DSP = ("m4", "m33")
-"""These cores run programs that are packed for the DSP extension of Arm."""
+"""Cores that run programs packed for Arm's DSP extension."""
 ONE = ("m4",)
-"""Tests that need only one core use the core with this name."""
+"""Core for tests that need only one core."""
 PACKED_FOR = "cortex-m4"
-"""Programs for the DSP extension of Arm are converted for this target."""
+"""Target for programs that use Arm's DSP extension."""
 CLOCK = 100
-"""One reading of the clock takes at most this many instructions."""
+"""Maximum number of instructions for one reading of the clock."""
 
 pytestmark = pytest.mark.slow
 
@@ -76,12 +74,11 @@ def network_cases(family: Family) -> dict[tuple[str, int], Case]:
 
 @cache
 def converted_models(target: str) -> list[tuple[int, Case]]:
-    """Return the programs of random models that are converted for a target, with the seeds that drew the models."""
     return [(seed, case) for seed in range(examples(4)) for case in converted_cases(seed, target)]
 
 
 def test_random_networks(core: Core) -> None:
-    """A core runs the programs of its kernel families correctly and refuses programs of other families."""
+    """A core runs the programs of its kernel families correctly, and refuses programs of other families."""
     for family in Family:
         cases = network_cases(family)
         if family not in core.families:
@@ -93,7 +90,6 @@ def test_random_networks(core: Core) -> None:
 
 
 def test_listed_parts_are_enough(core: Core) -> None:
-    """Programs compute the same without the parts of the library that they do not list."""
     cases = [case for family in core.families for case in network_cases(family).values()]
     cases += [case for target in {core.target, "generic"} for _, case in converted_models(target)]
     cases += [case for network in PACKED for case in network()]
@@ -114,8 +110,8 @@ def test_the_example_model(core: Core) -> None:
 
 
 def packed(model: bytes, part: Part | None = None, **options: Any) -> list[Case]:
-    """Return the programs of a model that is converted for the DSP extension. If `part` is given, each program must use
-    the optional part of the library.
+    """Return the programs of a model that is converted for the DSP extension. part: optional part of the library that
+    each program must use.
     """
     given = ConversionOptions(target=PACKED_FOR, tiles=None, wide=True, reverse=False)
     converted, _ = rewrite(model, replace(given, **options))
@@ -156,7 +152,6 @@ def two_rows() -> list[Case]:
 
 @cache
 def one_pixel_rows() -> list[Case]:
-    """In pointwise convolutions, the numbers of channels and of channel pairs may be even or odd."""
     cases = []
     for deep, channels in ((8, 4), (8, 11), (16, 5), (16, 8), (16, 15), (24, 7), (24, 9)):
         net = Net(channels)
@@ -167,7 +162,7 @@ def one_pixel_rows() -> list[Case]:
 
 @cache
 def sums_of_rows() -> list[Case]:
-    """Means sum rows of several widths; an int16 sum can hold 256 pixels, but not 257."""
+    """Means sum rows of several widths. An int16 sum can hold 256 pixels, but not 257."""
     cases = []
     for width, channels in ((5, 8), (256, 4), (257, 4), (3, 6)):
         net = Net(width)
@@ -193,7 +188,6 @@ def depthwise_rows() -> list[Case]:
 
 @cache
 def few_pixels() -> list[Case]:
-    """Kernels compute tiles of several widths, at borders and inside. Some strides and numbers of channels are odd."""
     cases, kernels = [], set()
     for tile, width in ((2, 22), (3, 13), (4, 22), (7, 13)):
         net = Net(tile + width)
@@ -246,6 +240,6 @@ def test_whole_models(core: Core, own_model: Path) -> None:
     rewritten = optimized(own_model)
     cases = model_cases(rewritten)
     if not cases or len(rewritten) > core.blob_bytes or len(blob(cases)) > core.blob_bytes:
-        return  # TFLM runs the model without our operator, or the machine's memory is too small
+        return  # Nothing to run, or too little memory.
     for outcome in run(core, cases):
         assert outcome.status == TOO_LARGE or outcome.right

@@ -1,7 +1,7 @@
 """Test that the C library's instructions around ESP-NN's kernels are in the ranges of analysis/esp.json.
 
 RV32 code stands for the code of all of Espressif's chips. ESP-NN's functions do nothing in the test, because only the
-instructions around the functions count.
+instructions around them count.
 """
 
 from dataclasses import replace
@@ -15,7 +15,7 @@ import tflm_memopt
 from tflm_memopt.analysis import esp
 
 FLAGS = ("-isystem", str(ROOT / "tests/kernels/backends"), "-DTMO_ESP_NN", "-DVENDOR_NOTHING")
-"""The options only affect the preprocessor, so that most files reuse the object files of other tests."""
+"""Options for the preprocessor only, so that most files reuse the object files of other tests."""
 CORE = replace(CORES["rv32"], flags=(*CORES["rv32"].flags, *FLAGS))
 
 

@@ -32,11 +32,11 @@ CLOCKS = {
     core: boards()[name].clock(core)
     for core, name in (("cortex-m4", "nano33ble"), ("cortex-m3", "bluepill"), ("cortex-m0", "pico"))
 }
-"""The instructions of original networks were counted for these cores, at the clock of a board."""
+"""Cores for which the instructions of original networks were counted, at the clock of a board."""
 SLOW = ("segments", "large_windows", "narrow_shortcuts")
-"""The conversion of these networks takes many seconds."""
+"""Networks whose conversion takes many seconds."""
 MARGIN = 0.02
-"""An estimate's error may exceed the stated error by this fraction. Plans have changed since the measurement."""
+"""Fraction by which an estimate's error may exceed the stated error. Plans have changed since the measurement."""
 
 
 @functools.cache
@@ -87,9 +87,9 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
         result = tflm_memopt.optimize(original(name), target=target, effort=QUICKLY)
         outcomes = run(CORE, model_cases(result.model, by_operator=True))
         assert all(outcome.wrong == 0 for outcome in outcomes)
-        # a run that stops after each iteration takes more instructions than a whole run
+        # A run that stops after each iteration takes more instructions than a whole run.
         operators = [n for outcome in outcomes for n in outcome.operators]
-        writes = any(done.state_writes for done in result.work)  # the first inference also fills the states
+        writes = any(done.state_writes for done in result.work)  # The first inference also fills the states.
         counted = sum(operators) if writes else sum(outcome.instructions for outcome in outcomes)
         off[name] = table.instructions(result.work) / counted - 1
         print(f"{name} {target}: {counted:,} counted, estimate {off[name]:+.1%}")
@@ -105,7 +105,7 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
 
 @pytest.mark.slow
 def test_a_program_without_a_target_is_in_the_range_of_the_page() -> None:
-    """Count the instructions of one network, as a fraction of the instructions of TFLM with CMSIS-NN."""
+    """The instructions are those of one network, as a fraction of the instructions of TFLM with CMSIS-NN."""
     if reason := missing_tools(CORE):
         pytest.skip(reason)
     page = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")

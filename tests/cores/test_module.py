@@ -17,15 +17,15 @@ from tflm_memopt.emit.names import identifier
 from tflm_memopt.runtime import host
 
 FLASH = {"m0": 256 << 10, "hifive1": 4 << 20, "m3": 4 << 20, "m4": 4 << 20}
-"""Each machine has this many bytes of flash."""
+"""Bytes of flash of each machine."""
 STACK = 1536
-"""A program reserves this many bytes of stack, including main() and start-up code."""
+"""Bytes of stack that a program reserves, including main() and start-up code."""
 pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True)
 class Ran:
-    """module_main.c prints these numbers of bytes."""
+    """Numbers of bytes that module_main.c prints."""
 
     wrong: int
     static: int
@@ -38,7 +38,6 @@ def module(name: str, model: bytes, **settings: Any) -> tuple[str, Mapping[str, 
 
 @pytest.fixture(scope="module")
 def modules() -> Mapping[str, tuple[str, Mapping[str, bytes]]]:
-    """These models' modules fit into 16 KB of RAM."""
     return {
         EXAMPLE.stem: module(EXAMPLE.stem, EXAMPLE.read_bytes(), max_macs=1.1),
         KEYWORDS.stem: module(KEYWORDS.stem, KEYWORDS.read_bytes()),
@@ -50,7 +49,6 @@ def linked() -> list[Path]:
 
 
 def execute(core: Core, name: str, files: Mapping[str, bytes], folder: Path, more: Sequence[str] = ()) -> Ran:
-    """Build and run a module. `more` has additional compiler flags."""
     code = (f"{name}.c", f"{name}_library.c")
     for file in (*code, f"{name}.h"):
         (folder / file).write_bytes(files[file])
@@ -110,11 +108,10 @@ int main(void) {{
   return net_init() == TMO_OK && net_{run}() == TMO_OK ? net_output()[0] : -1;
 }}
 """
-"""The program runs a module without its self-test."""
+"""Program that runs a module without its self-test."""
 
 
 def sections(core: Core, files: Mapping[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """Link a program of C sources and headers, and return the bytes of each section."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     size, image = importlib.import_module("size"), folder / "image.elf"
     for name, data in files.items():

@@ -1,4 +1,4 @@
-"""Run programs on two emulated Cortex-M33, and compare the bytes with the bytes of a run on one core."""
+"""Run programs on two emulated Cortex-M33, and compare the bytes with those of a run on one core."""
 
 import functools
 import subprocess
@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import two_cores
 
 ESTIMATE = 0.05
-"""The estimated work of a core may be wrong by this fraction of the work of a single core."""
+"""Error of a core's estimated work that is allowed, as a fraction of the work of a single core."""
 
 
 @pytest.fixture(autouse=True)
@@ -44,10 +44,9 @@ def test_trained_models(path: Path, share: str) -> None:
 
 @pytest.mark.slow
 def test_a_wrong_byte_of_either_core_is_seen() -> None:
-    """Each core computes some of the output's bytes, and the test finds a wrong byte of either core."""
     (case,) = cases()
     for run_as in (RunAs.FIRST, RunAs.SECOND):
-        assert run(PAIR, [replace(case, run_as=run_as)])[0].right  # the first run's output is not checked
+        assert run(PAIR, [replace(case, run_as=run_as)])[0].right  # The output is not checked.
     flipped = [e.copy() for e in case.expected]
     flipped[0].flat[0] ^= 1
     assert [o.wrong for o in run(PAIR, both([replace(case, expected=flipped)]))] == [1]
@@ -57,11 +56,11 @@ def test_a_wrong_byte_of_either_core_is_seen() -> None:
 def test_a_barrier_takes_what_the_report_says() -> None:
     """Compare the instruction count of a run whose barriers never wait with the count of a run without barriers.
 
-    The measured work of each core matches the estimate.
+    The measured work of each core must match the estimate.
     """
     result = tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2, target=PAIR.target)
     assert result.report.barriers
-    alone, _ = two_cores.counted(CORES["m33"], cases(), RunAs.ALL)  # one core runs the plan for two cores
+    alone, _ = two_cores.counted(CORES["m33"], cases(), RunAs.ALL)  # One core runs the plan.
     each, barrier = two_cores.shares(CORES["m33"], model_cases(result.model), result.report.barriers.count)
     assert result.report.barriers.instructions == BARRIER == barrier
     for (instructions, stack), said in zip(each, result.report.cores, strict=True):

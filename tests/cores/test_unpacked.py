@@ -22,7 +22,7 @@ MOST = {
     "addition": 0.85,
     "lstm": 0.78,
 }
-"""A Cortex-M4 needs at most this fraction of the instructions of a Cortex-M3."""
+"""Fraction of a Cortex-M3's instructions that a Cortex-M4 needs at most."""
 
 
 def _layer(name: str) -> bytes:
@@ -48,7 +48,7 @@ def _layer(name: str) -> bytes:
     for op in net.graph.operators:
         weights = net.tree.buffers[net.graph.tensors[op.inputs[1]].buffer]
         data = np.array(weights.data, np.uint8)
-        data[::7] = 0x80  # -128
+        data[::7] = 0x80  # These weights are -128.
         weights.data = data
     return net.model(net.graph.operators[-1].outputs[0])
 

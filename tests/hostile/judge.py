@@ -14,7 +14,7 @@ TESTS = Path(__file__).parents[1]
 
 class Outcome(str, Enum):
     REFUSED = "refused"
-    """The converter refused the file with a typed error."""
+    """The converter refused the file with an error of its own types."""
     UNCHANGED = "unchanged"
     SAME = "same bytes"
     """The converter accepted the file, and TFLM gives the same output bytes for both models."""
@@ -30,7 +30,6 @@ class Verdict:
 
 
 def judge(seeds: Sequence[int]) -> Iterator[Verdict]:
-    """Yield a verdict on the damaged file of each seed, in the order of the seeds."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])}
     command = [sys.executable, "-m", "hostile.server"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as server:

@@ -42,7 +42,7 @@ def mutant(seed: int, models: Sequence[bytes] = ()) -> bytes:
 
 @cache
 def corpus() -> tuple[bytes, ...]:
-    """Return small valid models with every TFLM operator, and every table and metadata that the reader reads."""
+    """Return small valid models with every TFLM operator, and with every table and metadata that the reader reads."""
     return (*networks(), *(ZOO[name]() for name in sorted(ZOO)))
 
 
@@ -57,7 +57,6 @@ def few() -> tuple[bytes, ...]:
 
 
 def _around(kind: str) -> bytes:
-    """Place an operator of the given kind between two convolutions."""
     middle = Layer(kind, kernel=(2, 2), stride=(2, 2))
     return build(Recipe(((1, 6, 5, 4),), (Layer("conv"), middle, Layer("conv")), seed=7))
 
@@ -136,7 +135,6 @@ def _repeat(data: bytes, rng: random.Random) -> bytes:
 
 
 def _graft(data: bytes, rng: random.Random, *, models: Sequence[bytes]) -> bytes:
-    """Copy a piece of another model to the same position."""
     other, start, size = rng.choice(models), _place(data, rng), rng.choice((4, 8, 32, 200))
     return data[:start] + other[start : start + size] + data[start + size :]
 
@@ -153,7 +151,7 @@ def _put(data: bytes, place: int, change: Callable[[int], int]) -> bytes:
 
 
 def _damaged_tree(data: bytes, rng: random.Random) -> bytes | None:
-    """Change a few fields of the model. The result is None if the changed file cannot be written."""
+    """Change a few fields of the model. The result is None if the changed model cannot be written."""
     tree = schema.ModelT.InitFromPackedBuf(data, 0)
     fields = [*_fields(tree)]
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
@@ -166,7 +164,7 @@ def _damaged_tree(data: bytes, rng: random.Random) -> bytes | None:
 
 
 def _fields(table: Any) -> Iterator[tuple[Any, str]]:
-    """Yield every field of a schema object and of the objects below it, except the contents of buffers."""
+    """Yield every field of a schema object and of the objects below it, without the contents of buffers."""
     for name, value in vars(table).items():
         if isinstance(table, schema.BufferT) and name == "data":
             continue

@@ -1,8 +1,7 @@
-"""Judge damaged files: `python -m hostile.server` reads a seed per line, and writes [outcome, detail] for each seed.
+"""Judge damaged files. `python -m hostile.server` reads a seed per line, and writes [outcome, detail] for each seed.
 
 The server imports all modules once, and then starts child processes by fork(). A crash, a hang or a huge allocation
-ends the child process, and becomes the outcome for the current file. Another child process continues with the next
-file.
+ends the child process, and becomes the outcome for the file. Another child process continues with the next file.
 """
 
 import contextlib
@@ -38,27 +37,26 @@ from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.report import html, text
 
 SECONDS = 10
-"""Examining one file may take this many seconds of CPU time."""
+"""Seconds of CPU time for examining one file."""
 PATIENCE = 1
-"""TFLM may take this many seconds of CPU time for the original, which usually takes milliseconds."""
+"""Seconds of CPU time for TFLM with the original model, which usually takes milliseconds."""
 BYTES = 2 * 10**9
-"""A child process may use this many bytes more than its parent process."""
+"""Number of bytes that a child process may use in addition to those of its parent."""
 HANGS = 60
-"""The time limit of a child process is its limit of CPU time multiplied by this number, because processes may wait."""
+"""Limit of real time of a child process, as a multiple of its CPU time, because processes may wait."""
 TOLD = 1 / 4
-"""Reports are written for this fraction of the files."""
+"""Fraction of the files for which reports are written."""
 
 Answer = tuple[Outcome, str]
 
 
 def examine(data: bytes) -> Answer:
-    """Convert the model for a target, and write reports. If TFLM runs the original, also run both models."""
     chance = random.Random(zlib.crc32(data))
     op_per: Literal["region", "group"] = chance.choice(("region", "group"))
     try:
         inspected = tflm_memopt.inspect(data)
         done = tflm_memopt.optimize(data, seconds=0.02, target=chance.choice(sorted(TARGETS)), op_per=op_per)
-    except PlanError as error:  # a PlanError is a defect of the planner, whatever file causes it
+    except PlanError as error:  # Every PlanError is a defect of the planner.
         return Outcome.DEFECT, str(error)
     except MemoptError as error:
         return Outcome.REFUSED, str(error)
@@ -66,7 +64,7 @@ def examine(data: bytes) -> Answer:
         tell(inspected, done)
     if not done.report.changed:
         return Outcome.UNCHANGED, done.report.why_unchanged
-    ((expected, _),) = in_children([partial(outputs_anywhere, data)], PATIENCE)  # TFLM may crash or hang
+    ((expected, _),) = in_children([partial(outputs_anywhere, data)], PATIENCE)  # TFLM may crash or hang.
     if expected is None:
         return Outcome.UNKNOWN, ""
     got = outputs(oracle.rewritten(done.model), read(data).graph)
@@ -90,8 +88,8 @@ def tell(inspected: Inspection, done: Optimized) -> None:
 
 
 def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[tuple[object, str]]:
-    """Run each function in a child process with limits. Yield a pair for each function: its JSON result and "", or None
-    and an error text. After a failure of a child process, a new child process continues.
+    """Run each function in a child process with limits. Yield its JSON result and "", or None and an error text. After
+    a failure, a new child process continues.
     """
     done = 0
     while done < len(work):
@@ -101,7 +99,7 @@ def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[
             os.close(reader)
             try:
                 _work(work[done:], seconds, writer)
-            finally:  # a child must never continue with its parent's work
+            finally:  # A child must not continue its parent's work.
                 os._exit(0)
         os.close(writer)
         with os.fdopen(reader) as pipe:
@@ -117,7 +115,7 @@ def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[
 
 
 def _work(work: Sequence[Callable[[], object]], seconds: int, answers: int) -> None:
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)  # a process that the child starts keeps the existing limit
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)  # Children of the child keep the existing limit.
     most = _data() + BYTES if hard == resource.RLIM_INFINITY else hard
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -155,10 +153,10 @@ def serve() -> None:
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
-    fill_memory(-86)  # kernels must not depend on memory being zero
+    fill_memory(-86)  # Kernels must not depend on zeros in memory.
     warm()
     os.dup2(nowhere, 2)
-    gc.freeze()  # child processes share the existing objects
+    gc.freeze()  # Child processes share existing objects.
     for line in sys.stdin:
         for answer, failure in in_children([partial(examine_mutant, seed) for seed in json.loads(line)], SECONDS):
             print(json.dumps(answer or [Outcome.DEFECT, failure]), file=answers, flush=True)

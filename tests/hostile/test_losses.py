@@ -1,4 +1,4 @@
-"""The tests remove one tensor of an operator. The model is converted, left unchanged, or refused with a typed error."""
+"""After the loss of one tensor of an operator, a model is converted, left unchanged, or refused with a typed error."""
 
 import contextlib
 from collections.abc import Iterator

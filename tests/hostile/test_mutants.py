@@ -1,4 +1,4 @@
-"""Damaged files are converted correctly, left unchanged, or refused: no crash, no hang, no wrong bytes."""
+"""Damaged files are converted correctly, left unchanged, or refused. There is no crash, no hang, and no wrong byte."""
 
 from collections import Counter
 

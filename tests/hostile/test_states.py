@@ -19,7 +19,6 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 @cache
 def keepers() -> tuple[bytes, ...]:
-    """Return valid models with rolling buffers of several depths, sums, states of builtin operators, LSTM and SVDF."""
     kinds = (
         streaming.mixed,
         streaming.pooled,
@@ -34,7 +33,7 @@ def keepers() -> tuple[bytes, ...]:
 def examine(data: bytes) -> str:
     try:
         done = tflm_memopt.optimize(data, seconds=0.02)
-    except PlanError as error:  # a PlanError is a defect of the planner, whatever file causes it
+    except PlanError as error:  # Every PlanError is a defect of the planner.
         return f"defect: {error}"
     except MemoptError:
         return "refused"

@@ -1,8 +1,7 @@
-"""Run a damaged model in TFLM repeatedly with different memory contents.
+"""Runs a damaged model in TFLM repeatedly with different memory contents.
 
-TFLM trusts the contents of a model's file. Wrong shapes make TFLM read or write beyond a tensor's end, or leave some
-output bytes unwritten. The output of a damaged model may depend on unrelated memory, so that outputs cannot be
-compared.
+TFLM trusts the contents of a model's file. With wrong shapes, TFLM reads or writes beyond a tensor's end, or leaves
+output bytes unwritten. Then the output depends on unrelated memory, and outputs cannot be compared.
 """
 
 import ctypes
@@ -21,23 +20,23 @@ from tflm_memopt.runtime.stand_in import runnable
 
 ARENA = 1 << 24
 SURROUNDINGS = ((1 << 6, -128), (1 << 17, 127))
-"""Each pair is for one more run: the number of bytes from tensor to tensor, and the value that fills all tensors."""
+"""Further runs: the bytes from one tensor to the next, and the value that fills all tensors."""
 BEHIND = 1 << 12
 FOUR_DIMENSIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"})
-"""The kernels of these operators read four dimensions of their input, filter and output."""
+"""Operators whose kernels read four dimensions of their input, filter and output."""
 SUMS = frozenset({"MEAN", "SUM"})
 M_PERTURB = -6
 
 
 class Memory(NamedTuple):
     before: NDArray[np.int8]
-    """The memory has these bytes when a run begins."""
+    """Contents of the memory when a run begins."""
     between: NDArray[np.bool_]
-    """The mask marks all bytes that no tensor contains."""
+    """Mask of all bytes that no tensor contains."""
 
 
 def outputs_anywhere(data: bytes) -> list[list[str]] | None:
-    """Return TFLM's outputs for the original. Fills this process's memory.
+    """Return TFLM's outputs for the original model. Fills this process's memory.
 
     The result is None if TFLM's outputs depend on memory outside the tensors, or if TFLM writes outside the tensors.
     """
@@ -58,11 +57,11 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
 def strays_unseen(op: Op, graph: Graph) -> bool:
     """Return whether TFLM's kernel accesses memory outside its tensors without changing any result.
 
-    Four kernels of TFLM access memory outside their tensors. The first kernel reads a shape's missing dimensions from
-    the stack (RuntimeShape::ReplaceWith). The second kernel reads missing dimensions of a filter from the bytes after
-    the filter's shape (PopulateConvolutionQuantizationParams). The third kernel reads multipliers of channels that do
-    not exist, beyond the end of its persistent buffer. The fourth kernel adds values to sums that do not exist, beyond
-    the end of a scratch buffer.
+    Four kernels do so. The first kernel reads a shape's missing dimensions from the stack (RuntimeShape::ReplaceWith).
+    The second kernel reads missing dimensions of a filter from the bytes after the filter's shape
+    (PopulateConvolutionQuantizationParams). The third kernel reads multipliers of channels that do not exist, beyond
+    the end of its persistent buffer. The fourth kernel adds values to sums that do not exist, beyond the end of a
+    scratch buffer.
     """
     if op.type in SUMS:
         return sums(op, graph) > graph.tensors[op.outputs[0]].elements
@@ -99,7 +98,7 @@ def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
     """Place all tensors in one memory without overlaps. The whole memory is also the first input and the last output.
 
     Tensors lie in memory in reverse order. Each tensor is filled with `value`, and random bytes are between tensors.
-    Random bytes follow each constant in the file.
+    Random bytes also follow each constant in the file.
     """
     rng = np.random.default_rng(gap)
     tree = writer.edit(model)

@@ -26,7 +26,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.process import run_model
 
 LIBRARY = ROOT / "custom_ops"
-STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O0"]  # -O0 halves GCC's time
+STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O0"]  # The option -O0 halves GCC's time.
 WATCHED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 LOW: Mapping[str, Any] = {"effort": 0.05, "seconds": 0.2}
 SEED, STEPS = 29, 300
@@ -34,9 +34,7 @@ SEED, STEPS = 29, 300
 
 @cache
 def several() -> AppOptimized:
-    """The models have streamed or external inputs, a state, retained outputs, or operators that stay builtin between
-    ours.
-    """
+    """The models have streamed or external inputs, a state, retained outputs, or builtin operators between ours."""
     models = {
         "camera": AppModel(small(1), {"input": "stream:2"}),
         "state": AppModel(streaming.mixed()),
@@ -49,7 +47,6 @@ def several() -> AppOptimized:
 
 @cache
 def in_pauses() -> AppOptimized:
-    """Return an application of three models. One of the models pauses for another one."""
     app = pausing(0.2)
     return optimize(replace(app, models={**app.models, "other": AppModel(small(7))}))
 
@@ -133,9 +130,7 @@ static int turn_{c}(void) {{
 
 
 def turn(m: Module, retained: bool) -> str:
-    """The text is a C function that runs a model once. The C function returns 0 and runs nothing if another model must
-    run first.
-    """
+    """Return a C function that runs a model once, or returns 0 if another model must run first."""
     assert m.shared is not None
     outputs = [f"  fwrite({p.function}(), 1, {p.constant}, out);" for p in m.ports.outputs]
     fill = [f"REQUIRE(fread({p.function}(), 1, {p.constant}, in) == {p.constant});" for p in m.ports.inputs]
@@ -171,7 +166,7 @@ def main(result: AppOptimized) -> str:
 
 
 def gaps(result: AppOptimized) -> bytes:
-    """The mask marks the bytes of the arena that no model uses."""
+    """Return a mask of the bytes of the arena that no model uses."""
     found = modules(result)
     free = np.ones(next(m.arena for m in found.values()), np.uint8)
     for name, m in found.items():

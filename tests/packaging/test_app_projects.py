@@ -21,7 +21,6 @@ LINE = r"(\w+): (?:.+, )?0 us, arena \d+ B, self-test: the same outputs as on a 
 
 @cache
 def several() -> AppOptimized:
-    """Convert models with a streamed input, with a state, with retained outputs, and with an external input."""
     models = {
         "camera": AppModel(small(1), {"input": "stream:2"}),
         "state": AppModel(streaming.mixed()),
@@ -33,7 +32,6 @@ def several() -> AppOptimized:
 
 @cache
 def partitions() -> AppOptimized:
-    """A model is divided into two parts, and one part pauses for the other."""
     return optimize(App({"net": AppModel(long(), pipeline=[2])}, yields=2.0, options=CLOCKED, name="line"))
 
 
@@ -53,7 +51,6 @@ APPS = {"in_slow_memory": in_slow_memory, "partitions": partitions, "several": s
     [("esp-idf", "several", "SPRING"), ("esp-idf", "in_slow_memory", "SPRING"), ("platformio", "partitions", "AUTUMN")],
 )
 def test_all_models_run_in_turn(project: str, app: str, tflm: str, tmp_path: Path) -> None:
-    """In each round, every model gives the outputs that it gives alone."""
     result = APPS[app]()
     said = told(project, result.files({"arduino", project}), TFLM[tflm], tmp_path, loops=3)
     assert re.fullmatch(f"({LINE})+", said), said

@@ -1,4 +1,4 @@
-"""Test the library that `make arduino` builds: it compiles as Arduino compiles libraries, and sketches run with it."""
+"""The library that `make arduino` builds compiles as Arduino compiles libraries, and sketches run with it."""
 
 import re
 import shutil
@@ -20,7 +20,7 @@ HERE = Path(__file__).parent / "arduino"
 SKETCHES = sorted((ROOT / "arduino/examples").glob("*/*.ino"))
 
 STRICT = ["-Wall", "-Wextra", "-Werror"]
-BUILDER = Path("/usr/share/arduino-builder")  # Debian's package
+BUILDER = Path("/usr/share/arduino-builder")  # The folder of Debian's package.
 AVR = Path("/usr/share/arduino/hardware")
 PC_ARENA = 40_000
 
@@ -38,9 +38,7 @@ def test_arduino_would_take_every_file() -> None:
     reason="not installed: arduino-builder arduino-core-avr gcc-avr",
 )
 def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
-    """Build only the C part of the library, because AVR has no C++ standard library. The Arduino IDE compiles all C
-    files.
-    """
+    """Only the C part of the library is built, because AVR has no C++ standard library."""
     libraries, build = tmp_path / "libraries", tmp_path / "build"
     shutil.copytree(arduino_library(), libraries / "tflm_memopt")
     build.mkdir()
@@ -51,7 +49,7 @@ def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
         "-build-path", build, HERE / "kernels/kernels.ino",
     ]  # fmt: skip
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "tmo" not in done.stdout + done.stderr  # no file of this repository causes a warning
+    assert "tmo" not in done.stdout + done.stderr  # No file of this repository causes a warning.
     sources = {path.name for path in (arduino_library() / "src").rglob("*") if path.suffix in (".c", ".cpp", ".S")}
     assert {path.stem for path in (build / "libraries/tflm_memopt").rglob("*.o")} == sources
     linked = run("avr-nm", build / "kernels.ino.elf", cwd=tmp_path)
@@ -69,7 +67,7 @@ def compiled(folder: Path, sources: Iterable[Path], *flags: str) -> list[Path]:
 
 
 SPRING = TFLM["SPRING"]
-"""Arduino's library manager has a TFLM of spring 2023."""
+"""The version of TFLM in Arduino's library manager is of spring 2023."""
 
 
 @pytest.fixture
@@ -90,9 +88,9 @@ def run_sketch(sketch: str, folder: Path, library: list[Path], *defines: str) ->
     source, out = folder / sketch, folder / "out"
     shutil.copytree(arduino_library() / "examples" / sketch, source)
     out.mkdir()
-    for ops in source.glob("*_ops.h"):  # the sketch's arena is sized for 32-bit builds, and a PC needs more
+    for ops in source.glob("*_ops.h"):  # A PC needs a larger arena.
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
-    # the Arduino IDE includes Arduino.h before the sketch
+    # The Arduino IDE includes Arduino.h before the sketch.
     sources = [HERE / "core/main.cpp", source / f"{sketch}.ino", *source.glob("*.cpp"), *source.glob("*.c")]
     made = [*compiled(out, sources, *defines, "-include", "Arduino.h", "-x", "c++"), *library]
     run("g++", *made, *SPRING.link, "-pthread", "-o", "program", cwd=out)
@@ -121,7 +119,7 @@ def test_rows_of_the_camera_give_the_scores_of_the_whole_frame(
 ) -> None:
     case = camera.Case(camera.RGB565_BE, (20, 0, 120, 120), (20, 0), (96, 96, 1), 0)
     y, x = np.mgrid[:120, :160]
-    inside = (x - 84) ** 2 + (y - 57) ** 2 < 30**2  # the sketch draws a circle
+    inside = (x - 84) ** 2 + (y - 57) ** 2 < 30**2  # The sketch draws a circle.
     first, last = np.where(inside, 0xC6, 0x39), np.where(inside, 0x18 + (x & 3), 0xE7)
     frame = np.stack([first, last], axis=2).astype(np.uint8).reshape(120, -1)
     image = camera.whole(case, frame, (np.arange(256) - 128).astype(np.int8))

@@ -24,7 +24,7 @@ CAMERAS = Path(__file__).parent / "cameras"
 LIBRARY = ROOT / "custom_ops"
 OV7675, ESP32 = 1, 2
 SIZES = {OV7675: (160, 120), ESP32: (320, 240)}
-"""The camera gives a picture of this size for a model of 170 x 100 pixels."""
+"""Size of the camera's picture for a model of 170 x 100 pixels."""
 MAIN = """
 #include <stdio.h>
 #include "net_camera.h"
@@ -77,14 +77,14 @@ def seen(model: bytes, which: int, frame: NDArray[np.uint8], folder: Path) -> by
 @pytest.mark.parametrize(
     ("which", "channels", "dtype", "affine", "black", "white"),
     [
-        (ESP32, 3, "INT8", (0.0071, -9), -1, 1),  # the quantization was chosen without a pixel of full brightness
+        (ESP32, 3, "INT8", (0.0071, -9), -1, 1),  # The range excludes full brightness.
         (OV7675, 3, "FLOAT32", None, 0, 1),
     ],
 )
 def test_a_picture_becomes_the_models_input(
     which: int, channels: int, dtype: str, affine: tuple[float, int] | None, black: int, white: int, tmp_path: Path
 ) -> None:
-    """NumPy crops, scales, converts to grey and quantizes the picture to compute the input."""
+    """NumPy crops, scales, converts to grey and quantizes the picture to compute the expected input."""
     height, width = 100, 170
     model = network((1, height, width, channels), dtype, affine)
     w, h = SIZES[which]
@@ -119,7 +119,7 @@ def test_what_is_no_image_gets_no_camera(shape: tuple[int, ...]) -> None:
         ((0.8 / 255, -128), 0, 1),
         ((2 / 255, 0), -1, 1),
         ((1.0, -128), 0, 255),
-        ((4.5 / 255, -11), -117 * 4.5 / 255, 138 * 4.5 / 255),  # for unusual scales, black is -128 and white is 127
+        ((4.5 / 255, -11), -117 * 4.5 / 255, 138 * 4.5 / 255),  # For unusual scales, black is -128 and white is 127.
     ],
 )
 def test_black_and_white_follow_from_the_scale(affine: tuple[float, int], black: float, white: float) -> None:

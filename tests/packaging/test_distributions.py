@@ -1,6 +1,6 @@
 """Test what pip installs: the wheel with and without a compiler, and the source distribution that builds it.
 
-The command `make dist` builds the wheel and the source distribution, and checks both with twine.
+`make dist` builds the wheel and the source distribution, and checks both with twine.
 """
 
 import os
@@ -128,7 +128,7 @@ def test_the_installed_command_needs_no_compiler(wheel: Path, tmp_path: Path) ->
         assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "out/small.report.html").is_file()
     verify = ["verify", model, "out/small.tflite", "--runs", "1"]
-    projects = ["optimize", model, "-o", "projects", "--emit", "arduino"]  # the model has outputs to compare with
+    projects = ["optimize", model, "-o", "projects", "--emit", "arduino"]  # A project has expected outputs.
     for arguments in (verify, projects):
         done = command(*arguments)
         assert done.returncode == 0, done.stdout + done.stderr

@@ -1,6 +1,6 @@
 """Test which sources the ESP-IDF component registers, and that cross compilers accept an emitted program.
 
-ESP-IDF is not installed, so that a function that logs its arguments replaces idf_component_register().
+ESP-IDF is not installed. A function that logs its arguments replaces idf_component_register().
 """
 
 import re

@@ -19,21 +19,20 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING
 
 
 def pio(workspace: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    arduino_library()  # the programs include the repository's models
+    arduino_library()  # The programs include the repository's models.
     command, environment = PIO["command"](arguments)
     environment = {**environment, "PLATFORMIO_WORKSPACE_DIR": str(workspace), **settings}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
 def environments() -> set[str]:
-    """These environments need no network."""
+    """Return the environments that need no network."""
     config = configparser.ConfigParser()
     config.read(ROOT / "platformio.ini")
     return {name.strip() for name in config["platformio"]["default_envs"].split(",")}
 
 
 def outcomes(said: str) -> dict[str, str]:
-    """Return the outcome of each environment from PlatformIO's final table."""
     rows = re.findall(r"^(\w+) +(?:\w+ +)?(SUCCESS|FAILED|PASSED|ERRORED|SKIPPED) +[\d:.]+$", said, re.MULTILINE)
     return dict(rows)
 

@@ -1,4 +1,4 @@
-"""Test the projects that `optimize --emit` writes: they are complete, and build and run unchanged on this machine."""
+"""The projects that `optimize --emit` writes are complete, and build and run unchanged on this machine."""
 
 import re
 from collections.abc import Mapping
@@ -51,7 +51,6 @@ def test_a_project_provides_slow_memory(tmp_path: Path) -> None:
 
 @cache
 def sliding(rows: int) -> Mapping[str, bytes]:
-    """Return the projects of a model with a sliding window of 17 rows."""
     net = Net(4)
     x = net.conv2d(net.input((1, 17, 1, 6)), 8, kernel=(3, 1), padding="VALID", activation="RELU")
     model = net.model(net.softmax(net.fully_connected(net.conv2d(x, 4, kernel=(4, 1), padding="VALID"), 3)))
@@ -62,7 +61,7 @@ def sliding(rows: int) -> Mapping[str, bytes]:
 @needs_host
 @pytest.mark.parametrize(("project", "rows", "tflm"), [("platformio", 3, "SPRING")])
 def test_a_window_slides(project: str, rows: int, tflm: str, tmp_path: Path) -> None:
-    """The self-test fills the sliding window. Each later pass through the program's loop adds new rows."""
+    """The self-test fills the sliding input. Each later pass through the program's loop adds new rows."""
     said = told(project, sliding(rows), TFLM[tflm], tmp_path, loops=20)
     assert re.fullmatch(f"({SAME})+", said)
     assert len(set(re.findall(r"outputs[-.\d ]+", said))) > 1
@@ -95,7 +94,6 @@ LABELS = ("cat", "dog", 'a "bird" ?', "fish", "größe")
 
 @cache
 def classifier(where: str) -> tuple[bytes, Mapping[str, bytes]]:
-    """Return a small network for colour pictures, and the network's projects."""
     net = Net(3)
     x = net.conv2d(net.input((1, 24, 32, 3), (1 / 255, -128)), 8, kernel=(3, 3), stride=(2, 2), activation="RELU")
     model = net.model(net.softmax(net.fully_connected(net.mean(net.conv2d(x, 8), (1, 2)), len(LABELS))))
@@ -135,8 +133,8 @@ def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str
 @pytest.mark.slow
 @needs_host
 def test_a_model_with_resource_variables_starts(tmp_path: Path) -> None:
-    """The self-test runs the first inference of a model with a state. The project runs with TFLM of spring 2023, not
-    with TFLM of autumn 2023.
+    """The self-test runs the first inference of a model with a state. Such a project runs with TFLM of spring 2023, but
+    not with TFLM of autumn 2023.
     """
     files = tflm_memopt.optimize(resource_variables(), name="state").files(PROJECTS)
     assert b"constexpr int state_resource_variables = 2;" in files["arduino/state/state_ops.h"]

@@ -1,5 +1,7 @@
-"""Test the project that STM32CubeIDE imports: read its files as the IDE does, and build it with Arm's compiler. The IDE
-itself is not used. A program with the project's start-up code runs in QEMU, on a machine with an STM32F405's memories.
+"""Test the project that STM32CubeIDE imports.
+
+The test reads its files as the IDE does, and builds it with Arm's compiler. The IDE itself is not used. A program with
+the project's start-up code runs in QEMU, on a machine with the memories of an STM32F405.
 """
 
 from __future__ import annotations
@@ -90,7 +92,7 @@ def unpacked(board: str, folder: Path) -> Path:
 )
 @pytest.mark.parametrize("board", ["nucleo_f767zi"])
 def test_it_compiles_as_the_project_says(board: str, tmp_path: Path) -> None:
-    """All sources of the project compile with TFLM's headers. Users add TFLM's sources."""
+    """Users add TFLM's sources, and the tests add TFLM's headers."""
     build = Build.of(unpacked(board, tmp_path))
     ours = [path for path in build.includes if "tflm" not in path.relative_to(tmp_path / "stm32cube").parts[:1]]
     assert len(ours) == 4 and all(path.is_dir() for path in ours)

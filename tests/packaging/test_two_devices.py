@@ -1,6 +1,6 @@
 """Run the commands of examples/two_devices, then the two sketches as two processes on this machine.
 
-A socket that loses frames replaces the radio, and ThreadSanitizer watches the data that the radio's task and a sketch
+A socket that loses frames replaces the radio. ThreadSanitizer watches the data that a sketch and the radio's task
 share.
 """
 
@@ -41,7 +41,7 @@ def boards(folder: Path) -> Path:
 
 def compiled(folder: Path, device: int, age: str, library: list[Path]) -> Path:
     """Compile a board's program. The program's clock runs slower than real time, because this machine may be busy."""
-    for ops in folder.glob("*_ops.h"):  # the sketch's arena is sized for 32-bit builds
+    for ops in folder.glob("*_ops.h"):  # A PC needs a larger arena.
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
     tflm = TFLM["AGES"][0]
     places = (HERE / "radio", HERE / "arduino/core", *INCLUDE, folder)
@@ -81,4 +81,4 @@ def test_two_boards_find_the_shape_together(tmp_path: Path) -> None:
     assert b"data race" not in complaints, complaints.decode()
     assert "OTHER" not in done.stdout
     right = done.stdout.count("star, the same scores as on a PC, ")
-    assert right >= 2, done.stdout  # the first inferences may begin before the second device is ready
+    assert right >= 2, done.stdout  # The second device may start late.

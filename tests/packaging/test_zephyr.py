@@ -1,7 +1,7 @@
 """Test the Zephyr module: its description, its settings, and what its CMakeLists.txt passes to Zephyr's build.
 
-Zephyr is not installed for the tests. Kconfiglib reads the Kconfig files, as in Zephyr. Stubs replace Zephyr's CMake
-functions, and log their arguments.
+Zephyr is not installed. Kconfiglib reads the Kconfig files, as in Zephyr. Stubs log the arguments of Zephyr's CMake
+functions.
 """
 
 import re

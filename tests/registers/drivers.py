@@ -1,4 +1,4 @@
-"""Run the drivers of examples/registers, plain and generated, on the simulated bus."""
+"""Runs the drivers of examples/registers, plain and generated, on the simulated bus."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ SPI_FLAGS = {
     "CR1_SPE": WRITES, "DR": PULSE + READS + MODEL, "SR_RXNE": MODEL, "SR_TXE": MODEL, "SR_BSY": MODEL
 }  # fmt: skip
 PIN_BITS = 0x5A5A5A5A
-"""The input pins have this value."""
+"""Value of the input pins."""
 STATUS = 0x0BADF00D
 
 
@@ -55,20 +55,17 @@ def _gpio_initial(names: Iterable[str]) -> dict[str, int]:
 
 
 def fields(name: str, svd: str, *, with_registers: bool = True) -> list[Row]:
-    """Return the simulated bus's table of a driver's fields, at the addresses of an SVD file."""
     found = rows(svd, with_registers=with_registers)
     initial = _gpio_initial(row.name for row in found) if name == "gpio" else {}
     return with_flags(found, FLAGS[name], initial)
 
 
 def plain(name: str, folder: Path) -> Ran:
-    """Run the plain driver at the addresses of the fixed description."""
     table = fields(name, FIXED[name].description.read_text())
     return run(folder, name, [PLAIN / f"{name}.c", PLAIN / f"{name}_main.c"], table)
 
 
 def written(variant: Variant, folder: Path) -> tuple[Path, Generated]:
-    """Write the generated files to a folder, and return the path of the driver."""
     made = variant.generated()
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in made.files.items():

@@ -1,4 +1,4 @@
-"""Return the plain drivers of examples/registers, with which generated drivers are compared."""
+"""The plain drivers of examples/registers, with which generated drivers are compared."""
 
 from conftest import ROOT
 

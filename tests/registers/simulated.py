@@ -1,6 +1,4 @@
-"""Runs drivers on the simulated bus (bus.c), with field tables from SVD files. The module is independent of the
-generator.
-"""
+"""Runs drivers on the simulated bus (bus.c), with tables of fields from SVD files, independently of the generator."""
 
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -65,7 +63,7 @@ def parsed(text: str) -> Ran:
 
 
 def rows(svd: str, *, with_registers: bool = True) -> list[Row]:
-    """Return all fields of an SVD file. With `with_registers`, a name is REGISTER_FIELD."""
+    """Return all fields of an SVD file. with_registers: whether a name is REGISTER_FIELD instead of FIELD."""
     root = ET.fromstring(svd)
     found: list[Row] = []
     for peripheral in root.iter("peripheral"):
@@ -156,7 +154,6 @@ def ids(fields: Sequence[Row]) -> str:
 def program(
     folder: Path, name: str, files: Iterable[Path], fields: Sequence[Row], include: Iterable[Path]
 ) -> list[Path | str]:
-    """Write the table of fields, and return compiler arguments for a driver on the bus."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "table.c").write_text(table(fields))
     (folder / "ids.h").write_text(ids(fields))
@@ -173,7 +170,6 @@ def program(
 
 
 def run(folder: Path, name: str, files: Iterable[Path], fields: Sequence[Row], include: Iterable[Path] = ()) -> Ran:
-    """Run the driver on this machine, with sanitizers."""
     built = folder / "program"
     arguments = program(folder, name, [*files, HERE / "host.c"], fields, include)
     sources = [word for word in arguments if isinstance(word, Path)]
@@ -184,7 +180,6 @@ def run(folder: Path, name: str, files: Iterable[Path], fields: Sequence[Row], i
 
 
 def with_flags(fields: Iterable[Row], flags: Mapping[str, tuple[str, ...]], initial: Mapping[str, int]) -> list[Row]:
-    """Add flags and initial values of fields that only a test knows."""
     return [
         Row(r.name, r.address, r.bit, r.bits, r.access, r.flags + flags.get(r.name, ()), initial.get(r.name, 0))
         for r in fields

@@ -59,8 +59,8 @@ def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
 
 
 def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
-    """Check figure 6.5 (a), in which all reads may be combined. The nodes of the graph can get two colours in two ways.
-    The dissertation's text shows the greedy colouring.
+    """Check figure 6.5 (a), in which all reads may be combined. The graph can get two colours in two ways. The
+    dissertation's text shows the greedy colouring.
     """
     assert named(accesses, edges) == FIGURE_A
     assert set(two_colorings(accesses, edges)) == {ALL_READS, STATUS_ALONE}
@@ -68,7 +68,7 @@ def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
 
 
 def check_b(accesses: list[FieldAccess], edges: Edges) -> None:
-    """Check figure 6.5 (b) of the dissertation, in which the code reads intStatus separately."""
+    """Check figure 6.5 (b), in which the code reads intStatus separately."""
     assert named(accesses, edges) == FIGURE_B
     assert set(two_colorings(accesses, edges)) == {STATUS_ALONE}
     assert regions(colors(accesses, edges)) == STATUS_ALONE
@@ -90,9 +90,7 @@ def test_figure_6_5(variant: str) -> None:
 
 
 def test_the_code_of_6_5() -> None:
-    """Check the printed code of figure 6.5 (b). A single read loads both fields of the pad, before the code uses either
-    field.
-    """
+    """Check the printed code of figure 6.5 (b), in which a single read loads both fields of the pad."""
     assert body(COMBINE, B) == (
         "void combine_example(struct GPIOPad *pad) {\n"
         "  uint32_t reg1, reg2;\n"
@@ -111,8 +109,8 @@ TABLE_6_1 = {
     ("write", "yes", "yes"): (1, 0, 0), ("write", "no", "yes"): (1, 1, 0),
     ("write", "yes", "no"): (2, 0, 1), ("write", "no", "no"): (2, 1, 1),
 }  # fmt: skip
-"""The generated code has these numbers of bus accesses, shifts and masks. For a write to a
-register with several fields, the paper counts 3 accesses, and the generated code needs 2.
+"""Numbers of bus accesses, shifts and masks in the generated code. For a write to a register with several fields, the
+paper counts 3 accesses, and the generated code needs 2.
 """
 
 

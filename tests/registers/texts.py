@@ -1,4 +1,4 @@
-"""Run the generator on small drivers and descriptions given as text."""
+"""Runs the generator on small drivers and descriptions that are given as text."""
 
 from pathlib import Path
 
@@ -14,7 +14,6 @@ def guarded(text: str) -> str:
 
 
 def generated(driver: str, fields: str, *, place: bool = False) -> steps.Generated:
-    """Generate a driver from a header or an SVD file."""
     path, text = (SVD, fields) if fields.lstrip().startswith("<") else (HEADER, guarded(fields))
     return steps.generate(DRIVER, driver, path, text, place=place)
 

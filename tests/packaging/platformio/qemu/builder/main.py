@@ -48,4 +48,4 @@ program = env.BuildProgram()
 Default([program])
 AlwaysBuild(env.Alias("size", program, env.VerboseAction("$SIZEPRINTCMD", "Size")))
 if "upload" in COMMAND_LINE_TARGETS:
-    env.Alias("upload", program)  # QEMU gets the program when the machine starts
+    env.Alias("upload", program)  # QEMU gets the program when the machine starts.
