@@ -112,7 +112,9 @@ def _beginning_otherwise(model: bytes) -> bytes:
 
 
 def test_another_programs_state_is_refused() -> None:
-    """A state of the right size may hold rows of a model with other weights, which the program must not read. After a reset, another model may use the memory of the state."""
+    """A state of the right size may hold rows of a model with other weights, which the program must not read. After a
+    reset, another model may use the memory of the state.
+    """
     (own,), (other,) = (
         programs(read(tflm_memopt.optimize(streaming.mixed(seed), seconds=0).model).graph) for seed in (1, 2)
     )
