@@ -139,7 +139,7 @@ class Builder:
         return to
 
     def assign(self, op: str, to: Reg, *operands: Number) -> None:
-        """Emit `to` = op(operands)."""
+        """Set the register `to` to the result of an operation that meaning.py defines."""
         self._say(Compute(op, to, tuple(o if isinstance(o, Reg) else Index.of(o) for o in operands)))
 
     def dot(self, to: Reg, a: Number, b: Number) -> None:
@@ -147,7 +147,7 @@ class Builder:
         self.assign("dot", to, a, b)
 
     def update(self, op: str, to: Reg, *operands: Number) -> None:
-        """Emit `to` = op(`to`, operands)."""
+        """Set the register `to` to the result of an operation, whose first operand is `to` itself."""
         self.assign(op, to, to, *operands)
 
     def requantise(self, value: Reg, multiplier: Reg, shift: Reg, zero_point: Index, span: Span) -> Reg:

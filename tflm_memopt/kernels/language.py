@@ -189,12 +189,14 @@ class Load:
     tensor: Array
     at: tuple[Index, ...]
     by: Reg | None = None
-    """Register with an additional offset in elements, as for a table lookup."""
+    """Register that holds an additional offset in elements, as for a table lookup."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Sets register `to` to op(operands) modulo 2^32 (meaning.py). The operation "dot" adds its result to `to`."""
+    """Sets register `to` to an operation's result modulo 2^32 (meaning.py). The operation "dot" adds its result to
+    `to`.
+    """
 
     op: str
     to: Reg

@@ -84,7 +84,6 @@ class AxisSteps(NamedTuple):
         return (count - 1) * self.step + self.extent
 
     def _index(self, product: _Number) -> _Number:
-        """Return the first index whose product with `per` is at least `product`."""
         return product if self.per == 1 else -(-product // self.per)
 
 
@@ -131,7 +130,7 @@ class _Source(NamedTuple):
     tensor: Array
     at: tuple[Index, ...]
     inside: tuple[tuple[Index, Index], ...] = ()
-    """The load happens if each expression is at least 0 and below its limit."""
+    """The kernel loads the element only if each expression is at least 0 and below its limit."""
     through: frozenset[str] = frozenset()
     anywhere: bool = False
     """True if a register adds an offset to the index."""

@@ -34,7 +34,7 @@ _DAMAGE = (
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Metadata that a program can use. Missing or unreadable metadata leave the fields empty."""
+    """Metadata that a program can use. The fields are empty if metadata are missing or unreadable."""
 
     labels: tuple[str, ...] = ()
     """Labels of output 0, one for each value."""

@@ -6,7 +6,7 @@ from tflm_memopt.model.graph import Graph, TensorId
 
 HANDLE, READ, ASSIGN, ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
 STATEFUL = (HANDLE, READ, ASSIGN, ONCE)
-"""These operators depend on each other through variables and not through tensors."""
+"""Operators of these types depend on each other through variables and not through tensors."""
 Variable = tuple[bytes, bytes]
 """The container and the name of a variable."""
 

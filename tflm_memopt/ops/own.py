@@ -72,7 +72,6 @@ def _is_of_pixels(program: KernelProgram) -> None:
 
 
 def _made(program: KernelProgram, values: Mapping[str, int]) -> OwnKernel:
-    """Return the compiled kernel, created once for equal values. Raises KernelError for missing or unknown values."""
     missing = sorted({*program.extents, *program.parameters} ^ values.keys())
     if missing:
         raise KernelError(

@@ -52,7 +52,7 @@ STRIDE_W = {
     "scale_w": "RESIZE_BILINEAR has TFLM's width_scale_10, in 1/1024 of a pixel.",
     "rows_out": "The output of RESIZE_BILINEAR_F32 has this number of rows.",
 }
-"""Operators without strides use the fields `stride_h` and `stride_w` under these names."""
+"""Operators without strides store these numbers in the fields `stride_h` and `stride_w`."""
 
 
 @dataclass(frozen=True)

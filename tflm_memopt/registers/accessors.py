@@ -42,7 +42,7 @@ def _where(accessor: Accessor, layout: Layout) -> tuple[Register, list[Field]]:
 
 
 def _written(fields: Sequence[Field]) -> int:
-    """Return the mask of the bits of these fields. Arrays inside a register have a variable index and do not count."""
+    """Return the mask of the bits of these fields. The mask omits arrays inside a register."""
     return sum(field.mask for field in fields if not field.place.bit_step)
 
 

@@ -52,7 +52,7 @@ class BitPlace:
         return BitPlace(self.byte + index * self.byte_step, self.bit + index * self.bit_step)
 
     def within(self, parent: BitPlace) -> BitPlace:
-        """Return the place in an outer group, in which the inner group has the place `parent`."""
+        """Return the field's place in an outer group, where the inner group is at the place `parent`."""
         return BitPlace(self.byte + parent.byte, self.bit, self.byte_step, self.bit_step)
 
 

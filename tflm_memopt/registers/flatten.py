@@ -38,7 +38,7 @@ def spot_of(groups: Groups, access: FieldAccess) -> Spot:
 
 
 def flatten(description: Description, driver: Driver) -> Groups:
-    """Return the groups that remain after merging. Only a field with an unknown index in the driver keeps `count`."""
+    """Return the groups that remain after merging. Arrays stay only where an index is unknown."""
     kept = _kept(description, driver)
     found: dict[str, RegisterGroup] = {}
     for name, group in description.groups.items():

@@ -13,7 +13,7 @@ from tflm_memopt.registers.parse import ParsedFile
 
 TEMPORARY = "reg"
 Text = tuple[str | Span, ...]
-"""A Text consists of pieces. A span of the driver's source stands for its text after all edits."""
+"""Pieces of new text, and spans of the driver's source, which stand for their text after all edits."""
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
 
 

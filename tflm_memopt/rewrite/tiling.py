@@ -1,7 +1,7 @@
 """Splits chains of builtin operators into parts that run one after the other: tiles of rows and columns, or groups of
 channels. Tiles are fused tiling of feature maps (FFMT): each tile recomputes the pixels that it shares with previous
-tiles. Channel groups are the fan-out of fused depthwise tiling (FDT), which recomputes nothing. Fan-in is not used,
-since it would add rounded partial sums, which changes int8 results. A PAD before the tiles adds the padding of a
+tiles. Channel groups are the fan-out of fused depthwise tiling (FDT), which recomputes nothing. The fan-in of FDT is
+not used, since a sum of rounded partial sums would change int8 results. A PAD before the tiles adds the padding of a
 convolution. The output bytes stay the same, since PAD writes the zero point.
 """
 
@@ -20,11 +20,11 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """TFLM's SLICE, PAD and CONCATENATION all support these types."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""Maps an operator to its operands with a constant per output channel, each with the axis of its channels."""
+"""For an operator with a constant per output channel: the constant's operand number, and its axis of channels."""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""Maps each operator that computes an output channel from one input channel to the channel axes of its constants."""
+"""For an operator that computes channels separately: each constant's operand number, and its axis of channels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,6 @@ def _board(name: str, document: Mapping[str, Any]) -> Board:
 
 
 def _slow_cycles(given: Any) -> SlowCycles | None:
-    """Return the additional cycles for a byte of external RAM. Raises UsageError for an invalid description."""
     if given is None:
         return None
     if not (
@@ -84,7 +83,6 @@ def _slow_cycles(given: Any) -> SlowCycles | None:
 
 
 def _timing(core: str | None, given: Any) -> FlashTiming | None:
-    """Return the timing of the flash. Raises UsageError for invalid timing or a flash without modelled cycles."""
     if given is None:
         return None
     types = get_type_hints(FlashTiming)

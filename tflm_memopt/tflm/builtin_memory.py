@@ -334,9 +334,7 @@ _NOTHING = reads("")
 @dataclass(frozen=True, slots=True)
 class Kernel:
     params: str = ""
-    """Struct that the parser allocates for the operator, or "" if there is none."""
     state: str = ""
-    """Struct that Init allocates for the operator, or "" if there is none."""
     prepare: Prepare = _NOTHING
     init: Prepare = _NOTHING
 

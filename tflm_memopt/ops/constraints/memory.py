@@ -14,7 +14,6 @@ from tflm_memopt.ops.context import VARIABLES, OperatorContext
 INPUT_WEIGHTS, HIDDEN_WEIGHTS, BIASES = (2, 1, 3, 4), (6, 5, 7, 8), (13, 12, 14, 15)
 """Operand numbers of an LSTM for its forget, input, cell and output gates (micro/kernels/lstm_shared.h)."""
 HIDDEN, CELLS = 18, 19
-"""Operand numbers of the hidden state and the cell state of an LSTM."""
 LSTM_OPERANDS = 24
 CURVE_POWER = 12
 """The activation curve of an LSTM reads the cells in units of 2^-12."""

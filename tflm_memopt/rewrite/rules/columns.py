@@ -86,7 +86,7 @@ def _part(graph: Graph, anchor: Op) -> Ops:
 
 
 def connected(graph: Graph, start: Op, maps: Maps, order: Sequence[int]) -> list[Op]:
-    """Return `start`, and all operators that feature maps connect with `start` and that can be rearranged."""
+    """Return `start` and all operators that feature maps join to it, as far as their axes can be reordered."""
     found, seen = [start], {start.index}
     for op in found:
         for near in neighbours(graph, maps(graph, op)):
