@@ -21,7 +21,7 @@ from tflm_memopt.plan.plan import Group, Stage
 
 MOMENTS = 8
 SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
-"""Moments within one iteration, in order of time. Scratch and sums are written first and read last.
+"""Moments within one iteration, in order of time. A kernel writes scratch and sums first and reads them last.
 
 Normally, a kernel writes output at the moment EARLY and reads input at LATE. A kernel whose output overwrites its input
 reads at EARLY and writes at LATE. If a kernel writes the last byte of its output after all reads, the moment of this

@@ -94,7 +94,7 @@ def _check_need(op: RowOp, k: int, need: Corners, who: str) -> None:
 
 
 def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return first row, column range and end row of each run of bytes. A run over several rows has all columns."""
+    """Return for each run of bytes its first row, its columns and its end row. Several rows have all columns."""
     first, last = unit * nbytes, (unit + 1) * nbytes - 1
     top, bottom = first // rows.row_bytes, last // rows.row_bytes
     left, right = (at % rows.row_bytes // rows.c for at in (first, last))

@@ -210,7 +210,7 @@ class Conversion:
         return self.overhead(left) if left else 1.0
 
     def macs(self, overhead: float) -> int:
-        """Return the multiply-accumulates of the original times the factor F, `overhead`."""
+        """Return `overhead` times the multiply-accumulates of the original model."""
         return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:

@@ -21,7 +21,7 @@ class Packed(NamedTuple):
 
     weights: NDArray[np.int8] | None
     scales: NDArray[np.int32] | None
-    """Scales, if they are not stored together with the weights."""
+    """Scales of the operator, or None if the weights contain them."""
 
 
 def pack(op: RowOp) -> Packed:

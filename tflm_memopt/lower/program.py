@@ -141,7 +141,7 @@ class ProgramTensor:
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
     """A tensor has stripes if a tiled group writes it or adds up its rows. For other tensors, `nest` is None."""
     pushed: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """Number of rows of a streamed input that arrive at once. Older rows are in the workspace, at `offset`."""
+    """Number of rows of a streamed input that arrive at once. Older input rows are in the workspace, at `offset`."""
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
     """Number of rows before row 0 that a tensor in a rolling buffer of the state has."""
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""

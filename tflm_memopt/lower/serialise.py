@@ -77,7 +77,9 @@ def _rolling_buffers(program: Program, identity: int, constants: ConstantPool) -
 
 
 def unpack(data: bytes) -> Program:
-    """Decode a program of `pack`. Raises ModelError for other versions of the format and for incomplete data."""
+    """Decode the bytes that `pack` has written. Raises ModelError for another version of the format and for incomplete
+    data.
+    """
     try:
         reader = RecordReader(data, SHAPERS)
         header = reader.record(Header, 0)

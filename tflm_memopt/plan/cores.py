@@ -26,11 +26,11 @@ from tflm_memopt.plan.plan import GroupSharding, OpSharding, Plan, Role
 
 CORES = 2
 EVEN = (1.0, 1.0)
-"""Fraction of its time that each of two cores spends on the model: all of it."""
+"""Both cores spend all their time on the model."""
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
 """Two cores split an operator's channels at multiples of this number, which depends on the layout of the weights."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""Number of pixels that a kernel with packed weights computes at once. A call for fewer pixels takes the same time."""
+"""Number of pixels that a kernel with packed weights computes in a call. Fewer pixels take the same time."""
 LEAST_PACKED = 4
 """Minimum number of channels for a kernel with packed weights."""
 AWKWARD = 4
@@ -261,7 +261,7 @@ def _candidates(group: _Group, member: Member, speeds: tuple[float, float], mark
 def _balanced(
     candidates: Sequence[Sequence[_Possible]], before: tuple[float, float]
 ) -> tuple[list[_Possible], tuple[float, float]]:
-    """Choose a split for each operator so that both cores finish early. Return the splits and end times.
+    """Choose a split for each operator so that both cores finish early, and return the splits and end times.
 
     `before`: start time of each core. The operators of a group alternate row by row, so one operator can balance the
     uneven split of another one. Of all choices in which core 0 takes a similar time, only the best is kept. If several

@@ -73,7 +73,7 @@ class Options:
     effort: float = 1.0
     """Factor of the planner's time budget (plan/effort.py). All operator orders together share the budget."""
     tiles: Settings | None = NO_RECOMPUTE
-    """Techniques that groups may use to compute a few pixels at a time. None allows only whole rows."""
+    """Techniques that groups may use to compute a few pixels at a time, or None for whole rows only."""
     two_rows: bool = False
     """Whether kernels with packed weights compute two rows at once where they can."""
     low: bool = False
@@ -212,7 +212,6 @@ class Planner:
         return replace(found, steps=steps, slow=slow_tensors(self._placer, settled, slow))
 
     def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
-        """Return the plan steps before they get addresses, and each group with its region by step number."""
         of_chain = dict(zip(self._chains, cuts, strict=True))
         drafts: list[Draft] = []
         groups: dict[int, tuple[int, Candidate]] = {}

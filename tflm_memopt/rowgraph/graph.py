@@ -1,6 +1,6 @@
 """Defines the row graph, on which planner, checker and lowering work.
 
-Some operators run row by row in regions. TFLM's own kernels run the operators between the regions.
+In regions, operators run row by row. TFLM's own kernels run the operators between the regions.
 """
 
 import enum
@@ -92,7 +92,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccessOrder:
-    """The order in which a kernel reads and writes bytes, in numbered steps. In each step, reads come before writes."""
+    """The order in which a kernel reads and writes bytes, in numbered steps with reads before writes."""
 
     last_read: NDArray[np.int64]
     """For each byte of the input, the step that reads this byte last, or -1."""

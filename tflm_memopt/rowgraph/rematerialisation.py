@@ -107,7 +107,8 @@ class _Seen:
 
     @cached_property
     def late_readers(self) -> tuple[tuple[int, int], ...]:
-        """Operators that cannot read input k before another input is complete, each with k.
+        """Operators that cannot read an input before another input is complete, each with the number of the first
+        input.
 
         An operator that keeps rows in a state is left out, because it cannot read a copy of a tensor.
         """

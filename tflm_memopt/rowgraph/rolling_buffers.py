@@ -185,7 +185,7 @@ class GraphWork:
         return _Slice(rows, first, made.row_bytes // seen.w) if (index.reshape(rows, -1) == wanted).all() else None
 
     def make_rolling_buffer(self, key: int, joined: _Joined) -> None:
-        """Keep new rows in a rolling buffer. Operators that read joined rows read new rows and the buffer instead."""
+        """Keep new rows in a rolling buffer, and let operators read new rows and the buffer instead of joined rows."""
         writer, kept = self._state_writer(joined.state)
         self._read_rolling_buffer(joined, joined.tensor, _Slice(joined.old + joined.rows.h, 0, joined.rows.c))
         rolling_buffer = replace(kept, rows=replace(joined.rows, h=joined.old))

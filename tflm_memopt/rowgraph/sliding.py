@@ -5,11 +5,12 @@ valid when the input slides. So only new rows are computed, and a rolling buffer
 need (rolling_buffers.py). Rows that depend on padding are computed again (edges.py) if this needs fewer
 multiply-accumulates than computing all rows. If an operator needs all rows, it reads the kept and new rows together,
 and all later operators compute all their rows. When all rows of the input are known, the outputs equal those of the
-original model byte for byte. A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H'
-rows. Padding influences the first a and last b input rows, and the first a' and last b' output rows. For n new input
-rows, the layer makes m = n / s new output rows, or fewer if some depend on padding. The first new output row needs the
-input from row (H' - b' - m) * s
-- p on. The layer thus also reads the (H - b - n) - ((H' - b' - m) × s - p) rows before the new input rows.
+original model byte for byte.
+
+A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H' rows. Padding influences the
+first a and last b input rows, and the first a' and last b' output rows. For n new input rows, the layer makes m = n / s
+new output rows, or fewer if some depend on padding. With f = (H' - b' - m) × s - p, the first new output row needs the
+input from row f on. The layer also reads the (H - b - n) - f rows before the new input rows.
 """
 
 from dataclasses import replace

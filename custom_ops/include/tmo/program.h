@@ -314,7 +314,7 @@ typedef struct {
   int16_t end; /* Row before which the first stripe of a tiled group ends, unless the tensor ends earlier. */
   union {
     uint16_t rows; /* Number of rows of a stripe in a tiled group. Stripes compute rows again if rows exceeds advance. */
-    uint16_t pushed; /* Number of rows of a streamed input that arrive at once. Older rows are in the workspace, at offset. */
+    uint16_t pushed; /* Number of rows of a streamed input that arrive at once. Older input rows are in the workspace, at offset. */
     uint16_t older; /* Number of rows before row 0 that a tensor in a rolling buffer of the state has. */
   };
 } tmo_tensor;

@@ -41,7 +41,7 @@ class Endings:
     def rebuild(
         self, members: Sequence[Member], sinks: Sequence[int], stripes: int, *, in_turn: bool
     ) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-        """sinks: operators whose whole output is requested. in_turn: whether to request parts of the outputs in
+        """`sinks`: operators whose whole output is requested. `in_turn`: whether to request parts of outputs in
         turn.
         """
         wanted = tuple(requested(members, sinks))

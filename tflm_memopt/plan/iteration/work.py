@@ -145,10 +145,9 @@ def _by_access(m: Member, executed: Ints) -> Work:
 
 
 def _product_on_dsp(done: Work, op: RowOp, rows: int) -> Work:
-    """Add the work of tmo_matmul_dsp.c, which multiplies four values by four columns at once.
+    """Add the work of tmo_matmul_dsp.c, which multiplies four values by four columns at once, then single values.
 
-    The remaining values of each column are multiplied singly. The last four columns are computed together, even if some
-    of them are already computed.
+    The last four columns are computed together, even if some of them are already computed.
     """
     values, columns = op.reads[0].c, op.writes.c
     if columns < QUAD:

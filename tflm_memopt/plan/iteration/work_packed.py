@@ -232,7 +232,7 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
 
 
 def _dsp_nine(w: Windows, done: Work) -> Work:
-    """Add the work of dsp_nine_row(), convolve_nine() and, in tiles, convolve_four(). Each run loads constants once."""
+    """Add the work of dsp_nine_row(), convolve_nine() and, in tiles, convolve_four(). Runs load constants once."""
     fours = -(-w.out_channels // 4)
     inside = int((w.wide == w.op.window.kernel_w).sum()) if w.rows else 1
     whole = (w.high == w.op.window.kernel_h) & (inside > 0)

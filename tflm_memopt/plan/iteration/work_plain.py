@@ -78,8 +78,8 @@ def _pieces(values: Ints) -> Ints:
 def _depthwise(w: Windows, done: Work) -> Work:
     """Add the work of tmo_depthwise_ref.c, which computes four channels at once and the remaining channels singly.
 
-    If a channel has several outputs, the kernel computes two of them at once. The DSP extension computes the last four
-    channels together, even if some of them are already computed.
+    If an input channel has several output channels, the kernel computes two of them at once. The DSP extension computes
+    the last four channels together, even if some of them are already computed.
     """
     c = w.out_channels
     if w.in_channels != c:

@@ -5,8 +5,8 @@ Memory-Aware Scheduling of Irregularly Wired Neural Networks for Edge Devices, 2
 a path through sets of operators, and its peak is the maximum along the path. Sets are visited by ascending peak, and
 among equal peaks the largest set comes first. The search of Serenity also raises its byte budget only as far as needed.
 Two rules limit the number of sets:
-- If an operator fits into the budget and does not increase the live bytes, it runs at once. Its early run never raises
-  the peak: when more operators are completed, each operator frees at least as many bytes.
+- If an operator fits into the budget and does not increase the live bytes, it runs at once. An early run of such an
+  operator never raises the peak: when more operators are completed, each operator frees at least as many bytes.
 - Beam searches find an order first, and sets that do not lead to a better order are not visited.
 """
 

@@ -38,7 +38,7 @@ UNLIMITED = 1 << 62
 MAX_PERMUTED = 3
 """Maximum number of operands for which all orders of making their rows are tried."""
 MAX_ORDERS = 8
-"""Maximum number of partial groups with different orders of operands. Only the groups of fewest bytes are kept."""
+"""Maximum number of partial groups with different orders of operands. The groups with the fewest bytes are kept."""
 
 MOST_MEMBERS = 256
 """Maximum number of operators with loop nests whose iterations are kept for other groups."""

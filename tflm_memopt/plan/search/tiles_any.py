@@ -80,7 +80,7 @@ def _stages(
     """Return the loop nests of all operators and the number of stripes.
 
     Return None if two readers of a tensor need different numbers of rows per stripe. driver: position of the operator
-    whose stripes have the given rows. All later operators run after the driver's output is complete.
+    whose stripes have the given rows. Operators after the driver run when the driver's output is complete.
     """
     if any(stage.iterative for stage in stages[driver + 1 :]):
         return None

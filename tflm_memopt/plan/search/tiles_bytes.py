@@ -2,7 +2,7 @@
 
 A column window keeps the last pixels of consecutive rows, column by column (msf-CNN's H-cache). The rows of a column
 window are the rows that the producer makes in one stripe. In a column window with r rows, a reader of k x k pixels
-needs (k - 1) * r + k pixels. Rows that are needed again q stripes later take q × r more lines of the tensor's width
+needs (k - 1) × r + k pixels. Rows that are needed again q stripes later take q × r more lines of the tensor's width
 (the line caches of fused tiling). Rows are counted from the end of the stripe, whose last row has number -1. Plans use
 sizes from a simulation, which never exceed the results of the formulas.
 """
