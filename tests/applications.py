@@ -43,9 +43,9 @@ class Machine:
             (self.folder / f"{name}.in").write_bytes(inputs[name])
             how = 2 * bool(done.plan and done.plan.pauses) + bool(result.app.models[name].retain)
             command += [f"{name}.tflite", f"{name}.in", f"{name}.out", str(how)]
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{done.returncode}: {done.stdout}{done.stderr}"
-        return {name: (self.folder / f"{name}.out").read_bytes() for name in result.models}, int(done.stdout.split()[1])
+        ran = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, f"{ran.returncode}: {ran.stdout}{ran.stderr}"
+        return {name: (self.folder / f"{name}.out").read_bytes() for name in result.models}, int(ran.stdout.split()[1])
 
 
 def built(build: Path, tflm: Any) -> Machine:

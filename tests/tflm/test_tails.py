@@ -223,7 +223,7 @@ def test_normalized_channels(size: tuple[int, ...], rank: int, seed: int) -> Non
     before, after = original(data), rewritten(rewrite(data)[0])
     for value in (0.0, 1e-8, 1e-30):  # TFLM does not divide by smaller norms.
         inputs = [np.full(shape, value, np.float32)]
-        same_floats(*(run(model, inputs, 1)[0] for model in (before, after)), f"value {value}")
+        same_floats(run(before, inputs, 1)[0], run(after, inputs, 1)[0], f"value {value}")
 
 
 @EXAMPLES

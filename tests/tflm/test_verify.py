@@ -13,7 +13,7 @@ from property.floats import in_float
 from tflm.region_model import IN, INT8, OUT, float_io, program, region_model, region_tree
 
 from tflm_memopt import optimize
-from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.errors import RuntimeUnavailable, UsageError
 from tflm_memopt.lower.program import HEADER, OP
 from tflm_memopt.model import writer
 from tflm_memopt.model.interface import METADATA, Change, Changes, Format
@@ -27,6 +27,13 @@ from tflm_memopt.runtime.verification import HOST_REFERENCE, TFLM_WHEEL, How
 from tflm_memopt.runtime.verify import verify
 
 HOWS: tuple[How, How] = (TFLM_WHEEL, HOST_REFERENCE)
+
+
+def test_an_input_needs_a_fixed_shape() -> None:
+    net = Net()
+    data = net.model(net.unary("RELU", net.input((1, -1, 8, 3))))
+    with pytest.raises(UsageError, match="the shape of input 'input0' is known only at run time"):
+        verify(data, data, runs=1)
 
 
 @pytest.mark.parametrize("how", HOWS)

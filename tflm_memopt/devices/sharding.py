@@ -123,7 +123,7 @@ def shard(
 
 def _plain(graph: Graph, op: Op) -> bool:
     tensors = [graph.tensors[t] for t in (*activations(graph, op), *op.outputs)]
-    known = all(t.dtype in RUNNING and not (t.variable or t.dynamic) and t.shape for t in tensors)
+    known = all(t.dtype in RUNNING and not (t.variable or t.dynamic) and t.shape and all(t.shape) for t in tensors)
     return known and len(op.outputs) == 1 and bool(activations(graph, op))
 
 
@@ -197,7 +197,7 @@ class _Sharder(Tiles):
     """Sent tensors. The key is the tensor that the operator SEND writes and the operator RECEIVE reads."""
 
     def sharded(self) -> DeviceGraphs:
-        for t in self.graph.inputs:
+        for t in (*self.graph.inputs, *(t for t in self.graph.outputs if self.graph.tensors[t].constant)):
             self.pieces[t] = [self._whole(t, 0)]
         for op in self.graph.ops:
             if (sharding := self.shardings[op.index]) not in possible_shardings(self.graph, op):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tflm_memopt.errors import UsageError
 from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph, Tensor
 from tflm_memopt.model.interface import Change, Changes
@@ -105,7 +106,7 @@ def cases_of(
     new: int = 0,
 ) -> list[Case]:
     """Return random cases, extreme cases, the user's cases and a sequence of cases. new: number of elements by which a
-    sliding input advances, or 0. new: new elements per window, or 0.
+    sliding input advances, or 0.
     """
     inputs = inputs_of(before, after, changes)
     usual = of_rewritten(changes, stimuli(before, inputs, runs, seed)) + _of_files(before, after, changes, files)
@@ -153,8 +154,14 @@ def _quantized(tensor: Tensor, array: Array) -> Array:
 
 
 def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
+    """Return the inputs to draw. Raises UsageError for an input without a fixed shape."""
     changed = {change.index for change in changes.inputs}
-    return [after.tensors[t] if k in changed else before.tensors[before.inputs[k]] for k, t in enumerate(after.inputs)]
+    found = [after.tensors[t] if k in changed else before.tensors[before.inputs[k]] for k, t in enumerate(after.inputs)]
+    for tensor in found:
+        if min(tensor.shape, default=0) < 0:
+            what = f"the shape of input '{tensor.label}' is known only at run time"
+            raise UsageError(what, code="unsupported_input", hint="convert the model with a fixed input shape")
+    return found
 
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:

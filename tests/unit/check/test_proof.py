@@ -125,7 +125,7 @@ def error(found: Planned, plan: Plan, run: Callable[[Planned, Plan], object]) ->
 def lives(*moments: tuple[int, int]) -> LiveRanges:
     """Return live ranges of the same four bytes. Each pair has the time of a write and the time of the last read."""
     at, end, written, read = zip(*((0, 4, *both) for both in moments), strict=True)
-    return LiveRanges(*map(np.array, (at, end, written, read)), np.arange(len(at)))
+    return LiveRanges(*map(np.array, (at, end, written, read)), marks=np.arange(len(at)))
 
 
 @pytest.mark.parametrize(

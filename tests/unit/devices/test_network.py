@@ -66,6 +66,7 @@ def test_the_command_writes_a_folder_for_each_device(tmp_path: Path, capsys: pyt
         ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(), 3, cut=[2, 1])),
         ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(), 3, cut=[1])),
         ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(4), 6)),
+        ("cannot_share", lambda: tflm_memopt.optimize_devices(without_elements(), 2)),
         ("bad_option", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[1], memory="9kB")),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="fast")),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="1kB,-2,3")),
@@ -87,6 +88,21 @@ def dense(width: int = 32) -> bytes:
     for _ in range(3):
         x = net.fully_connected(x, width)
     return net.model(x)
+
+
+def without_elements() -> bytes:
+    net = Net()
+    return net.model(net.conv2d(net.unary("RELU", net.input((0, 8, 8, 3))), 4))
+
+
+def test_an_output_may_be_a_constant(tmp_path: Path) -> None:
+    net = Net()
+    y = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3))
+    data = net.model(net.conv2d(y, 4), net.tensor((1, 4), data=[[1, 2, 3, 4]]))
+    paths = [tmp_path / "0.tflite", tmp_path / "1.tflite"]
+    for path, one in zip(paths, tflm_memopt.optimize_devices(data, 2, effort=0.05).models, strict=True):
+        path.write_bytes(one.model)
+    assert tflm_memopt.verify_devices(data, paths, runs=1).bit_exact
 
 
 def test_a_cut_gives_each_device_its_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
