@@ -4,7 +4,8 @@
     python -m benchmarks --check --models DIR --nets DIR    list outdated tables; exit with 1 if there are any
     python -m benchmarks --write --models DIR --nets DIR    write the outdated tables into their pages
 
-Without names, the command makes all tables whose folder is given. This takes about an hour of processor time.
+Without names, the command makes all tables whose folder is given. Making all tables takes about an hour of processor
+time.
 """
 
 import argparse

@@ -60,7 +60,7 @@ class Row:
     data: int
     """Cycles spent waiting for constants."""
     cycles: tuple[int, int]
-    """Lower and upper bound of the cycles. They are equal for cores with published timings."""
+    """Lower and upper bound of the cycles. Both bounds are equal for cores with published timings."""
     per_instruction: float
     milliseconds: tuple[float, float] | None
     """Shortest and longest time in milliseconds at the board's clock."""

@@ -4,8 +4,8 @@ The manuals are DDI 0432 (M0, table 3-1), DDI 0484 (M0+, table 3-1), DDI 0337 (M
 0439 (M4, sections 3.3.1 and 3.3.2). Where a manual gives a range or no figure, a constant in this file documents the
 assumed value. Two further rules of M3 and M4 were measured by jnk0le (github.com/jnk0le/random, commit 3dfc2ab,
 "pipeline cycle test"). A load waits for a preceding store. A 32-bit load instruction that lies in two words is not
-pipelined. The cycles of an instruction depend only on the instruction before it. Therefore it is enough to count pairs
-of consecutive blocks of code (cycles_trace.py).
+pipelined. The cycles of an instruction depend only on the instruction before it. Therefore cycles_trace.py only counts
+pairs of consecutive blocks of code.
 """
 
 import functools
@@ -184,7 +184,7 @@ class Pipeline:
 
 
 _REFILL = {"direct": 2, "link": 2, "return": 2, "register": 2, "load": 3}
-"""Cycles for refilling the pipeline, which the manuals of M3 and M4 call P. They state: "1 to 3 depending on the
+"""Cycles for refilling the pipeline, which the manuals of M3 and M4 call P. The manuals state: "1 to 3 depending on the
 alignment and width of the target instruction, and whether the processor manages to speculate the address early". The
 model uses 3 cycles for LDR PC, as the manuals state. For other branches, it uses 2 cycles, which fit measured programs
 best (docs/cycles.md).

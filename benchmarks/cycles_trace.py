@@ -102,7 +102,7 @@ def symbols(core: Core, image: Path) -> dict[str, tuple[int, int]]:
 
 @functools.cache
 def plugin() -> Path:
-    """Return the path of the compiled plugin. It is compiled again if its source has changed."""
+    """Return the path of the compiled plugin. The plugin is compiled again if its source has changed."""
     digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
     library = Path(tempfile.gettempdir()) / f"tmo_cycles_{digest}.so"
     if not library.exists():

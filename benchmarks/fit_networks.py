@@ -169,7 +169,7 @@ def image(seed: int) -> bytes:
 
 
 def over_time(seed: int) -> bytes:
-    """Draw a network for frames of sound or sensor data. Its windows extend along one axis only."""
+    """Draw a network for frames of sound or sensor data. The windows of its layers extend along one axis only."""
     rng = random.Random(seed)
     frames, c = rng.randint(8, 60), rng.choice((3, 6, 9, 16, 40, 40, 64, 128))
     tall = rng.random() < 0.6
@@ -217,7 +217,7 @@ def rare(seed: int) -> bytes:
     x = net.input((1, h, w, c))
     outputs = [net.binary(kind, x, net.input((1, h, w, c)), out=(0.2, 3)) for kind in TWO_OPERANDS]
     outputs.append(arg_max(net, x))
-    if seed // len(FAMILIES) % 2:  # These operators need libm.
+    if seed // len(FAMILIES) % 2:  # LOG_SOFTMAX and decoded() need libm.
         outputs += [log_softmax(net, x), *decoded(net, x)]
     outputs.append(net.gather(net.input((1, h * w), None, dtype="INT32"), 1, c))
     rows = net.reshape(x, (1, h * w, c))

@@ -1,8 +1,8 @@
 """Make int8 .tflite models with given layer shapes and random weights.
 
-The scales keep the spread of the activations. Therefore no activation is always clamped, and no channel is dead. Layers
-are described as in benchmarks/papers/msf_cnn/nets.py. If the padding of a convolution is not TFLite's SAME, a PAD
-precedes the convolution.
+The scales keep the spread of the activations. As a result, no activation is always clamped, and no channel is dead.
+Layers are described as in benchmarks/papers/msf_cnn/nets.py. If the padding of a convolution is not TFLite's SAME, a
+PAD precedes the convolution.
 """
 
 import math
@@ -160,7 +160,7 @@ class Builder:
 
 
 def _pair(sizes: int | Pair) -> Pair:
-    """Return height and width. They are equal if `sizes` is a single number."""
+    """Return height and width. Height and width are equal if `sizes` is a single number."""
     return (sizes, sizes) if isinstance(sizes, int) else sizes
 
 

@@ -1,6 +1,6 @@
 """Measure the processor time of `optimize` without recompute and of `explore` for every model of a folder.
 
-Both convert float32 inputs and outputs to int8 (`--int8-io`).
+`optimize` and `explore` convert float32 inputs and outputs to int8 (`--int8-io`).
 """
 
 import time

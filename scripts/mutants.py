@@ -1,8 +1,8 @@
 """Change random places of the checker, the lowering, the layout and the C validator, and report unnoticed changes.
 
 Each mutant changes one operator, number or keyword in a copy of the repository. The quick tests of the changed area run
-until one fails. A mutant survives if no test fails. Then a test is missing, or the mutant behaves like the original.
-The same seed always draws the same mutants.
+until one fails. A mutant survives if no test fails. A surviving mutant means that a test is missing, or that the mutant
+behaves like the original. The same seed always draws the same mutants.
 
 Usage: python scripts/mutants.py --sample 300 --seed 1
 """

@@ -9,7 +9,7 @@ from tflm_memopt.runtime.native import native_library
 
 def main() -> int:
     names = ["tmo_host"]
-    if (sys.platform, platform.machine()) == ("linux", "x86_64"):  # This is the platform of TFLM's official wheel.
+    if (sys.platform, platform.machine()) == ("linux", "x86_64"):  # TFLM's official wheel exists for x86-64 Linux only.
         names.append("tmo_wheel_shim")
     try:
         for name in names:

@@ -26,7 +26,7 @@ BY_HAND = {"CHANGELOG.md": rf"^## ({SEMANTIC})\b"}
 def stated() -> dict[str, str]:
     """Return the version in each file, or "" if a file has no version or several versions.
 
-    CHANGELOG.md may have several versions. Its first one counts, because it is the newest.
+    CHANGELOG.md may have several versions. The first version in CHANGELOG.md counts, because it is the newest.
     """
     found = {name: re.findall(line, _text(name), re.MULTILINE) for name, line in {**PLACES, **BY_HAND}.items()}
     return {name: vs[0] if len(vs) == 1 or (vs and name == "CHANGELOG.md") else "" for name, vs in found.items()}

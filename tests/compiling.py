@@ -1,8 +1,8 @@
 """Compiles object files for tests once. Other tests, workers and runs reuse the files through ccache.
 
-ccache identifies an object by its compiler, flags, source and all headers that were read. It also compares comments,
-because some compiler warnings depend on comments. Paths are relative to the compiler's working directory, so that tests
-in different folders can share objects.
+ccache identifies an object by its compiler, flags, source and all headers that were read. ccache also compares
+comments, because some compiler warnings depend on comments. Paths are relative to the compiler's working directory, so
+that tests in different folders can share objects.
 """
 
 import os

@@ -312,9 +312,9 @@ def fit(
     """Return how a model fits on boards (boards.json) before and after optimize().
 
     optimized: result of optimize(). For an application, all models share RAM and flash. names: ids of boards or files
-    that describe boards, by default all known boards. packed: the same model with weights packed for a target. It is
-    used for boards that can run it, unless only the generic model fits. on: results of optimize() for single boards, by
-    board id. Raises UsageError for an unknown board.
+    that describe boards, by default all known boards. packed: the same model with weights packed for a target. The
+    packed model is used for boards that can run it, unless only the generic model fits. on: results of optimize() for
+    single boards, by board id. Raises UsageError for an unknown board.
     """
     if isinstance(optimized, AppOptimized):
         return fit_app(optimized, names)

@@ -29,7 +29,7 @@ class Option:
     """Text about the option for `--help`."""
     metavar: str | None = None
     read: Callable[[Any], Any] | None = None
-    """Function that converts a text or a value. It raises UsageError for an invalid one."""
+    """Function that converts a text or a value, and raises UsageError for an invalid one."""
     choices: tuple[Any, ...] | None = None
     flags: tuple[str, ...] | None = None
     """Flags on the command line. By default, the flag is `--` and the option's name."""

@@ -1,6 +1,6 @@
 """Kernels that compute one output pixel from the window under it.
 
-The addresses of rows or pixels define the window. It is clipped and contains no padding. TFLM: ConvPerChannel,
+The addresses of rows or pixels define the window. The window is clipped and contains no padding. TFLM: ConvPerChannel,
 DepthwiseConvPerChannel.
 """
 

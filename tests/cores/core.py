@@ -169,7 +169,7 @@ HIFIVE1 = Core(
     ("-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", "--specs=picolibc.specs"),
     0x20400000, 0x80000000, 16 << 10, 0, 0, 0, "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS,
 )  # fmt: skip
-"""Machines with flash and 16 KB of RAM. Their programs contain a whole model, since memory is short."""
+"""Machines with flash and 16 KB of RAM. The programs for these machines contain a whole model."""
 
 
 def missing_tools(core: Core) -> str:

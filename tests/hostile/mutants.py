@@ -151,7 +151,7 @@ def _put(data: bytes, place: int, change: Callable[[int], int]) -> bytes:
 
 
 def _damaged_tree(data: bytes, rng: random.Random) -> bytes | None:
-    """Change a few fields of the model. The result is None if the changed model cannot be written."""
+    """Change a few fields of the model. Return None if the changed model cannot be written."""
     tree = schema.ModelT.InitFromPackedBuf(data, 0)
     fields = [*_fields(tree)]
     for _ in range(rng.choice((1, 1, 1, 2, 4))):

@@ -1,4 +1,4 @@
-"""Damaged files are converted correctly, left unchanged, or refused. There is no crash, no hang, and no wrong byte."""
+"""Damaged files are converted correctly, left unchanged, or refused, without a crash, a hang or a wrong byte."""
 
 from collections import Counter
 

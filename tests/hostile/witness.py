@@ -1,7 +1,7 @@
 """Runs a damaged model in TFLM repeatedly with different memory contents.
 
 TFLM trusts the contents of a model's file. With wrong shapes, TFLM reads or writes beyond a tensor's end, or leaves
-output bytes unwritten. Then the output depends on unrelated memory, and outputs cannot be compared.
+output bytes unwritten. If a model's output depends on unrelated memory, it cannot be compared.
 """
 
 import ctypes
@@ -38,7 +38,7 @@ class Memory(NamedTuple):
 def outputs_anywhere(data: bytes) -> list[list[str]] | None:
     """Return TFLM's outputs for the original model. Fills this process's memory.
 
-    The result is None if TFLM's outputs depend on memory outside the tensors, or if TFLM writes outside the tensors.
+    Return None if TFLM's outputs depend on memory outside the tensors, or if TFLM writes outside the tensors.
     """
     data = runnable(data)
     model = read(data)
@@ -131,7 +131,7 @@ def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
 def outputs(interpreter: Any, graph: Graph, memory: Memory | None = None) -> list[list[str]] | None:
     """Return the outputs for a few inputs as hexadecimal text. The last input repeats the first input.
 
-    The result is None if a run changes bytes between tensors.
+    Return None if a run changes bytes between tensors.
     """
     count = len(graph.outputs)
     inputs = oracle.inputs_of(graph, seed=1)

@@ -56,9 +56,7 @@ FAMILIES = {0: Family.DSP, 1: Family.DSP, 2: Family.ESP, 3: Family.ESP, 4: Famil
 
 
 def write_samples(folder: Path) -> list[Path]:
-    """Write valid programs with inputs and outputs. Together, they have rolling buffers, column windows, branches,
-    groups and sums.
-    """
+    """Write valid programs that have rolling buffers, column windows, branches, groups or sums."""
     paths = []
     for seed in range(SAMPLES):
         draw = drawn.by_row if seed % 2 == 0 else drawn.pixels if seed % 8 == 5 else drawn.tiled
@@ -183,7 +181,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
     for state in (memories.svdf_network, memories.lstm_network, lambda: memories.lstm_network(steps=3)):
         yield state(), by_row
     yield streaming.chunks(), replace(groups, target="cortex-m4")
-    for padding in ("VALID", "SAME"):  # These networks have running sums and padding rows.
+    for padding in ("VALID", "SAME"):  # Networks with running sums and padding rows follow.
         net = Net()
         y = net.conv2d(net.input((1, 16, 2, 3)), 4, kernel=(3, 1), padding=padding)
         both = net.mean(y, (1,)), net.pool(y, kernel=net.shape(y)[1:3], stride=(1, 1))

@@ -78,8 +78,8 @@ def assert_ranges_hold(data: bytes, seed: int) -> None:
 
 
 def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray[Any]]]:
-    """Yield the output of each row operator under TFLM for random and extreme inputs. For this purpose, each such
-    output becomes an output of the model.
+    """Yield the output of each row operator under TFLM for random and extreme inputs. To be read, the output of each
+    row operator becomes an output of the model.
     """
     model = read(data)
     annotated = annotation.annotate(model.graph)

@@ -46,7 +46,7 @@ def base_of(form: Form, common: str) -> Base:
 
 
 def alternatives(form: Form, common: str, base: Base) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield allowed operand types in which T is `common`. Then vary the type of one operand at a time."""
+    """Yield allowed operand types in which T is `common`, then variants in which one operand has another type."""
     inputs, outputs = case(form, common, base)
     yield inputs, outputs
     for k, operand in enumerate(form.inputs[: len(inputs)]):

@@ -117,7 +117,7 @@ def depthwise(node: Node, *, dsp: bool = True) -> Found:
 
 
 def dense(node: Node, *, dsp: bool = True) -> Found:
-    """Return the work of arm_nn_vec_mat_mult_t_s8.c. It computes two outputs at once (without DSP: three)."""
+    """Return the work of arm_nn_vec_mat_mult_t_s8.c. The kernel computes two outputs at once, or three without DSP."""
     units = max(1, node.dim("i1", 0))
     depth, batches = node.elements("i1") // units, node.elements("o0") // units
     per_channel = node.tensor("i1") is not None and len(scales_of(node.tensor("i1"))) > 1

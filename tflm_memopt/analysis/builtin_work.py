@@ -1,8 +1,8 @@
 """Finds the TFLM kernel that runs an operator, and how often its loops run.
 
 An operator runs a kernel of CMSIS-NN (Source/*/arm_*.c) if TFLM has a wrapper for the kernel
-(tensorflow/lite/micro/kernels/cmsis_nn). Such a kernel may use the DSP extension. Operators without a wrapper run
-TFLM's reference kernels. benchmarks/builtin_costs.py fits the instructions per unit of work (builtin_costs.json).
+(tensorflow/lite/micro/kernels/cmsis_nn). The kernels of CMSIS-NN may use the DSP extension. Operators without a wrapper
+run TFLM's reference kernels. benchmarks/builtin_costs.py fits the instructions per unit of work (builtin_costs.json).
 """
 
 import math
@@ -161,7 +161,7 @@ def _svdf(node: Node) -> Found:
 
 
 def _matrices(node: Node) -> Found:
-    """Count the work of arm_batch_matmul_s8.c. It transposes the right operand, unless that is transposed."""
+    """Count the work of arm_batch_matmul_s8.c. The kernel may first transpose the right operand."""
     left, right, out = node.inputs[0], node.inputs[1], node.outputs[0]
     if left is None or right is None:
         return _elements(node)

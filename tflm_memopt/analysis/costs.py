@@ -42,8 +42,8 @@ class Work:
     calls: float = 0
     """Number of kernel calls. One call runs consecutive iterations along a row of tiles, or from row to row."""
     rows: float = 0
-    """Number of times that kernels look up the address of a row. They look up output rows if the operator adds to sums,
-    otherwise input rows.
+    """Number of times that kernels look up the address of a row. Kernels look up input rows or, if the operator adds to
+    sums, output rows.
     """
     loops: float = 0
     """Number of inner loops that a kernel starts (plan/iteration/work_packed.py)."""
@@ -74,7 +74,7 @@ class Work:
     state_writes: float = 0
     """Number of iterations whose row is stored for the next inference."""
     copied: float = 0
-    """Bytes of weights that are copied to the arena before the first iteration. They do not count as instructions."""
+    """Bytes of weights that are copied to the arena before the first iteration, without counting instructions."""
     spared: float = 0
     """Bytes of weights that are read from the arena instead of from flash. The instructions are the same."""
 
@@ -167,7 +167,7 @@ def by_kernel(nested: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
 
 
 def _own(measured: Costs) -> Costs:
-    """Return costs for the user's own kernels. They are those of SOFTMAX, which also works pixel by pixel."""
+    """Return costs for the user's own kernels. An own kernel works pixel by pixel and costs as much as SOFTMAX."""
     softmax = {kernel: each for kernel, each in measured.items() if kernel.split()[0] == "SOFTMAX"}
     return {kernel.replace("SOFTMAX", "OWN"): each for kernel, each in softmax.items()}
 

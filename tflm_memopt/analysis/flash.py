@@ -49,7 +49,7 @@ class Firmware:
     packed: frozenset[Family] = frozenset()
     """Families of cores for which the model's weights are packed."""
     interpreter: bool = True
-    """Whether TFLM's interpreter runs the model. Otherwise a C module runs it."""
+    """Whether TFLM's interpreter runs the model, and not a C module."""
 
     def on(self, core: str) -> Footprint:
         """Return the bytes of flash on a core. For an unmeasured core, the figures of the core OTHERS are used."""

@@ -319,7 +319,7 @@ class Time:
     def change(self) -> Span | None:
         """Bounds of the relative change in time (0.1 means 10 % slower), or in instructions if times are unknown.
 
-        The result is None if neither times nor instructions are known. Each bound is compared with the same bound of
+        The change is None if neither times nor instructions are known. Each bound is compared with the same bound of
         the other model, because the cycle model is assumed to have equal errors for both models.
         """
         before, after = self.original, self.rewritten

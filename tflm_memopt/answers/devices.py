@@ -79,7 +79,7 @@ class DevicesReport:
     inputs: tuple[int, ...]
     """Operators whose input channels are split (FDT, fan-in). Each device computes partial sums."""
     whole: tuple[int, ...]
-    """Operators that one device runs alone. This is the first device, unless `stages` names another device."""
+    """Operators that one device runs alone. This device is the first one, unless `stages` names another."""
     split_weights: tuple[int, ...]
     """For each device, bytes of its part of the weights that are divided by output or input channels."""
     original_split_weights: int
@@ -162,7 +162,7 @@ class DevicesPoint:
     """A split of a network. No other split needs both less memory on the largest device and less time."""
 
     devices: int
-    """Number of devices that run operators. It is 1 if the first device runs the whole network."""
+    """Number of devices that run operators, which is 1 if the first device runs the whole network."""
     rows: tuple[int, ...]
     """Operators that are split by rows. DevicesReport describes the fields from `rows` to `whole`."""
     overlap: tuple[int, ...]

@@ -24,7 +24,7 @@ class Sample:
     inputs: tuple[bytes, ...]
     outputs: tuple[bytes, ...]
     real: bool = False
-    """Whether the inputs are an example from the user. Otherwise they are random values."""
+    """Whether the inputs are an example from the user, and not random values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ class StageReport:
     cached: bool
     """Whether rows that two neighbouring stripes need are kept for the second stripe."""
     sums: bool
-    """Whether the operator keeps int32 sums. It adds to them one input row, or one group of channels, at a time."""
+    """Whether the operator keeps int32 sums, and adds one input row or one channel group to them at a time."""
     packed: bool
     """Whether a kernel for packed weights runs the operator, instead of a generic kernel."""
     rematerialised: bool = False
@@ -287,7 +287,7 @@ class Report:
     arena_size: int | None = None
     """Bytes to declare for the arena, enough for each build of TFLM that NAME_ops.h names, or None if unknown."""
     interpreter: bool = True
-    """Whether `arena` and `footprint` are for TFLM. Otherwise they are for a C module."""
+    """Whether `arena` and `footprint` are for TFLM, and not for a C module."""
     footprint: Footprints | None = None
     """Flash that inference needs with the original and with the rewritten model."""
     original_refused: str = ""

@@ -54,7 +54,7 @@ class AppMember:
 
 
 def members_of(app: App, progress: Progress) -> list[AppMember]:
-    """Return the models of an application. Their plans are chosen later."""
+    """Return the models of an application, still without plans."""
     found = []
     for name, entry in app.models.items():
         progress(f"{name}: reading", 0, 0)

@@ -1,4 +1,4 @@
-"""Converts an application. Each model is converted alone. Then all models are placed in one arena and checked."""
+"""Converts an application: converts each model alone, places all models in one arena, and checks the result."""
 
 from __future__ import annotations
 

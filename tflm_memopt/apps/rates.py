@@ -30,7 +30,7 @@ class Timer:
     clock: Clock | None = None
     """Clock for modelled cycles, or None if times are proportional to instructions."""
     per_instruction: float = 0.0
-    """Milliseconds per instruction. They are used only if cycles are not modelled."""
+    """Milliseconds per instruction, which are used only if cycles are not modelled."""
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
         """Return the longest time of `work` in milliseconds, or None if it is unknown. moved: bytes read from and

@@ -1,4 +1,4 @@
-"""The command `inspect`. Its module does not import the planner, so that the command starts quickly."""
+"""The command `inspect`. The command's module does not import the planner, so that it starts quickly."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The command `registers`. It reads a driver and a description of registers, and writes C."""
+"""The command `registers`, which reads a driver and a description of registers, and writes C."""
 
 from __future__ import annotations
 

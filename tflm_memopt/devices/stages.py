@@ -22,7 +22,7 @@ from tflm_memopt.devices.sharding import DeviceSharding, possible_shardings
 from tflm_memopt.model.graph import Graph
 
 CUTS = 8
-"""Number of positions at which the network is cut in two and planned. It is higher for many devices."""
+"""Number of positions at which the network is cut in two and planned. Many devices need more positions."""
 TRIED = 10
 """Maximum number of divisions into stages that are converted."""
 KEPT = 6

@@ -26,7 +26,7 @@ alignas({ALIGNMENT}) extern const unsigned char {c}_model[{c}_model_len];
 
 
 def model_source(name: str, data: bytes) -> str:
-    """Return the text of NAME_model.cpp. Its array is aligned, because TFLM reads the model in place."""
+    """Return the text of NAME_model.cpp. The model's array is aligned, because TFLM reads the model in place."""
     c = identifier(name)
     lines = "\n".join(byte_lines(data))
     return f"""\

@@ -1,4 +1,6 @@
-"""Reads the C library's sources for projects. They stay as they are or move into Arduino's single folder."""
+"""Reads the C library's sources for projects. The files stay in their folders, or move to the single folder of an
+Arduino library.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path

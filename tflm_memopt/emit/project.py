@@ -1,7 +1,8 @@
 """Writes complete projects around a model, for Arduino, PlatformIO and ESP-IDF.
 
-The written program first compares the outputs of a stored input with the outputs of TFLM on a PC. Then it prints the
-results for camera pictures or for the stored input. Users add their own sensors and actions to the program.
+The written program first compares the outputs of a stored input with the outputs of TFLM on a PC. Afterwards, the
+program prints the results for camera pictures or for the stored input. Users add their own sensors and actions to the
+program.
 """
 
 from collections.abc import Callable, Collection

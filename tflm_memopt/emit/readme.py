@@ -1,4 +1,4 @@
-"""Writes a project's README.md. It says which file to open, which commands to run, and where sensor values go."""
+"""Writes a project's README.md: which file to open, which commands to run, and where sensor values go."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class About:
     arena: str
     """Size of the arena in bytes, such as "at least 20,480"."""
     real: bool
-    """Whether the stored inputs are the user's examples. Otherwise they are random values."""
+    """Whether the stored inputs are the user's examples, and not random values."""
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     """Sentences about each input and output, with the C functions that convert their values."""

@@ -69,7 +69,7 @@ def memory_map(
     marks: Sequence[Mark] = (),
     roles: Collection[str] = (),
 ) -> Drawing:
-    """Draw a rectangle for each buffer. It is solid where the buffer contains data.
+    """Draw a rectangle for each buffer, which is solid where the buffer contains data.
 
     full: bytes to which the figure's height corresponds, by default the bytes of the map. roles: roles of buffers in
     the legend, by default all roles in the map.

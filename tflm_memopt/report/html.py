@@ -1,4 +1,4 @@
-"""Writes an HTML page with a model's results. The page needs no other file. Its template is page.html."""
+"""Writes an HTML page with a model's results. The page needs no other file. The page's template is page.html."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

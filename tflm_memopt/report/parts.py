@@ -20,7 +20,7 @@ def section(title: str, body: RenderableType) -> RenderableType:
 
 
 def table_of(*columns: str, numbers: int = 0) -> Table:
-    """Return an empty table. Its last `numbers` columns are right-justified."""
+    """Return an empty table whose last `numbers` columns are right-justified."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, header_style="dim")
     for i, column in enumerate(columns):
         table.add_column(column, justify="right" if i >= len(columns) - numbers else "left", overflow="fold")

@@ -14,7 +14,7 @@ HATCH = (
 
 
 def document(drawing: Drawing) -> str:
-    """Return an SVG file. Its colours are light or dark, as the reader has chosen for the screen."""
+    """Return an SVG file. The colours are light or dark, as the reader has chosen for the screen."""
     background = f'<path d="M0 0H{drawing.width:g}V{drawing.height:g}H0Z" fill="var(--paper)"/>'
     head = f"<defs>{HATCH}</defs><style>{style_sheet()}</style>{background}"
     size = f'width="{drawing.width:g}" height="{drawing.height:g}"'

@@ -109,9 +109,9 @@ def toolchain(command: tuple[str, ...]) -> Toolchain:
 
 
 def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
-    """Run a C module. The result has the outputs of all runs, or the reason why the module failed. model: the rewritten
-    model to which the module must belong. where: place of the input, as in `Changes.input`. runs: inputs of each run,
-    with the whole input also if the input is streamed or external, and the whole window of a sliding input.
+    """Run a C module. Return the outputs of all runs, or the reason why the module failed. model: the rewritten model
+    to which the module must belong. where: place of the input, as in `Changes.input`. runs: inputs of each run, with
+    the whole input also if the input is streamed or external, and the whole window of a sliding input.
     """
     compiler, new = toolchain(native.compiler()), step_elements(model.graph, where)
     source = None if new else _source(model, where, runs)

@@ -14,7 +14,7 @@ from tflm_memopt.runtime.stimuli import Array
 from tflm_memopt.runtime.windows import Slide, step_elements
 
 Feed = Callable[[Sequence[Array], int], int]
-"""Function that runs an inference with given inputs and a run's number. It returns TFLM's status (0: success)."""
+"""Function that runs an inference with given inputs and a run's number, and returns TFLM's status (0: success)."""
 
 ABORT = 15
 """Value of kTfLiteAbort in TFLM's wheel, which our operator returns when it waits for more rows."""

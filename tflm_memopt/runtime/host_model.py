@@ -105,7 +105,7 @@ def _border_conversion(graph: Graph, op: Op) -> convert.Conversion | None:
 
 
 def _reference_program(op: RowOp) -> bytes:
-    """Return the program of one operator. Its inputs and output are whole tensors, and its workspace is a counter."""
+    """Return the program of one operator, with whole tensors as inputs and output, and a counter as workspace."""
     n, constant = len(op.inputs), operands.constant(op)
     inputs = (*range(n),) if constant is None else (*range(n), n + 1)
     lone = ProgramOp(

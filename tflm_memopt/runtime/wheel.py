@@ -56,7 +56,7 @@ def provide_memory(nbytes: int) -> None:
 
 @functools.cache
 def _noise(nbytes: int) -> NDArray[np.uint8]:
-    """Return random bytes at a 16-byte boundary. The result is cached, so that the memory stays alive and in place."""
+    """Return random bytes at a 16-byte boundary. The cache keeps the memory alive and in place."""
     return aligned(np.random.default_rng(nbytes).bytes(nbytes))
 
 

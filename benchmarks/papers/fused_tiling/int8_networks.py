@@ -2,8 +2,8 @@
 
 The networks have random weights, and devices.py lists their layers. The first layers are split by rows, and all later
 layers by channels. The integer program of the thesis chooses the first layer that is split by channels. Each figure is
-a device's arena plus its model file, in MB. The thesis counts float32 values and omits the weights of dense layers.
-These figures count all int8 weights.
+a device's arena plus its model file, in MB. The thesis counts float32 values and omits the weights of dense layers. The
+script's figures count all int8 weights.
 """
 
 from collections.abc import Sequence

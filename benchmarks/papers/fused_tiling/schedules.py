@@ -1,8 +1,8 @@
 """Search for the operator order with the least peak memory in irregular graphs.
 
 Some graphs are random as in RandWire (Watts-Strogatz), with tensors of 4 units. Other graphs resemble SwiftNet, which
-is not public. They have 62 operators in cells of 21, 19 and 22, with random edges. Graphs with "one cell" in their
-names have all operators in a single cell. The seconds in the table are processor time.
+is not public. These substitutes for SwiftNet have 62 operators in cells of 21, 19 and 22, with random edges. Graphs
+with "one cell" in their names have all operators in a single cell. The seconds in the table are processor time.
 """
 
 import random

@@ -3,7 +3,7 @@
 The thesis uses float32 networks in code that TVM generates. Two of the networks are not public. In this script, all
 networks are int8 models under TFLM. The keyword spotter is MLPerf Tiny's. All other networks have random weights, and a
 published or similar geometry. Figures are bytes for ilp32, with the input in the arena and TFLM's reference kernels.
-FFMT divides rows into stripes, and FDT divides channels into groups (fan-out). Both may use PAD, SLICE and
+FFMT divides rows into stripes, and FDT divides channels into groups (fan-out). FFMT and FDT may use PAD, SLICE and
 CONCATENATION, and F may be up to 1.5. All output bytes of each model are compared in TFLM's official wheel.
 """
 

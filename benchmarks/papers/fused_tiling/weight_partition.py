@@ -1,10 +1,10 @@
 """Execute the best weight partition of the fused tiling thesis for dense layers 4-8-16-4-4 on two devices (Figure 5.6).
 
-The partition is fan-out, then a fused pair of fan-out and fan-in, then fan-out again. It is compared with fan-out in
-all layers. Each figure is the number of bytes that both devices send together, without message headers. The planned
-figures follow Eq. 5.17 of the thesis. The executed figures are the bytes that two processes send to each other. The
-weights of the third layer determine the bytes of a partial sum. With sums of 4 bytes, the partition would send as many
-bytes as fan-out alone. A sum of 8 int8 products needs fewer bytes.
+The partition is fan-out, then a fused pair of fan-out and fan-in, then fan-out again. The script compares the partition
+with fan-out in all layers. Each figure is the number of bytes that both devices send together, without message headers.
+The planned figures follow Eq. 5.17 of the thesis. The executed figures are the bytes that two processes send to each
+other. The weights of the third layer determine the bytes of a partial sum. With sums of 4 bytes, the partition would
+send as many bytes as fan-out alone. A sum of 8 int8 products needs fewer bytes.
 """
 
 import tempfile

@@ -31,7 +31,7 @@ def separable(channels: int, stride: int) -> Stage:
 
 
 def inverted(channels: int, stride: int, expand: int, kernel: int = 3, *, squeeze: bool = False) -> Stage:
-    """Add an inverted bottleneck. It has a residual if the shapes allow it, and squeeze and excite if requested."""
+    """Add an inverted bottleneck. The bottleneck has a residual if the shapes allow one."""
 
     def stage(net: Builder, x: int) -> int:
         deep = net.shape(x)[3]

@@ -27,7 +27,7 @@ from tflm_memopt.plan.layout.offsets import LayoutProblem, place
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Data that one layer passes to another. They belong to the producer's partition."""
+    """Data that one layer passes to another. The data belong to the producer's partition."""
 
     tokens: int
     producer: str
@@ -82,7 +82,7 @@ def conflict(a: Edge, b: Edge, schedules: Schedules) -> bool:
 
 
 def reused(edges: Edges, schedules: Schedules) -> list[tuple[list[str], int]]:
-    """Return the edges and tokens of each buffer by Algorithm 8. It puts each edge into the buffer that grows least."""
+    """Return each buffer's edges and tokens by Algorithm 8, which puts each edge into the buffer that grows least."""
     found: list[tuple[list[str], int]] = []
     for name, edge in edges.items():
         fits = [
@@ -147,7 +147,7 @@ def schedules_by_parts(chromosome: Chromosome) -> Schedules:
 
 
 def edges_by_parts(chromosome: Chromosome) -> Edges:
-    """Return the edges with smaller buffers between two layers that process their data in parts. Such a buffer holds
+    """Return the edges with smaller buffers between two layers that process their data in parts. A smaller buffer holds
     only the rows under a window of the second layer. The buffer from layer l2 to l4 holds one more row, since layer l3
     reads ahead.
     """
@@ -194,7 +194,7 @@ APPLICATIONS: Mapping[int, Application] = {
 
 
 def app_toml(folder: Path, number: int) -> Path:
-    """Write the models and the app.toml of an application of Table 6.6. Its networks run one after the other."""
+    """Write the models and the app.toml of an application of Table 6.6, whose networks run one after the other."""
     app, lines = APPLICATIONS[number], []
     for name in app.networks:
         file = name.replace(" ", "_").replace(".", "_").lower()

@@ -125,8 +125,8 @@ def tinyengine(m: Module) -> int:
 
 
 def vmcu(m: Module) -> int:
-    """Return the bytes of vMCU's kernel, which makes one output pixel at a time. Its workspace holds k x k + 1 pixels
-    of the expanded tensor, and one pixel of the output.
+    """Return the bytes of vMCU's kernel, which makes one output pixel at a time. The kernel's workspace holds k x k + 1
+    pixels of the expanded tensor, and one pixel of the output.
     """
     before, _, after = _sizes(m)
     return max(after, distance(m) + before) + (m.kernel * m.kernel + 1) * m.c_mid + m.c_out

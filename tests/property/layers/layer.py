@@ -62,7 +62,7 @@ def image(net: Net, x: int) -> int:
 
 
 def window(net: Net, layer: Layer, x: int, *, dilated: bool = True) -> dict[str, object]:
-    """Return the options of a convolution or pool. Its padding is SAME if the window is larger than the input."""
+    """Return the options of a convolution or pool. The padding is SAME if the window is larger than the input."""
     dilation = layer.dilation if dilated else (1, 1)
     extent = [(k - 1) * d + 1 for k, d in zip(layer.kernel, dilation, strict=True)]
     fits = all(e <= n for e, n in zip(extent, net.shape(x)[1:3], strict=True))

@@ -187,7 +187,7 @@ def lstm(dtype: str = "FLOAT32", *, units: int = 4, features: int = 3, steps: in
 
 
 def resource_variables() -> bytes:
-    """Return a model with two resource variables. CALL_ONCE initialises one of them. The other has two handles."""
+    """Return a model with two resource variables: CALL_ONCE initialises one, and the other has two handles."""
     net = Net()
     x = net.input((1, 20))
 

@@ -76,7 +76,7 @@ def test_other_bytes_are_counted_and_a_program_that_is_none_is_refused(
     (tmp_path / "b").mkdir()
     assert (
         run(tmp_path, built(library, tmp_path / "b", files, "plain", main)).stdout == "-2"
-    )  # This is TMO_ERROR_MAGIC.
+    )  # The status -2 is TMO_ERROR_MAGIC.
 
 
 def test_operators_that_stay_builtin_are_named() -> None:

@@ -99,4 +99,4 @@ def test_what_nothing_names_is_dropped() -> None:
     assert weights is not None
     np.testing.assert_array_equal(weights, original.tensors[original.ops[2].inputs[1]].data)
     assert interface.metadata(model.tree, "min_runtime_version") == b"2.9.0" + bytes(11)
-    assert len(model.tree.buffers) == 4  # These are an empty buffer, weights, bias and metadata.
+    assert len(model.tree.buffers) == 4  # The buffers hold nothing, weights, bias and metadata.

@@ -1,4 +1,4 @@
-"""Buffers get valid addresses. They are optimal in all cases in which the test can try all addresses."""
+"""Buffers get valid addresses. Wherever the test can try all addresses, the layout is optimal."""
 
 from __future__ import annotations
 
