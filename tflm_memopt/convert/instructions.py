@@ -1,8 +1,8 @@
 """Chooses plans by estimated instructions or time: the frontier, and the least RAM within a limit of instructions.
 
 The search for plans counts multiply-accumulates. A plan that computes more pixels at once takes fewer instructions and
-more bytes than a plan with equally many multiply-accumulates. So plans with several tile widths are made, and compared
-by their estimated instructions.
+more bytes than a plan with equally many multiply-accumulates. Plans with several tile widths are made, and compared by
+their estimated instructions.
 """
 
 import itertools

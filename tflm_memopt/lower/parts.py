@@ -83,7 +83,7 @@ def _two_rows(op: ProgramOp) -> bool:
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return whether the C function tmo_iterate_pixel() runs the operator. It runs no packed single iteration."""
+    """Return whether tmo_iterate_pixel() runs the operator, which excludes packed operators with one iteration."""
     whole = not op.access and not op.iterative and op.channel_groups <= 1
     single = kernel_choice.makes_single_pixels(op.kind, op.packing, op.tile, made.width, whole=whole)
     return single and (op.packing is Packing.NONE or op.tile == 1 or made.height > 1)

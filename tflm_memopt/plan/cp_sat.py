@@ -25,8 +25,8 @@ NAME = "ortools.sat.python.cp_model"
 def load() -> ModuleType:
     """Return CP-SAT's module `cp_model` without the methods that take or return objects of pandas.
 
-    The import of pandas takes as long as planning a small model. So the package loads its own copy of `cp_model`, in
-    which two empty classes replace pandas. All other code that imports CP-SAT gets the complete module.
+    The import of pandas takes as long as planning a small model. The package loads its own copy of `cp_model`, in which
+    two empty classes replace pandas. All other code that imports CP-SAT gets the complete module.
     """
     pandas = SimpleNamespace(Index=type("Index", (), {}), Series=type("Series", (), {}))
 

@@ -19,7 +19,7 @@ MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
 ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
 """Fractions of the search budget for ordering operators, finding groups, and placing single groups."""
 FIRST = 0.75
-"""Fraction of the budget for the first operator order. Another order is used only if its plan is better."""
+"""Fraction of the search budget for the first operator order, which other orders must beat to be used."""
 GENEROUS = 4
 """If several searches share a budget, each may spend up to this multiple of an equal part."""
 NORMAL = "normal"

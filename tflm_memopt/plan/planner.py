@@ -253,8 +253,7 @@ class Planner:
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan | None:
         """Return the plan with its groups changed to take as little time as `head` bytes allow.
 
-        The result is None if another planner made the plan. Only groups that compute a few pixels at a time are
-        changed.
+        The result is None if another planner made the plan. Groups that run row by row stay as they are.
         """
         cuts = next((cuts for cuts, known in self._plans.items() if known == plan), None)
         if cuts is None:

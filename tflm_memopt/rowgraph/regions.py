@@ -104,7 +104,7 @@ def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
 
 
 def builtin_with_devices(where: str) -> UsageError:
-    """Return the error for an operator of TFLM in a model for several devices. Each wait would run it again."""
+    """Return the error for an operator of TFLM in a model for several devices, which TFLM would rerun after waits."""
     return UsageError(
         "several devices cannot run operators that stay builtin",
         code="unsupported_operator",
@@ -118,7 +118,7 @@ def _holders(
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
     """Return operators that only change a shape and cannot disappear.
 
-    Also return, for each tensor that only such operators read, the output that takes its place.
+    Also return, for each tensor that only shape operators read, the output that takes the tensor's place.
     """
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)

@@ -4,7 +4,7 @@ A streaming model joins its kept rows and the new rows, and keeps the last rows 
 rows replace the oldest rows. An operator that read the joined rows then reads the new rows, and finds the kept rows in
 the state at negative row numbers. An operator that reads fewer rows or channels gets its own, smaller rolling buffer.
 The operator that writes a state must run after all operators that read the state, so it gets their outputs as operands.
-If it would have too many operands, another operator first reads the outputs and writes one byte.
+If the operator would have too many operands, another operator first reads the outputs and writes one byte.
 """
 
 from collections.abc import Iterator, Mapping

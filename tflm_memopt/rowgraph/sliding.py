@@ -1,11 +1,11 @@
 """Changes a model for a sliding input, which is the end of an endless sequence: each inference adds a few rows.
 
 The rows of a tensor follow each other in time. A row that depends only on rows around it, and not on padding, stays
-valid when the input slides. So only new rows are computed, and a rolling buffer keeps the rows that later inferences
-need (rolling_buffers.py). Rows that depend on padding are computed again (edges.py) if this needs fewer
-multiply-accumulates than computing all rows. If an operator needs all rows, it reads the kept and new rows together,
-and all later operators compute all their rows. When all rows of the input are known, the outputs equal those of the
-original model byte for byte.
+valid when the input slides. Only new rows are computed, and a rolling buffer keeps the rows that later inferences need
+(rolling_buffers.py). Rows that depend on padding are computed again (edges.py) if this needs fewer multiply-accumulates
+than computing all rows. If an operator needs all rows, it reads the kept and new rows together, and all later operators
+compute all their rows. When all rows of the input are known, the outputs equal those of the original model byte for
+byte.
 
 A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H' rows. Padding influences the
 first a and last b input rows, and the first a' and last b' output rows. For n new input rows, the layer makes m = n / s

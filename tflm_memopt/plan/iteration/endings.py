@@ -1,7 +1,7 @@
 """Keeps the simulated iterations of a group's last operators, for other groups that end with the same operators.
 
 The first operators of a group do not change the order in which later operators run, or the bytes that later operators
-keep. So groups with the same last operators share the iterations and rolling buffers of these operators.
+keep. Groups with the same last operators share the iterations and rolling buffers of these operators.
 """
 
 from collections import OrderedDict

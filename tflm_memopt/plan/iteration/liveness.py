@@ -141,8 +141,8 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
 def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Iterator[tuple[Ints | int, Ints | int]]:
     """Yield the live bytes of each buffer that an added operator brings into a group.
 
-    Each pair has the bytes during and just before each iteration. rolling_buffer: buffer of the output, or None if the
-    output is whole.
+    A pair has the live bytes during and just before each iteration. `rolling_buffer`: buffer of the output, or None if
+    the output is whole.
     """
     moments = trace.end
     before, after = written_bytes(trace, member)
