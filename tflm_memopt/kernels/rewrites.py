@@ -308,7 +308,7 @@ def _in_loop(var: str, change: Callable[[For], For], said: str, *, every: bool =
 
 
 def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
-    """Raise KernelError if iterations depend on each other. With `vectors`, the loop may contain vector loops."""
+    """Raise KernelError if iterations depend on each other. If `vectors` is true, loops may contain vector loops."""
     own: set[str] = set()
     written = {one.to.name for one in _everything(loop.body) if isinstance(one, (Load, Compute))}
     for one in _everything(loop.body):

@@ -117,7 +117,7 @@ class Op:
 
     @property
     def number(self) -> int:
-        """The index of the model's operator in messages."""
+        """In messages, the index of the model's operator: `index`, or the first operator that was replaced."""
         return self.index if self.index in self.stands_for else self.stands_for[0]
 
 

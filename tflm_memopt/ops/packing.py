@@ -129,8 +129,8 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 def packed_pixels(packing: Packing, values: int, columns: int, *, wide: bool = False) -> int:
     """Return the number of pixels that a packed convolution computes at once if `columns` columns remain.
 
-    With the DSP extension, the kernel avoids a single last pixel. With `wide`, the scratch has room for any number of
-    values, and for the last five pixels of a row.
+    With the DSP extension, the kernel avoids a last call for a single pixel. With `wide`, the scratch has room for any
+    number of values, and for the last five pixels of a row.
 
     >>> [packed_pixels(Packing.DSP_CONV, 64, n) for n in (1, 4, 5, 9)]
     [1, 4, 3, 4]

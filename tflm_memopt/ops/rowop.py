@@ -1,8 +1,8 @@
 """Defines RowOp, an operator that makes its output row by row.
 
 Iteration y of an operator makes output row y. The iteration reads the rows [first(y), first(y) + extent) of each input,
-as far as they exist. For an operator with a window, these rows follow from the description of its kernel. Any other
-operator stores its rows as Access. The planner uses only the sizes in a RowOp. Lowering also uses the weights and
+as far as they exist. For an operator with a window, these rows follow from the description of its kernel. For any other
+operator, `access` has the rows. The planner uses only the sizes in a RowOp. Lowering also uses the weights and
 multipliers.
 """
 

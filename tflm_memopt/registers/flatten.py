@@ -12,7 +12,7 @@ Groups = Mapping[str, RegisterGroup]
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """The field that an access reaches after simplification. `anchor` is the source text before the field."""
+    """The field that an access reaches after simplification."""
 
     group: str
     anchor: Span

@@ -124,7 +124,7 @@ class _Places:
         return sum(accessors.bus_accesses(self.rewritten(found, self.regions(found)).calls, found))
 
     def regions(self, found: Layout | None) -> dict[str, Regions]:
-        """Return the combined accesses per function. Without a layout, all fields of a group count as one register."""
+        """Return each function's sets of combined accesses. Without a layout, a group's fields are one register."""
 
         def acts(access: FieldAccess) -> bool:
             field = access.field

@@ -3,13 +3,10 @@
 SVD describes the effects of an access on its own register (readAction, modifiedWriteValues). The effects of writing one
 field on another field are given in the file's vendorExtensions:
 
-    <vendorExtensions>
-      <sideEffects peripheral="spi">
-        <wse field="cr1.spe" target="sr.bsy"/>
-      </sideEffects>
-    </vendorExtensions>
+<vendorExtensions> <sideEffects peripheral="spi"> <wse field="cr1.spe" target="sr.bsy"/> </sideEffects>
+</vendorExtensions>
 
-Without a sideEffects element, every write to a peripheral may have effects, and each value may change by itself.
+Without a sideEffects element, every write to a peripheral may have effects, and every field may change by itself.
 """
 
 import re

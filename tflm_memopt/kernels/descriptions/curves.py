@@ -62,7 +62,7 @@ RECIPROCAL = interpolation_table(float(np.float32(1) / RANGE), -32768, lambda x:
 
 
 def _interpolated(b: Builder, table: Array, x: Reg, bits: Number) -> tuple[Reg, Reg]:
-    """Interpolate in a table at x / 2^bits. Return the lower entry, and the slope times the low `bits` bits of x."""
+    """Interpolate in a table at x / 2^bits. The result is the returned entry plus the returned product / 2^bits."""
     index = b.compute("shift_right", INT32, x, bits)
     one = b.compute("shift_left", INT32, 1, bits)
     rest = b.compute("and", INT32, x, b.compute("sub", INT32, one, 1))

@@ -1,4 +1,4 @@
-"""Replaces an operator without a row kernel by operators that have one and compute the same bytes."""
+"""Replaces an operator that cannot run row by row by operators that can, and that compute the same bytes."""
 
 from collections.abc import Callable, Mapping
 
