@@ -36,6 +36,15 @@ def test_an_input_needs_a_fixed_shape() -> None:
         verify(data, data, runs=1)
 
 
+def test_inputs_and_outputs_need_no_names() -> None:
+    net = Net()
+    net.graph.outputs = [net.conv2d(net.conv2d(net.input((1, 8, 8, 3)), 8, kernel=(3, 3)), 4)]
+    for tensor in net.graph.tensors:
+        tensor.name = None
+    data = writer.write(net.tree)
+    assert verify(data, optimize(data, effort=0.05).model, runs=1).bit_exact
+
+
 @pytest.mark.parametrize("how", HOWS)
 def test_names_the_first_byte_that_differs(how: How) -> None:
     other = region_model(program(relu_from=1))  # The rewritten model returns 1 for values up to 0.

@@ -101,6 +101,8 @@ def span(size: int, kernel: int, stride: int, dilation: int, padding: str | tupl
     >>> span(4, 3, 2, 1, "SAME")
     Span(output=2, before=0, after=1)
     """
+    if stride == 0:
+        return Span(0, 0, 0)
     extent = (kernel - 1) * dilation + 1
     if not isinstance(padding, str):
         before, after = padding

@@ -67,6 +67,7 @@ def test_the_command_writes_a_folder_for_each_device(tmp_path: Path, capsys: pyt
         ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(), 3, cut=[1])),
         ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(4), 6)),
         ("cannot_share", lambda: tflm_memopt.optimize_devices(without_elements(), 2)),
+        ("unsupported_operator", lambda: tflm_memopt.optimize_devices(without_stride(), 2)),
         ("bad_option", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[1], memory="9kB")),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="fast")),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="1kB,-2,3")),
@@ -93,6 +94,13 @@ def dense(width: int = 32) -> bytes:
 def without_elements() -> bytes:
     net = Net()
     return net.model(net.conv2d(net.unary("RELU", net.input((0, 8, 8, 3))), 4))
+
+
+def without_stride() -> bytes:
+    net = Net()
+    y = net.conv2d(net.input((1, 8, 8, 3)), 4)
+    net.graph.operators[0].builtinOptions.strideH = 0
+    return net.model(y)
 
 
 def test_an_output_may_be_a_constant(tmp_path: Path) -> None:
