@@ -1,10 +1,10 @@
 """Proves that operators read the rows that TFLM's operators need.
 
-The replay of a plan trusts what each operator declares to read. For each operator, the module proves that the declared
-rows contain what TFLM's kernel needs: the pixels of each output pixel (needed.py), or the source of each copied byte
-(movements.py). The module outliving.py checks operators that keep rows, read kept rows, or exchange messages. The
-module sliding.py checks operators of a sliding input. An operator on a part of a tensor has no counterpart in the model
-and is not checked.
+The replay of a plan trusts what each operator declares to read. The module proves for each operator that the declared
+rows contain what TFLM's kernel needs. The module needed.py computes the pixels that each output pixel needs, and
+movements.py the source of each copied byte. The module outliving.py checks operators that keep rows, read kept rows, or
+exchange messages. The module sliding.py checks operators of a sliding input. An operator on a part of a tensor has no
+counterpart in the model and is not checked.
 """
 
 import math

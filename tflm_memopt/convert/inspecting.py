@@ -28,7 +28,7 @@ def inspect(
     """Describe the operators and tensors of a model, which operators can run row by row, and the RAM and flash under
     TFLM.
 
-    kernels: kernel library whose scratch buffers count as RAM. CMSIS-NN's scratch depends on the core `target`.
+    `kernels`: kernel library whose scratch buffers count as RAM. CMSIS-NN's scratch depends on the core `target`.
     """
     data, name, _ = loaded(model, name)
     source = read(data)

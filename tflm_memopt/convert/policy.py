@@ -290,9 +290,9 @@ def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: st
     """Return the RAM that a rewrite saves and the flash that it adds.
 
     A rewrite is worthwhile if the saved bytes of RAM are at least the added bytes of flash (model, library and
-    kernels). Unneeded kernels of TFLM count as saved only if the rewrite saves at least the fraction LITTLE of the
-    arena, because the firmware may keep them for other models. `arenas`: bytes of the arena before and after. `core`:
-    core for which the library's code is counted.
+    kernels). The firmware may keep kernels of TFLM for other models. So unneeded kernels count as saved only if the
+    rewrite saves at least the fraction LITTLE of the arena. `arenas`: bytes of the arena before and after. `core`: core
+    for which the library's code is counted.
     """
     saved = arenas[0] - arenas[1]
     model, library = after.model - before.model, after.on(core).library

@@ -38,9 +38,9 @@ def verify(
     where it exists) or this package's kernels. `c`: C module of the rewritten model, as a folder or NAME.c, to compare
     it, too.
 
-    Raises InterfaceError if the models cannot be compared, ModelError if one cannot be read or the original does not
-    run, RuntimeUnavailable if a package must be installed first, and UsageError for arrays that do not match the
-    inputs.
+    Raises InterfaceError if the models cannot be compared, and ModelError if one cannot be read or the original does
+    not run. Raises RuntimeUnavailable if a package must be installed first, and UsageError for arrays that do not match
+    the inputs.
     """
     before, after = loaded(original).data, loaded(rewritten).data
     found = runs_of_both.verify(before, after, runs=runs, seed=seed, inputs=inputs, steps=steps, how=how, c=c)

@@ -1,11 +1,10 @@
 """Splits the work of each operator between two cores, and decides where the cores wait for each other.
 
 Both cores run through the iterations of a group in the same order. Each row is split by columns or by channels, so that
-buffers do not grow. Each core has its own scratch and counters, and all other buffers exist once. The cores must wait
-at a barrier before one of them accesses bytes that the other has written since the last barrier, or writes bytes that
-the other has read. Barriers are placed as late as possible, which gives the fewest barriers for a given split. Core 0
-copies the weights of a group before the group's first iteration. The split follows Stahl's thesis, chapter 5, whose
-devices correspond to cores that share their memory.
+buffers do not grow. Each core has its own scratch and counters, and all other buffers exist once. Between two barriers,
+no core may access bytes that the other core writes. Barriers are placed as late as possible, which gives the fewest
+barriers for a given split. Core 0 copies the weights of a group before the group's first iteration. The split follows
+Stahl's thesis, chapter 5, whose devices correspond to cores that share their memory.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

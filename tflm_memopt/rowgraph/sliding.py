@@ -32,7 +32,7 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
     """Return the graph with an input of n new rows, and the description of its sliding input.
 
-    layers: number of operators that may compute only new rows, or None for all. The operators beyond `layers` compute
+    `layers`: number of operators that may compute only new rows, or None for all. The operators beyond `layers` compute
     all rows, which often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not
     divide n.
     """

@@ -1,6 +1,6 @@
 """Finds which bytes of each buffer are live at every iteration of a group, and how far apart buffers must be.
 
-The live bytes of a buffer are one range: an input shrinks from its bottom, an output grows at its top, and any other
+The live bytes of a buffer are one range. An input shrinks from its bottom, and an output grows at its top. Any other
 buffer is empty or live as a whole. The live ranges give the number of live bytes, which no layout can undercut, and the
 minimum distance of any two buffers. For one input and one output, the minimum distance equals min(b_In - b_Out) of the
 paper on vMCU (section 4). An iteration's output bytes become live before its input bytes are freed, unless the operator

@@ -35,7 +35,7 @@ def clique_bound(nbytes: Sequence[int], align: Sequence[int], constraints: Const
 def _cliques(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
     """Yield the largest sets in which all buffers are live together, by the algorithm of Bron and Kerbosch.
 
-    pairs: all pairs of buffers that are live together, in both orders.
+    `pairs`: all pairs of buffers that are live together, in both orders.
     """
     live: dict[int, set[int]] = {}
     for i, j in pairs:

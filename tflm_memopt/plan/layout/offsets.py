@@ -175,8 +175,8 @@ def climb(
 ) -> Layout:
     """Place buffers one after the other as low as possible, then improve the order by moving single buffers.
 
-    start: offsets of a similar layout, which buffers keep where possible. Without `start`, the largest buffer is placed
-    first.
+    `start`: offsets of a similar layout, which buffers keep where possible. Without `start`, the largest buffer is
+    placed first.
     """
     count = len(problem.nbytes)
     order = sorted(range(count), key=lambda i: (start[i] if start else 0, -problem.nbytes[i], i))

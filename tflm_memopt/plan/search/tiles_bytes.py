@@ -169,7 +169,7 @@ class Flow(NamedTuple):
 def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
     """Return how many bytes a group's input and output take if they share bytes: min(b_In - b_Out) of vMCU, section 4.
 
-    tile: width of a tile in columns, or 0 if a stripe's outputs are written only after all reads of the stripe.
+    `tile`: width of a tile in columns, or 0 if a stripe's outputs are written only after all reads of the stripe.
     """
     row_in, stripes = source.width * source.channels, range(-(-out.h // rows))
     drained = (max(0, m * source.advance + source.top) for m in range(len(stripes) + 1))

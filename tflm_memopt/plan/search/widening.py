@@ -36,8 +36,8 @@ class GroupForms:
     def within(self, nbytes: int, place: Callable[[Candidate], Placed | None], budget: Budget) -> Placed | None:
         """Return the cheapest form that fits in `nbytes` bytes, with its layout, or None.
 
-        The search changes the best form so far in all possible ways. place: function that returns a layout of the whole
-        model of at most `nbytes`, or None.
+        The search changes the best form so far in all possible ways. `place`: function that returns a layout of the
+        whole model of at most `nbytes`, or None.
         """
         tried: dict[Candidate, Placed | None] = {}
         while True:
