@@ -90,9 +90,7 @@ class Counted:
 
 
 def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[Sample]:
-    """Yield plans of random networks that are drawn from seeds. The plans are stored for later fits with the same
-    converter.
-    """
+    """Yield plans of random networks, drawn from seeds. The plans are stored for later fits with the converter."""
     file = KEPT / converter / f"{target}-{seeds[0]}-{len(seeds)}.pickle"
     if not file.exists():
         found = list(_random_plans(target, seeds))
@@ -215,7 +213,7 @@ def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
 
 def per_unit(names: Sequence[str], amounts: Sequence[Sequence[float]], counts: Sequence[int]) -> dict[str, float]:
     """Find how many instructions a kernel takes for one unit of each amount of its work. Zero costs are omitted."""
-    from scipy.optimize import nnls  # noqa: PLC0415 (slow to import)
+    from scipy.optimize import nnls  # noqa: PLC0415
 
     x, y = np.array(amounts, float), np.array(counts, float)
     largest, care = np.maximum(x.max(axis=0), 1), np.maximum(y, 1) ** -CARE

@@ -90,7 +90,7 @@ def command(arguments: Sequence[str]) -> tuple[list[str], Mapping[str, str]]:
 
 def pack(folder: Path, archive: Path) -> int:
     """Pack a library and return PlatformIO's exit code. Raises InvalidLicenseExpression for an unknown licence."""
-    from packaging.licenses import canonicalize_license_expression  # noqa: PLC0415 (part of the extra `dev`)
+    from packaging.licenses import canonicalize_license_expression  # noqa: PLC0415
 
     licence = canonicalize_license_expression(json.loads((folder / "library.json").read_bytes())["license"])
     _, environment = command(())

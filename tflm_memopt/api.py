@@ -10,8 +10,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+# Both modules register with generic.py.
 import tflm_memopt.apps.saved
-import tflm_memopt.convert.saved  # noqa: F401 (both register with generic.py)
+import tflm_memopt.convert.saved  # noqa: F401
 from tflm_memopt import units
 from tflm_memopt.analysis.costs import COSTS, Cost
 from tflm_memopt.analysis.flash import Firmware
@@ -205,7 +206,7 @@ def combine_registers(
     "registers".
     """
     try:
-        from tflm_memopt.registers import generate  # noqa: PLC0415 # needs the extra
+        from tflm_memopt.registers import generate  # noqa: PLC0415
     except ImportError as error:
         raise RuntimeUnavailable(
             f"{error.name} is not installed: it reads drivers and descriptions",

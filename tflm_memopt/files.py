@@ -94,7 +94,7 @@ class Loaded(NamedTuple):
 
 
 def loaded(model: GivenModel, name: str = "") -> Loaded:
-    """Return a model's bytes and name. By default, the name is that of its file. Raises the errors of read_model()."""
+    """Return a model's bytes and name. By default, the name is the file's name. Raises the errors of read_model()."""
     name = name.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Loaded(bytes(model), name or "model")
@@ -218,7 +218,7 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
 
 
 def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Path:
-    """Write `data` to a temporary file in the folder of `path`. `undo` gets functions that remove them."""
+    """Write `data` to a temporary file in the folder of `path`. `undo` gets functions that remove file and folders."""
     with _writing(path):
         for folder in [p for p in reversed(path.parents) if not p.exists()]:
             folder.mkdir(exist_ok=True)

@@ -40,7 +40,7 @@ class Work:
     """Number of input pixels under the operator's windows. A pixel under several windows counts for each window."""
     iterations: float = 0
     calls: float = 0
-    """Number of kernel calls. One call runs consecutive iterations along a row of tiles, or from row to row."""
+    """Number of kernel calls. Consecutive iterations along a row of tiles, or from row to row, share a call."""
     rows: float = 0
     """Number of times that kernels look up the address of a row. Kernels look up input rows or, if the operator adds to
     sums, output rows.
@@ -62,7 +62,7 @@ class Work:
     swept: float = 0
     """Number of words or values in all contiguous ranges, plus the number of taps in all lists of taps."""
     gathers: float = 0
-    """Number of window rows that a kernel copies one by one. For a pool: taps in channels outside groups of 4."""
+    """Number of window rows that a kernel copies singly, or of pool taps in channels outside groups of 4."""
     batches: float = 0
     """Number of times that a kernel reads all of its weights."""
     listed: float = 0
@@ -76,7 +76,7 @@ class Work:
     copied: float = 0
     """Bytes of weights that are copied to the arena before the first iteration, without counting instructions."""
     spared: float = 0
-    """Bytes of weights that are read from the arena instead of from flash. The instructions are the same."""
+    """Bytes of weights that are read from the arena instead of from flash."""
 
 
 AMOUNTS = tuple(f.name for f in fields(Work))[1:-2]
@@ -132,7 +132,7 @@ def estimate(kernels: Costs, work: Work) -> float:
     """Estimate the instructions of one operator. An unmeasured kernel costs as much as the slowest measured kernel."""
     name, *ways = work.kernel.split()
     alike = [work.kernel] if work.kernel in kernels else [k for k in sorted(kernels) if k.split()[0] == name]
-    if len(alike) > 1:  # Prefer the measured variant with the most common words.
+    if len(alike) > 1:  # Prefer the variant with the most similar name.
         alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
     return max(float(sum(cost * getattr(work, n) for n, cost in kernels[each].items())) for each in alike or kernels)
 

@@ -1,10 +1,10 @@
 """Estimates the cycles of a model on Espressif's chips from published cycles of ESP-NN and from counted instructions.
 
 The estimates were not compared with measurements on a chip. esp.json has the published figures with their sources. For
-each kernel, it also has a range of costs that contains the figures. The cost of a kernel in plain C is the number of
-its instructions on RV32, multiplied by the chip's range of cycles per instruction. The instructions for Xtensa are also
-counted on RV32, because no compiler for Xtensa was available. The upper bounds include reads of weights from flash if
-the cache is too small for the weights.
+each kernel, esp.json also has a range of costs that contains the figures. The cost of a kernel in plain C is the number
+of its instructions on RV32, multiplied by the chip's range of cycles per instruction. The instructions for Xtensa are
+also counted on RV32, because no compiler for Xtensa was available. The upper bounds include reads of weights from flash
+if the cache is too small for the weights.
 """
 
 import math
@@ -142,7 +142,7 @@ def packed(work: Work) -> str | None:
 
 
 def around(work: Work) -> Span:
-    """Return the RV32 instructions of our code around an ESP-NN kernel. Most of them copy windows."""
+    """Return the RV32 instructions of our code around an ESP-NN kernel. Most of these instructions copy windows."""
     kernel = work.kernel.split()[0]
     costs = _spans(measured("esp.json")["around"][kernel])
     by_row, direct = work.kernel.endswith("rows"), _in_place(work)

@@ -78,7 +78,7 @@ class SlowCycles:
         return SlowCycles((read[0], read[1]), (write[0], write[1]))
 
     def times(self, factor: float) -> SlowCycles:
-        """Return the cycles of a core whose clock is `factor` times as fast. The memory's clock stays the same."""
+        """Return the cycles of a core with a clock `factor` times as fast and with the same clock of the memory."""
         return SlowCycles.of([n * factor for n in self.read], [n * factor for n in self.write])
 
     def moved(self, read: int, written: int) -> Span:
@@ -102,7 +102,7 @@ class Rates:
         return low, high
 
     def of(self, kernel: str, *, waits: bool = True) -> Span:
-        """Return the cycles per instruction of a kernel. An unmodelled variant gets those of the plain kernel."""
+        """Return a kernel's cycles per instruction. A variant without modelled cycles gets the plain kernel's."""
         kernels, (name, *_, way) = self.kernels if waits else self.without_waits, kernel.split()
         return kernels.get(kernel) or kernels.get(f"{name} {way}") or kernels[""]
 
@@ -160,7 +160,7 @@ class Clock:
     @property
     def esp(self) -> EspChip | None:
         """Costs on the board's chip if it is an Espressif chip, otherwise None."""
-        from tflm_memopt.analysis import esp  # noqa: PLC0415 (slow to import)
+        from tflm_memopt.analysis import esp  # noqa: PLC0415
 
         return esp.chip(self.chip)
 
@@ -234,9 +234,9 @@ class Clock:
 
     def builtin(self, counts: Mapping[str, float] | None) -> Span | None:
         """Return the range of cycles of operators under CMSIS-NN, or None if it is unknown. counts: instructions by
-        type of operator. counts: their instructions by type.
+        type of operator.
         """
-        from tflm_memopt.analysis.builtin_cost import builtins  # noqa: PLC0415 (slow to import)
+        from tflm_memopt.analysis.builtin_cost import builtins  # noqa: PLC0415
 
         if counts is None or self.rates is None:
             return None

@@ -17,7 +17,7 @@ PLANNED_FOR: Mapping[str, str] = {
 _KERNELS = {"reference": "reference kernels", "cmsis-nn": "with CMSIS-NN", "esp-nn": "with ESP-NN"}
 
 
-def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002 (the option's name)
+def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002
     """Return the convention of a RAM figure as text: ABI, place of the input, and kernels."""
     kind, _, rows = input.partition(":")
     come = f"{rows} row{'s' * (rows != '1')}"

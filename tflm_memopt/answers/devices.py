@@ -71,7 +71,9 @@ class DevicesReport:
     original_weights: int
     alone: OneDevice
     rows: tuple[int, ...]
-    """Operators whose output rows are divided among the devices (FFMT). Each device has all their weights."""
+    """Operators whose output rows are divided among the devices (FFMT). Each device has all weights of operators that
+    are split by rows.
+    """
     overlap: tuple[int, ...]
     """Operators that are split by rows so that devices exchange no rows, but compute some rows twice (FTP)."""
     channels: tuple[int, ...]
@@ -79,7 +81,7 @@ class DevicesReport:
     inputs: tuple[int, ...]
     """Operators whose input channels are split (FDT, fan-in). Each device computes partial sums."""
     whole: tuple[int, ...]
-    """Operators that one device runs alone. This device is the first one, unless `stages` names another."""
+    """Operators that run on one device alone, which is the first device unless `stages` names another."""
     split_weights: tuple[int, ...]
     """For each device, bytes of its part of the weights that are divided by output or input channels."""
     original_split_weights: int
@@ -93,7 +95,9 @@ class DevicesReport:
     time: DevicesTime | None = None
     """Estimated time, or None if the speed of the links is unknown."""
     stages: tuple[StageOnDevice, ...] = ()
-    """Sequences of unsplit operators, each on one device, in order. Empty if one device runs all unsplit operators."""
+    """Sequences of unsplit operators, each on one device, in order. The sequence is empty if one device runs all
+    unsplit operators.
+    """
 
     @property
     def convention(self) -> str:

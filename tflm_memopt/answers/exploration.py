@@ -72,7 +72,7 @@ class Exploration:
     original_macs: int
     original_arena: Arena
     points: tuple[PointReport, ...]
-    """First the plans of the frontier, then plans with tensors in slow memory. Empty if no operator runs row by row."""
+    """Plans of the frontier, then plans with tensors in slow memory, or () if no operator runs row by row."""
     seconds: float
     original_instructions: int | None = None
     """Estimated instructions of the original model with CMSIS-NN, or None if unknown or if operators stay builtin."""

@@ -31,7 +31,7 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """The lower ratio of the board's RAM or flash to the model's need, or the inverse of a ratio below 1."""
+        """How far RAM or flash is from the model's need, as a ratio of at least 1. The scarcer memory counts."""
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
         room = min((need + left) / max(1, need) for need, left in needs)

@@ -26,7 +26,7 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """A buffer for the last `depth` of a tensor's `rows` rows. If `depth` is 0, it holds pixels of a tiled group."""
+    """Buffer for the last `depth` of a tensor's `rows` rows or, if `depth` is 0, for pixels of a tiled group."""
 
     tensor: str
     rows: int
@@ -246,7 +246,7 @@ class Report:
     """The plan's multiply-accumulates, divided by those of the original model (F)."""
     macs: Macs
     instructions: Mapping[str, int]
-    """Estimated instructions of an inference by core, without builtin operators. Empty for an unchanged model."""
+    """Estimated instructions of an inference by core, without builtin operators, or {} for an unchanged model."""
     dead_channels: int
     """Number of output channels that were removed because they cannot influence any output."""
     arena: Arena
@@ -267,7 +267,7 @@ class Report:
     cut_short: tuple[str, ...] = ()
     """Parts of the search that stopped at the effort limit. With more effort, a better plan may be found."""
     balance: Balance | None = None
-    """RAM that the conversion saves and flash that it adds, even if rejected. None if no conversion is possible."""
+    """RAM that the conversion (even if rejected) saves and flash that it adds, or None if none is possible."""
     board: BoardFit | None = None
     """Whether the model fits on the user's board, with the bytes that are left."""
     in_arena: int | None = None

@@ -29,11 +29,11 @@ class AppModel:
     retain: bool | Collection[int | str] = False
     """Numbers or names of outputs that stay valid until the model runs again. True stands for all outputs."""
     fps: float | None = None
-    """Number of inferences per second. All models of a core together may use at most all of its time."""
+    """Number of inferences per second. All models of a core together may use at most the core's whole time."""
     ms: float | None = None
     """Time limit of one inference, in milliseconds."""
     ms_measured: float | None = None
-    """Measured milliseconds of an inference without recompute. The times of other plans are derived from them."""
+    """Measured milliseconds of an inference without recompute, from which the times of other plans follow."""
     pipeline: Sequence[int | str] = ()
     """Operators, by number or name of their output, at which the model is cut into models NAME_1, NAME_2, ..."""
 
@@ -89,7 +89,7 @@ class App:
 
     def on_one_core(self) -> list[list[int]]:
         """Return sets of model numbers. The models of a set stay on one core, because they exclude each other."""
-        import networkx as nx  # noqa: PLC0415 (needed only for applications)
+        import networkx as nx  # noqa: PLC0415
 
         graph: nx.Graph[int] = nx.Graph()
         graph.add_nodes_from(range(len(self.models)))
@@ -100,7 +100,7 @@ class App:
 
     def groups(self) -> list[tuple[str, ...]]:
         """Return the largest sets of models that may all run at the same time."""
-        import networkx as nx  # noqa: PLC0415 (needed only for applications)
+        import networkx as nx  # noqa: PLC0415
 
         graph: nx.Graph[str] = nx.Graph()
         graph.add_nodes_from(self.models)

@@ -64,7 +64,7 @@ def members_of(app: App, progress: Progress) -> list[AppMember]:
         if weights == "ram" and entry.most is not None:
             what = f"'{name}' has a time limit, which cannot be combined with weights = \"ram\""
             raise bad_config(what, f"models.{name}.weights", 'set weights = "flash", or omit fps and ms')
-        # copied weights would reduce the arena of other models
+        # Copied weights would leave less RAM for other models.
         asked = request({**given, "weights": "flash" if weights == "auto" else weights})
         conversion = asked.conversion(data)
         original = inspection(

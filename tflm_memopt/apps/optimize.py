@@ -87,7 +87,7 @@ class LaidOut:
     """For each model: offset in bytes of its slow memory in the slow memory of all models."""
     alone: Mapping[str, Arena] = field(default_factory=dict)
     busy: Sequence[int] = ()
-    """Millionths of a core's time that each model uses. Empty if the models have no rates."""
+    """Millionths of a core's time that each model uses. The sequence is empty if the models have no rates."""
 
     @property
     def slow_bytes(self) -> int:
@@ -246,7 +246,7 @@ def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout
 
 @dataclass(frozen=True, slots=True)
 class PausedLayout:
-    """A common layout of all models. For each model that pauses, it has the iterations before the pauses."""
+    """A common layout of all models, with the iterations after which each pausing model pauses."""
 
     shared: Shared
     pauses: Mapping[int, tuple[int, ...]]

@@ -51,7 +51,7 @@ class AppReport:
 
     app: str
     arena: Arena
-    """Arena of all models, whose interpreters share one MicroAllocator. For C modules, it is their common arena."""
+    """Arena that the models share: that of interpreters with one MicroAllocator, or that of C modules."""
     arena_size: int | None
     """Bytes to declare for the arena, enough for any TFLM build with this pointer width, or None for C modules."""
     apart: int
@@ -61,7 +61,7 @@ class AppReport:
     alone: int
     """Bytes of all arenas if each rewritten model has its own arena."""
     stacked: int
-    """Bytes of a simple head for comparison. In it, concurrent models share no bytes, and kept bytes come last."""
+    """Bytes of a simple head for comparison, in which concurrent models share no bytes, and kept bytes come last."""
     lower_bound_head: int
     proven: bool
     """Whether it is proved that the chosen plans cannot have a lower head."""
@@ -79,7 +79,7 @@ class AppReport:
     times: Mapping[str, str] = field(default_factory=dict)
     """For each model with a rate or pauses in app.toml: where its estimated times come from."""
     cores: tuple[CoreLoad, ...] = ()
-    """The models and the load of each core. Empty if no model has a rate."""
+    """The models and the load of each core. The sequence is empty if no model has a rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class AppOptimized:
 
 @dataclass(frozen=True, slots=True)
 class AppPoint:
-    """One point of each model. No other combination of points is better in both RAM and load."""
+    """A plan of each model. No other combination of plans is better in both RAM and load."""
 
     points: Mapping[str, int]
     """Index of each model's plan in `AppExploration.models`."""

@@ -1,4 +1,4 @@
-"""Makes the files of an application. `optimize app.toml` and AppOptimized.save() write them."""
+"""Makes the files of an application. `optimize app.toml` and AppOptimized.save() write these files."""
 
 import functools
 import os

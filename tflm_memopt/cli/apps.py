@@ -1,4 +1,4 @@
-"""The commands for an application (app.toml). The module commands.py has those for a single model."""
+"""The commands for an application (app.toml). The module commands.py has the commands for a single model."""
 
 import argparse
 from pathlib import Path

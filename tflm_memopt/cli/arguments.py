@@ -53,6 +53,7 @@ def operators(argument: str) -> tuple[int, ...]:
 
 
 def kinds(argument: str) -> tuple[str, ...]:
-    from tflm_memopt.emit import bundle  # noqa: PLC0415 # slow to import, and --help does not need it
+    # Importing the emitters is slow, and `--help` does not need them.
+    from tflm_memopt.emit import bundle  # noqa: PLC0415
 
     return reading(bundle.kinds)(argument)

@@ -142,7 +142,7 @@ def _labels(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
-    """Return the arrays of --inputs or else --calibrate. Raises UsageError if nothing would contain --inputs."""
+    """Return the arrays of --inputs or else --calibrate. Raises UsageError if no file needs --inputs."""
     storing = (*bundle.PROJECTS, bundle.MODULE)
     if args.inputs and not set(storing) & set(args.emit):
         what = "--inputs needs a project or C module"
@@ -176,7 +176,7 @@ def fit(args: argparse.Namespace) -> int:
         result = tflm_memopt.optimize(data, **wanted)
         packed: Optimized | None = None
         if args.target is None and any(family(on.target) for on in named or boards().values()):
-            with contextlib.suppress(DoesNotFit):  # Packed kernels need scratch, so plain ones may fit.
+            with contextlib.suppress(DoesNotFit):  # Packed kernels need more scratch than plain kernels.
                 packed = tflm_memopt.optimize(data, **wanted | {"target": PACKED})
     return fitted(args, tflm_memopt.fit(result, args.boards, packed, own))
 

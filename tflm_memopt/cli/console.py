@@ -13,6 +13,7 @@ from tflm_memopt.errors import MemoptError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    # Importing rich is slow, and `--help` and errors do not need it.
     from rich.console import Console, RenderableType
 
 PROGRAM = "tflm-memopt"
@@ -64,7 +65,7 @@ def typed(error: Exception) -> MemoptError:
 
 
 def console_of(stream: Any) -> Console:
-    from rich.console import Console  # noqa: PLC0415 (slow to import, and `--help` and errors do not need it)
+    from rich.console import Console  # noqa: PLC0415
 
     console = Console(file=stream, markup=False, highlight=False, emoji=False)
     if not console.is_terminal:

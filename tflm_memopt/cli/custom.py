@@ -12,7 +12,7 @@ NAME = "custom_operators"
 
 
 def run(file: Path) -> None:
-    """Run a Python file that describes operators. Raises UsageError if it raises an error or describes no operator."""
+    """Run a Python file that describes operators. Raises UsageError if the file raises an error or describes none."""
     read_file(file)
     before = dict(CUSTOM_OPERATORS)
     try:

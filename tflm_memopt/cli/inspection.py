@@ -1,4 +1,4 @@
-"""The command `inspect`. The command's module does not import the planner, so that it starts quickly."""
+"""The command `inspect`. The module does not import the planner, so that `inspect` starts quickly."""
 
 import argparse
 from pathlib import Path
@@ -21,7 +21,7 @@ def inspect(args: argparse.Namespace) -> int:
         )
     files: dict[Path, bytes] = {}
     if args.output:
-        from tflm_memopt.report import html  # noqa: PLC0415 # its templates are slow to import
+        from tflm_memopt.report import html  # noqa: PLC0415
 
         page = html.inspection(result).encode()
         files = paths_below(args.output, {f"{file_stem(args.model.stem)}.report.html": page})

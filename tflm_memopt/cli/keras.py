@@ -111,7 +111,7 @@ class FloatModel:
             raise _not_convertible(str(error) or type(error).__name__) from error
 
     def inputs(self, arrays: Sequence[Array]) -> list[Array]:
-        """Return the arrays in the shapes of the model's inputs. Raises UsageError if they do not match."""
+        """Return the arrays in the shapes of the model's inputs. Raises UsageError for arrays of other shapes."""
         if len(arrays) != len(self.shapes):
             hint = "give one array per input, in the model's order"
             what = f"{len(arrays)} arrays were given for a model with {len(self.shapes)} inputs"
@@ -162,7 +162,7 @@ def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[
 
 
 def _classes(scores: Array) -> Array:
-    """Return the best class of each example. For a single score, return whether it is above 0.5."""
+    """Return the best class of each example. For a single score, the class is whether the score is above 0.5."""
     flat = scores.reshape(len(scores), -1)
     classes: Array = flat.argmax(axis=1) if flat.shape[1] > 1 else (flat[:, 0] > 0.5).astype(np.int64)
     return classes
@@ -191,7 +191,7 @@ def _quantized(tensor: Tensor, array: Array) -> Array:
 def _tensorflow() -> Any:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     try:
-        import tensorflow as tf  # noqa: PLC0415 (an optional dependency)
+        import tensorflow as tf  # noqa: PLC0415
     except ImportError as error:
         raise RuntimeUnavailable(
             "a Keras model needs TensorFlow, which is not installed",

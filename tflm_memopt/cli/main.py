@@ -67,7 +67,7 @@ def main(words: Sequence[str] | None = None) -> int:
         try:
             root = parser()
             if "_ARGCOMPLETE" in os.environ:  # The shell asks for the completions of a line.
-                from tflm_memopt.cli import completion  # noqa: PLC0415 # commands do not need it
+                from tflm_memopt.cli import completion  # noqa: PLC0415
 
                 completion.complete(root)
             args = root.parse_args(words)
@@ -90,7 +90,7 @@ def _run(args: argparse.Namespace) -> int:
     with interrupts.fatal():
         module = importlib.import_module(f"{__package__}.{COMMANDS[args.command]}")
     if files := getattr(args, "describe", ()):
-        from tflm_memopt.cli import custom  # noqa: PLC0415 # few commands need it
+        from tflm_memopt.cli import custom  # noqa: PLC0415
 
         for file in files:
             custom.run(file)

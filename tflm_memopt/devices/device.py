@@ -51,7 +51,7 @@ def infer(tflm: Any, link: wheel.Link, inputs: Sequence[NDArray[Any]]) -> int:
             status = tflm.invoke()
         except RuntimeError:
             status = ERROR
-        inputs = ()  # the input may be overwritten
+        inputs = ()  # The input may be overwritten.
         if status == ABORT and not link.wait():
             status = ERROR
     if status != OK:

@@ -94,7 +94,8 @@ def arranged(
     """Yield converted divisions into stages, while an untried division is estimated to cost less than the best.
 
     The arena of a planned stage replaces its estimate. Until a division needs less RAM than a single device, every
-    second one tried has the smallest estimated arena and no layers divided by channels. best: the lowest cost so far.
+    second division tried has the smallest estimated arena and no layers divided by channels. best: the lowest cost so
+    far.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)

@@ -43,7 +43,7 @@ def _entry(region: CustomOperator, *, shared: bool) -> str:
 
 
 def library(name: str, regions: Collection[CustomOperator], *, shared: bool = False) -> Mapping[str, str]:
-    """Return the file NAME_library.c, or nothing for a model without custom operators. shared: for two cores."""
+    """Return the file NAME_library.c, or nothing for a model without custom operators. shared: two cores."""
     if not regions:
         return {}
     called = {_entry(region, shared=shared) for region in regions}
@@ -93,7 +93,7 @@ def _mask(bits: int, names: type[IntEnum], prefix: str, one: str) -> str:
 
 
 def own_kernels(regions: Iterable[CustomOperator]) -> Mapping[int, OwnKernel]:
-    """Return the user's own kernels that a model calls, by their number. Raises UsageError if one is missing."""
+    """Return the user's own kernels that a model calls, by their number. Raises UsageError for a missing kernel."""
     found: dict[int, OwnKernel] = {}
     for region in regions:
         header = np.frombuffer(region.program, HEADER, 1)[0]

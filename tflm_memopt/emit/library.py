@@ -16,7 +16,7 @@ SUFFIXES = {".h", ".def", ".c", ".cpp", ".S"}
 
 
 def folder() -> Path:
-    """Return the folder of the C library's sources. Raises RuntimeUnavailable if they are not installed."""
+    """Return the folder of the C library's sources. Raises RuntimeUnavailable if it is missing."""
     for place in PLACES:
         if (found := place / "custom_ops").is_dir():
             return found

@@ -11,7 +11,7 @@ from tflm_memopt.model.graph import Graph, Tensor, TensorId
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An input or output of a C module. `type *function(void)` returns its address; `constant` names its size."""
+    """An input or output of a C module: `type *function(void)` returns the address, `constant` is the size."""
 
     function: str
     constant: str

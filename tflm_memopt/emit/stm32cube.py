@@ -92,7 +92,7 @@ INCLUDES = (
     *(f"tflm/third_party/{name}" for name in ("cmsis", "cmsis/CMSIS/Core/Include", "cmsis_nn", "cmsis_nn/Include")),
 )
 SYMBOLS = ("TF_LITE_STATIC_MEMORY",)
-"""Preprocessor symbols for all sources. The emitted arena size is wrong if TFLM is compiled without them."""
+"""Preprocessor symbols for all sources. Without these symbols, TFLM needs a larger arena than the emitted one."""
 
 _BARE = Platform(
     ('"bare.h"',),

@@ -283,10 +283,10 @@ def plot(lines: Sequence[Series], *, title: str, ram: str, compute: str = "F") -
 @dataclass(frozen=True, slots=True)
 class _Axes:
     low: float
-    """Logarithm of the lowest number of bytes on the axis. `high` is that of the highest number."""
+    """Logarithms of the lowest and the highest (`high`) number of bytes on the axis."""
     high: float
     least: float
-    """Lowest value on the vertical axis. `most` is the highest value."""
+    """Lowest and highest (`most`) value on the vertical axis."""
     most: float
 
     @classmethod

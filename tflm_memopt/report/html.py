@@ -27,7 +27,7 @@ _PAGES = Environment(
     lstrip_blocks=True,
 )
 SIZES = {"wide": (1080, 340), "narrow": (352, 300)}
-"""Width and height in pixels of a figure's versions for large and small screens. The style sheet selects one."""
+"""Width and height in pixels of a figure's versions for large and small screens. The style sheet selects a version."""
 
 
 @dataclass(frozen=True, slots=True)

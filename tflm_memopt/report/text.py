@@ -245,7 +245,8 @@ def _facts(found: Iterable[Fact]) -> Table:
 
 
 def _arenas(report: Report) -> RenderableType:
-    from tflm_memopt.report import summary  # noqa: PLC0415 (slow to import, and only optimize needs it)
+    # Importing the summary is slow, and only `optimize` needs it.
+    from tflm_memopt.report import summary  # noqa: PLC0415
 
     table = table_of("arena, B", "head", "tail", "total", "smallest", numbers=4)
     for name, arena in (("original", report.original_arena), ("rewritten", report.arena)):
@@ -316,7 +317,7 @@ def _stays_builtin(kept: Sequence[KeptBuiltin]) -> Table:
 
 
 def _indices(indices: Sequence[int]) -> str:
-    """Return indices as text. Consecutive indices become first..last. Consecutive indices are written as first..last.
+    """Return indices as text. Consecutive indices are written as first..last.
 
     >>> _indices([0, 1, 2, 5])
     '0..2, 5'

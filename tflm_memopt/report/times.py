@@ -127,7 +127,7 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
-    """Return the instructions before and after a conversion. If the core is unknown, return them for two cores."""
+    """Return the instructions before and after a conversion, on two cores if the core is unknown."""
     before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
     if not report.changed:
         if before is None:

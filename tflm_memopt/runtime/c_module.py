@@ -70,7 +70,7 @@ class Toolchain:
 
 
 def find(place: Path) -> Sources:
-    """Return the only C module in `place`, which is a folder or NAME.c. Raises UsageError for none or several."""
+    """Return the only C module in `place`, a folder or NAME.c. Raises UsageError if there is not exactly one."""
     wanted = [place] if place.is_file() else sorted(place.glob("*.c"))
     found = [module for path in wanted if (module := _module(path))]
     if not found:

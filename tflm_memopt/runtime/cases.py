@@ -44,9 +44,9 @@ class Difference:
     original: int | float
     rewritten: int | float
     elements: int
-    """Number of elements that differ in the output with the first difference, in the run with the difference."""
+    """Number of differing elements in the run and the output with the first difference."""
     ulps: int | None = None
-    """Largest difference of float32 values , in units of the last place, or None for other types."""
+    """Largest difference of float32 values in units of the last place, or None for other types."""
 
 
 @dataclass(frozen=True, slots=True)

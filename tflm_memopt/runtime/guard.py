@@ -18,7 +18,7 @@ from tflm_memopt.runtime.windows import whole
 State = NDArray[np.uint8]
 
 RANDOM_RUNS = 2
-"""Number of runs of a custom operator on random values. Two suffice, since addresses do not depend on data."""
+"""Number of runs of a custom operator on random values. Two runs suffice, since data do not affect addresses."""
 
 
 def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> tuple[int, str]:

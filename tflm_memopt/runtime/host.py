@@ -78,7 +78,7 @@ class _Iteration(ctypes.Structure):
 
 
 class TmoSource(ctypes.Structure):
-    """The C struct tmo_source, which describes an input outside the arena. The creator must keep `data` alive."""
+    """The C struct tmo_source, which describes an input outside the arena. The caller must keep `data` alive."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),

@@ -40,7 +40,7 @@ def native_library(name: str) -> Path:
 
 
 def _installed_files() -> list[Path]:
-    from importlib import metadata  # noqa: PLC0415 # slow to import
+    from importlib import metadata  # noqa: PLC0415
 
     try:
         files = metadata.files(DISTRIBUTION)

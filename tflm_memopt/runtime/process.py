@@ -40,7 +40,7 @@ class Outcome:
     outputs: tuple[Array, ...] = ()
     arena: RecordedArena | None = None
     failure: str = ""
-    """Phrase that says after "the model" how the model failed, with TFLM's output, or "" after success."""
+    """Phrase that follows "the model" and says how it failed, with TFLM's output, or "" after success."""
     seconds: float = 0.0
     """Seconds for all runs, without the start of the interpreter."""
 
@@ -51,7 +51,7 @@ def run_model(
     runs: int,
     outputs: int,
     *,
-    input: str = "",  # noqa: A002 (the option's name)
+    input: str = "",  # noqa: A002
     resets: Sequence[int] = (),
     cores: int = 1,
 ) -> Outcome:

@@ -53,7 +53,7 @@ class ModuleRuns:
 
 @dataclass(frozen=True, slots=True)
 class ComparedConstants:
-    """The result of comparing weights, biases, multipliers, shifts and tables of two models. The models do not run."""
+    """Result of comparing weights, biases, multipliers, shifts and tables of two models without running them."""
 
     equal: int = 0
     """Number of operators in the rewritten model whose constants equal those of the original model."""

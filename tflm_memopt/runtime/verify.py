@@ -180,7 +180,7 @@ def _programs(model: Model) -> list[Program]:
 
 
 def _alone(model: Model) -> Model:
-    """Return the model, unless it waits for other devices, which raises UsageError."""
+    """Return the model. Raises UsageError for a model that waits for other devices."""
     if any(op.message for program in _programs(model) for op in program.ops):
         hint = "verify the folder with the models of all devices"
         raise UsageError("this is the model of one of several devices", code="other_model", hint=hint)

@@ -24,7 +24,7 @@ VERSION = "0.dev20261023182759"
 """The only build of TFLM's wheel whose binary layout custom_ops/host/wheel_shim.cpp supports."""
 
 REGISTERER = "TmoRegisterOps"
-"""Name of the C function that adds our operators. The wheel finds it among the process's global symbols."""
+"""Name of the C function that adds our operators. The wheel finds the function among global symbols."""
 
 INSTALL = f"pip install --pre '{DISTRIBUTION}=={VERSION}' (64-bit Linux on x86, CPython 3.10 to 3.13)"
 
@@ -45,7 +45,7 @@ def interpreter(model: bytes, arena_size: int) -> Any:
 
 
 def set_source(source: TmoSource) -> None:
-    """Set the data that external inputs read, for every interpreter here. The data must not move."""
+    """Set the data that external inputs read, in all interpreters of this process. The data must not move."""
     _shim().TmoSetSource(ctypes.byref(source))
 
 
@@ -113,7 +113,8 @@ def require() -> Any:
     """Load our operator as a global symbol, where the wheel finds it, and return the wheel's module. Raises
     RuntimeUnavailable with the name of the package to install.
     """
-    from importlib import metadata  # noqa: PLC0415 # slow to import
+    # Importing importlib.metadata is slow.
+    from importlib import metadata  # noqa: PLC0415
 
     try:
         installed = metadata.version(DISTRIBUTION)
