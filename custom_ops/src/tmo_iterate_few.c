@@ -33,12 +33,14 @@ static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t byte
 /* Widens the bytes of one tap for n pixels. */
 static TMO_ALWAYS_INLINE void widen_each(const int8_t *const *from, int16_t *tile, uint32_t n, uint32_t bytes) {
   const ptrdiff_t apart = from[1] - from[0];
-  const bool fits = apart == (int32_t)apart; /* on a host, the distance from a pixel on the stack may not fit int32_t */
+  const bool fits = bytes >= 4 && apart == (int32_t)apart; /* on a host, the distance from a pixel on the stack may not fit int32_t */
   if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == 4 && bytes % 4 == 0) {
     tmo_dsp_widen_each(from, tile, bytes);
-  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_3) && n == 3 && bytes >= 4 && fits && from[2] - from[1] == apart) {
+  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == 4 && fits && from[2] - from[1] == apart && from[3] - from[2] == apart) {
+    tmo_dsp_widen_4(from[0], (uint32_t)apart, tile, bytes);
+  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_3) && n == 3 && fits && from[2] - from[1] == apart) {
     tmo_dsp_widen_3(from[0], (uint32_t)apart, tile, bytes);
-  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_2) && n == 2 && bytes >= 4 && fits) {
+  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_2) && n == 2 && fits) {
     tmo_dsp_widen_2(from[0], (uint32_t)apart, tile, bytes);
   } else {
     for (uint32_t p = 0; p < n; ++p) widen_tap(from[p], tile + 2 * p, n, bytes);

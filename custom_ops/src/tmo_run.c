@@ -313,11 +313,16 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most)
     *left = (uint16_t)(*left - (n - 1));
   }
   if (n <= 1) return 0;
+  tmo_iteration *const counter = (tmo_iteration *)(void *)(run->workspace + run->group->counters) + number;
+  tmo_iteration next = *counter;
+  if (!tmo_iteration_fits(&nest, &next)) return UINT32_MAX;
   for (uint32_t begun = 0, p; begun < n; begun += p) {
     for (p = 0; p < at_once && begun + p < n; ++p) {
-      if (!count_next(run, &nest, run->workspace + run->group->counters, number, true)) return UINT32_MAX;
-      iterations[p] = run->current;
+      if (next.stripe >= nest.stripes) return UINT32_MAX;
+      iterations[p] = next;
+      tmo_next_iteration(&nest, &next);
     }
+    *counter = next;
     tmo_iterate_pixels(run, op, iterations, p);
   }
   return n;
@@ -358,7 +363,7 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
     if (is_tiled && most > 1 && !tmo_by_row(op)) {
       if (alone) at_once = iterate_along_row(run, most);
 #if TMO_RUNS_DSP
-      if (at_once == 0 && op->packing != TMO_PACKING_NONE && (alone || code == number)) {
+      if (at_once == 0 && op->at_once > 1 && op->packing != TMO_PACKING_NONE && (alone || code == number)) {
         at_once = iterate_several(run, most);
         if (at_once > most) return TMO_ERROR_ITERATIONS;
       }
