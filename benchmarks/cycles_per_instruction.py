@@ -2,9 +2,10 @@
 
     python benchmarks/cycles_per_instruction.py --models ../shared/models [--cores m4 m3 m0] [--networks 30]
 
-Plans of the models in the folder and of random networks (fit_networks.py) run under QEMU, operator by operator. One run
-simulates the flashes of all known boards. For a Cortex-M0, the cycles of an M0+ are the lower bound, and the cycles of
-an M0 are the upper bound. The file cycles_published.json has the estimated cycles of TFLM with CMSIS-NN.
+Plans of the models in the folder, of random networks (fit_networks.py), and of the frontiers of examples/networks run
+under QEMU, operator by operator. Only the frontiers have tiles of several pixels in large layers. One run simulates the
+flashes of all known boards. For a Cortex-M0, the cycles of an M0+ are the lower bound, and the cycles of an M0 are the
+upper bound. The file cycles_published.json has the estimated cycles of TFLM with CMSIS-NN.
 """
 
 import argparse
@@ -35,10 +36,12 @@ from tflm_memopt.analysis.timing import NO_WAIT, FlashTiming
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.targets.boards import boards
 
-TABLE = Path(__file__).parents[1] / "tflm_memopt/analysis/cycles.json"
+ROOT = Path(__file__).parents[1]
+TABLE = ROOT / "tflm_memopt/analysis/cycles.json"
+NETWORKS = ROOT / "examples/networks"
 PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (M0_PLUS, M0)}
 """The pipelines by which each core is modelled, with the fastest pipeline first."""
-AT_ONCE = 24
+AT_ONCE = 12
 """Maximum number of programs in one run. The plugin records at most 63 runs."""
 Rates = list[float]
 """Cycles per instruction: lower and upper bound without wait states, followed by the wait cycles of each flash."""
@@ -56,7 +59,16 @@ def plans(target: str, models: Path, networks: int) -> Sequence[costs.Sample]:
         result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=target)
         if result.plan:
             found.append(costs.Sample(path.stem, model_cases(result.model, by_operator=True), result.work))
-    return [*found, *costs.random_plans(target, range(networks), costs.converter_digest())]
+    return [*found, *_frontiers(target), *costs.random_plans(target, range(networks), costs.converter_digest())]
+
+
+def _frontiers(target: str) -> Iterator[costs.Sample]:
+    """Yield each plan of the frontiers of examples/networks, by RAM and instructions."""
+    for path in sorted(NETWORKS.glob("*.tflite")):
+        model = path.read_bytes()
+        for point in tflm_memopt.explore(model, int8_io=True, target=target, cost="instructions").points:
+            result = tflm_memopt.optimize(model, int8_io=True, target=target, plan=point.plan.to_json())
+            yield costs.Sample(path.stem, model_cases(result.model, by_operator=True), result.work)
 
 
 def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTiming]) -> dict[str, Rates]:
