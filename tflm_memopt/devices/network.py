@@ -37,6 +37,7 @@ from tflm_memopt.devices.sharding import (
 )
 from tflm_memopt.devices.switch import SplitLayer, least_memory
 from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import Graph, Op, Tensor, without_dead
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.model.variables import HANDLE
@@ -323,8 +324,13 @@ def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
 
 
 def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
-    """Return a device's plan. Raises UsageError for builtin operators, because TFLM repeats them after each wait."""
-    if planned is None or planned.graph.builtins or len(planned.graph.regions) > 1:
+    """Return a device's plan. Raises UsageError for several custom or builtin operators, because TFLM repeats all but
+    the last after each wait.
+    """
+    if planned is not None and len(planned.graph.regions) > 1 and not planned.graph.builtins:
+        what = f"a device's custom operator would have more than {MAX_IO} inputs and outputs"
+        raise UsageError(what, code="cannot_share", where=one.report.model, hint="omit --devices, or remove outputs")
+    if planned is None or planned.graph.builtins:
         kept = one.report.kept_builtin
         where = f"operator {kept[0].index} {kept[0].operator}: {kept[0].reason}" if kept else one.report.model
         raise builtin_with_devices(where)

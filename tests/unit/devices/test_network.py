@@ -68,6 +68,7 @@ def test_the_command_writes_a_folder_for_each_device(tmp_path: Path, capsys: pyt
         ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(4), 6)),
         ("cannot_share", lambda: tflm_memopt.optimize_devices(without_elements(), 2)),
         ("unsupported_operator", lambda: tflm_memopt.optimize_devices(without_stride(), 2)),
+        ("cannot_share", lambda: tflm_memopt.optimize_devices(with_many_outputs(), 2)),
         ("bad_option", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[1], memory="9kB")),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="fast")),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="1kB,-2,3")),
@@ -103,6 +104,12 @@ def without_stride() -> bytes:
     return net.model(y)
 
 
+def with_many_outputs() -> bytes:
+    net = Net()
+    x = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3))
+    return net.model(*[net.conv2d(x, 2) for _ in range(20)])
+
+
 def test_an_output_may_be_a_constant(tmp_path: Path) -> None:
     net = Net()
     y = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3))
@@ -111,6 +118,13 @@ def test_an_output_may_be_a_constant(tmp_path: Path) -> None:
     for path, one in zip(paths, tflm_memopt.optimize_devices(data, 2, effort=0.05).models, strict=True):
         path.write_bytes(one.model)
     assert tflm_memopt.verify_devices(data, paths, runs=1).bit_exact
+
+
+def test_a_device_gets_its_model_even_if_that_saves_no_ram() -> None:
+    net = Net(1)
+    x = net.conv2d(net.input((1, 1, 2000, 2)), 8, kernel=(1, 9))
+    shared = tflm_memopt.optimize_devices(net.model(net.conv2d(x, 2, kernel=(1, 5))), 2, effort=0.05)
+    assert all(one.report.changed for one in shared.models)
 
 
 def test_a_cut_gives_each_device_its_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
