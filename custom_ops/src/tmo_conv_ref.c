@@ -87,19 +87,11 @@ static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
 _Static_assert(TMO_TWINS || (offsetof(tmo_dsp_job, x) == 0 && offsetof(tmo_dsp_job, bytes) == 4 && offsetof(tmo_dsp_job, weights) == 8 &&
                offsetof(tmo_dsp_job, filter) == 12 && offsetof(tmo_dsp_job, bias) == 16 && offsetof(tmo_dsp_job, groups) == 20 &&
                offsetof(tmo_dsp_job, multipliers) == 24 && offsetof(tmo_dsp_job, shifts) == 28 && offsetof(tmo_dsp_job, out) == 32 &&
-               offsetof(tmo_dsp_job, zero_out) == 36 && offsetof(tmo_dsp_job, zero_in) == 40 && offsetof(tmo_dsp_job, each) == 44),
+               offsetof(tmo_dsp_job, rounding) == 36 && offsetof(tmo_dsp_job, zero_in) == 40 && offsetof(tmo_dsp_job, each) == 44),
                "tmo_dsp_sums.S");
 
 void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, int8_t *out) {
-  const uint32_t filter = k->op->kernel_h * k->op->kernel_w * k->tap_step;
-  tmo_dsp_scales scales;
-  tmo_dsp_job job;
-  tmo_dsp_set(&job, k, w, filter, out, &scales);
-  job.x = x;
-  job.bytes = bytes;
-  tmo_dsp_outputs(&job);
-  if (tmo_dsp_moves_to_rest(&job, k, w, filter, out)) tmo_dsp_outputs(&job);
-  tmo_packed_clamp(k->op, out, k->out_channels);
+  tmo_conv_fours(k, x, bytes, w, k->op->kernel_h * k->op->kernel_w * k->tap_step, out);
 }
 
 /* Whether the window reads only the bytes of one pixel, or of one row of pixels. */
@@ -140,6 +132,14 @@ static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t 
   const int8_t *const *const end = at + n;
   if (bytes == 1) {
     for (; at != end; to += step) *to = (*at++)[offset];
+    return;
+  }
+  if (TMO_UNALIGNED && bytes == 3) { /* three columns of one channel, or a pixel of three channels */
+    for (; at != end; to += step) {
+      const int8_t *const from = *at++ + offset;
+      memcpy(to, from, 2);
+      to[2] = from[2];
+    }
     return;
   }
   for (; at != end; to += step) {

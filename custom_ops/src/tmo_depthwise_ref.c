@@ -8,31 +8,6 @@ _Static_assert(TMO_TWINS || (offsetof(tmo_dsp_window_job, taps) == 48 && offseto
                offsetof(tmo_dsp_window_job, columns) == 56 && offsetof(tmo_dsp_window_job, skipped) == 60 &&
                offsetof(tmo_dsp_window_job, offset) == 64 && offsetof(tmo_dsp_window_job, apart) == 68), "tmo_dsp_sums.S");
 
-/* Computes a pixel of a depthwise convolution, four channels at once. */
-static void depthwise_outputs(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
-  const bool by_row = tmo_reads_rows(k);
-  const int8_t *const w = k->weights + tmo_first_tap(k, v);
-  tmo_dsp_scales scales;
-  tmo_dsp_window_job o;
-  tmo_dsp_set(&o.job, k, w, k->tap_step, out, &scales);
-  o.taps = v->pixels;
-  o.columns = v->columns;
-  o.rows = v->columns == 0 ? 0 : by_row ? v->count : v->count / v->columns;
-  o.skipped = (k->op->kernel_w - v->columns) * k->tap_step;
-  o.offset = v->offset;
-  o.apart = by_row ? k->op->dilation_w * k->in_channels : 0;
-  if (!by_row && o.skipped == 0) {
-    o.columns = v->count;
-    o.rows = v->count > 0 ? 1 : 0;
-  }
-  tmo_dsp_window_outputs(&o);
-  if (tmo_dsp_moves_to_rest(&o.job, k, w, 1, out)) {
-    o.offset = v->offset + k->out_channels - 4;
-    tmo_dsp_window_outputs(&o);
-  }
-  tmo_packed_clamp(k->op, out, k->out_channels);
-}
-
 #endif
 
 /* Computes one output pixel. The argument i is the index of the pixel's first channel in the output. Output channel c
@@ -51,7 +26,7 @@ static void depthwise(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8
   if (tmo_depthwise_vectors(k, v, i, out)) return;
 #if TMO_CORE_DSP
   if (tmo_makes_fours(k) && k->in_channels == k->out_channels) {
-    depthwise_outputs(k, v, out + i);
+    tmo_depthwise_fours(k, v, out + i);
     return;
   }
 #endif

@@ -172,11 +172,11 @@
     .equ JOB_MULTIPLIERS, 24
     .equ JOB_SHIFTS, 28
     .equ JOB_OUT, 32
-    .equ JOB_ZERO_OUT, 36
     .equ JOB_ZERO_IN, 40
     .equ JOB_EACH, 44
 
-/* Scales a sum and writes it.   r0, r9   next multiplier and shift     r3   zero point of the output     lr   next output     r10..r12   free */
+/* Scales a sum and writes it.   r0, r9   next multiplier and shift     r3   twice the output's zero point, plus 1     lr   next output
+ * r10..r12   free */
 .macro OUTPUT sum
     ldr   r10, [r0], #4
     ldrsb r11, [r9], #1
@@ -187,16 +187,16 @@
     smmlar \sum, \sum, r10, r12
     add   \sum, \sum, \sum, asr #31
     asr   \sum, \sum, r11
-    add   \sum, \sum, #1
-    add   \sum, r3, \sum, asr #1
-6:  ssat  \sum, #8, \sum
-    strb  \sum, [lr], #1
+    qadd  \sum, \sum, r3
+    ssat  \sum, #8, \sum, asr #1
+6:  strb  \sum, [lr], #1
     .subsection 1
 5:  mvn   r11, r11              /* shifts to the left are rare */
     lsl   \sum, \sum, r11
     and   r12, \sum, r10, asr #31
     smmlar \sum, \sum, r10, r12
-    add   \sum, \sum, r3
+    add   \sum, \sum, r3, asr #1
+    ssat  \sum, #8, \sum
     b     6b
     .previous
 .endm
@@ -277,6 +277,13 @@
     smlatt r7, r10, r11, r7
 .endm
 
+/* Multiplies the next tap of a list of pointers. */
+.macro TAP_AT
+    ldr   r10, [r0], #4
+    ldr   r10, [r10, r3]
+    TAP
+.endm
+
 /* r0   next tap or pointer to it     r1   its weights     r2   to those of the next one     r3   to the first channel, or to the next tap */
     FUNCTION tmo_dsp_window_outputs
     push  {r0, r1, r2, r4-r11, lr}
@@ -297,18 +304,20 @@
     ldr   r3, [r12, #JOB_OFFSET]
 2:  str   r10, [sp, #4]
     ldr   lr, [r12, #JOB_COLUMNS]
-3:  ldr   r10, [r0], #4
-    ldr   r10, [r10, r3]
-    TAP
+    lsrs  lr, lr, #1
+    bcc   3f
+    TAP_AT
+    beq   5f
+3:  TAP_AT
+    TAP_AT
     subs  lr, lr, #1
     bne   3b
-    ldr   r12, [sp]
+5:  ldrd  r12, r10, [sp]
+    subs  r10, r10, #1
+    beq   8f
     ldr   r9, [r12, #JOB_SKIPPED]
     add   r1, r1, r9
-    ldr   r10, [sp, #4]
-    subs  r10, r10, #1
-    bne   2b
-    b     8f
+    b     2b
 4:  strd  r10, r0, [sp, #4]
     ldr   r0, [r0]
     ldr   r9, [r12, #JOB_OFFSET]

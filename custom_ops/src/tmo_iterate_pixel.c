@@ -8,10 +8,12 @@
 #include "tmo/pixel.h"
 
 /* Returns the address of pixel (x, y) of a tensor. is_plain() must hold for the tensor. */
-TMO_OWN_FRAME static int8_t *pixel_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) {
+static TMO_ALWAYS_INLINE int8_t *find_pixel(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) {
   const tmo_row_pixels pixels = tmo_row_pixels_of(run->program, t, t->channels, run->current.stripe, (uint16_t)y);
   return (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_pixel_offset(&pixels, x));
 }
+
+TMO_OWN_FRAME static int8_t *pixel_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) { return find_pixel(run, t, y, x); }
 
 #if TMO_RUNS_MVE
 /* Copies the pixels of a window to the scratch of the multiplication. */
@@ -127,28 +129,6 @@ static TMO_ALWAYS_INLINE bool is_pool(const tmo_op *op) {
   return tmo_is_kind(op, TMO_OP_MAX_POOL) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN);
 }
 
-#if TMO_CORE_DSP
-/* Computes a pixel of a pointwise convolution without padding, faster than call_plain_kernel(). Returns false if the operator is not a pointwise
- * convolution without padding. */
-TMO_OWN_FRAME static bool convolve_one(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
-  const uint32_t y = run->current.row * op->stride_h, x = run->current.tile * op->stride_w;
-  tmo_kernel k; /* only the fields that the kernel reads are set */
-  k.op = op;
-  k.in_channels = k.tap_step = in->channels;
-  k.out_channels = out->channels;
-  k.bias = op->bias ? (const int32_t *)tmo_constant(run->program, op->bias) : NULL;
-  k.sums = NULL;
-  if (op->pad_top + op->pad_left > 0 || y >= in->height || x >= in->width || tmo_has_nibbles(op) || !tmo_makes_fours(&k)) {
-    return false;
-  }
-  k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers);
-  k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts);
-  int8_t *const to = pixel_of(run, out, run->current.row, run->current.tile);
-  tmo_dsp_conv_run(&k, pixel_of(run, in, y, x), k.in_channels, tmo_weights_of(run, op), to);
-  return true;
-}
-#endif
-
 /* Calls the kernel of an operator that is not packed for one pixel. */
 TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint8_t *const program = run->program;
@@ -201,6 +181,78 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
   }
   return TMO_OK;
 }
+
+#if TMO_CORE_DSP
+/* Whether convolve_one() may support an operator: a pointwise convolution that is not packed, and does not add up channel groups. */
+static TMO_ALWAYS_INLINE bool is_pointwise(const tmo_op *op) {
+  return op->kernel_h == 1 && op->kernel_w == 1 && tmo_is_kind(op, TMO_OP_CONV) && op->packing == TMO_PACKING_NONE && op->access == 0 &&
+         !tmo_iterative(op) && !tmo_sums_channel_groups(op);
+}
+
+/* Returns the address of the output pixel of run->current, including the offset of the channel group. */
+static TMO_ALWAYS_INLINE int8_t *grouped_pixel(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *out) {
+  const tmo_iteration *const at = &run->current;
+  const tmo_row_pixels pixels = tmo_row_pixels_of(run->program, out, tmo_pixel_bytes(op, out, true), at->stripe, at->row);
+  return (int8_t *)(uintptr_t)(tmo_base_of(run, out) + tmo_pixel_offset(&pixels, at->tile) + tmo_channel_group_offset(op, out, true, at->channel_group));
+}
+
+/* Computes the channels of run->current for a pixel of a pointwise convolution without padding, faster than call_plain_kernel(). Returns false if the
+ * convolution has padding, or needs another kernel. */
+static TMO_ALWAYS_INLINE bool convolve_point(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out, bool is_grouped) {
+  const uint32_t y = run->current.row * op->stride_h, x = run->current.tile * op->stride_w;
+  const tmo_channels written = tmo_channels_of(op, out, is_grouped, run->current.channel_group);
+  tmo_kernel k; /* only the fields that the kernel reads are set */
+  k.op = op;
+  k.in_channels = k.tap_step = in->channels;
+  k.out_channels = written.count;
+  k.bias = op->bias ? (const int32_t *)tmo_constant(run->program, op->bias) + written.first : NULL;
+  k.sums = NULL;
+  if (op->pad_top + op->pad_left > 0 || y >= in->height || x >= in->width || tmo_has_nibbles(op) || !tmo_makes_fours(&k)) {
+    return false;
+  }
+  const uint32_t first_scale = op->flags & TMO_FLAG_PER_CHANNEL ? written.first : 0;
+  k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers) + first_scale;
+  k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts) + first_scale;
+  int8_t *const to = is_grouped ? grouped_pixel(run, op, out) : pixel_of(run, out, run->current.row, run->current.tile);
+  tmo_conv_fours(&k, find_pixel(run, in, y, x), k.in_channels, tmo_weights_of(run, op) + written.first * k.in_channels, k.in_channels, to);
+  return true;
+}
+
+TMO_OWN_FRAME static tmo_status convolve_one(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+  return convolve_point(run, op, in, out, false) ? TMO_OK : call_plain_kernel(run, op, in, out);
+}
+
+TMO_OWN_FRAME static tmo_status convolve_channel_group(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+  return convolve_point(run, op, in, out, true) ? TMO_OK : tmo_iterate_any(run, op);
+}
+
+/* Computes a pixel of a depthwise convolution whose input is in column windows, faster than call_plain_kernel() if
+ * possible. */
+TMO_OWN_FRAME static tmo_status convolve_channels_one(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+  tmo_kernel k; /* only the fields that the kernel reads are set */
+  k.op = op;
+  k.in_channels = k.tap_step = in->channels;
+  k.out_channels = out->channels;
+  k.bias = op->bias ? (const int32_t *)tmo_constant(run->program, op->bias) : NULL;
+  k.sums = NULL;
+  if (k.in_channels != k.out_channels || tmo_has_nibbles(op) || !tmo_makes_fours(&k)) return call_plain_kernel(run, op, in, out);
+  k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers);
+  k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts);
+  k.weights = tmo_weights_of(run, op);
+  k.whole_rows = false;
+  const int8_t *taps[TMO_MAX_TAPS];
+  const pixel_window w = window_under(run, op, in);
+  const tmo_window window = listed_window(&w, taps);
+  if (window.count > 0) {
+    tmo_column_window unused;
+    tmo_row_place place = tmo_find_row(run->program, in, run->current.stripe, w.rows.start, &unused);
+    place.column += w.columns.start;
+    tmo_list_rows(place, tmo_base_of(run, in), k.in_channels, w.rows.count, w.columns.count, op->dilation_h, op->dilation_w, 0, taps);
+  }
+  tmo_depthwise_fours(&k, &window, pixel_of(run, out, run->current.row, run->current.tile));
+  return TMO_OK;
+}
+#endif
 
 /* Whether a tensor's pixels are in the arena or in a complete buffer of the caller. */
 static TMO_ALWAYS_INLINE bool holds_pixels(const tmo_run_state *run, const tmo_tensor *t) {
@@ -284,10 +336,14 @@ tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
 #if TMO_FAST_PIXELS
   if (is_plain_window(op) && holds_pixels(run, in) && holds_pixels(run, out)) {
 #if TMO_CORE_DSP
-    if (op->kernel_h == 1 && op->kernel_w == 1 && tmo_is_kind(op, TMO_OP_CONV) && convolve_one(run, op, in, out)) return TMO_OK;
+    if (tmo_is_kind(op, TMO_OP_CONV) && op->kernel_h == 1 && op->kernel_w == 1) return convolve_one(run, op, in, out);
+    if (tmo_is_kind(op, TMO_OP_DEPTHWISE) && tmo_has_column_windows(in)) return convolve_channels_one(run, op, in, out);
 #endif
     return call_plain_kernel(run, op, in, out);
   }
+#if TMO_CORE_DSP
+  if (tmo_channel_groups(op) > 1 && is_pointwise(op) && holds_pixels(run, in) && holds_pixels(run, out)) return convolve_channel_group(run, op, in, out);
+#endif
   if (adds_pixels(run, op)) return add_pixels(run, op);
 #endif
   return iterate_packed(run, op, in, out);

@@ -241,7 +241,8 @@ typedef struct {
   const int32_t *multipliers; /* multipliers of the channels, or the same four multipliers for all groups if `each` is 0 */
   const int8_t *shifts;
   int8_t *out;
-  int32_t zero_out, zero_in, each;
+  int32_t rounding; /* twice the output's zero point, plus 1 */
+  int32_t zero_in, each;
 } tmo_dsp_job;
 
 /* Computes all outputs of a job, saturated to int8. The last output is written after all inputs are read. The function changes fields of the job. */
@@ -289,7 +290,7 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k,
   job->bias = k->bias;
   job->groups = k->out_channels / 4;
   job->out = out;
-  job->zero_out = op->output_zero_point;
+  job->rounding = 2 * op->output_zero_point + 1;
   job->zero_in = op->input_zero_point[0];
   job->each = op->flags & TMO_FLAG_PER_CHANNEL;
   tmo_dsp_set_scales(k, &job->multipliers, &job->shifts, scales);

@@ -53,11 +53,13 @@ TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_ite
 
 /* Moves `at` to the next iteration. After the last iteration, at->stripe is nest->stripes. */
 static inline void tmo_next_iteration(const tmo_nest *nest, tmo_iteration *at) {
-  const bool only_row = nest->tensor->rows == 1 && at->stripe > 0; /* stripe 0 may have more rows than the others */
+  const tmo_tensor *const t = nest->tensor;
+  const bool only_row = t->rows == 1 && at->stripe > 0; /* stripe 0 may have more rows than the others */
   if (!only_row) {
-    const uint16_t row = ++at->row; /* the code of tmo_stripe_end() is repeated here, because every iteration needs it */
-    if (row < nest->tensor->height && row < at->stripe * nest->tensor->advance + nest->tensor->end) return;
-    at->row = (uint16_t)tmo_stripe_first(nest->tensor, at->stripe);
+    const uint16_t row = ++at->row; /* the code of tmo_stripe_end() and tmo_stripe_first() is repeated here, because every iteration needs it */
+    const int32_t end = at->stripe * t->advance + t->end, first = end - t->rows;
+    if (row < t->height && row < end) return;
+    at->row = first < 0 || (at->stripe == 0 && !tmo_recomputes(t)) ? 0 : (uint16_t)(first < t->height ? first : t->height);
   }
   ++at->tile;
   if (!tmo_by_row(nest->op) && tmo_first_column(nest->op, at) < nest->tensor->width) return;

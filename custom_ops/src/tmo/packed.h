@@ -155,6 +155,45 @@ static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
   if (tmo_packed_clamps(op)) tmo_clamp_bytes(op, out, n);
 }
 
+#if TMO_CORE_DSP
+/* Computes a pixel like tmo_dsp_conv_run(). filter: number of bytes of the weights of a channel. */
+static TMO_ALWAYS_INLINE void tmo_conv_fours(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, uint32_t filter, int8_t *out) {
+  tmo_dsp_scales scales;
+  tmo_dsp_job job;
+  tmo_dsp_set(&job, k, w, filter, out, &scales);
+  job.x = x;
+  job.bytes = bytes;
+  tmo_dsp_outputs(&job);
+  if (tmo_dsp_moves_to_rest(&job, k, w, filter, out)) tmo_dsp_outputs(&job);
+  tmo_packed_clamp(k->op, out, k->out_channels);
+}
+
+/* Computes a pixel of a depthwise convolution, four channels at once. tmo_makes_fours() must hold, and input and output have equal channels. */
+static TMO_ALWAYS_INLINE void tmo_depthwise_fours(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
+  const bool by_row = tmo_reads_rows(k);
+  const int8_t *const w = k->weights + tmo_first_tap(k, v);
+  tmo_dsp_scales scales;
+  tmo_dsp_window_job o;
+  tmo_dsp_set(&o.job, k, w, k->tap_step, out, &scales);
+  o.taps = v->pixels;
+  o.columns = v->columns;
+  o.rows = v->columns == 0 ? 0 : by_row ? v->count : v->count / v->columns;
+  o.skipped = (k->op->kernel_w - v->columns) * k->tap_step;
+  o.offset = v->offset;
+  o.apart = by_row ? k->op->dilation_w * k->in_channels : 0;
+  if (!by_row && o.skipped == 0) {
+    o.columns = v->count;
+    o.rows = v->count > 0 ? 1 : 0;
+  }
+  tmo_dsp_window_outputs(&o);
+  if (tmo_dsp_moves_to_rest(&o.job, k, w, 1, out)) {
+    o.offset = v->offset + k->out_channels - 4;
+    tmo_dsp_window_outputs(&o);
+  }
+  tmo_packed_clamp(k->op, out, k->out_channels);
+}
+#endif
+
 /* A range of output columns. */
 typedef struct {
   uint32_t first, count;

@@ -10,7 +10,7 @@ static void multiply(int32_t *sum, const int8_t *x, int32_t zero, const int8_t *
 
 static void write_four(tmo_dsp_job *job, const int32_t *sums) {
   for (uint32_t c = 0; c < 4; ++c) {
-    *job->out++ = (int8_t)tmo_saturated_byte(tmo_wrapping_add(tmo_rescale(sums[c], job->multipliers[c], job->shifts[c]), job->zero_out));
+    *job->out++ = (int8_t)tmo_saturated_byte(tmo_wrapping_add(tmo_rescale(sums[c], job->multipliers[c], job->shifts[c]), (job->rounding - 1) / 2));
   }
   job->multipliers += job->each ? 4 : 0;
   job->shifts += job->each ? 4 : 0;
