@@ -19,7 +19,7 @@ PLACES = {
     "custom_ops/idf_component.yml": rf'^version: "({SEMANTIC})"$',
     "arduino/library.properties": rf"^version=({SEMANTIC})$",
 }
-"""A pattern for the line with the version in each file. pyproject.toml reads the version from __init__.py."""
+"""Pattern for the line with the version, by file. The file pyproject.toml reads the version from __init__.py."""
 BY_HAND = {"CHANGELOG.md": rf"^## ({SEMANTIC})\b"}
 
 

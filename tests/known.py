@@ -1,5 +1,5 @@
-"""Whole networks with random weights, one of each kind that runs on microcontrollers. benchmarks/costs.py fits costs to
-these networks. Tests of estimates use the networks of tests/unseen.py instead.
+"""Whole networks with random weights, one of each kind that runs on microcontrollers. The script benchmarks/costs.py
+fits costs to these networks. Tests of estimates use the networks of tests/unseen.py instead.
 """
 
 from collections.abc import Callable, Mapping, Sequence

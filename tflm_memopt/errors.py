@@ -11,7 +11,7 @@
     +-- RuntimeUnavailable  TFLM's wheel or the host library is not installed
 
 A message says what is wrong, where, and what to do. The code of an error names the kind of error, for programs that
-react to it. docs/errors.md explains all codes.
+react to it. The file docs/errors.md explains all codes.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """Kernels for operators whose weights are packed for Cortex-M's DSP extension and for Helium (lower/pack.py).
 
 A PC runs the C of these kernels, and a core runs assembly instead. TFLM: ConvPerChannel, DepthwiseConvPerChannel,
-FullyConnected. ops/packings.py has the conditions for their sums.
+FullyConnected. The module ops/packings.py has the conditions for their sums.
 """
 
 from tflm_memopt.kernels.build import Builder, kernel
@@ -124,8 +124,8 @@ def mve_conv(b: Builder) -> None:
 @kernel("y[c] = clamp(requantise(sum over taps of x[tap, c] * w[tap, c]))")
 def mve_depthwise(b: Builder) -> None:
     """Describe a depthwise convolution. The constants of up to sixteen channels are first biases, then weights,
-    multipliers and shifts. Only the weights are in the usual order of channels. lower/pack.py defines the order of the
-    others.
+    multipliers and shifts. Only the weights are in the usual order of channels. The module lower/pack.py defines the
+    order of the others.
     """
     taps, reach, sixteens, fours = b.extents("taps", "reach", "sixteens", "fours")
     first, words, zero_out, low, high = b.parameters("first", "words", "zero_out", "low", "high")

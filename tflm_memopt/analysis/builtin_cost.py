@@ -1,6 +1,6 @@
 """Estimates the instructions of TFLM's own kernels, or of the CMSIS-NN kernels that replace some of them.
 
-For each kernel, builtin_costs.json has the instructions per unit of each kind of work (builtin_work.py).
+For each kernel, builtin_costs.json has the instructions per unit of each kind of work (builtin_work.py). The script
 benchmarks/builtin_costs.py fits these costs to counted instructions of single operators.
 """
 
@@ -22,7 +22,7 @@ FREE = (VIEW, *ONCE)
 OTHERS = 0.02
 """Operators without counted instructions may contribute at most this fraction of an estimate."""
 SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
-"""Operators whose costs are those of another operator. split_v.cc and unpack.cc copy values as split.cc does."""
+"""Operators with the costs of another operator. TFLM's split_v.cc and unpack.cc copy values as split.cc does."""
 WITHOUT_DSP = ("cortex-m0", "cortex-m3")
 
 

@@ -2,7 +2,8 @@
 
 An operator runs a kernel of CMSIS-NN (Source/*/arm_*.c) if TFLM has a wrapper for the kernel
 (tensorflow/lite/micro/kernels/cmsis_nn). The kernels of CMSIS-NN may use the DSP extension. Operators without a wrapper
-run TFLM's reference kernels. benchmarks/builtin_costs.py fits the instructions per unit of work (builtin_costs.json).
+run TFLM's reference kernels. The script benchmarks/builtin_costs.py fits the instructions per unit of work
+(builtin_costs.json).
 """
 
 import math

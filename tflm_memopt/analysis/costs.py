@@ -1,8 +1,8 @@
 """Estimates the instructions of a plan on a core from the work of its operators.
 
 Multiply-accumulates alone predict the instructions poorly (msf-CNN, section 8.3). Reading and writing bytes, fetching
-weights again, and starting each pixel and each iteration also take instructions. costs.json has these costs for each
-kernel, fitted to counted instructions (benchmarks/costs.py).
+weights again, and starting each pixel and each iteration also take instructions. The file costs.json has these costs
+for each kernel, fitted to counted instructions (benchmarks/costs.py).
 """
 
 import json

@@ -29,7 +29,7 @@ class Diagnosis:
     """The kind of a model, and advice on the conversion of such a model."""
 
     kind: str
-    """Identifier of the kind, which never changes between versions. docs/models.md has a section with this name."""
+    """Name of the kind, which is the same in all versions. The page docs/models.md has a section of this name."""
     what: str
     advice: str
 

@@ -1,10 +1,10 @@
 """Estimates the cycles of a model on Espressif's chips from published cycles of ESP-NN and from counted instructions.
 
-The estimates were not compared with measurements on a chip. esp.json has the published figures with their sources. For
-each kernel, esp.json also has a range of costs that contains the figures. The cost of a kernel in plain C is the number
-of its instructions on RV32, multiplied by the chip's range of cycles per instruction. The instructions for Xtensa are
-also counted on RV32, because no compiler for Xtensa was available. The upper bounds include reads of weights from flash
-if the cache is too small for the weights.
+The estimates were not compared with measurements on a chip. The file esp.json has the published figures with their
+sources. For each kernel, esp.json also has a range of costs that contains the figures. The cost of a kernel in plain C
+is the number of its instructions on RV32, multiplied by the chip's range of cycles per instruction. The instructions
+for Xtensa are also counted on RV32, because no compiler for Xtensa was available. The upper bounds include reads of
+weights from flash if the cache is too small for the weights.
 """
 
 import math

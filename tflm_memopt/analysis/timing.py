@@ -1,8 +1,8 @@
 """Estimates the milliseconds of an inference from its instructions, the cycles per instruction, and the clock.
 
-The cycles of an instruction depend on its kind and on the wait states of the flash. cycles.json has the cycles per
-instruction for each kernel, from the cycle model of benchmarks/cycles.py, with the known error of the cycle model.
-esp.py has ranges for Espressif's chips. For all other cores, only instructions are known.
+The cycles of an instruction depend on its kind and on the wait states of the flash. The file cycles.json has the cycles
+per instruction for each kernel, from the cycle model of benchmarks/cycles.py, with the known error of the cycle model.
+The module esp.py has ranges for Espressif's chips. For all other cores, only instructions are known.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The commands optimize, explore and verify for several devices. commands.py has those for one device."""
+"""The commands optimize, explore and verify for several devices. The module commands.py has those for one device."""
 
 import argparse
 from collections.abc import Sequence

@@ -3,8 +3,8 @@
 The argument is a JSON object with the device number, the model's path, the number of inferences and the timeout in
 milliseconds. The process listens on a loopback port and prints the port. The ports of all devices then arrive on
 standard input. Device 0 also gets `inputs`, a file of arrays, and writes its outputs to the file `results`. Each
-process ends with a line of JSON: the bytes sent and received, and the status and time of each inference. run.py starts
-the processes.
+process ends with a line of JSON: the bytes sent and received, and the status and time of each inference. The module
+run.py starts the processes.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Splits one network among several devices: makes a model for each device, and checks that the models fit together.
 
-The devices divide the rows of the first layers, and the weights of later layers. switch.py chooses the first layer
-whose weights are divided, so that a device needs the fewest bytes. Each device's model is then converted like any other
-model.
+The devices divide the rows of the first layers, and the weights of later layers. The module switch.py chooses the first
+layer whose weights are divided, so that a device needs the fewest bytes. Each device's model is then converted like any
+other model.
 """
 
 import math

@@ -1,8 +1,8 @@
 """Runs a whole model on this machine without TFLM, operator by operator, with every tensor in its own buffer.
 
-Operators that run row by row use the library's reference kernels. Custom operators run as programs. convert.py computes
-QUANTIZE and DEQUANTIZE. A model with other types of operators needs TFLM's wheel. Tests compare the results with the
-wheel's results.
+Operators that run row by row use the library's reference kernels. Custom operators run as programs. The module
+convert.py computes QUANTIZE and DEQUANTIZE. A model with other types of operators needs TFLM's wheel. Tests compare the
+results with the wheel's results.
 """
 
 from collections.abc import Callable, Mapping, Sequence

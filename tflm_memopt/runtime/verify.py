@@ -65,8 +65,8 @@ def verify(
     how: How | None = None,
     c: Path | None = None,
 ) -> Verification:
-    """Run both models on random, extreme and the user's inputs, and compare every byte. convert/verify.py describes the
-    parameters and errors, and also compares constants.
+    """Run both models on random, extreme and the user's inputs, and compare every byte. The module convert/verify.py
+    describes the parameters and errors, and also compares constants.
     """
     how = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE)
     module = c_module.find(c) if c else None
