@@ -56,7 +56,7 @@ class Table:
     """Function that returns the table as text. If the table needs a folder, the function gets the folder's path."""
     folder: str = ""
     timed: bool = False
-    """Whether the table has times measured on this machine. If so, --check does not compare it."""
+    """Whether the table has times measured on this machine. Option --check does not compare such a table."""
 
 
 BENCHMARKS, CYCLES, FRONTIER, REGISTERS = (

@@ -37,7 +37,7 @@ TABLE = HERE.parent / "tflm_memopt/analysis/builtin_costs.json"
 
 Samples = Mapping[str, Sequence[tuple[KernelWork, int]]]
 Families = Mapping[str, Sequence[Sequence[int]]]
-"""Counted instructions by family of operators. A model's row has those of Invoke(), then of each operator."""
+"""Counted instructions by family of operators. A model's row has Invoke() first, then each operator."""
 
 
 def samples(families: Families, *, dsp: bool) -> Samples:

@@ -5,9 +5,9 @@
 
 The script converts every .tflite file in the folder for the core (`--int8-io`, F = 1.00) and runs it as
 benchmarks/speed.py does. The cycles follow from Arm's published timings (cycles_rules.py). The board determines the
-wait states of the flash. Without --board, there are none. Arm publishes no timings for Cortex-M33 and M7. For these
-cores, the script applies M4's rules and states a range of cycles whose error is unknown. The file cycles_published.json
-has published cycles, and the estimated cycles of the same programs.
+wait states of the flash. Without --board, the flash has no wait states. Arm publishes no timings for Cortex-M33 and M7.
+For these cores, the script applies M4's rules and states a range of cycles whose error is unknown. The file
+cycles_published.json has published cycles, and the estimated cycles of the same programs.
 """
 
 import argparse
@@ -71,8 +71,7 @@ class Row:
 
 
 def measure(path: Path, core: str, on: Board | None, *, fewest: bool = False) -> Row:
-    """Convert a model, run it, and estimate its cycles. Raises RuntimeError if an output byte is wrong. Raises
-    RuntimeError if a byte of an output is wrong.
+    """Convert a model, run it, and estimate its cycles. Raises RuntimeError if an output byte is wrong.
 
     fewest: whether to use the plan with the fewest estimated instructions instead of the least RAM.
     """

@@ -190,7 +190,7 @@ model uses 3 cycles for LDR PC, as the manuals state. For other branches, it use
 best (docs/cycles.md).
 """
 _DIVISION = {"sdiv": 7, "udiv": 7}
-"""Cycles of a division. In the manuals, they are 2 to 12, depending on the leading bits of the quotient."""
+"""Cycles of a division. In the manuals, it takes 2 to 12 cycles, depending on the quotient's leading bits."""
 M4 = Pipeline("m4", _REFILL, others={
     **_DIVISION, "vdiv": 14, "vsqrt": 14, "vmla": 3, "vmls": 3, "vfma": 3, "vfms": 3, "vnmla": 3, "vnmls": 3, "vstr": 2,
 })  # fmt: skip

@@ -444,7 +444,7 @@ FAMILIES: Sequence[Callable[[int], bytes]] = (
 
 MORE: Sequence[Callable[[int], bytes]] = (pooled, over_frames, enlarged, few, dense, over_time, multiplied)
 MORE_FROM = 10_000
-"""First seed of networks with rare operators, which the functions in MORE draw. KNOWN_FROM ends them."""
+"""First seed of networks with rare operators, which the functions in MORE draw. These seeds end before KNOWN_FROM."""
 KNOWN_FROM = 20_000
 """First seed that stands for a network in tests/known.py."""
 

@@ -447,7 +447,7 @@ ADDENDS = {
     "zero_out": "op->output_zero_point", "low": "op->act_min", "high": "op->act_max",
 }  # fmt: skip
 """C expressions for the arguments of a packed ADD. For each operand, the array `scales` has the left shift, m2, c and
-e. For the output, it has m2, c and e.
+e. For the output, `scales` has m2, c and e.
 """
 ADDITION = "void {}(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op)"
 ADD_BY_LANES = LibraryKernel("tmo_packed_add", scheduled(packed_add_within, [vectorise("i")]), ADDENDS, ADDITION)

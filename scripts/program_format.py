@@ -1,6 +1,6 @@
 """Generates the C header of the program format, the table of operator kinds, and checks of the structs' layout.
 
-For the site, it also generates the records in docs/program-format.md.
+For the site, the script also generates the records in docs/program-format.md.
 
 python scripts/program_format.py
 """

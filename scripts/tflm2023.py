@@ -2,8 +2,9 @@
 them.
 
 Headers and shared libraries come from two wheels of xmos-ai-tools (65 MB and 61 MB). "SPRING" is TFLM of March to May,
-like the libraries in Arduino's library manager. It uses TfLiteRegistration and declares kTfLiteAbort in
-kernels/circular_buffer.h. "AUTUMN" is TFLM of October. It uses TFLMRegistration, and kTfLiteAbort of micro_context.h.
+like the libraries in Arduino's library manager. This version uses TfLiteRegistration and declares kTfLiteAbort in
+kernels/circular_buffer.h. "AUTUMN" is TFLM of October. This version uses TFLMRegistration, and kTfLiteAbort of
+micro_context.h.
 
 Only the tests use these wheels. The wheels have a proprietary licence, and no package contains any part of them. TFLM's
 headers include headers of gemmlowp, which the wheels lack. On Debian, run `apt-get install libgemmlowp-dev`.

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 @functools.cache
 def arduino_library() -> Path:
-    """Return the folder of the Arduino library. The first worker of a test run builds it, also for
+    """Return the folder of the Arduino library. The first worker of a test run builds the library, also for
     examples/platformio.
     """
     script = runpy.run_path(str(ROOT / "scripts/arduino.py"))

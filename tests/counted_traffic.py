@@ -1,7 +1,7 @@
 """Counts the bytes of slow memory and constants that a program reads and writes in the C executor.
 
 The executor reports all iterations, and their rows and columns follow from the program's records. The count does not
-use the plan. The traffic that lower/traffic.py predicts from the plan must equal it.
+use the plan. The traffic that lower/traffic.py predicts from the plan must equal this count.
 """
 
 from collections.abc import Iterable, Sequence

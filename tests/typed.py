@@ -114,7 +114,7 @@ def _tensor(tree: Any, source: Tensor, dtype: str, affine: Any) -> int:
 
 
 def runs(data: bytes) -> bool:
-    """Return whether TFLM runs the model. A separate process runs it, because some kernels abort."""
+    """Return whether TFLM runs the model. A separate process runs the model, because some kernels abort."""
     child = os.fork()
     if child == 0:
         faulthandler.disable()

@@ -149,7 +149,7 @@ _CORES = (
 )  # fmt: skip
 CORES = {core.name: core for core in _CORES}
 MEASURED = {core.short: core for core in _CORES if core.known_as}
-"""Cores on which benchmarks run whole models. If two machines have the same core, this is the larger machine."""
+"""Cores on which benchmarks run whole models. If two machines have the same core, the larger machine is used."""
 
 
 def with_listed_parts(core: Core) -> Core:
@@ -162,7 +162,7 @@ PAIR = replace(
     CORES["m33"], name="m33-pair", machine="mps2-an521", pair=True,
     options=("-global", "sse-200.CPU0_FPU=on", "-global", "sse-200.CPU0_DSP=on"),
 )  # fmt: skip
-"""Two Cortex-M33 with shared memory. On Arm's machine, only the second one has floating point and DSP."""
+"""Two Cortex-M33 with shared memory. On Arm's machine, only the second core has floating point and DSP."""
 
 HIFIVE1 = Core(
     "hifive1", "sifive_e",

@@ -240,6 +240,6 @@ def test_whole_models(core: Core, own_model: Path) -> None:
     rewritten = optimized(own_model)
     cases = model_cases(rewritten)
     if not cases or len(rewritten) > core.blob_bytes or len(blob(cases)) > core.blob_bytes:
-        return  # Nothing to run, or too little memory.
+        return  # There is nothing to run, or too little memory.
     for outcome in run(core, cases):
         assert outcome.status == TOO_LARGE or outcome.right

@@ -57,11 +57,11 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
 def strays_unseen(op: Op, graph: Graph) -> bool:
     """Return whether TFLM's kernel accesses memory outside its tensors without changing any result.
 
-    Four kernels do so. The first kernel reads a shape's missing dimensions from the stack (RuntimeShape::ReplaceWith).
-    The second kernel reads missing dimensions of a filter from the bytes after the filter's shape
-    (PopulateConvolutionQuantizationParams). The third kernel reads multipliers of channels that do not exist, beyond
-    the end of its persistent buffer. The fourth kernel adds values to sums that do not exist, beyond the end of a
-    scratch buffer.
+    Four kernels access such memory. The first kernel reads a shape's missing dimensions from the stack
+    (RuntimeShape::ReplaceWith). The second kernel reads missing dimensions of a filter from the bytes after the
+    filter's shape (PopulateConvolutionQuantizationParams). The third kernel reads multipliers of channels that do not
+    exist, beyond the end of its persistent buffer. The fourth kernel adds values to sums that do not exist, beyond the
+    end of a scratch buffer.
     """
     if op.type in SUMS:
         return sums(op, graph) > graph.tensors[op.outputs[0]].elements

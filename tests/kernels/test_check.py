@@ -154,8 +154,8 @@ def test_damaged_bytes_are_refused(image: bytes, status: Status) -> None:
 
 @pytest.mark.parametrize(("mode", "status"), [(InputPlace.ARENA, Status.OK), (InputPlace.EXTERNAL, Status.TABLE)])
 def test_a_source_has_no_older_rows(mode: int, status: Status) -> None:
-    """An input in the arena can keep older rows in a rolling buffer of the state. An external input cannot, because
-    operators read it in place.
+    """An input in the arena can keep older rows in a rolling buffer of the state. An external input cannot keep older
+    rows, because operators read the input in place.
     """
     net = Net(0)
     data = net.model(net.conv2d(net.input((1, 8, 4, 2)), 4, kernel=(3, 1), padding="VALID"))

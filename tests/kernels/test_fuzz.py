@@ -206,7 +206,7 @@ def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: lis
     """Programs are damaged at random. `make soak KIND=programs` uses libFuzzer, which needs clang."""
     fuzzer, count = sanitized("fuzz.c", THREADS, flags=flags), 2_000 if flags else 6_000
     refused, finished, right = damage(fuzzer, count, samples)
-    assert min(refused, finished, right, finished - right) > count // 50  # all outcomes occurred
+    assert min(refused, finished, right, finished - right) > count // 50  # All outcomes occurred.
     if flags:
         damage(fuzzer, count, without_listed_parts(samples))
     else:  # Programs with few samples are damaged separately.

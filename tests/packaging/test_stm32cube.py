@@ -1,7 +1,7 @@
 """Test the project that STM32CubeIDE imports.
 
-The test reads its files as the IDE does, and builds it with Arm's compiler. The IDE itself is not used. A program with
-the project's start-up code runs in QEMU, on a machine with the memories of an STM32F405.
+The test reads the project's files as the IDE does, and builds the project with Arm's compiler. The IDE itself is not
+used. A program with the project's start-up code runs in QEMU, on a machine with the memories of an STM32F405.
 """
 
 from __future__ import annotations

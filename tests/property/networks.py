@@ -23,7 +23,7 @@ class Recipe:
     extra: tuple[int, ...] = ()
     seed: int = 0
     outside: str = "INT8"
-    """Type of the model's inputs and outputs. Unless it is INT8, operators convert them."""
+    """Type of the model's inputs and outputs. Operators convert inputs and outputs of other types than INT8."""
     inside: str = "INT8"
     """Type of the network's activations. INT16 also makes inputs and outputs INT16 instead of INT8."""
     unwanted: int = 0

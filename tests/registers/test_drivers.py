@@ -9,7 +9,7 @@ from registers.drivers import FIXED, LAYOUT, generated, plain, seen, written
 from registers.plain import DRIVERS, LANGUAGES, PLAIN, WARNINGS
 
 MOST = {"gpio": 0.62, "spi": 0.72, "camera": 0.70}
-"""Maximum bus accesses of a generated driver, as a fraction of those of the plain driver (GPIO and SPI: Table 6.2)."""
+"""Maximum bus accesses of a generated driver, as a fraction of the plain accesses (GPIO and SPI: Table 6.2)."""
 MODES = {"fixed": FIXED, "layout": LAYOUT}
 
 

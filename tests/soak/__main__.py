@@ -1,8 +1,8 @@
 """Run random cases on all processors: `make soak N=10000` or `python -m soak KIND N`, from tests/.
 
-Every case is drawn from a seed. A failure prints the command that repeats it. For networks, it also prints the smallest
-failing recipe. If a process dies, the cases that were running count as failures. The kind `programs` uses libFuzzer,
-which needs clang and writes findings to build/soak.
+Every case is drawn from a seed. A failure prints the command that repeats it. For networks, the failure also prints the
+smallest failing recipe. If a process dies, the cases that were running count as failures. The kind `programs` uses
+libFuzzer, which needs clang and writes findings to build/soak.
 """
 
 import argparse

@@ -89,7 +89,7 @@ class Network:
     lines: Sequence[Line]
     side: int
     single: float
-    """Megabytes that Table 5.1 states for a single device. `full` has those for each of ten devices."""
+    """Megabytes that Table 5.1 states for a single device. `full` has the megabytes for each of ten devices."""
     full: float
 
 

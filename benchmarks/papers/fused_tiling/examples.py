@@ -2,8 +2,9 @@
 
 The running example of chapter 4 of the thesis is a convolution 6x2 with stride 2, a depthwise convolution 3x3, a
 convolution 1x1 to 64 channels, average pooling and a dense layer. In float32, the running example needs 24,576 B, or
-16,384 B if it is tiled by depth. In int8, it needs a quarter as many bytes. The text model computes the mean of the
-embeddings of all words, like the network TXT of the thesis. No tiling of feature maps can reduce its memory.
+16,384 B if it is tiled by depth. In int8, the example needs a quarter as many bytes. The text model computes the mean
+of the embeddings of all words, like the network TXT of the thesis. No tiling of feature maps can reduce this model's
+memory.
 """
 
 from collections.abc import Sequence

@@ -100,7 +100,7 @@ def _ends(layers: Sequence[Layer], first: int, last: int) -> int:
 
 def msf_frontier(layers: Sequence[Layer]) -> list[Cost]:
     """Return the Pareto front of msf-CNN's search space, fewest bytes first. The solutions of the paper's problems P1
-    and P2 are points of it.
+    and P2 are on this front.
     """
     fronts: list[list[Cost]] = [[Cost(0, 0)]]
     for last in range(1, len(layers) + 1):

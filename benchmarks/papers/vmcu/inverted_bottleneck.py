@@ -1,4 +1,4 @@
-"""Describe the inverted bottleneck of vMCU's Figure 6. Run the generated C in the bytes of its formula."""
+"""Describe the inverted bottleneck of vMCU's Figure 6. Run the generated C in as many bytes as the formula gives."""
 
 import ctypes
 import os

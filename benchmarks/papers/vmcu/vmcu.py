@@ -20,7 +20,7 @@ from tflm_memopt.answers.optimized import Optimized
 ANY = 4.0
 """Limit of the compute factor F if pixels may be recomputed."""
 ALIGNMENT = 16
-"""Tensors in TFLM start at multiples of this number of bytes. The paper's formulas ignore it."""
+"""Tensors in TFLM start at multiples of this number of bytes. The paper's formulas ignore this alignment."""
 FIGURE_1C = (2, 3, 2)
 """The example's dimensions: M rows, K input segments in a row, and N output segments in a row."""
 PUBLISHED_KB = {"B1": 102.7}
@@ -213,7 +213,7 @@ def _scaled(m: Module, *, size: int = 0, times: float = 1.0) -> Module:
 
 
 def _largest(start: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number from `start` on for which fits() is true. Later it must stay false."""
+    """Return the largest number from `start` on for which fits() is true. For larger numbers, it must stay false."""
     low, high = start, 2 * start
     while fits(high):
         low, high = high, 2 * high

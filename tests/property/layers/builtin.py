@@ -25,7 +25,7 @@ def in_float(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def needed_shape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add two RESHAPEs with the same computed shape. One of them needs the shape at run time."""
+    """Add two RESHAPEs with the same computed shape. One RESHAPE needs the shape at run time."""
     shape = (1, math.prod(net.shape(x)[1:-1]), net.shape(x)[-1])
     target = moving.computed_shape(net, x, shape, form=layer.channels % 3)
     inner = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)

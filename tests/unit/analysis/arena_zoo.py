@@ -374,4 +374,4 @@ ZOO: Mapping[str, Callable[[], bytes]] = {
 }
 
 REGION = _region
-"""Rewritten model with an empty program. TFLM accepts it only after another operator has replaced ours."""
+"""Rewritten model with an empty program. TFLM accepts the model only after another operator has replaced ours."""

@@ -1,4 +1,4 @@
-"""The checker refuses wrong plans of groups that run in tiles. Plans that it accepts run correctly."""
+"""The checker refuses wrong plans of groups that run in tiles. Accepted plans run correctly."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace

@@ -31,7 +31,7 @@ def exchanged(source: str, a: str, b: str) -> str:
 @pytest.mark.slow
 def test_swapped_ports_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`verify --c` finds exchanged inputs or outputs of a C module, and says which bytes differ. The module's self-test
-    finds them, too.
+    also finds the exchange.
     """
     model = MADE["swapped"]()
     (tmp_path / "original.tflite").write_bytes(model)

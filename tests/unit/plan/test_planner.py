@@ -74,7 +74,7 @@ def test_more_outputs_than_an_operator_takes(op_per_group: bool) -> None:
 
 
 def test_a_group_that_needs_less_when_it_is_reversed_is_reversed() -> None:
-    """Reverse row order saves memory here, because the windows extend downwards."""
+    """Reverse row order saves memory, because the windows of this model extend downwards."""
     s = Sketch()
     x = s.conv(s.conv(s.input(20, 1, 8), 4, kernel=3, stride=2), 16, kernel=1, stride=2)
     found, forward = checked(s, x), checked(s, x, reverse=False)

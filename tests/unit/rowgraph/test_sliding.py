@@ -16,7 +16,7 @@ from tflm_memopt.rowgraph.sliding import with_sliding
 
 
 def chain(*, height: int = 20, stride: int = 1) -> Net:
-    """Return three layers that do not pad along time. For 20 rows and stride 1, they make 18, 18 and 14 rows."""
+    """Return three layers that do not pad along time. For 20 rows and stride 1, the layers make 18, 18 and 14 rows."""
     net = Net()
     x = net.conv2d(net.input((1, height, 1, 4)), 8, kernel=(3, 1), stride=(stride, 1), padding="VALID")
     net.depthwise_conv2d(net.unary("RELU", x, out=net.affine(x)), kernel=(5, 1), padding="VALID")
