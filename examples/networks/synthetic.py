@@ -1,4 +1,4 @@
-"""Make synthetic recordings, pictures and spectra to train small networks. Equal seeds give equal samples.
+"""Make synthetic sounds, pictures and spectra to train small networks. Equal seeds give equal samples.
 
 Each function returns labels and float32 samples with values of about 1. The first axis is the batch.
 """
@@ -13,12 +13,12 @@ Labels = npt.NDArray[np.int64]
 
 SYLLABLES = 3
 VOICE = 7
-"""This seed determines the sound of each word, so that a word sounds the same in all data sets."""
+"""The seed determines the sound of each word, so that a word sounds the same in all data sets."""
 KEYWORDS, OTHER_WORDS = 10, 30
 """Each of the KEYWORDS words has its own class. The OTHER_WORDS words share the class "unknown"."""
 WAKE_WORD = 0
 MACHINE_TONES = (0.08, 0.16, 0.24, 0.40, 0.56)
-"""A machine without faults makes tones of these frequencies, as fractions of the highest frequency."""
+"""Frequencies of a machine without faults, as fractions of the highest frequency of a spectrum."""
 
 
 def speech(rng: np.random.Generator, word: int | None, frames: int, bins: int, ends: float | None = None) -> Floats:
@@ -76,7 +76,7 @@ PATTERNS: tuple[Callable[[Floats, Floats], Floats], ...] = (
     lambda x, y: np.sin(np.hypot(x, y) + 2 * np.arctan2(y, x)),
     lambda x, y: np.sin(0.2 * x) + 0 * y,
 )
-"""Functions that return the value of a texture at each point (x, y)."""
+"""Each function returns the value of a texture at each point (x, y)."""
 
 
 def textures(count: int, seed: int, side: int) -> tuple[Floats, Labels]:

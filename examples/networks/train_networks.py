@@ -25,7 +25,7 @@ SEED, TEST_SEED = 1, 2
 WINDOW, STEP = 56, 3
 """The wake word's network sees WINDOW frames, of which STEP frames are new in each step."""
 TESTS = 1000
-"""The score of a network is measured on this number of samples."""
+"""Number of samples on which the score of a network is measured."""
 CALIBRATION = 200
 """Number of training samples that determine the int8 scales."""
 layers = tf.keras.layers
@@ -42,7 +42,7 @@ def separable(x: tf.Tensor, channels: int, stride: int = 1) -> tf.Tensor:
 
 
 def classified(x: tf.Tensor, classes: int) -> tf.Tensor:
-    """Add the end of MLPerf Tiny's networks: AVERAGE_POOL_2D, RESHAPE, FULLY_CONNECTED and SOFTMAX."""
+    """Add the last layers of MLPerf Tiny's networks: AVERAGE_POOL_2D, RESHAPE, FULLY_CONNECTED and SOFTMAX."""
     x = layers.Flatten()(layers.AveragePooling2D(x.shape[1:3])(x))
     return layers.Dense(classes, activation="softmax")(x)
 
@@ -78,7 +78,7 @@ def mobilenet(batch: int | None) -> tf.keras.Model:
 
 
 def mobilenet_v2(batch: int | None) -> tf.keras.Model:
-    """Return inverted residuals with an explicit PAD before each strided layer, as in Keras' MobileNetV2."""
+    """Return a MobileNetV2 with an explicit PAD before each strided layer, as in Keras."""
     picture = tf.keras.Input((48, 48, 3), batch)
     x = convolved(picture, 8, 3, 2)
     for channels, stride in ((8, 1), (16, 2), (16, 1), (24, 2), (24, 1)):
@@ -94,7 +94,7 @@ def mobilenet_v2(batch: int | None) -> tf.keras.Model:
 
 
 def autoencoder(batch: int | None) -> tf.keras.Model:
-    """Return dense layers with a bottleneck of 8 as in MLPerf Tiny, but narrower."""
+    """Return an autoencoder of dense layers with a bottleneck of 8, narrower than MLPerf Tiny's."""
     sound = x = tf.keras.Input((256,), batch)
     for units in (48, 48, 8, 48, 48):
         x = layers.ReLU()(layers.BatchNormalization(momentum=0.9)(layers.Dense(units, use_bias=False)(x)))
@@ -102,7 +102,7 @@ def autoencoder(batch: int | None) -> tf.keras.Model:
 
 
 def wake_word(batch: int | None) -> tf.keras.Model:
-    """Return convolutions over time only, without padding, on a window of 56 frames of 40 features."""
+    """Return a network of convolutions over time, without padding, for a window of 56 frames of 40 features."""
     sound = tf.keras.Input((WINDOW, 1, 40), batch)
     x = layers.Conv2D(32, (5, 1), (STEP, 1), activation="relu")(sound)
     for taps in (5, 9):
@@ -149,7 +149,7 @@ class Network:
     epochs: int
     float_io: bool = False
     streaming: bool = False
-    """If true, a second model with state is written. The second model has `stream` in its name, not `window`."""
+    """If true, the script also writes a model with state, whose name has `stream` instead of `window`."""
 
 
 def wake_data(count: int, seed: int) -> tuple[Floats, Labels]:
@@ -203,7 +203,7 @@ def converted(network: Network, model: tf.keras.Model, samples: Floats) -> bytes
 
 
 def converted_in_steps(model: tf.keras.Model, samples: Floats) -> bytes:
-    """Convert the model with int8 state. The model is calibrated on consecutive windows."""
+    """Convert the streaming model to int8, state included. The calibration uses consecutive windows."""
     module = Streaming(model)
     with tempfile.TemporaryDirectory() as folder:
         tf.saved_model.save(module, folder, module.step)

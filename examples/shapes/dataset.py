@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 SIDE = 96
-LEVELS = 16  # grey values are 0 to 15
+LEVELS = 16  # Grey values are 0 to 15.
 TEST_SEED = 2
 
-Images = npt.NDArray[np.uint8]  # The shape is [N, SIDE, SIDE, 1].
-Labels = npt.NDArray[np.uint8]  # N indices into CLASSES
+Images = npt.NDArray[np.uint8]  # The shape of an array of images is [N, SIDE, SIDE, 1].
+Labels = npt.NDArray[np.uint8]  # Labels are N indices into CLASSES.
 _Floats = npt.NDArray[np.float64]
 
 
@@ -23,8 +23,8 @@ def _zigzag(corners: int, inner: float) -> Callable[[_Floats], _Floats]:
     notch_x, notch_y = inner * np.cos(half), inner * np.sin(half)
 
     def radius(phi: _Floats) -> _Floats:
-        folded = np.abs((phi + half) % (2 * half) - half)  # The angle `folded` is 0 at a tip and `half` at a notch.
-        # The edge runs from the tip (1, 0) to the notch, and `reach` is its radius at angle `folded`.
+        folded = np.abs((phi + half) % (2 * half) - half)  # At a tip of the star, `folded` is 0; at a notch, `half`.
+        # The edge of the star runs from the tip (1, 0) to a notch. Its radius at the angle `folded` is `reach`.
         reach: _Floats = notch_y / (notch_y * np.cos(folded) + (1.0 - notch_x) * np.sin(folded))
         return reach
 

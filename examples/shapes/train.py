@@ -56,7 +56,7 @@ def build(batch: int | None = None) -> tf.keras.Model:
 
 
 def train(images: Images, labels: Labels) -> tf.keras.Model:
-    """Train the network on images that are randomly mirrored, which does not change their classes."""
+    """Train the network on randomly mirrored images, which keep their classes."""
     batch = 64
     steps = EPOCHS * (len(images) // batch)
     model = build()
@@ -72,7 +72,7 @@ def train(images: Images, labels: Labels) -> tf.keras.Model:
 
 
 def convert(model: tf.keras.Model, images: Images) -> bytes:
-    """Convert the model to int8 with a batch size of 1. The scales come from running the model on the images."""
+    """Convert the model to int8 with a batch size of 1. The images determine the scales of the tensors."""
 
     def representative() -> Iterator[list[npt.NDArray[np.float32]]]:
         for image in unit(images):

@@ -1,5 +1,5 @@
-/* Classifies camera frames with the network of the sketch `shapes`, whose input is streamed. The sketch crops each frame, scales it to 96x96
- * grey int8 pixels, and pushes the result row by row, so that no converted frame is ever whole in RAM.
+/* Classifies camera frames with the network of the sketch `shapes` and a streamed input. The sketch converts one row of the frame at a time to
+ * grey int8 pixels and pushes the row, so that no converted frame is ever whole in RAM.
  *
  * The command `tflm-memopt optimize shapes_int8.tflite --input stream` writes shapes_int8_*.h and shapes_int8_*.cpp. */
 #include <Chirale_TensorFlowLite.h>
@@ -10,7 +10,7 @@
 #include "tensorflow/lite/micro/micro_interpreter.h"
 
 #ifndef CAMERA_FORMAT
-#define CAMERA_FORMAT TMO_RGB565_BE /* or TMO_RGB565_LE, or TMO_GRAY8 */
+#define CAMERA_FORMAT TMO_RGB565_BE /* The format may also be TMO_RGB565_LE or TMO_GRAY8. */
 #endif
 
 static const uint16_t kWidth = 160, kHeight = 120, kPixelBytes = CAMERA_FORMAT == TMO_GRAY8 ? 1 : 2;
@@ -30,7 +30,7 @@ static void capture() {
   }
 }
 
-/* The network sees the middle of the frame at its whole height. Its input is 96x96 grey pixels with scale 1/255 and zero point -128. */
+/* The network sees a square in the middle of the frame. The input is 96x96 grey pixels with scale 1/255 and zero point -128. */
 static const tmo_camera kCamera = {frame, kWidth * kPixelBytes, 20, 0, 120, 120, CAMERA_FORMAT};
 static const tmo_image kImage = {96, 96, 1, nullptr};
 
@@ -42,7 +42,7 @@ void setup() {
   while (!Serial) {
   }
   static tflite::MicroInterpreter only(tflite::GetModel(shapes_int8_model), shapes_int8_op_resolver(), arena, sizeof(arena));
-  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only; /* otherwise TFLM has printed an error */
+  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only;
 }
 
 void loop() {

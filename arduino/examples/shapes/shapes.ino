@@ -1,5 +1,5 @@
 /* Recognises six drawn shapes with a 96x96 int8 network under TensorFlow Lite Micro. The arena of the rewritten network takes 17 kB of RAM
- * instead of 119 kB. The sketch classifies a stored image and compares the scores with those of the original network on a PC.
+ * instead of 119 kB. The sketch classifies a stored image and compares the scores with the original network's scores on a PC.
  *
  * The command `tflm-memopt optimize shapes_int8.tflite` writes shapes_int8_*.h and shapes_int8_*.cpp. */
 #include <Chirale_TensorFlowLite.h>
@@ -20,12 +20,12 @@ void setup() {
   while (!Serial) {
   }
   static tflite::MicroInterpreter only(tflite::GetModel(shapes_int8_model), shapes_int8_op_resolver(), arena, sizeof(arena));
-  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only; /* otherwise TFLM has printed an error */
+  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only;
 }
 
 void loop() {
   if (interpreter == nullptr) return;
-  memcpy(interpreter->input(0)->data.int8, shapes_image, sizeof(shapes_image)); /* needed before every Invoke(): other tensors use these bytes */
+  memcpy(interpreter->input(0)->data.int8, shapes_image, sizeof(shapes_image)); /* Other tensors overwrite the input, so fill it again. */
   const unsigned long start = micros();
   if (interpreter->Invoke() != kTfLiteOk) return;
   const unsigned long took = micros() - start;

@@ -17,12 +17,13 @@ alignas(16) static uint8_t arena[shapes_int8_arena_size];
 static tflite::MicroInterpreter *interpreter = nullptr;
 
 #if defined(ARDUINO_ARCH_RP2040) && !defined(ARDUINO_ARCH_MBED)
-static tmo_spin spin; /* core 1 runs nothing else, so it may poll */
+static tmo_spin spin; /* Core 1 polls, because it runs nothing else. */
 static tmo_team both = {tmo_spin_wake, tmo_spin_wait, &spin, nullptr, nullptr, nullptr, TMO_OK, nullptr};
 static tmo_team *const team = &both;
 static const char *const kCores = "two cores: ";
 
-void loop1() { tmo_run_worker(&both); } /* runs on core 1 and helps with one inference */
+/* Core 1 calls loop1(), which helps core 0 with one inference. */
+void loop1() { tmo_run_worker(&both); }
 #else
 static tmo_team *const team = nullptr;
 static const char *const kCores = "one core: ";
@@ -33,12 +34,12 @@ void setup() {
   while (!Serial) {
   }
   static tflite::MicroInterpreter only(tflite::GetModel(shapes_int8_model), shapes_int8_op_resolver(team), arena, sizeof(arena));
-  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only; /* otherwise TFLM has printed an error */
+  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only;
 }
 
 void loop() {
   if (interpreter == nullptr) return;
-  memcpy(interpreter->input(0)->data.int8, shapes_image, sizeof(shapes_image)); /* needed before every Invoke(): other tensors use these bytes */
+  memcpy(interpreter->input(0)->data.int8, shapes_image, sizeof(shapes_image)); /* Other tensors overwrite the input, so fill it again. */
   const unsigned long start = micros();
   if (interpreter->Invoke() != kTfLiteOk) return;
   const unsigned long took = micros() - start;

@@ -1,6 +1,6 @@
 #include "camera.h"
 
-enum { CAMERA_POLLS = 10000 }; /* number of polls of a flag before a timeout */
+enum { CAMERA_POLLS = 10000 }; /* After this number of polls of a flag, the driver returns a timeout. */
 enum { DMA_REQUEST_CAMERA = 1, DMA_PERIPHERAL_TO_MEMORY = 0, DMA_WORDS = 2, DMA_VERY_HIGH = 3 };
 
 static uint32_t camera_data_register(void) { return 0x50050028u; }
@@ -55,7 +55,7 @@ camera_status camera_wait_row(int *row) {
   for (polls = 0; polls < CAMERA_POLLS && !dma->ISR.TCIF; ++polls) {
   }
   if (polls == CAMERA_POLLS) return CAMERA_TIMEOUT;
-  *row = !dma->CR.CT; /* the DMA already fills the other buffer */
+  *row = !dma->CR.CT; /* The DMA channel already fills the buffer CT, so the complete row is in the buffer !CT. */
   dma->IFCR.TCIF = 1;
   if (dma->ISR.TEIF) return CAMERA_OVERRUN;
   if (camera->RIS.OVR) return CAMERA_OVERRUN;

@@ -2,7 +2,7 @@
 
 #include "camera_hal.h"
 
-enum { CAMERA_POLLS = 10000 }; /* number of polls of a flag before a timeout */
+enum { CAMERA_POLLS = 10000 }; /* After this number of polls of a flag, the driver returns a timeout. */
 enum { DMA_REQUEST_CAMERA = 1, DMA_PERIPHERAL_TO_MEMORY = 0, DMA_WORDS = 2, DMA_VERY_HIGH = 3 };
 
 void camera_configure(const camera_config *config) {
@@ -52,7 +52,7 @@ camera_status camera_wait_row(int *row) {
   for (polls = 0; polls < CAMERA_POLLS && !hal_dma_complete(); ++polls) {
   }
   if (polls == CAMERA_POLLS) return CAMERA_TIMEOUT;
-  *row = !hal_dma_get_current_target(); /* the DMA already fills the other buffer */
+  *row = !hal_dma_get_current_target(); /* The DMA channel already fills the buffer CT, so the complete row is in the buffer !CT. */
   hal_dma_clear_complete();
   if (hal_dma_error()) return CAMERA_OVERRUN;
   if (hal_camera_overrun()) return CAMERA_OVERRUN;

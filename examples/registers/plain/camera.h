@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 typedef struct {
-  int pixel_clock_rises; /* edge of the clock at which pixels are valid */
-  int hsync_high;        /* level of the signal while no pixels are sent: hsync between rows, vsync between frames */
+  int pixel_clock_rises; /* Pixels are valid at the rising (1) or falling (0) edge of the pixel clock. */
+  int hsync_high;        /* Level of hsync between rows and of vsync between frames, while no pixels are sent. */
   int vsync_high;
-  uint8_t skip;     /* 0 to take every frame, 1 for every second, 2 for every fourth */
+  uint8_t skip;     /* The camera takes every frame (0), every second frame (1) or every fourth frame (2). */
   uint16_t x, y;    /* first pixel and first line of the window */
   uint16_t width;   /* width of the window in bytes */
   uint16_t height;  /* height of the window in lines */

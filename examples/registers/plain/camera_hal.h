@@ -12,7 +12,7 @@
 #endif
 
 #define CAMERA_CR (CAMERA_BASE + 0x00u)
-#define CAMERA_CR_CAPTURE_Pos 0u /* capturing starts at the next frame */
+#define CAMERA_CR_CAPTURE_Pos 0u /* The camera interface captures from the next frame on. */
 #define CAMERA_CR_SNAPSHOT_Pos 1u
 #define CAMERA_CR_CROP_Pos 2u
 #define CAMERA_CR_PCKPOL_Pos 5u
@@ -30,7 +30,7 @@
 #define CAMERA_IER (CAMERA_BASE + 0x0Cu)
 #define CAMERA_IER_FRAME_Pos 0u
 #define CAMERA_IER_OVR_Pos 1u
-#define CAMERA_ICR (CAMERA_BASE + 0x14u) /* writing ones to this register clears RIS */
+#define CAMERA_ICR (CAMERA_BASE + 0x14u) /* Writing ones to ICR clears bits of RIS. */
 #define CAMERA_CWSTRT (CAMERA_BASE + 0x20u)
 #define CAMERA_CWSTRT_HOFFCNT_Pos 0u
 #define CAMERA_CWSTRT_HOFFCNT_Msk (0x3FFFu << CAMERA_CWSTRT_HOFFCNT_Pos)
@@ -46,9 +46,9 @@
 #define DMA_ISR (DMA_BASE + 0x00u)
 #define DMA_ISR_TEIF_Pos 3u
 #define DMA_ISR_TCIF_Pos 5u
-#define DMA_IFCR (DMA_BASE + 0x08u) /* writing ones to this register clears ISR */
+#define DMA_IFCR (DMA_BASE + 0x08u) /* Writing ones to IFCR clears bits of ISR. */
 #define DMA_CR (DMA_BASE + 0x10u)
-#define DMA_CR_EN_Pos 0u /* enabling this starts the DMA channel */
+#define DMA_CR_EN_Pos 0u /* Writing 1 to EN starts the DMA channel. */
 #define DMA_CR_TEIE_Pos 2u
 #define DMA_CR_TCIE_Pos 4u
 #define DMA_CR_DIR_Pos 6u

@@ -10,10 +10,10 @@ typedef enum { GPIO_IRQ_LOW, GPIO_IRQ_HIGH, GPIO_IRQ_RISE, GPIO_IRQ_FALL } gpio_
 
 typedef struct {
   int direction;
-  int value; /* value of an output pin */
+  int value; /* value of the pin if the pin is an output */
   gpio_irq_type irq_type;
   int irq_enabled;
-  uint8_t pad; /* pull and drive strength */
+  uint8_t pad; /* pull resistor and drive strength of the pin */
 } gpio_config;
 
 /* Sets all properties of a pin. The function sets the pad before the direction, and enables the interrupt last. */

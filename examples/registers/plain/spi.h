@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 typedef struct {
-  uint8_t mode;      /* mode 0 to 3, whose bit 1 is the polarity of the clock and bit 0 its phase */
-  uint8_t prescaler; /* the clock is divided by 2^(prescaler + 1) */
-  uint8_t bits;      /* bits of a word, 4 to 16 */
+  uint8_t mode;      /* SPI mode 0 to 3: bit 1 is the clock's polarity, bit 0 the clock's phase. */
+  uint8_t prescaler; /* The clock is divided by 2^(prescaler + 1). */
+  uint8_t bits;      /* number of bits in a word of the SPI, 4 to 16 */
   int lsb_first;
 } spi_config;
 

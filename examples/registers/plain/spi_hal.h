@@ -14,14 +14,14 @@
 #define SPI_CR1_MSTR_Pos 2u
 #define SPI_CR1_BR_Pos 3u
 #define SPI_CR1_BR_Msk (7u << SPI_CR1_BR_Pos)
-#define SPI_CR1_SPE_Pos 6u /* enabling the SPI starts the clock */
+#define SPI_CR1_SPE_Pos 6u /* Writing 1 to SPE enables the SPI and starts its clock. */
 #define SPI_CR1_LSBFIRST_Pos 7u
 #define SPI_CR1_SSI_Pos 8u
 #define SPI_CR1_SSM_Pos 9u
 
 #define SPI_CR2 (SPI_BASE + 0x04u)
 #define SPI_CR2_SSOE_Pos 2u
-#define SPI_CR2_DS_Pos 8u /* number of bits of a word, less 1 */
+#define SPI_CR2_DS_Pos 8u /* DS is the number of bits in a word, minus 1. */
 #define SPI_CR2_DS_Msk (15u << SPI_CR2_DS_Pos)
 #define SPI_CR2_FRXTH_Pos 12u
 
@@ -31,7 +31,7 @@
 #define SPI_SR_OVR_Pos 6u
 #define SPI_SR_BSY_Pos 7u
 
-#define SPI_DR (SPI_BASE + 0x0Cu) /* writing this register sends a word, and reading this register removes a received word */
+#define SPI_DR (SPI_BASE + 0x0Cu) /* Writing DR sends a word, and reading DR removes a received word. */
 
 static inline void hal_spi_set_clock_phase(uint32_t phase) {
   mmio_modify32(SPI_CR1, 1u << SPI_CR1_CPHA_Pos, phase << SPI_CR1_CPHA_Pos);

@@ -9,14 +9,14 @@
 #include "tensorflow/lite/micro/micro_interpreter.h"
 
 #ifndef DEVICE
-#define DEVICE 0 /* 0 has the image and prints the scores, 1 helps */
+#define DEVICE 0 /* Device 0 has the image and prints the scores; device 1 helps. */
 #endif
 
 static const uint8_t kAddresses[][6] = {{0x24, 0x6F, 0x28, 0x00, 0x00, 0x00}, {0x24, 0x6F, 0x28, 0x00, 0x00, 0x01}};
 static const uint8_t kDevices = 2;
-static const uint32_t kPatience = 1000; /* ms after which a silent peer counts as lost */
+static const uint32_t kPatience = 1000; /* milliseconds after which a silent device counts as lost */
 
-static uint8_t received[32768]; /* a power of two that is at least room_for_all in shapes_int8.report.json */
+static uint8_t received[32768]; /* The size is a power of two, at least room_for_all in shapes_int8.report.json. */
 static tmo_datagram_link links[kDevices];
 static tmo_datagrams datagrams;
 static tmo_transport transport;
@@ -45,7 +45,7 @@ void setup() {
 
   static tflite::MicroInterpreter only(tflite::GetModel(shapes_int8_model), shapes_int8_op_resolver(), arena, sizeof(arena));
   tmo::SetLink(only, &device_link.messenger);
-  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only; /* otherwise TFLM has printed an error */
+  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only;
 }
 
 void loop() {
@@ -59,7 +59,7 @@ void loop() {
   do {
     result = static_cast<int>(interpreter->Invoke());
   } while (result == static_cast<int>(tmo::status::kTfLiteAbort) && tmo_link_wait(&device_link) == TMO_OK);
-  if (result != static_cast<int>(kTfLiteOk)) { /* the other device is missing or has restarted */
+  if (result != static_cast<int>(kTfLiteOk)) { /* Another device is missing or has restarted. */
     interpreter->Reset();
     return;
   }
@@ -76,6 +76,6 @@ void loop() {
   Serial.print(took);
   Serial.println(" us");
 #else
-  (void)start; /* the next inference must begin at once, because a frame may hold unsent rows of this one */
+  (void)start; /* Device 1 must not wait between inferences, because a frame may still hold unsent rows. */
 #endif
 }
