@@ -160,13 +160,21 @@ class Conversion:
 
     def of(self, plan: Plan) -> Converted:
         """Check and lower a plan. Raises PlanError for a wrong plan, and UsageError for variables on two cores."""
+        return self.lowered(self.planned(plan))
+
+    def planned(self, plan: Plan) -> Planned:
+        """Return a plan with the operators that it runs. Raises UsageError for variables on two cores."""
         plan = replace(plan, wide=plan.wide or self.options.wide)
         graph = self._planned_from(plan)
         if self.options.speeds and any(op.stateful for op in graph.ops.values()):
             raise UsageError("a model with variables runs on one core", code="cannot_share", hint="omit --cores")
         if self.options.speeds and not plan.shardings:
             plan = shard(Planned(graph, plan), self.options.speeds)
-        planned = pipeline.checked(graph, plan)
+        return Planned(graph, plan)
+
+    def lowered(self, planned: Planned) -> Converted:
+        """Check and lower a plan of this conversion. Raises PlanError for a wrong plan."""
+        pipeline.checked(planned.graph, planned.plan)
         model = pipeline.lower(self.source, self.border, planned, self.options)
         again = read(model)
         if self.interpreter or not is_module(again):

@@ -7,8 +7,9 @@ their estimated instructions.
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from tflm_memopt.analysis.costs import Cost, Table, Work
 from tflm_memopt.analysis.timing import Clock
@@ -19,8 +20,10 @@ from tflm_memopt.convert.limits import Limits, SlowMemory
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.format.limits import MVE_PIXELS, PACKED_PIXELS
 from tflm_memopt.ops.packing import TARGETS, Family
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.pareto import undominated
+from tflm_memopt.plan.plan import Plan
 
 MOST_SLOW = 8
 CLIFF = 1.2
@@ -38,11 +41,17 @@ Planning = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Costed:
-    """A lowered plan and its estimated instructions."""
+    """A plan and its estimated instructions."""
 
-    converted: Converted
+    plan: Plan
     work: tuple[Work, ...]
     instructions: int
+    lower: Callable[[], Converted]
+    """Function that checks and lowers the plan. Repeated calls return the first result."""
+
+    @property
+    def converted(self) -> Converted:
+        return self.lower()
 
     @property
     def total(self) -> int:
@@ -50,7 +59,7 @@ class Costed:
 
     @property
     def macs(self) -> int:
-        return self.converted.planned.plan.macs
+        return self.plan.macs
 
 
 Price = Callable[[Costed], float]
@@ -58,9 +67,31 @@ Price = Callable[[Costed], float]
 
 
 def costed(converted: Converted, table: Table) -> Costed:
-    planned = converted.planned
+    return _costed(converted.planned, table, lambda: converted)
+
+
+def _costed(planned: Planned, table: Table, lower: Callable[[], Converted]) -> Costed:
     done = tuple(work(planned))
-    return Costed(converted, done, table.instructions(done))
+    return Costed(planned.plan, done, table.instructions(done), lower)
+
+
+def _unless_beaten(form: Conversion, plan: Plan, known: Iterable[Costed], table: Table, price: Price) -> Costed | None:
+    """Return a plan with its estimated instructions, or None if a known plan costs no more and is no larger.
+
+    Plans are lowered only if the heads of their arenas do not decide the comparison.
+    """
+    planned = form.planned(plan)
+    new = _costed(planned, table, cache(lambda: form.lowered(planned)))
+    cost = price(new)
+    return None if any(price(other) <= cost and _is_no_larger(other, new) for other in known) else new
+
+
+def _is_no_larger(one: Costed, other: Costed) -> bool:
+    """Return whether a plan's arena is at most as large as another plan's. More operators need a larger tail."""
+    heads, calls = one.plan.head - other.plan.head, len(one.plan.calls()) - len(other.plan.calls())
+    if heads <= 0 and calls <= 0:
+        return True
+    return not (heads > 0 and calls >= 0) and one.total <= other.total
 
 
 def forms(conversion: Conversion) -> tuple[Conversion, ...]:
@@ -91,7 +122,7 @@ def by_time(clock: Clock) -> Price:
     """Return a function that gives the upper bound of a plan's cycles on a core whose cycles are modelled."""
 
     def cycles(costed: Costed) -> float:
-        span = clock.cycles(costed.work, costed.converted.slow_moved)
+        span = clock.cycles(costed.work)
         return math.inf if span is None else span[1]
 
     return cycles
@@ -121,27 +152,26 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
     totals = [c.total for pair in neighbours() for c in pair]
     half = (max(totals, default=0) + min(totals, default=0)) // 2
     for faster, slower in neighbours():
-        room, size = faster.total - slower.total, slower.converted.planned.plan.head
+        room, size = faster.total - slower.total, slower.plan.head
         parts = 1 + math.ceil(room / (STEP * size)) if room > STEP * size else 1
         rooms = [(room - 1) * part // parts for part in range(1, parts + 1)]
         to_half = [half - slower.total] if 0 < half - slower.total <= LEAP * size else []
-        found += _roomier(each, slower, rooms + to_half, table, price)
+        _add_roomier(found, each, slower, rooms + to_half, table, price)
     return found
 
 
-def _roomier(
-    each: Sequence[Conversion], start: Costed, rooms: Sequence[int], table: Table, price: Price
-) -> Iterator[Costed]:
-    """Yield plans that compute more pixels at once. rooms: numbers of bytes by which a plan may exceed `start`."""
-    plan = start.converted.planned.plan
+def _add_roomier(
+    found: list[Costed], each: Sequence[Conversion], start: Costed, rooms: Sequence[int], table: Table, price: Price
+) -> None:
+    """Add plans that compute more pixels at once. rooms: numbers of bytes by which a plan may exceed `start`."""
 
     def cost(done: Sequence[Work]) -> float:
-        return price(Costed(start.converted, tuple(done), table.instructions(done)))
+        return price(replace(start, work=tuple(done), instructions=table.instructions(done)))
 
     for room, form in itertools.product(rooms, each):
-        roomier = form.plans.roomier(plan, plan.head + room, cost)
-        if roomier != plan:
-            yield costed(form.of(roomier), table)
+        roomier = form.plans.roomier(start.plan, start.plan.head + room, cost)
+        if roomier != start.plan and (new := _unless_beaten(form, roomier, found, table, price)):
+            found.append(new)
 
 
 def _of_forms(
@@ -161,9 +191,8 @@ def _of_forms(
             plan = form.plans.at(macs)
             if plan is before:
                 continue
-            before, new = plan, costed(form.of(plan), table)
-            beaten = any(price(c) <= price(new) and c.total <= new.total for c in found)
-            if not beaten:
+            before = plan
+            if new := _unless_beaten(form, plan, found, table, price):
                 found.append(new)
             elif plan.macs > form.plans.macs and (known or form is not each[0]):
                 break

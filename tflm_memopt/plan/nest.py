@@ -80,7 +80,7 @@ class NestIterations:
         tile = self.nest.tile
         j = column // tile if tile else 0 * column
         result: Ints = (
-            self.start[stripe] + (channel_group * self.tiles + j) * (self.hi - self.lo)[stripe] + row - self.lo[stripe]
+            self.start[stripe] + row - self.lo[stripe] + (channel_group * self.tiles + j) * (self.hi - self.lo)[stripe]
         )
         return result
 

@@ -33,21 +33,29 @@ def _lives(trace: Trace, producer: Member) -> Lives:
     stripe = each.stripe.copy()
     for member, k in trace.readers(producer.op.output):
         at, iteration = trace.iterations_of(member.key)
-        r0, r1 = member.rows(k, iteration)
-        c0, c1 = member.columns(k, iteration)
-        here = member.iterations.stripe[iteration]
-        for dy in range(int((r1 - r0).max(initial=0))):
-            for dx in _column_steps(producer, c0, c1):
-                some = (r0 + dy < r1) & (c0 + dx < c1)
-                maker = producer.iteration_making(member, iteration[some], (r0 + dy)[some], (c0 + dx)[some])
-                read[maker] = np.maximum(read[maker], at[some])  # NumPy keeps the last read of a repeated maker.
-                stripe[maker] = np.maximum(stripe[maker], here[some])
+        reads, makers = _makers(producer, member, k, iteration)
+        for latest, times in ((read, at), (stripe, member.iterations.stripe[iteration])):
+            last = np.full(len(each), -1, dtype=np.int64)
+            last[makers.ravel()] = times[reads].repeat(makers.shape[1])  # NumPy keeps the last of repeated iterations
+            np.maximum(latest, last, out=latest)
     return Lives(executed, written, np.maximum(read[executed], written), (stripe - each.stripe)[executed])
 
 
-def _column_steps(producer: Member, c0: Ints, c1: Ints) -> range:
-    width = int((c1 - c0).max(initial=0))
-    return range(width if producer.nest.tile else min(width, 1))
+def _makers(producer: Member, reader: Member, k: int, iteration: Ints) -> tuple[Ints, Ints]:
+    """Return which of the reader's iterations read the tensor and, for each, the iterations that make its pixels."""
+    (r0, r1), (c0, c1) = reader.rows(k, iteration), reader.columns(k, iteration)
+    (reads,) = ((r1 > r0) & (c1 > c0)).nonzero()
+    if producer.iterative:
+        return reads, np.full((len(reads), 1), len(producer.iterations) - 1)
+    r0, r1, c0, c1 = (ends[reads, np.newaxis] for ends in (r0, r1, c0, c1))
+    width, tile = int((c1 - c0).max(initial=1)), producer.nest.tile
+    steps = np.append(np.arange(0, width - 1, tile), width - 1) if tile else np.zeros(1, dtype=np.int64)
+    rows = np.minimum(r0 + np.arange(int((r1 - r0).max(initial=1))), r1 - 1)
+    columns = np.minimum(c0 + steps, c1 - 1)
+    makers = producer.iteration_making(
+        reader, iteration[reads, np.newaxis, np.newaxis], rows[:, :, np.newaxis], columns[:, np.newaxis, :]
+    )
+    return reads, makers.reshape(len(reads), makers.shape[1] * makers.shape[2])
 
 
 def column_windows_of(trace: Trace, producer: Member) -> tuple[ColumnWindow, ...]:

@@ -77,9 +77,7 @@ def _longer(ending: Ending, member: Member, *, is_inner: bool) -> Ending:
     buffer = rolling_buffer_of(trace, member)
     known = ending.lives
     if member.stripes:
-        life, at = lives(trace, member), trace.moments
-        numbered = Lives(life.iteration, at.searchsorted(life.written), at.searchsorted(life.read), life.stripes)
-        known = {**known, member.key: numbered}
+        known = {**known, member.key: lives(trace, member)}
     return Ending(trace, {**ending.buffers, member.op.output: buffer}, known)
 
 
@@ -88,9 +86,9 @@ def _note_lives(ending: Ending) -> None:
     if ending.lives.keys() <= trace.lives.keys():
         return
     number = {member.key: i for i, member in enumerate(trace.members)}
-    keys, moments = np.array(sorted(number), dtype=np.int64), trace.moments
+    keys = np.array(sorted(number), dtype=np.int64)
     order = np.array([number[key] for key in keys.tolist()], dtype=np.int64)[keys.searchsorted(trace.executed)]
     for key, life in ending.lives.items():
         if key not in trace.lives:
-            at = moments[order >= number[key]]
+            at = np.flatnonzero(order >= number[key])
             trace.lives[key] = Lives(life.iteration, at[life.written], at[life.read], life.stripes)

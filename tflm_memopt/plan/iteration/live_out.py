@@ -23,9 +23,9 @@ def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[i
         come = arrivals(group.trace)
         if come is None:
             continue
-        waits = np.searchsorted(group.trace.end, come.pushed)
+        waits = come.pushed
         if not come.all_rows:
-            waits = np.append(waits, len(group.trace.end) - 1)
+            waits = np.append(waits, len(group.trace.moments))
         found = joined(found, at_waits(group, waits))
     return found
 

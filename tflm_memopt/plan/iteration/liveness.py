@@ -79,7 +79,7 @@ def live_ranges(
     trace: Trace, rolling_buffers: Mapping[TensorId, Buffer], border: GroupBorder, sizes: Mapping[TensorId, int]
 ) -> tuple[LiveRange, ...]:
     """Return the live bytes of each buffer of a group. Tensors that the group does not use are left out."""
-    moments = trace.end
+    moments = np.arange(trace.times, dtype=np.int64)
     zero = np.zeros(len(moments), dtype=np.int64)
     writers = {m.op.output: m for m in trace.members}
     result = []
@@ -95,8 +95,8 @@ def live_ranges(
         result.append(LiveRange(Buffer(Role.TENSOR, t, sizes[t]), zero, top, before, replaces, ends_on))
     for t, rolling in rolling_buffers.items():
         writer = writers[t]
-        top, before_write = (used * rolling.nbytes for used in _in_use(trace, writer, moments))
-        before = np.maximum(before_write if writer.op.in_place else top, _below_pixels(trace, writer, rolling, moments))
+        top, before_write = (used * rolling.nbytes for used in _in_use(trace, writer))
+        before = _before_last_read(trace, writer, rolling, before_write) if writer.op.in_place else top
         result.append(LiveRange(rolling, zero, top, before, _replaces(trace, writer, inner), before_write=before_write))
     for m in trace.members:
         if nbytes := m.sum_bytes:
@@ -108,22 +108,22 @@ def live_ranges(
     counters += max(m.op.core_1_counters for m in trace.members)
     full = zero + counters
     result.append(LiveRange(Buffer(Role.COUNTERS, -1, counters), zero, full, full))
-    return (*result, *_scratch(trace, moments), *streamed_ranges(trace))
+    return (*result, *_scratch(trace), *streamed_ranges(trace))
 
 
-def _scratch(trace: Trace, moments: Ints) -> Iterator[LiveRange]:
+def _scratch(trace: Trace) -> Iterator[LiveRange]:
     """Yield the scratch memory, which all operators share because only one operator runs at a time."""
-    zero = np.zeros(len(moments), dtype=np.int64)
+    zero = np.zeros(trace.times, dtype=np.int64)
     full = zero.copy()
     for m in trace.members:
         own = m.scratch_bytes + trace.core_1_scratch(m)
-        full[trace.order(m.key)] = own + converted_bytes(trace, m, tiled=m.stripes > 0)
+        full[trace.iterations_of(m.key)[0]] = own + converted_bytes(trace, m, tiled=m.stripes > 0)
     if nbytes := int(full.max()):
         yield LiveRange(Buffer(Role.SCRATCH, -1, nbytes), zero, full, full)
 
 
 def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
-    source, found, moments = trace.source, arrivals(trace), trace.end
+    source, found, moments = trace.source, arrivals(trace), np.arange(trace.times, dtype=np.int64)
     if source is None or found is None:
         return
     tensor, zero = source.tensor, np.zeros(len(moments), dtype=np.int64)
@@ -133,7 +133,7 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
         return LiveRange(Buffer(role, tensor, nbytes, depth=depth), zero, full, full)
 
     # Rows that no operator reads arrive after the group.
-    yield alive(Role.TENSOR, source.pushed * source.row_bytes, 0, found.last if found.all_rows else len(trace))
+    yield alive(Role.TENSOR, source.pushed * source.row_bytes, 0, found.last if found.all_rows else len(moments))
     if found.depth:
         yield alive(Role.ROLLING_BUFFER, found.depth * source.row_bytes, int(found.pushed[0]), found.last, found.depth)
 
@@ -144,7 +144,7 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
     A pair has the live bytes during and just before each iteration. `rolling_buffer`: buffer of the output, or None if
     the output is whole.
     """
-    moments = trace.end
+    moments = np.arange(trace.times, dtype=np.int64)
     before, after = written_bytes(trace, member)
     if rolling_buffer is None:
         yield _growth(trace, member)[1], before
@@ -158,32 +158,33 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
         yield running * nbytes, (running & (moments > at[0])) * nbytes
     if nbytes := member.scratch_bytes + converted_bytes(trace, member, tiled=False):
         taken = np.zeros(len(moments), dtype=np.int64)
-        taken[trace.order(member.key)] = nbytes
+        taken[trace.iterations_of(member.key)[0]] = nbytes
         yield taken, 0
     yield COUNTER_BYTES, COUNTER_BYTES
 
 
-def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
-    """Return whether a rolling buffer is in use after the writes of each moment, and whether before the writes."""
+def _in_use(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
+    """Return whether a rolling buffer is in use after the writes of each iteration, and whether before the writes."""
     if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)
         in_use = (top > dead) | (top > before)  # Written bytes count as live even if nothing reads them.
         return in_use.astype(np.int64), (before > dead).astype(np.int64)
-    life, length = lives(trace, writer), len(trace) + 2
+    life, length = lives(trace, writer), trace.times
     written = np.bincount(life.written, minlength=length)
     alive = np.cumsum(written - np.bincount(life.read + 1, minlength=length))
-    return (alive[moments] > 0).astype(np.int64), ((alive - written)[moments] > 0).astype(np.int64)
+    return (alive > 0).astype(np.int64), (alive > written).astype(np.int64)
 
 
-def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments: Ints) -> Ints:
-    """Return the bytes to keep live below each output pixel, so that an in-place output overlaps whole input pixels."""
-    result = np.zeros(len(moments), dtype=np.int64)
-    if writer.stripes and writer.op.in_place:
-        life = lives(trace, writer)
-        first = slots(writer, life, rolling_buffer.column_windows)
-        result[moments.searchsorted(life.written)] = first * writer.pixel_bytes
-    return result
+def _before_last_read(trace: Trace, writer: Member, rolling_buffer: Buffer, before_write: Ints) -> Ints:
+    """Return LiveRange.before for an output that may overwrite an input. The output may overlap whole input pixels, so
+    the bytes below each output pixel count as live.
+    """
+    if not writer.stripes:
+        return before_write
+    life, below = lives(trace, writer), np.zeros(trace.times, dtype=np.int64)
+    below[life.written] = slots(writer, life, rolling_buffer.column_windows) * writer.pixel_bytes
+    return np.maximum(before_write, below)
 
 
 def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:

@@ -26,7 +26,7 @@ def looped(trace: Trace) -> Loops:
     skips = np.zeros(len(stages), dtype=np.int64)
     for member in trace.members:
         if member.nest.recomputes:
-            at, iteration = trace.order(member.key), trace.iterations_of(member.key)[1]
+            at, iteration = trace.iterations_of(member.key)
             expected = np.append(0, iteration[:-1] + 1)
             stripe = member.iterations.stripe
             skips[at] = stripe[iteration] - stripe[expected]

@@ -187,7 +187,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """For each iteration, when its pixels are written and last read, and the number of stripes between these times."""
+    """For each iteration, the positions of the iterations that write and last read its pixels.
+
+    `stripes` is the number of stripes between the two positions.
+    """
 
     iteration: Ints
     written: Ints
@@ -211,42 +214,36 @@ class Trace:
     dead: dict[tuple[TensorId, int], Ints] = field(default_factory=dict, init=False)
     lives: dict[int, Lives] = field(default_factory=dict, init=False)
     _iterations: dict[int, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
-    _order: dict[int, Ints] = field(default_factory=dict, init=False)
     _reads: dict[TensorId, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
 
     def __len__(self) -> int:
         return len(self.entry)
 
     @cached_property
-    def end(self) -> Ints:
-        """The position of each iteration in Trace.entry, and at the end the length of Trace.entry."""
-        (at,) = ((self.entry & ((1 << _SLOTS) - 1)) == 0).nonzero()
-        end = np.empty(len(at) + 1, dtype=np.int64)
-        end[:-1], end[-1] = at, len(self.entry)
-        return end
-
-    @cached_property
     def moments(self) -> Ints:
-        return self.end[:-1]
+        """The position of each iteration in Trace.entry."""
+        at: Ints = ((self.entry & ((1 << _SLOTS) - 1)) == 0).nonzero()[0]
+        return at
 
     @property
+    def times(self) -> int:
+        """Number of iterations, plus 1 for the time after the last iteration."""
+        return len(self.moments) + 1
+
+    @cached_property
     def executed(self) -> Ints:
         """Number of the operator that runs, for each iteration."""
         return self.entry[self.moments] >> _SLOTS
 
     def iterations_of(self, key: int) -> tuple[Ints, Ints]:
-        """Return the positions at which an operator runs, and the number of the iteration at each position."""
+        """Return the positions of an operator's iterations among all iterations, and the number of each iteration."""
         if key not in self._iterations:
-            at = self.entries(key, EXECUTE)
-            self._iterations[key] = at, self.iteration[at]
+            (at,) = (self.executed == key).nonzero()
+            self._iterations[key] = at, self.iteration[self.moments[at]]
         return self._iterations[key]
 
-    def order(self, key: int) -> Ints:
-        if key not in self._order:
-            self._order[key] = self.moments.searchsorted(self.iterations_of(key)[0])
-        return self._order[key]
-
-    def entries(self, op: int, slot: int) -> Ints:
+    def requests(self, op: int, slot: int) -> Ints:
+        """Return the positions in Trace.entry at which an operator requests an input."""
         found: Ints = (self.entry == _entry(op, slot)).nonzero()[0]
         return found
 
@@ -268,9 +265,8 @@ class Trace:
     def reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
         """Return the iterations that read a tensor, in order, and the number of the first byte that each reads."""
         if tensor not in self._reads:
-            self._reads[tensor] = _merged(
-                [(self.order(m.key), m.first_bytes[k][self.iterations_of(m.key)[1]]) for m, k in self.readers(tensor)]
-            )
+            each = ((m.first_bytes[k], *self.iterations_of(m.key)) for m, k in self.readers(tensor))
+            self._reads[tensor] = _merged([(at, first[iteration]) for first, at, iteration in each])
         return self._reads[tensor]
 
 
@@ -347,9 +343,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
     inputs = member.op.inputs
     mine = {t: tuple((member, k) for k, read in enumerate(inputs) if read == t) for t in inputs}
     readers = {**trace.readers_of, **{t: (*new, *trace.readers(t)) for t, new in mine.items()}}
-    longer = Trace((member, *trace.members), entries, iterations, trace.wanted, readers, trace.source)
-    longer._iterations[member.key] = at, iteration
-    return longer
+    return Trace((member, *trace.members), entries, iterations, trace.wanted, readers, trace.source)
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
@@ -369,7 +363,7 @@ def _together(trace: Trace, member: Member, at: Ints) -> Ints:
     if member.iterative and not member.nest.recomputes:
         for reader, k in trace.readers(member.op.inputs[0]):
             if reader.iterative and reader.nest == member.nest and reader.stripes == member.stripes:
-                earlier = trace.entries(reader.key, k)
+                earlier = trace.requests(reader.key, k)
                 at = np.minimum(at, earlier) if len(earlier) == len(at) else at
     return at
 
@@ -377,11 +371,11 @@ def _together(trace: Trace, member: Member, at: Ints) -> Ints:
 def _demands(trace: Trace, producer: Member) -> tuple[Ints, Ints]:
     tensor, parts = producer.op.output, []
     if tensor in trace.wanted:
-        at = trace.entries(OUTSIDE, tensor)
+        at = trace.requests(OUTSIDE, tensor)
         every = np.full(len(at), len(producer.iterations))
         parts.append((at, every if producer.iterative else trace.iteration[at] + 1))
     for member, k in trace.readers(tensor):
-        at = trace.entries(member.key, k)
+        at = trace.requests(member.key, k)
         parts.append((at, _iterations_demanded(producer, member, k, trace.iteration[at])))
     return _merged(parts)
 
@@ -399,11 +393,11 @@ def _iterations_demanded(producer: Member, reader: Member, k: int, iteration: In
 
 def rolling_buffer_depth(trace: Trace, producer: Member) -> int:
     """Return how many rows of its output an operator keeps at most, including the current row."""
-    _, iteration = trace.iterations_of(producer.key)
+    at, iteration = trace.iterations_of(producer.key)
     row_bytes = producer.op.writes.row_bytes
     rows = producer.bytes_written[iteration] // row_bytes
     dead = dead_bytes(trace, producer.op.output, producer.op.writes.nbytes)
-    needed = dead[trace.order(producer.key)] // row_bytes
+    needed = dead[at] // row_bytes
     return max(1, int((rows - needed).max())) if len(rows) else 0
 
 
@@ -415,16 +409,16 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
         future = np.empty(len(first) + 1, dtype=np.int64)
         future[:-1], future[-1] = first, nbytes
         future = np.minimum.accumulate(future[::-1])[::-1]
-        trace.dead[key] = _changing(future, number + 1, len(trace.end))
+        trace.dead[key] = _changing(future, number + 1, trace.times)
     return trace.dead[key]
 
 
 def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
     """Return where the written bytes of the output end: before and after each iteration, and when the group ends."""
-    _, iteration = trace.iterations_of(member.key)
+    at, iteration = trace.iterations_of(member.key)
     written = np.zeros(len(iteration) + 1, dtype=np.int64)
     np.maximum.accumulate(member.bytes_written[iteration], out=written[1:])
-    after = _changing(written, trace.order(member.key), len(trace.end))
+    after = _changing(written, at, trace.times)
     return _shifted(after), after
 
 

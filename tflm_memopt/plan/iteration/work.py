@@ -62,8 +62,8 @@ def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:
 
 def _runs(trace: Trace, m: Member) -> int:
     """Return the number of runs of consecutive iterations, which end where the row changes or another operator runs."""
-    _, executed = trace.iterations_of(m.key)
-    starts = np.diff(trace.order(m.key)) != 1
+    at, executed = trace.iterations_of(m.key)
+    starts = np.diff(at) != 1
     if m.stripes:
         starts |= np.diff(m.iterations.row[executed]) != 0
     return min(1, len(executed)) + int(starts.sum())
@@ -71,7 +71,7 @@ def _runs(trace: Trace, m: Member) -> int:
 
 def _calls(trace: Trace, m: Member) -> int:
     """Return the number of calls of a kernel that computes several iterations at once, or 0 for any other kernel."""
-    number = trace.order(m.key)
+    number, _ = trace.iterations_of(m.key)
     if m.stage.at_once == 1 or not len(number):
         return 0
     starts = np.flatnonzero(np.diff(number, prepend=-2) != 1)

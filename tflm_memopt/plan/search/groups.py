@@ -325,8 +325,8 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
 
 
 def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Growing:
-    is_old = np.ones(len(trace.end), dtype=np.bool_)
-    is_old[trace.order(member.key)] = False
+    is_old = np.ones(trace.times, dtype=np.bool_)
+    is_old[trace.iterations_of(member.key)[0]] = False
     gaps = group.gaps[is_old.cumsum() - is_old]
     alive = gaps.copy()
     alive[is_old] = group.alive
