@@ -7,10 +7,10 @@
 #include "tmo/packed.h"
 #include "tmo/nest.h"
 
-#define MARGIN 64u /* number of canary bytes before and after the arena, a multiple of the arena's alignment */
+#define MARGIN 64u /* number of canary bytes before the arena and after it, which is a multiple of the arena's alignment */
 #define CANARY 0xA5
 
-/* `image` is the arena with canary bytes on both sides, and `before` is a copy of the image from before the iteration. */
+/* `image` is the arena between two margins of canary bytes, and `before` is a copy of `image` from before the iteration. */
 typedef struct {
   uint8_t *image;
   uint8_t *before;
@@ -20,13 +20,12 @@ typedef struct {
 static bool range_inside(uint32_t offset, uint32_t bytes, uint32_t size) { return offset <= size && bytes <= size - offset; }
 
 static bool layout_is_sane(const tmo_arena *a) {
-  for (uint32_t i = 0; i < a->n_inputs + a->n_outputs + 2; ++i) { /* the last two entries are for the state and slow memory */
+  for (uint32_t i = 0; i < a->n_inputs + a->n_outputs + 2; ++i) { /* the last two entries are the state and slow memory */
     if (!range_inside(a->io_offsets[i], a->io_bytes[i], a->size)) return false;
   }
   return a->workspace_offset % 16 == 0 && range_inside(a->workspace_offset, a->workspace_bytes, a->size);
 }
 
-/* Accepts all changes that the iteration made to `bytes` bytes of the arena from `offset` on. */
 static void allow(guard *g, uint64_t offset, uint64_t bytes) {
   memcpy(g->before + MARGIN + offset, g->image + MARGIN + offset, (size_t)bytes);
 }
@@ -37,12 +36,12 @@ static const tmo_group *group_of(const void *program, uint16_t op) {
   return group;
 }
 
-/* Accepts all changes of pixels [first, end) of output row y. */
+/* Accepts changes of the pixels `first` to `end` - 1 of output row y. */
 static void allow_pixels(guard *g, const void *program, const tmo_arena *a, const tmo_op *op, const tmo_iteration *at, uint16_t y, uint16_t first,
                          uint16_t end) {
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
   const uint64_t base = out->base == 0 ? a->workspace_offset : a->io_offsets[out->base - 1];
-  if (tmo_in_rolling_buffer(out) && out->base == tmo_state_base(program)) { /* the last iteration of a run has not yet advanced the rolling buffer */
+  if (tmo_in_rolling_buffer(out) && out->base == tmo_state_base(program)) { /* the rolling buffer advances only after the last iteration */
     const tmo_rolling_buffer *rolling_buffer = &tmo_rolling_buffers(program)[tmo_rolling_buffer_number(out)];
     allow(g, base + rolling_buffer->offset, (uint64_t)rolling_buffer->depth * rolling_buffer->row);
     return;
@@ -58,7 +57,7 @@ static void allow_counters(guard *g, const tmo_arena *a, const tmo_group *group)
   allow(g, (uint64_t)a->workspace_offset + group->counters, group->n_ops * counter);
 }
 
-/* Accepts the copies of a group's weights if they are complete. */
+/* Accepts the copies of the group's weights in the workspace if they are complete. */
 static void allow_copies(guard *g, const void *program, const tmo_arena *a, const tmo_group *group) {
   for (uint16_t i = group->first_op; i < group->first_op + group->n_ops; ++i) {
     const tmo_op *op = &tmo_ops(program)[i];
@@ -69,14 +68,15 @@ static void allow_copies(guard *g, const void *program, const tmo_arena *a, cons
   }
 }
 
-/* Accepts the changes of a tmo_step() that lacks input rows and so runs no iteration. The call starts the first group and copies input rows. */
+/* Accepts what a call of tmo_step() writes that runs no iteration because input rows are missing. Such a call starts the first group and copies input
+ * rows. */
 static void allow_waiting(guard *g, const void *program, const tmo_arena *a, const tmo_tensor *t) {
   allow_counters(g, a, tmo_groups(program));
   allow_copies(g, program, a, tmo_groups(program));
   allow(g, (uint64_t)a->workspace_offset + t->offset, (uint64_t)t->depth * tmo_row_bytes(t));
 }
 
-/* Accepts changes of the rolling buffers' positions, which occur when a run begins or ends. filled: whether to accept all bytes of the buffers. */
+/* Accepts the new positions of the rolling buffers, which change when a run begins or ends. filled: accepts all bytes of the buffers, too. */
 static void allow_standings(guard *g, const void *program, const tmo_arena *a, bool filled) {
   if (tmo_header_of(program)->state == 0) return;
   const uint64_t state = a->io_offsets[tmo_state_base(program) - 1];
@@ -86,7 +86,7 @@ static void allow_standings(guard *g, const void *program, const tmo_arena *a, b
   }
 }
 
-/* Accepts the bytes that an iteration writes when it converts pixels of an external input to int8. */
+/* Accepts the bytes to which an iteration converts pixels of an external input. */
 static void allow_conversion(guard *g, const void *program, const tmo_arena *a, const tmo_group *group, const tmo_op *op) {
   const uint64_t bytes = tmo_converted_bytes(program, group, op);
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
@@ -95,9 +95,8 @@ static void allow_conversion(guard *g, const void *program, const tmo_arena *a, 
   }
 }
 
-/* Accepts the rows of the state that an iteration updates in place. */
 static void allow_updates(guard *g, const void *program, const tmo_arena *a, const tmo_op *op) {
-  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* number of operands changed in place, from the last one */
+  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* number of last inputs that are updated in place */
   for (uint8_t behind = 0; behind < last; ++behind) {
     const tmo_tensor *in = &tmo_tensors(program)[op->input[op->n_inputs - 1 - behind]];
     allow(g, (uint64_t)a->io_offsets[in->base - 1] + in->offset, tmo_row_bytes(in));
@@ -143,7 +142,6 @@ static bool changed_elsewhere(const guard *g, int32_t *byte) {
   return true;
 }
 
-/* Writes the next rows of the input over the previous rows, as the caller of tmo_push() does. */
 static void push_rows(guard *g, const tmo_arena *a, void *const *io, uint32_t number) {
   memcpy(io[0], (const uint8_t *)a->source + (size_t)number * a->io_bytes[0], a->io_bytes[0]);
   allow(g, a->io_offsets[0], a->io_bytes[0]);

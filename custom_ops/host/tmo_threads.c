@@ -6,15 +6,14 @@
 #include <sched.h>
 #include <time.h>
 
-/* Each core has a counting semaphore and random delays. */
 typedef struct {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   uint32_t count[2];
-  uint32_t seed[2]; /* for each core, the seed of its random delays, or 0 for no delays */
+  uint32_t seed[2]; /* seed of each core's random delays, or 0 for no delays */
 } barrier;
 
-/* Delays a core at random: not at all, by one sched_yield(), or by up to 20 microseconds. */
+/* Delays a core at random: in one of 8 calls by sched_yield(), and in one of 64 calls by up to 20 microseconds. */
 static void delay(uint32_t *seed) {
   if (*seed == 0) return;
   *seed ^= *seed << 13;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header is for hosts with POSIX threads. The functions run the program of each core in its own thread, and the threads wake each other with a
- * mutex and a condition. */
+/* Core 0 and core 1 of a program run in two POSIX threads of the host. */
 #ifndef TMO_THREADS_H_
 #define TMO_THREADS_H_
 
@@ -10,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Runs one inference with a thread as second core. jitter: 0 for no delays, or the seed of random delays around barriers. */
+/* Runs one inference, with a second thread as core 1. jitter: seed of random delays around barriers, or 0 for no delays. */
 tmo_status tmo_run_threads(const void *program, void *const *io, void *workspace, uint32_t jitter);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registers the operator with the official tflite-micro wheel, which exports its C++ symbols but has no headers.
+/* Registers the custom operator with the official tflite-micro wheel, which exports C++ symbols but has no headers.
  *
- * The declarations below restate the exports of the pinned wheel (tflite-micro==0.dev20261023182759, x86-64) and the layout of the structs used.
- * The code checks what it can before it writes to the resolver, so that a different wheel causes a message instead of a crash. Load this library
- * after the wheel's own library, which has the symbols. */
+ * The declarations of this file restate the exports and struct layouts of one wheel: tflite-micro==0.dev20261023182759 for x86-64. The code checks
+ * the layout before it writes to the wheel's resolver, so a different wheel causes an error message instead of a crash. Load this library after the
+ * library of the wheel, which defines the symbols. */
 #include <cstddef>
 #include <cstdint>
 
@@ -25,7 +25,7 @@ struct TfLiteIntArray {
   int data[1]; /* size entries */
 };
 
-struct TfLiteNode { /* other members of the struct follow */
+struct TfLiteNode { /* more fields of the struct follow */
   TfLiteIntArray *inputs;
   TfLiteIntArray *outputs;
 };
@@ -51,19 +51,19 @@ TfLiteEvalTensor *GetEvalOutput(const TfLiteContext *context, const TfLiteNode *
 namespace tmo {
 namespace {
 
-/* All interpreters of the process share one source, since the wheel cannot set an interpreter's external context. */
+/* All interpreters of the process read the same picture, because the wheel cannot set an interpreter's external context. */
 tmo_source source = {};
 
 tflite::micro::TfLiteStatus Abort() { return tflite::micro::kTfLiteAbort; }
 
 void *SourceOf(tflite::micro::TfLiteContext *) { return &source; }
 
-/* All interpreters of the process also share one slow memory. */
+/* All interpreters of the process share one slow memory. */
 tmo_memory memory = {nullptr, 0, &source};
 
 void *MemoryOf(tflite::micro::TfLiteContext *) { return &memory; }
 
-/* These variables say whether programs for two cores run on two threads, and give the seed of the threads' delays. */
+/* If `threads` is true, programs for two cores run on two threads, whose random delays have the seed `jitter`. */
 bool threads = false;
 uint32_t jitter = 0;
 
@@ -71,7 +71,7 @@ tmo_status RunWhole(const void *program, void *const *io, void *workspace) {
   return threads ? tmo_run_threads(program, io, workspace, jitter) : tmo_run(program, io, workspace);
 }
 
-/* The link to other devices belongs to the caller of this library. */
+/* Connection to other devices, which the caller of TmoOpenLink() opens. */
 tmo_messenger *link_to_others = nullptr;
 
 void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
@@ -79,22 +79,22 @@ void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
 }  // namespace
 }  // namespace tmo
 
-/* Sets the source from which models with an external input read. The caller still owns the source's data. */
+/* Sets the picture that models with an external input read. The caller keeps ownership of the picture's data. */
 extern "C" void TmoSetSource(const tmo_source *now) { tmo::source = *now; }
 
-/* Sets the slow memory of models that need slow memory. The memory remains the property of the caller. */
+/* Sets the slow memory for models that need one. The caller keeps ownership of the memory. */
 extern "C" void TmoSetMemory(void *data, uint32_t bytes) {
   tmo::memory.data = data;
   tmo::memory.bytes = bytes;
 }
 
-/* Sets how many cores, 1 or 2, run a program for two cores. seed: seed of random delays, or 0 for no delays. */
+/* Sets whether programs for two cores run on one or two threads. seed: seed of random delays, or 0 for no delays. */
 extern "C" void TmoSetCores(int cores, uint32_t seed) {
   tmo::threads = cores > 1;
   tmo::jitter = seed;
 }
 
-/* This record has the links of the process, which acts as one of several devices. */
+/* Connections of this process, which acts as one of several devices. */
 static struct {
   tmo_sockets sockets;
   tmo_transport transport;
@@ -102,7 +102,8 @@ static struct {
   tmo_link link;
 } device;
 
-/* Links this process to the other devices. fds: a socket for each device. All models of the process share one link. */
+/* Connects this process to other devices. fds: socket to each device. number: the device that this process acts as. patience: milliseconds. All
+ * models of the process use the same connections. */
 extern "C" void TmoOpenLink(const int *fds, unsigned number, unsigned devices, unsigned first, unsigned patience) {
   for (unsigned i = 0; i < TMO_SOCKET_PEERS; ++i) device.sockets.fd[i] = i < devices ? fds[i] : -1;
   device.transport = tmo_socket_transport(&device.sockets);
@@ -114,7 +115,7 @@ extern "C" void TmoOpenLink(const int *fds, unsigned number, unsigned devices, u
 extern "C" void TmoBeginLink() { tmo_link_begin(&device.link); }
 extern "C" int TmoWaitLink() { return tmo_link_wait(&device.link); }
 
-/* Returns the bytes of all messages since the link was opened. */
+/* Returns how many bytes of messages were sent and received since TmoOpenLink(). */
 extern "C" void TmoLinkBytes(unsigned *sent, unsigned *received) {
   *sent = device.link.sent;
   *received = device.link.received;
@@ -151,8 +152,8 @@ struct Registration {
 };
 
 constexpr unsigned kCapacity = 200;
-constexpr unsigned kBuiltins = 118;    /* number of operators that the wheel itself registers */
-constexpr int32_t kFirstBuiltin = 101; /* ABS */
+constexpr unsigned kBuiltins = 118;    /* number of TFLM operators that the wheel registers itself */
+constexpr int32_t kFirstBuiltin = 101; /* code of ABS, the first operator */
 constexpr int32_t kCustom = 32;
 
 struct Resolver {
@@ -164,7 +165,7 @@ struct Resolver {
 static_assert(sizeof(Registration) == 56, "a record of the wheel's resolver is 56 bytes");
 static_assert(offsetof(Resolver, count) == 0x2bc8, "the wheel's resolver keeps its count there");
 
-/* Whether the wheel's table of operators begins where this file expects the table, and has room for the new names. */
+/* Returns whether the wheel's table of operators has the expected layout and room for the new names. */
 bool LayoutAsExpected(const Resolver &resolver) {
   if (resolver.count < kBuiltins || resolver.count > kCapacity - tmo::kNameCount) return false;
   if (resolver.records[0].builtin_code != kFirstBuiltin) return false;
@@ -177,7 +178,7 @@ bool LayoutAsExpected(const Resolver &resolver) {
 
 }  // namespace
 
-/* tflm_memopt.runtime passes the name of this registration function to the wheel's Interpreter. */
+/* The Python module tflm_memopt.runtime passes the name of this function to the wheel's Interpreter. */
 extern "C" bool TmoRegisterOps(tflite::PythonOpsResolver *opaque) {
   Resolver &resolver = *reinterpret_cast<Resolver *>(opaque);
   if (!LayoutAsExpected(resolver)) {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This file sends and receives messages between devices. A message is a head and a row. See links/tmo_link.h. */
+/* A message between two devices is a head and then a row of a tensor. */
 #include "tmo_link.h"
 
 #include <string.h>
 
-/* Fields of the head, little-endian, with bytes in parentheses: 'T' 'M', from, to, identity (4), inference (2), number (2) of the message among
- * this inference's messages on the link, step (2), row (2), bytes of the row (2), CRC of the row (4), half of the CRC of all previous fields (2). */
+/* Positions of the fields in a message's head, whose numbers are little-endian. The head has the bytes 'T' and 'M', the sender, the receiver, the
+ * program's identity, the number of the inference, and the number of the message in the inference. Then follow the step of the program, the row, the
+ * row's size, the row's CRC, and half of a CRC of the previous fields. */
 enum { AT_FROM = 2, AT_TO = 3, AT_IDENTITY = 4, AT_INFERENCE = 8, AT_NUMBER = 10, AT_STEP = 12, AT_ROW = 14, AT_BYTES = 16, AT_CRC = 18, AT_CHECK = 22 };
 
-/* CRC-32 (IEEE 802.3), computed for four bits at a time. */
+/* Computes CRC-32 (IEEE 802.3) of four bits at a time. */
 static uint32_t crc32(uint32_t crc, const uint8_t *bytes, uint32_t count) {
   static const uint32_t table[16] = {0x00000000u, 0x1DB71064u, 0x3B6E20C8u, 0x26D930ACu, 0x76DC4190u, 0x6B6B51F4u, 0x4DB26158u, 0x5005713Cu,
                                      0xEDB88320u, 0xF00F9344u, 0xD6D6A3E8u, 0xCB61B38Cu, 0x9B64C2B0u, 0x86D3D2D4u, 0xA00AE278u, 0xBDBDF21Cu};
@@ -33,19 +34,17 @@ static void put32(uint8_t *to, uint32_t value) {
 static uint16_t get16(const uint8_t *from) { return (uint16_t)(from[0] | from[1] << 8); }
 static uint32_t get32(const uint8_t *from) { return get16(from) | (uint32_t)get16(from + 2) << 16; }
 
-/* Computes the check field of a head from all its other fields. */
 static uint16_t check_of(const uint8_t *head) { return (uint16_t)crc32(0, head, AT_CHECK); }
 
 static bool is_head(const uint8_t *head) { return head[0] == 'T' && head[1] == 'M' && get16(head + AT_CHECK) == check_of(head); }
 
-/* Receives up to `room` bytes. A negative result means that the link is broken. */
 static int32_t take(tmo_link *link, uint8_t from, uint8_t *to, uint32_t room) {
   const int32_t n = link->transport->receive(link->transport->context, from, to, room);
   if (n > 0) link->received += (uint32_t)n;
   return n;
 }
 
-/* Skips bytes one by one until a valid head begins. */
+/* Discards bytes until the received ones begin with a valid head. */
 static tmo_status take_head(tmo_link *link, uint8_t from) {
   tmo_peer *const peer = &link->peers[from];
   for (;;) {
@@ -60,7 +59,7 @@ static tmo_status take_head(tmo_link *link, uint8_t from) {
   }
 }
 
-/* Skips the remaining bytes of a row. */
+/* Discards the bytes that remain of an unwanted row. */
 static tmo_status pass_over(tmo_link *link, uint8_t from) {
   tmo_peer *const peer = &link->peers[from];
   uint8_t nowhere[16];
@@ -73,8 +72,8 @@ static tmo_status pass_over(tmo_link *link, uint8_t from) {
   return TMO_OK;
 }
 
-/* Compares a complete head with the message that is expected next. Returns TMO_OK for the expected message, and TMO_MORE for a message that must be
- * skipped. */
+/* Compares the head of a message with the message that the program expects next. Returns TMO_OK for the expected message, TMO_MORE for a message to
+ * skip, and an error otherwise. */
 static tmo_status judge(tmo_link *link, const tmo_message *what, uint16_t row, uint32_t bytes) {
   const tmo_peer *const peer = &link->peers[what->from];
   const uint8_t *const head = peer->head;
@@ -92,7 +91,7 @@ static tmo_status judge(tmo_link *link, const tmo_message *what, uint16_t row, u
   return wanted && get16(head + AT_BYTES) == bytes ? TMO_OK : TMO_ERROR_LINK;
 }
 
-/* Receives a row directly into the arena. No code reads the row before all its bytes have arrived. */
+/* Receives a row directly into the arena, where no operator reads it before all its bytes have arrived. */
 static tmo_status receive(tmo_link *link, const tmo_message *what, uint16_t row, uint8_t *data, uint32_t bytes) {
   tmo_peer *const peer = &link->peers[what->from];
   while (peer->have <= TMO_LINK_HEAD) {
@@ -135,7 +134,7 @@ static void write_head(tmo_link *link, const tmo_message *what, uint16_t row, co
   link->to = what->to;
 }
 
-/* Fills up with zeros a message that the previous inference sent only in part, so that the receiver finds the next head. */
+/* Completes with zeros a message that the previous inference did not send completely, so that the receiver finds the next head. */
 static tmo_status end_message(tmo_link *link, uint8_t to) {
   static const uint8_t zeros[16] = {0};
   tmo_peer *const peer = &link->peers[to];
@@ -152,7 +151,7 @@ static tmo_status end_message(tmo_link *link, uint8_t to) {
 
 static tmo_status send(tmo_link *link, const tmo_message *what, uint16_t row, const uint8_t *data, uint32_t bytes) {
   const tmo_transport *const transport = link->transport;
-  if (!link->joined) return TMO_ERROR_LINK; /* the peer's program is from another conversion, so nothing was received */
+  if (!link->joined) return TMO_ERROR_LINK; /* no message has arrived, so the other device's program does not match this one */
   const tmo_status ended = end_message(link, what->to);
   if (ended != TMO_OK) return ended;
   if (link->left == 0) write_head(link, what, row, data, bytes);
@@ -196,7 +195,7 @@ void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *pee
 void tmo_link_begin(tmo_link *link) {
   for (uint8_t i = 0; i < link->n_devices; ++i) {
     tmo_peer *const peer = &link->peers[i];
-    if (peer->have > TMO_LINK_HEAD) { /* a row of the previous inference is incomplete */
+    if (peer->have > TMO_LINK_HEAD) { /* the row that the previous inference was receiving is incomplete */
       peer->skip = get16(peer->head + AT_BYTES) - (peer->have - TMO_LINK_HEAD);
       peer->have = 0;
     }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These functions exchange messages between devices that run one network together. No other part of the library calls the functions of this file.
+/* With these functions, devices that run one network together exchange rows of tensors. No other part of the library calls the functions of this
+ * header.
  *
- * A message is a head and a row of a tensor. The head names the program, the inference, the tensor and the row. Both sides know from their programs
- * which message comes next, so each message can be compared with the expected one. A message that is missing, damaged, or from another program ends
- * the run with an error status, and so does a row that does not arrive in time. Repeated and older messages are ignored. An error does not affect the
- * next inference, which has another number.
+ * A message has a head of TMO_LINK_HEAD bytes and a row of a tensor. The head of a message names the program, the inference, the tensor and the row.
+ * The sender and the receiver both know from their programs which message comes next, so the receiver compares each message with the expected one.
+ * The run ends with an error status if a message is damaged, missing or late, or comes from another program. The receiver ignores repeated messages
+ * and messages of earlier inferences. The next inference has a new number, so an error in one inference does not affect it.
  *
- * A tmo_transport carries the bytes to a peer. A message may arrive in several pieces. The links are C11 without allocation and without globals. */
+ * A tmo_transport carries the bytes of messages to another device. A transport may deliver a message in several pieces. The code is C11, allocates no
+ * memory and has no global variables. */
 #ifndef TMO_LINK_H_
 #define TMO_LINK_H_
 
@@ -16,64 +18,67 @@
 extern "C" {
 #endif
 
-#define TMO_LINK_HEAD 24 /* number of bytes of a head, which precedes each row */
+#define TMO_LINK_HEAD 24 /* number of bytes of the head that precedes each row */
 
-/* Carries the bytes of a link to each peer, in order. Only poll() may wait; send() and receive() return at once. */
+/* Callbacks that carry the bytes of messages to and from other devices, in order. Only the callback poll() may wait. The callbacks send() and
+ * receive() return at once. */
 typedef struct {
-  /* Sends bytes until all bytes are sent or no space is left. Returns the number of bytes sent, or a negative number if the link is broken. */
+  /* send() sends bytes to the device `peer` until all bytes are sent or its buffer is full. send() returns the number of bytes sent, or a negative
+   * number if the connection is broken. */
   int32_t (*send)(void *context, uint8_t peer, const uint8_t *bytes, uint32_t count);
-  /* Copies the bytes that have been received. Returns the number of bytes copied, 0 if there are none now, or a negative number if the link is
-   * broken. */
+  /* receive() copies bytes that have arrived from the device `peer`. receive() returns the number of bytes copied, 0 if none have arrived, or a
+   * negative number if the connection is broken. */
   int32_t (*receive)(void *context, uint8_t peer, uint8_t *bytes, uint32_t room);
-  /* Waits at most `milliseconds` until bytes arrive from a peer. If `sends` is set, poll() also stops when there may be space to send. Returns the
-   * milliseconds that have passed. */
+  /* poll() waits until bytes from the device `peer` arrive, but at most `milliseconds`. If `sends` is true, poll() returns as soon as more bytes can
+   * perhaps be sent. poll() returns the number of milliseconds that have passed. */
   uint32_t (*poll)(void *context, uint8_t peer, bool sends, uint32_t milliseconds);
   void *context;
 } tmo_transport;
 
-/* State of the messages with another device. All fields are zero at the start. */
+/* What a tmo_link knows about the messages to and from one other device. All fields of a tmo_peer are zero at the start. */
 typedef struct {
   uint8_t head[TMO_LINK_HEAD];
-  uint32_t have;    /* number of received bytes of the current message: of its head first, and then of its row */
-  uint32_t skip;    /* number of bytes that are still to be received and discarded */
-  uint32_t owed;    /* number of unsent bytes of an incomplete message */
-  uint16_t came;    /* number of received messages in this inference */
+  uint32_t have;    /* number of received bytes of the current message, including its head */
+  uint32_t skip;    /* number of bytes that must still be received and discarded */
+  uint32_t owed;    /* number of unsent bytes of a message that the previous inference did not complete */
+  uint16_t came;    /* number of messages received from the device in this inference */
   uint16_t went;
 } tmo_peer;
 
-/* All links of one device, which tmo_link_open() initializes. Pass a pointer to the member `messenger` to a run. */
+/* The connections of one device to all others. tmo_link_open() initializes the record. A program reaches the record through its member
+ * `messenger`. */
 typedef struct {
   tmo_messenger messenger;
   const tmo_transport *transport;
-  tmo_peer *peers;    /* state of each peer, indexed by device number; the entry of this device is unused */
+  tmo_peer *peers;    /* array with one entry for each device, whose own entry is unused */
   uint8_t device;
   uint8_t n_devices;
-  bool joined;        /* whether the number of the inference is known; device 0 chooses it, and other devices read it in the first message */
-  bool knows_last;    /* whether messages with the previous inference's number may still arrive */
+  bool joined;        /* whether `inference` is known; device 0 chooses it, and other devices read it from the first message */
+  bool knows_last;    /* whether late messages may still arrive with the number of the previous inference */
   uint16_t inference;
-  uint32_t patience;  /* milliseconds without a row after which a peer is considered lost */
-  uint32_t waited;    /* milliseconds for which the run has waited for the current row */
-  uint8_t other;      /* number of the device whose row is awaited */
+  uint32_t patience;  /* milliseconds to wait for a row before the other device is considered lost */
+  uint32_t waited;    /* milliseconds that the run has already waited for the current row */
+  uint8_t other;      /* number of the device of the last exchange, for which tmo_link_wait() waits */
   bool sends;
-  uint32_t left;      /* number of unsent bytes of the current message */
-  uint8_t to;         /* number of the device that receives the current message */
+  uint32_t left;      /* number of unsent bytes of the message that is being sent */
+  uint8_t to;         /* number of the device to which the message is being sent */
   uint8_t head[TMO_LINK_HEAD];
-  uint32_t sent, received; /* bytes of all messages since tmo_link_open(), for statistics */
+  uint32_t sent, received; /* number of bytes of all messages since tmo_link_open(), for statistics */
 } tmo_link;
 
-/* Initializes a link. peers: array of n_devices. first: number of the first inference. Only device 0 uses `first`, which should be a different
- * number after each restart. */
+/* Initializes the connections of the device with the number `device`. peers: array of n_devices entries. first: number of the first inference.
+ * patience: milliseconds to wait for a row. Only device 0 uses `first`, which should differ after each restart of the device. */
 void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *peers, uint8_t device, uint8_t n_devices, uint16_t first,
                    uint32_t patience);
 
-/* Call tmo_link_begin() before each inference, also after a failed inference. */
+/* Call tmo_link_begin() before each inference, also if the previous inference has failed. */
 void tmo_link_begin(tmo_link *link);
 
-/* Waits for bytes after a push has returned TMO_WAIT. TMO_OK: continue. Returns TMO_ERROR_LINK if no bytes arrived in time; the run must then be
- * reset. */
+/* Waits until bytes arrive from the other device, after tmo_push() has returned TMO_WAIT. Returns TMO_OK if tmo_push() can be called again. Returns
+ * TMO_ERROR_LINK if the device has waited too long. The caller must then set the tmo_stream of the run to zero. */
 tmo_status tmo_link_wait(tmo_link *link);
 
-/* Runs one inference and waits for rows: tmo_link_begin(), then tmo_push() until the inference ends. */
+/* Runs one inference, and waits for the rows of other devices. The function calls tmo_link_begin(), and then tmo_push() until the inference ends. */
 tmo_status tmo_run_linked(const void *program, void *const *io, void *workspace, tmo_link *link);
 
 #ifdef __cplusplus

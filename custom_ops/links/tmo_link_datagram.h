@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This link connects devices by datagrams, as ESP-NOW and other radios do. A radio's frame holds few bytes, arrives whole or not at all, and is
- * acknowledged.
+/* These functions connect devices by datagrams, such as the frames of ESP-NOW and other radios. A frame of the radio holds few bytes and arrives
+ * either whole or not at all. The receiving radio acknowledges it.
  *
- * A link sends one frame at a time and repeats the frame until it is acknowledged. Each frame begins with two bytes, session and number, so that
- * repeated frames are recognised and ignored. The receiver therefore gets all bytes once and in order. The link's timeout detects a lost peer. An
- * incomplete frame is sent as soon as the run waits or a new run begins. After the last run, call tmo_datagram_done() to send the remaining bytes. */
+ * Only one frame to each device is on its way, and it is sent again until it is acknowledged. Each frame begins with the numbers of the session and
+ * of the frame, so the receiver recognises repeated frames and ignores them. The receiver therefore gets all bytes exactly once and in order. If the
+ * other device does not answer, the timeout `patience` of the tmo_link ends the run. A frame that is not full is sent as soon as the run waits or a
+ * new run begins. After the last run, call tmo_datagram_done() to send the bytes of the last frame. */
 #ifndef TMO_LINK_DATAGRAM_H_
 #define TMO_LINK_DATAGRAM_H_
 
@@ -15,41 +16,43 @@ extern "C" {
 #endif
 
 #define TMO_DATAGRAM_HEAD 2
-#define TMO_DATAGRAM_BYTES 250 /* maximum size of a frame in bytes, as ESP_NOW_MAX_DATA_LEN */
+#define TMO_DATAGRAM_BYTES 250 /* largest size of a frame in bytes, which is ESP_NOW_MAX_DATA_LEN */
 
-/* The datagram link to one peer. Set `received` and `room`; all other fields must be zero at the start. */
+/* The connection to one other device. Set the fields `received` and `room`. All other fields must be zero at the start. */
 typedef struct {
-  uint8_t *received;       /* buffer for received bytes that were not read yet */
-  uint32_t room;           /* bytes of `received`: a power of two, at least `room_for_all` of the report; frames that do not fit are lost */
-  uint32_t written, read;  /* total bytes that the radio's task has written, and total bytes that the run has read */
+  uint8_t *received;       /* ring buffer for bytes that were received but not yet read */
+  uint32_t room;           /* size of `received` in bytes: a power of two, at least `room_for_all` of the report; frames that do not fit are lost */
+  uint32_t written, read;  /* how many bytes the radio's task has written to `received` so far, and how many the run has read from it */
   uint8_t frame[TMO_DATAGRAM_BYTES];
-  uint8_t bytes;           /* number of bytes of the frame, including its head */
-  uint8_t number;          /* number of the frame */
-  uint8_t state;           /* state of the frame: being filled, on its way, lost or acknowledged */
-  uint8_t last[TMO_DATAGRAM_HEAD]; /* head of the last received frame */
+  uint8_t bytes;           /* number of bytes in the frame, including its head of two bytes */
+  uint8_t number;          /* number that the frame carries in its head */
+  uint8_t state;           /* whether the frame is being filled, on its way, lost or acknowledged */
+  uint8_t last[TMO_DATAGRAM_HEAD]; /* head of the frame that was received last */
   bool has_last;
 } tmo_datagram_link;
 
 typedef struct {
-  /* Begins to send a frame to a peer. Call tmo_datagram_sent() when the frame has arrived or is lost. Returns false if the radio cannot send now. */
+  /* Begins to send a frame to the device `peer`. Returns false if the radio cannot send now. Call tmo_datagram_sent() when the radio knows whether
+   * the frame has arrived. */
   bool (*send)(void *radio, uint8_t peer, const uint8_t *frame, uint32_t bytes);
-  uint32_t (*milliseconds)(void); /* returns the time of a clock that may wrap, such as millis() */
+  uint32_t (*milliseconds)(void); /* function such as millis() that returns the time of a clock, which may wrap */
   void *radio;
-  tmo_datagram_link *links; /* link to each peer, indexed by device number; the entry of this device is unused */
+  tmo_datagram_link *links; /* array with one entry for each device, whose own entry is unused */
   uint8_t n_devices;
-  uint8_t session;          /* random number that changes at each restart, so that frames from before the restart are recognised */
+  uint8_t session;          /* random number that differs after each restart, so that the receiver recognises older frames */
 } tmo_datagrams;
 
 tmo_transport tmo_datagram_transport(tmo_datagrams *datagrams);
 
-/* Sends all bytes that remain. Returns false while some bytes are not acknowledged. Call tmo_datagram_done() until it returns true. */
+/* Begins to send the bytes that remain in frames. Returns whether all frames have been acknowledged. Call tmo_datagram_done() until it returns
+ * true. */
 bool tmo_datagram_done(tmo_datagrams *datagrams);
 
-/* Call tmo_datagram_came() when a frame has arrived from a peer. tmo_datagram_came() copies the frame's bytes. If `received` is full,
- * tmo_datagram_came() drops the frame, and the inference ends with an error. The radio's task may call tmo_datagram_came(). */
+/* Call tmo_datagram_came() when a frame has arrived from the device `peer`. The function copies the frame's bytes. If the frame does not fit into
+ * `received`, tmo_datagram_came() drops it, and the inference ends with an error. The task of the radio may call tmo_datagram_came(). */
 void tmo_datagram_came(tmo_datagrams *datagrams, uint8_t peer, const uint8_t *frame, uint32_t bytes);
 
-/* Call tmo_datagram_sent() when the frame to a peer has arrived or is lost. The radio's task may call tmo_datagram_sent(). */
+/* Call tmo_datagram_sent() when the frame to the device `peer` has arrived or is lost. The task of the radio may call tmo_datagram_sent(). */
 void tmo_datagram_sent(tmo_datagrams *datagrams, uint8_t peer, bool acknowledged);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This link connects devices by POSIX sockets, with a connected stream socket to each peer. */
+/* This header connects devices by POSIX sockets. Each pair of devices needs a connected stream socket. */
 #ifndef TMO_LINK_SOCKET_H_
 #define TMO_LINK_SOCKET_H_
 
@@ -11,7 +11,7 @@ extern "C" {
 
 #define TMO_SOCKET_PEERS 16
 
-/* fd: the file descriptor of the socket to each device, by device number, or -1. The caller opens and closes the sockets. */
+/* The entry fd[i] is the file descriptor of the socket to device i, or -1 if there is none. The caller opens the sockets and closes them. */
 typedef struct {
   int fd[TMO_SOCKET_PEERS];
 } tmo_sockets;

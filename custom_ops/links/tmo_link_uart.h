@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This link connects devices by UARTs or other streams of bytes, with two callbacks for each link.
+/* This header connects devices by UARTs or other streams of bytes. The application provides two callbacks for each other device.
  *
- * Each message begins with a head that has its own CRC, so a receiver finds the next message after bytes were lost, added or damaged. A link needs no
- * flow control if the receiver's buffer is as large as `optimize --devices` prints for this link. */
+ * Each message begins with a head that has its own CRC, so the receiver finds the next message after bytes were lost, added or damaged. A UART needs
+ * no flow control if the receiver's buffer has at least the size that `optimize --devices` prints for it. */
 #ifndef TMO_LINK_UART_H_
 #define TMO_LINK_UART_H_
 
@@ -12,22 +12,21 @@
 extern "C" {
 #endif
 
-/* The UART link to one peer. Neither read() nor write() may wait. */
+/* The UART to one other device. Neither of the callbacks read() and write() may wait. */
 typedef struct {
-  /* read() reads bytes and returns their number. read() returns 0 if there are no bytes now, or a negative number if the port is broken. */
+  /* read() reads bytes and returns their number. The result is 0 if no bytes have arrived, and negative if the port is broken. */
   int32_t (*read)(void *port, uint8_t *bytes, uint32_t room);
-  /* write() writes bytes and returns the number of bytes accepted. write() returns 0 if there is no space now, or a negative number if the port is
-   * broken. */
+  /* write() writes bytes and returns how many it accepted. The result is 0 if its buffer is full, and negative if the port is broken. */
   int32_t (*write)(void *port, const uint8_t *bytes, uint32_t count);
   void *port;
-  uint8_t ahead; /* a byte that arrived while the run waited; the field is zero at the start */
+  uint8_t ahead; /* byte that tmo_link_wait() has read before the run asked for it */
   bool has_ahead;
 } tmo_uart;
 
 typedef struct {
-  tmo_uart *links; /* link to each peer, indexed by device number; the entry of this device is unused */
+  tmo_uart *links; /* array with one entry for each device, whose own entry is unused */
   uint8_t n_devices;
-  uint32_t (*milliseconds)(void); /* returns the time of a clock that may wrap, such as millis() */
+  uint32_t (*milliseconds)(void); /* function such as millis() that returns the time of a clock, which may wrap */
 } tmo_uarts;
 
 tmo_transport tmo_uart_transport(tmo_uarts *uarts);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This is the only header of the library that sketches include. If TensorFlow Lite Micro is used, include it first:
+/* Sketches include only this header of the library. A sketch that uses TensorFlow Lite Micro includes that library first:
  *
  *   #include <Chirale_TensorFlowLite.h>
  *   #include <tflm_memopt.h> */

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header has the functions Prepare and Invoke of the operator TMO_REGION for TFLM.
+/* This header defines TFLM's functions Prepare() and Invoke() for the custom operator TMO_REGION.
  *
- * Only the translation units that register the operator include this file (tmo_tflm.cpp, host/wheel_shim.cpp). The includer must first declare
- * TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(), either in the global namespace or in tflite::micro,
- * as the TFLM in use does. The using-directive below finds names in either namespace. The includer must also define four functions in namespace tmo.
- * Abort() returns kTfLiteAbort. SourceOf(context) returns a tmo_source or NULL, LinkOf(context) returns a tmo_messenger or NULL, and MemoryOf(context)
- * returns a tmo_memory or NULL. Prepare and Invoke run the code of the given tmo_library. team: the team of two cores, or NULL.
+ * Only the source files that register the operator include this header: tmo_tflm.cpp and host/wheel_shim.cpp. Such a file must first declare
+ * TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(). Their namespace may be the global one or
+ * tflite::micro, because a using-directive makes both visible. The file must also define four functions in namespace tmo. The function Abort()
+ * returns kTfLiteAbort. The functions SourceOf(context), LinkOf(context) and MemoryOf(context) return a tmo_source, a tmo_messenger and a tmo_memory,
+ * or NULL. Prepare() and Invoke() call the functions of the table `library`. team: the two cores that run the model, or NULL for one core.
  *
- * The inputs of a node begin with the region's inputs. If the program pauses, the next input is a constant int32 list of iterations. If the program
- * pauses, streams or has a state, the next input is a variable tensor. The variable is uint8 if the program has a state, and otherwise two int32. The
- * last input is the program, a constant uint8 tensor. The outputs of a node are the region's outputs, then a uint8 workspace tensor if the program
- * needs one. The operator keeps no state of its own in RAM: Invoke only needs the program in flash and the node's tensors. An external input is not a
- * tensor of TFLM, since the program's input 0 is then a tmo_source. Tensors in slow memory are also not tensors of TFLM. The code reads only those
+ * The inputs of a TMO_REGION node begin with the inputs of the region. If the program pauses, the next input is a constant int32 tensor with the
+ * iterations after which it pauses. If the program pauses, takes a streamed input or has a state, the next input is a variable tensor. The variable
+ * tensor is the uint8 state if the program has a state, and otherwise two int32 values. The last input of the node is the program, which is a
+ * constant uint8 tensor. The outputs of the node are the outputs of the region, and a uint8 tensor for the workspace if the program needs one. The
+ * operator has no data of its own in RAM, because Invoke() needs only the program in flash and the tensors of the node. An external input is no
+ * tensor of TFLM, because the program reads it through a tmo_source. Tensors in slow memory are not tensors of TFLM either. The code reads only
  * fields of TFLM's structs whose position does not depend on TF_LITE_STATIC_MEMORY. */
 #ifndef TMO_REGION_OP_H_
 #define TMO_REGION_OP_H_
@@ -30,22 +31,23 @@ const size_t kAlignment = 16; /* alignment of programs and workspaces in bytes *
 
 bool Aligned(const void *pointer) { return reinterpret_cast<uintptr_t>(pointer) % kAlignment == 0; }
 
-/* The roles of the tensors of a node. An array io[] has an external input first, then the other inputs, and then the outputs. */
+/* What the tensors of a TMO_REGION node are for. The array io[] has an external input first, then the inputs and the outputs that are tensors of
+ * TFLM. */
 struct Signature {
-  int inputs; /* number of inputs that are tensors of TFLM */
+  int inputs; /* number of the program's inputs that are tensors of TFLM */
   int outputs;
   int external; /* 1 if io[0] is a tmo_source, and 0 otherwise */
-  bool streamed; /* whether rows of the input are pushed, or come from other devices through a link */
-  bool linked;   /* whether the node is linked to other devices; io then has a tmo_messenger after the outputs */
-  bool paused;   /* whether the node pauses after the iterations that a constant tensor lists */
+  bool streamed; /* whether the caller pushes rows of the input, or other devices send rows */
+  bool linked;   /* whether the program exchanges rows with other devices, so that io[] has a tmo_messenger after the outputs */
+  bool paused;   /* whether the program pauses after the iterations that a constant tensor lists */
   bool state;
-  bool slow; /* whether there are tensors in slow memory, whose address comes last in io */
+  bool slow; /* whether the program has tensors in slow memory, whose address comes last in io[] */
   bool workspace;
 
   int io() const { return external + inputs + outputs; }
 };
 
-/* Returns the roles of a node's tensors. header: the program's header, or NULL for an operator without a workspace. */
+/* Returns what the tensors of a node are for. header: the program's header, or NULL if it cannot be read. */
 Signature SignatureOf(const TfLiteNode *node, const tmo_header *header) {
   Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false, false, false, false};
   if (header == nullptr) return s;
@@ -70,18 +72,18 @@ const TfLiteEvalTensor *Workspace(const TfLiteContext *context, const TfLiteNode
   return GetEvalOutput(context, node, node->outputs->size - 1);
 }
 
-/* Returns the variable that keeps data between calls of Invoke, which a program needs for a streamed input, a link, pauses or a state. A program
- * needs at most one variable. */
+/* Returns the variable tensor that keeps data between two calls of Invoke(), for a program that pauses, has a state, or takes a streamed input. A
+ * program has at most one variable tensor. */
 const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 2);
 }
 
-/* Returns the constant tensor with the iterations at which a program pauses. */
+/* Returns the constant tensor with the iterations after which a program pauses. */
 const TfLiteEvalTensor *Pauses(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 3);
 }
 
-/* Returns element i of io, which must be a tensor. */
+/* Returns the tensor of element i of io[], which must not be an external input. */
 const TfLiteEvalTensor *Io(const TfLiteContext *context, const TfLiteNode *node, const Signature &s, int i) {
   const int k = i - s.external;
   return k < s.inputs ? GetEvalInput(context, node, k) : GetEvalOutput(context, node, k - s.inputs);
@@ -97,7 +99,7 @@ bool IsList(const TfLiteEvalTensor *tensor) {
   return list && tensor->type == kTfLiteInt32 && tensor->data.data != nullptr;
 }
 
-/* Computes the size of a tensor's elements in bytes. Returns false if the size is unknown. */
+/* Computes the size of a tensor in bytes. Returns false if the tensor has no valid shape. */
 bool SizeOf(const TfLiteEvalTensor *tensor, uint32_t element_bytes, uint32_t *bytes) {
   if (tensor == nullptr || tensor->dims == nullptr) return false;
   uint64_t size = element_bytes;
@@ -110,13 +112,13 @@ bool SizeOf(const TfLiteEvalTensor *tensor, uint32_t element_bytes, uint32_t *by
   return true;
 }
 
-/* Computes the bytes of a tensor. Returns false if the elements are larger than a byte. */
+/* Computes the size in bytes of an int8 or uint8 tensor. Returns false for a tensor of another type. */
 bool ByteTensorSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   if (tensor == nullptr || (tensor->type != kTfLiteInt8 && tensor->type != kTfLiteUInt8)) return false;
   return SizeOf(tensor, 1, bytes);
 }
 
-/* Computes the size of an input or output in bytes. Tensors may also hold int16, float32, indices or masks. Returns false if the size is unknown. */
+/* Computes the size in bytes of an input or output of the region. Returns false if the tensor has a type that this library does not know. */
 bool IoSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   if (tensor != nullptr && tensor->type == kTfLiteBool) return SizeOf(tensor, 1, bytes);
   if (tensor != nullptr && tensor->type == kTfLiteFloat32) return SizeOf(tensor, 4, bytes);
@@ -130,7 +132,7 @@ TfLiteStatus Refuse(const char *why) {
   return kTfLiteError;
 }
 
-/* Validates the program against the operator's tensors. Invoke relies on the checks of Prepare. */
+/* Checks that this library can run the program with the tensors of the node. Invoke() does not repeat the checks of Prepare(). */
 TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node) {
   if (node->inputs->size < 1 || node->outputs->size < 1) {
     return Refuse("needs a region's inputs, its program and its outputs; convert the model again");
@@ -142,7 +144,7 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
   }
 
   const void *program = tensor->data.data;
-  /* tmo_check() reports a header that cannot be read */
+  /* tmo_check() rejects a program whose header cannot be read */
   const bool readable = Aligned(program) && program_bytes >= sizeof(tmo_header);
   const Signature s = SignatureOf(node, readable ? static_cast<const tmo_header *>(program) : nullptr);
   if (s.inputs < 0 || (s.streamed && !IsStream(Variable(context, node)))) {
@@ -154,7 +156,7 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
   if (s.io() > TMO_MAX_IO) return Refuse("more inputs and outputs than this library takes; update the library");
 
   uint32_t bytes[TMO_MAX_IO + 2];
-  bytes[0] = 0; /* the size of an external input does not matter */
+  bytes[0] = 0; /* tmo_check() ignores the size of an external input */
   for (int i = s.external; i < s.io(); ++i) {
     if (!IoSize(Io(context, node, s, i), &bytes[i])) {
       return Refuse("an input or output is of a type that this library does not know; update it, or convert the model again");
@@ -163,7 +165,7 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
   if (s.state && !ByteTensorSize(Variable(context, node), &bytes[s.io()])) {
     return Refuse("a model with a state needs a uint8 variable; convert the model again");
   }
-  if (s.slow) bytes[s.io() + (s.state ? 1 : 0)] = UINT32_MAX; /* slow memory may not be set yet, so Invoke() checks its size */
+  if (s.slow) bytes[s.io() + (s.state ? 1 : 0)] = UINT32_MAX; /* Invoke() checks the size of slow memory, which may be set later */
   uint32_t workspace_bytes = 0;
   if (s.workspace && !ByteTensorSize(Workspace(context, node), &workspace_bytes)) {
     return Refuse("the last output must be the workspace, a uint8 tensor; convert the model again");
@@ -175,7 +177,7 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
   return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
 }
 
-/* Returns the bytes of slow memory for a program that has tensors there. */
+/* Returns how many bytes of slow memory the program needs. */
 uint32_t SlowBytes(const void *program) { return reinterpret_cast<const tmo_pool *>(static_cast<const tmo_header *>(program) + 1)->bytes; }
 
 tmo_status Run(const tmo_library &library, tmo_team *team, const TfLiteContext *context, const TfLiteNode *node, const Signature &s,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In a build without TFLM, for example for bare-metal tmo_run(), this file compiles to nothing. */
+/* This file compiles to nothing without TFLM, for example in a firmware that calls tmo_run() itself. */
 #if __has_include("tensorflow/lite/micro/kernels/kernel_util.h")
 
 #include "tmo_tflm.h"
@@ -13,7 +13,7 @@
 namespace tmo {
 namespace {
 
-/* TFLM's names are in namespace tflite::micro in versions after August 2026, and in tflite before. */
+/* TFLM's names are in namespace tflite, and in tflite::micro in versions after August 2026. */
 using namespace ::tflite;
 using namespace ::tflite::micro;
 

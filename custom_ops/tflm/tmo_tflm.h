@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header has the operator of tflm-memopt for all versions of TensorFlow Lite Micro since 2023. The adapter is C++11, but TFLM's headers since
- * July 2026 (types/half.h) need C++14.
+/* This header registers the custom operator of tflm-memopt with any version of TensorFlow Lite Micro since 2023. The header needs C++11, but TFLM's
+ * own headers since July 2026 (types/half.h) need C++14.
  *
  *   tflite::MicroMutableOpResolver<1> resolver;
  *   resolver.AddCustom(tmo::kRegion, tmo::RegisterRegion());
  *
- * Build the adapter with the same settings as TFLM. Never define TF_LITE_STATIC_MEMORY for the adapter alone, because that changes TFLM's structs. */
+ * Build the library with the same settings as TFLM. Never define TF_LITE_STATIC_MEMORY for the library alone, because the macro changes TFLM's
+ * structs. */
 #ifndef TMO_TFLM_H_
 #define TMO_TFLM_H_
 
@@ -16,7 +17,7 @@
 #include "tensorflow/lite/micro/kernels/kernel_util.h"
 #include "tensorflow/lite/micro/micro_context.h"
 #if __has_include("tensorflow/lite/micro/kernels/circular_buffer.h")
-#include "tensorflow/lite/micro/kernels/circular_buffer.h" /* this header declared kTfLiteAbort until July 2023, and micro_context.h declares it in later versions */
+#include "tensorflow/lite/micro/kernels/circular_buffer.h" /* declares kTfLiteAbort in versions until July 2023 */
 #endif
 #include "tmo/library.h"
 #include "tmo/turns.h"
@@ -24,12 +25,12 @@
 
 namespace tmo {
 
-/* The type of a registration is TfLiteRegistration in versions until May 2023, and TFLMRegistration in later versions. The registration type is in
- * namespace tflite::micro after August 2026. */
+/* TFLM's type for a registration is TfLiteRegistration in versions until May 2023, and TFLMRegistration in later versions. In versions after August
+ * 2026, the type is in namespace tflite::micro. */
 using Registration = decltype(::tflite::micro::RegisterOp(nullptr, nullptr, nullptr));
 
-/* status::kTfLiteAbort is the constant of the TFLM in use (15 or -9), which Invoke() returns when it needs more rows. The constant kTfLiteAbort is in
- * namespace tflite, and in tflite::micro in versions after August 2026. */
+/* Invoke() returns status::kTfLiteAbort if the model needs more rows. The constant has the value 15 or -9, depending on the version of TFLM. TFLM
+ * declares kTfLiteAbort in namespace tflite, and in tflite::micro in versions after August 2026. */
 namespace status {
 using namespace ::tflite;
 using namespace ::tflite::micro;
@@ -39,7 +40,8 @@ namespace region {
 using namespace ::tflite;
 using namespace ::tflite::micro;
 
-/* Prepare() and Invoke() of the operator call the functions of a library's table. team: the team of two cores, or NULL. */
+/* The functions Prepare() and Invoke() of the custom operator call the functions of the table `library`. team: the two cores that run the model, or
+ * NULL for one core. */
 TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node);
 TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *context, TfLiteNode *node);
 
@@ -54,19 +56,19 @@ TfLiteStatus InvokeBy(TfLiteContext *context, TfLiteNode *node) {
 }
 }  // namespace region
 
-/* Returns the registration of the operator, which serves all its names. RegisterRegion<&NAME_library>() links only the code that a model's
- * NAME_library.c contains. The registration is not const, because TFLM versions differ in the argument type of AddCustom(). */
+/* Returns the registration of the custom operator for all its names. RegisterRegion<&NAME_library>() links only the code in NAME_library.c, which the
+ * converter writes for a model. Returns a registration with all kernels for models on one core. The whole library is then linked. */
 template <const tmo_library *library>
 Registration *RegisterRegion() {
   static Registration registration = ::tflite::micro::RegisterOp(nullptr, region::PrepareBy<library>, region::InvokeBy<library>);
   return &registration;
 }
 
-/* Returns a registration with all kernels, which any model can use. */
+/* Returns a registration with all kernels for one core, which links the whole library. */
 inline Registration *RegisterRegion() { return RegisterRegion<&tmo_whole_library>(); }
 
-/* Adds the operator under all its names, which takes kNameCount places of a MicroMutableOpResolver. Returns the status of the first AddCustom() that
- * fails, or kTfLiteOk. The generated NAME_ops.h adds only the names that its model needs. */
+/* Registers the custom operator under all its names, for which a MicroMutableOpResolver needs kNameCount free places. Returns kTfLiteOk, or the
+ * status of the first call of AddCustom() that fails. To register only the names that a model needs, use its generated NAME_ops.h instead. */
 template <typename Resolver>
 auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, RegisterRegion())) {
   auto status = resolver.AddCustom(kNames[0], RegisterRegion());
@@ -76,42 +78,44 @@ auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, Register
   return status;
 }
 
-/* Sets the source that a model with an external input reads in every Invoke(). The source must outlive the interpreter; you may change its fields
- * between calls. The source becomes the interpreter's external context, which can be set only once. Call SetSource() after AllocateTensors(). In
- * the reverse order, debug builds of TFLM from September 2023 to June 2025 abort. Returns 0 on success. */
+/* Sets the picture that a model with an external input reads in every Invoke(). The tmo_source must outlive the interpreter. Its fields may change
+ * between two calls of Invoke(). The tmo_source becomes the external context of the interpreter, which can be set only once. Call SetSource() after
+ * AllocateTensors(). If SetSource() comes before AllocateTensors(), debug builds of TFLM from September 2023 to June 2025 abort. SetSource() returns
+ * 0 on success. */
 template <typename Interpreter>
 int SetSource(Interpreter &interpreter, tmo_source *source) {
   return static_cast<int>(interpreter.SetMicroExternalContext(source));
 }
 
-/* Sets the tmo_messenger (links/tmo_link.h) through which a model on several devices exchanges rows. Call SetLink() once, after AllocateTensors(). The
- * link must outlive the interpreter. Returns 0 on success. */
+/* Sets the tmo_messenger (links/tmo_link.h) through which a model exchanges rows with other devices. Call SetLink() once, after AllocateTensors().
+ * The tmo_messenger must outlive the interpreter. SetLink() returns 0 on success. */
 template <typename Interpreter>
 int SetLink(Interpreter &interpreter, tmo_messenger *link) {
   return static_cast<int>(interpreter.SetMicroExternalContext(link));
 }
 
-/* Sets the slow memory of a model that was converted with --memory. The field `source` of the memory is the source of an external input. Call
- * SetMemory() once, after AllocateTensors(), and do not call SetSource() for the same model. The memory must outlive the interpreter. Returns 0 on
- * success. */
+/* Sets the slow memory for a model that was converted with the option `--memory`. If the model has an external input, the field `source` points to
+ * its picture. Call SetMemory() once, after AllocateTensors(), and do not call SetSource() for the same interpreter. The tmo_memory must outlive the
+ * interpreter. SetMemory() returns 0 on success. */
 template <typename Interpreter>
 int SetMemory(Interpreter &interpreter, tmo_memory *memory) {
   return static_cast<int>(interpreter.SetMicroExternalContext(memory));
 }
 
 enum Pushed {
-  kPushError = -1, /* the run failed: TFLM has printed the reason, or the source lacks the rows */
-  kPushDone = 0,   /* the outputs are complete; the next push begins a new inference */
-  kPushMore = 1,   /* the model needs the next rows */
+  kPushError = -1, /* the run has failed: TFLM has printed the reason, or the picture lacks the rows */
+  kPushDone = 0,   /* the outputs are complete, and the next call begins a new inference */
+  kPushMore = 1,   /* the model needs more rows, or it has paused */
 };
 
-/* Pushes the next rows of a streamed input and runs the model as far as possible. The buffer `from` has the next rows. In `from`, the field `y` is
- * the first row, and the field `x` is the first pixel of each row. An input row has `row_bytes` bytes, which is NAME_row_bytes in NAME_ops.h. */
+/* Pushes the next rows of a streamed input, and runs the model as far as these rows allow. The rows are copied from the picture `from`. The field
+ * `from.y` is the first row to push, and `from.x` is the first pixel of each row. A row of the model's input has `row_bytes` bytes; NAME_ops.h has
+ * the number as NAME_row_bytes. */
 template <typename Interpreter>
 Pushed PushRows(Interpreter &interpreter, const tmo_source &from, uint32_t row_bytes) {
   const auto *input = interpreter.inputs_size() == 1 ? interpreter.input(0) : nullptr;
   if (input == nullptr || input->dims->size == 0 || row_bytes == 0) return kPushError;
-  uint32_t pixels = 1; /* number of pixels per push */
+  uint32_t pixels = 1; /* number of pixels in one push */
   for (int i = 0; i + 1 < input->dims->size; ++i) pixels *= static_cast<uint32_t>(input->dims->data[i]);
   if (pixels == 0) return kPushError;
   const uint32_t pixel = static_cast<uint32_t>(input->bytes / pixels);
@@ -122,8 +126,8 @@ Pushed PushRows(Interpreter &interpreter, const tmo_source &from, uint32_t row_b
   return result == static_cast<int>(status::kTfLiteAbort) ? kPushMore : kPushError;
 }
 
-/* Runs a model to its next pause. The result kPushMore means that the model has paused. Call RunToPause() again to continue. The result kPushDone
- * means that the outputs are complete. During a pause, other models may use the arena. */
+/* Runs a model until it pauses or ends. The result kPushMore means that the model has paused. To continue a paused model, call RunToPause() again.
+ * The result kPushDone means that the outputs are complete. During a pause, other models may use the arena. */
 template <typename Interpreter>
 Pushed RunToPause(Interpreter &interpreter) {
   const int result = static_cast<int>(interpreter.Invoke());
@@ -131,9 +135,9 @@ Pushed RunToPause(Interpreter &interpreter) {
   return result == static_cast<int>(status::kTfLiteAbort) ? kPushMore : kPushError;
 }
 
-/* The functions with a parameter `turns` are for a model that shares the arena. If it is not the model's turn (tmo_enter()), these functions return
- * kPushError without running the model. The result kPushMore ends the turn, and the model's data in the arena are safe until the next tmo_enter().
- * After kPushDone, the turn lasts until tmo_leave(), so that the outputs can be read. */
+/* The functions with a parameter `turns` run one of several models that share an arena. If the model does not have the turn (tmo_enter()), the
+ * function returns kPushError and runs nothing. The result kPushMore ends the model's turn, and no other model changes the bytes that the model still
+ * needs. After the result kPushDone, the model keeps its turn until tmo_leave(), so that the outputs can be read. */
 template <typename Interpreter>
 Pushed RunToPause(Interpreter &interpreter, tmo_turns &turns, uint32_t model) {
   if (!tmo_has_turn(&turns, model)) return kPushError;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header registers the operator of tmo_tflm.h for two cores. TFLM's interpreter calls Invoke() on one core, and the other core helps.
+/* This header registers the custom operator for models that run on two cores. TFLM's interpreter calls Invoke() on core 0, and core 1 helps.
  *
  *   tmo_team team = {wake, wait, &context};                       both cores see it: tmo/cores.h says what the callbacks promise
  *   resolver.AddCustom(tmo::kRegion, tmo::RegisterRegionShared(&team));
  *   core 1: for (;;) tmo_run_worker(&team);
  *
- * RegisterRegionShared() replaces RegisterRegion(), whose code is then not linked. Models for one core run on core 0. */
+ * RegisterRegionShared() replaces RegisterRegion(), which is then not linked. A model that was converted for one core runs on core 0 alone. */
 #ifndef TMO_TFLM_CORES_H_
 #define TMO_TFLM_CORES_H_
 
@@ -15,8 +15,7 @@
 namespace tmo {
 
 namespace region {
-/* The team is a static variable, because TFLM passes the caller's data to an operator only through the external context, which the
- * external input uses. */
+/* The team is a static variable, because TFLM passes only one pointer of the caller to an operator, which the external input needs. */
 inline tmo_team *&Team() {
   static tmo_team *team = nullptr;
   return team;
@@ -28,8 +27,9 @@ TfLiteStatus InvokeShared(TfLiteContext *context, TfLiteNode *node) {
 }
 }  // namespace region
 
-/* Returns a registration for two cores. team: NULL to run everything on core 0. The team must outlive all interpreters, which share it and must
- * not run at the same time. The library's table must have the function run_shared. */
+/* Returns the registration of the custom operator for two cores. team: the two cores, or NULL to run all models on core 0. All interpreters share the
+ * team, so they must not run at the same time. The team must outlive all interpreters. Returns a registration with all kernels for models on two
+ * cores. The whole library is then linked. */
 template <const tmo_library *library>
 Registration *RegisterRegionShared(tmo_team *team) {
   static Registration registration = ::tflite::micro::RegisterOp(nullptr, region::PrepareBy<library>, region::InvokeShared<library>);
@@ -37,7 +37,7 @@ Registration *RegisterRegionShared(tmo_team *team) {
   return &registration;
 }
 
-/* Returns a registration with all kernels, which any model can use. */
+/* Returns a registration with all kernels for two cores, which links the whole library. */
 inline Registration *RegisterRegionShared(tmo_team *team) { return RegisterRegionShared<&tmo_whole_library_for_two>(team); }
 
 }  // namespace tmo

@@ -13,38 +13,40 @@ extern "C" {
 
 typedef enum {
   TMO_GRAY8 = 1,     /* a pixel has one byte */
-  TMO_RGB565_LE = 2, /* a pixel has two bytes, rrrrrggg gggbbbbb, the low byte first */
-  TMO_RGB565_BE = 3, /* a pixel has two bytes, rrrrrggg gggbbbbb, the high byte first, as OV2640 and OV7670 send them */
+  TMO_RGB565_LE = 2, /* a pixel has two bytes with the bits rrrrrggg gggbbbbb, and the low byte comes first */
+  TMO_RGB565_BE = 3, /* a pixel has two bytes with the bits rrrrrggg gggbbbbb, and the high byte comes first, as from OV2640 and OV7670 */
 } tmo_pixel_format;
 
 /* A camera frame, and the part of it that the model sees. */
 typedef struct {
-  const uint8_t *pixels; /* pixels of the whole frame, or NULL if rows come one by one */
-  uint32_t stride;       /* bytes from one row of the frame to the next */
-  uint16_t left, top, width, height; /* the part of the frame that the model sees, in pixels */
+  const uint8_t *pixels; /* first pixel of the frame in memory, or NULL if the frame's rows arrive one by one */
+  uint32_t stride;       /* distance in bytes between the starts of two adjacent rows of the frame */
+  uint16_t left, top, width, height; /* rectangle of the frame that the model sees, in pixels */
   tmo_pixel_format format;
 } tmo_camera;
 
 /* The input image of a model. Each pixel of the image is one pixel of the frame, without interpolation. Column x of an image with W columns is column
- * (2 x + 1) * width / (2 W) of the frame's part, rounded down. Row y of an image with H rows is row (2 y + 1) * height / (2 H) of the frame's part,
- * rounded down. The grey value of a colour pixel is (77 r + 150 g + 29 b + 128) / 256; a grey pixel gives three equal channels. */
+ * (2 x + 1) * width / (2 W) of the frame's rectangle, rounded down. Row y of an image with H rows is row (2 y + 1) * height / (2 H) of the frame's
+ * rectangle, rounded down. The grey value of a pixel with the colours r, g and b is (77 r + 150 g + 29 b + 128) / 256. A grey pixel gives three equal
+ * channels. */
 typedef struct {
   uint16_t width, height;
-  uint8_t channels;     /* 1 channel for grey, or 3 channels for red, green and blue */
-  const int8_t *levels; /* int8_t[256] with the model's value for each brightness; NULL means brightness - 128 (scale 1/255, zero point -128) */
+  uint8_t channels;     /* number of channels: 1 for grey, or 3 for red, green and blue */
+  const int8_t *levels; /* int8_t[256] with the model's value for each brightness; NULL if that is brightness - 128 (scale 1/255, zero point -128) */
 } tmo_image;
 
-/* Returns whether a camera frame of `frame_bytes` bytes can be converted to the image. Call tmo_camera_fits() once. */
+/* Returns whether a camera frame of `frame_bytes` bytes can be converted to the image. One call is enough for all frames of a camera. */
 bool tmo_camera_fits(const tmo_camera *camera, size_t frame_bytes, const tmo_image *image);
 
-/* Returns the number of the frame's row that becomes row `row` of the image. The row of the frame never decreases as the image's row increases, so
- * earlier rows of the frame can be dropped. */
+/* Returns the number of the frame's row from which row `row` of the image is made. Later rows of the image never need an earlier row of the frame
+ * than this one, so earlier rows can be dropped. */
 uint16_t tmo_camera_source_row(const tmo_camera *camera, const tmo_image *image, uint16_t row);
 
-/* Writes a row of the image: `channels` bytes for each of its `width` pixels. line: bytes of the frame's row that tmo_camera_source_row() returns. */
+/* Writes one row of the image to `out`, which has `channels` bytes for each of its `width` pixels. line: the frame's row with the number from
+ * tmo_camera_source_row(). */
 void tmo_camera_line(const tmo_camera *camera, const tmo_image *image, const uint8_t *line, int8_t *out);
 
-/* Writes a row of the image from a frame that is in memory. */
+/* Writes row `row` of the image to `out`. The whole frame must be in memory. */
 void tmo_camera_row(const tmo_camera *camera, const tmo_image *image, uint16_t row, int8_t *out);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table has the entry points of the library, so that an application can name the code that its models need.
+/* A tmo_library is a table of library functions, so that an application can link only the code that its models need.
  *
- * The converter emits a NAME_library.c, which compiles the code that the models need (tmo/embed.h) and exports its table as NAME_library. A linker
- * that collects garbage then drops the unused code of the library. */
+ * The converter writes a file NAME_library.c, which compiles the code that the models need (tmo/embed.h) and exports the table NAME_library. A linker
+ * with garbage collection then drops all code that no table refers to. */
 #ifndef TMO_LIBRARY_H_
 #define TMO_LIBRARY_H_
 
@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-/* This table has functions of tmo.h and cores.h. A comment names the function of each entry. An entry is NULL if no model needs the function. */
+/* A table of functions that tmo.h and cores.h declare. The comment at an entry names the function that the entry calls. An entry is NULL if none of
+ * the application's models needs the function. */
 typedef struct {
   /* `check` calls tmo_check(). If the table has run_shared, `check` also calls tmo_check_cores(). */
   tmo_status (*check)(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
@@ -23,7 +24,7 @@ typedef struct {
                            tmo_stream *at);                                                                        /* tmo_run_paused() */
 } tmo_library;
 
-/* These tables have all kernels, for one core and for two cores. */
+/* The first table has all kernels for programs for one core, and the second table also runs programs for two cores. */
 extern const tmo_library tmo_whole_library, tmo_whole_library_for_two;
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header declares kernels of the application, which the converter generates from descriptions (docs/own-operator.md). */
+/* This header declares the table of an application's own kernels, which the converter generates from descriptions (docs/own-operator.md). */
 #ifndef TMO_OWN_H_
 #define TMO_OWN_H_
 
@@ -9,14 +9,14 @@
 extern "C" {
 #endif
 
-/* Computes an output pixel y from the input pixels x and `other`. For a kernel with one operand, `other` is NULL. The kernel keeps no state, and y
- * must not overlap the inputs. */
+/* Computes one output pixel y from one input pixel x, and from one pixel of `other` if the kernel has two operands. If the kernel has one operand,
+ * `other` is NULL. The kernel keeps no data between two calls. The output y must not overlap the inputs. */
 typedef void tmo_own_pixel(const int8_t *x, const int8_t *other, int8_t *y);
 
 typedef struct {
-  uint32_t identity; /* number that identifies the kernel in a program */
-  uint32_t channels; /* number of channels of each pixel */
-  uint32_t operands; /* number of operands, which is 1 or 2 */
+  uint32_t identity; /* number by which a program refers to the kernel */
+  uint32_t channels; /* number of channels that each pixel has */
+  uint32_t operands; /* number of input pixels that the kernel takes, which is 1 or 2 */
   tmo_own_pixel *pixel;
 } tmo_own_kernel;
 
@@ -27,8 +27,8 @@ typedef struct tmo_own_table {
   const struct tmo_own_table *next;
 } tmo_own_table;
 
-/* Registers the kernels of a table for programs. The table must stay at its address. Call tmo_own_use() before a model is prepared. The library
- * has this function if it is built with TMO_OWN=1. */
+/* Makes the kernels of a table available to programs. The table must exist as long as programs run. Call tmo_own_use() before TFLM prepares a model.
+ * The library has the function tmo_own_use() if it is built with TMO_OWN=1. */
 void tmo_own_use(tmo_own_table *table);
 
 #ifdef __cplusplus

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* These callbacks of a tmo_team (tmo/cores.h) let two cores wait for each other without an operating system. The callbacks count in shared memory.
+/* With these two callbacks of a tmo_team (tmo/cores.h), two cores wait for each other without an operating system. Both callbacks count in shared
+ * memory.
  *
  *   static tmo_spin spin;
  *   static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, TMO_OK, NULL};
  *
- * Only one core writes each counter, so loads and stores suffice even on cores without atomic additions, such as Cortex-M0+ or Xtensa. A release and
- * an acquire order the memory: DMB on Arm, STL and LDA on Armv8-M, MEMW on Xtensa, FENCE on RISC-V. A waiting core polls, so it can do nothing else.
- * On a core that has other work, wait with a semaphore of its operating system. */
+ * Only one core writes each counter, so the callbacks need no atomic additions, which Cortex-M0+ and Xtensa lack. The callbacks order memory accesses
+ * with the instructions DMB on Arm, STL and LDA on Armv8-M, MEMW on Xtensa, and FENCE on RISC-V. A core that waits polls its counter and can do
+ * nothing else. If a core has other work, use callbacks that wait with a semaphore of the operating system. */
 #ifndef TMO_SPIN_H_
 #define TMO_SPIN_H_
 
@@ -21,7 +22,8 @@ extern "C" {
 #define TMO_SPIN_IDLE() ((void)0)
 #endif
 
-/* woken[i] counts how often core i was woken, and waited[i] counts how often core i has waited. All counters must be zero at the start. */
+/* The entry woken[i] counts how often core i was woken, and waited[i] counts how often core i has returned from waiting. All counters must be zero at
+ * the start. */
 typedef struct {
   uint32_t woken[2];
   uint32_t waited[2];

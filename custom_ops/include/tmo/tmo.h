@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor of tflm-memopt runs a program row by row, or tile by tile, in a caller's workspace. The executor is C11 with a bounded stack, without
- * allocation and without globals. */
+/* The executor runs the program of a converted model in a workspace that the caller provides. The executor is written in C11, needs a bounded stack,
+ * allocates no memory and uses no global variables. */
 #ifndef TMO_TMO_H_
 #define TMO_TMO_H_
 
@@ -16,116 +16,119 @@ extern "C" {
 #endif
 
 typedef enum {
-  TMO_WAIT = 2, /* rows are missing: push the next rows of a streamed input or sliding window, or wait for rows from other devices */
+  TMO_WAIT = 2, /* the program needs more input rows: push them, or wait until another device has sent them */
   TMO_MORE = 1, /* tmo_step() has completed an iteration, and more iterations remain */
   TMO_OK = 0,
   TMO_ERROR_ALIGNMENT = -1, /* the program is not at a 16-byte boundary: declare the model array alignas(16) */
   TMO_ERROR_MAGIC = -2,     /* the data is not a program */
-  TMO_ERROR_VERSION = -3,   /* the program was written for another version of this library */
-  TMO_ERROR_TARGET = -4,    /* the program is packed for another core */
+  TMO_ERROR_VERSION = -3,   /* the program is of a format version that this library cannot run */
+  TMO_ERROR_TARGET = -4,    /* the program's weights are packed for another core */
   TMO_ERROR_TRUNCATED = -5, /* there are fewer bytes than the program's header says */
   TMO_ERROR_IO = -6,        /* the program was made for other sizes of inputs, outputs or workspace */
-  TMO_ERROR_TABLE = -7,     /* a table, tensor or group refers to bytes outside the program or its buffers */
-  TMO_ERROR_OP = -8,        /* an operator has impossible geometry, operands or constants */
-  TMO_ERROR_ITERATIONS = -9,   /* the run does not end after the number of iterations that the program states */
+  TMO_ERROR_TABLE = -7,     /* a table, tensor or group of the program refers to bytes outside the program or its buffers */
+  TMO_ERROR_OP = -8,        /* an operator of the program has impossible geometry, operands or constants */
+  TMO_ERROR_ITERATIONS = -9,   /* the program does not end after the number of iterations that its header states */
   TMO_ERROR_SOURCE = -10,    /* an external input has no data, or has fewer data than the program reads */
   TMO_ERROR_KERNEL = -11,   /* this build lacks a kernel that the program needs: compile the NAME_library.c that was written with the model */
-  TMO_ERROR_LINK = -12,     /* rows from another device are missing, late or damaged, or that device started again */
-  TMO_ERROR_PEER = -13,     /* another device runs a program from another conversion */
-  TMO_ERROR_STATE = -14,    /* the state belongs to another program; to use it, set all its bytes to 0 */
-  TMO_ERROR_INDEX = -20     /* an input holds an index outside its table; the outputs are not valid */
+  TMO_ERROR_LINK = -12,     /* a row from another device is missing, late or damaged, or the other device has restarted */
+  TMO_ERROR_PEER = -13,     /* another device runs a program that was made by another conversion */
+  TMO_ERROR_STATE = -14,    /* the state belongs to another program; before you use the state, set all its bytes to 0 */
+  TMO_ERROR_INDEX = -20     /* an input has an index outside the table that it selects from, so the outputs are invalid */
 } tmo_status;
 
-/* Returns a readable message with the error and its remedy, never NULL. */
+/* Returns a text that explains the status and the remedy for an error. The result is never NULL. */
 const char *tmo_status_text(tmo_status status);
 
-/* Proves that tmo_run() reads and writes only inside buffers of the given sizes, whatever the data are. The array io_bytes has the sizes of the
- * inputs, then of the outputs, then of the state and of slow memory, if the program has them. The size of a streamed input is the size of one push.
- * The size of an external input may be any number. Call tmo_check() once, before the first run (the TFLM adapter calls it in Prepare). */
+/* Proves that tmo_run() reads and writes only inside buffers of the given sizes, whatever bytes the inputs hold. The array io_bytes has the size of
+ * each input, then of each output. The sizes of the state and of the slow memory follow if the program has them. For a streamed input, io_bytes has
+ * the bytes of one push. For an external input, io_bytes may have any value. Call tmo_check() once, before the first run (the TFLM adapter calls it
+ * in Prepare). */
 TMO_LINKAGE tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes);
 
-/* Checks whether this build of the library can run a program in the same firmware. The function tests alignment, version, core, sizes and
- * the availability of kernels, but does not detect damage. */
+/* Checks whether this build of the library can run a program that was linked into the same firmware. tmo_check_build() tests alignment, version,
+ * core, sizes and available kernels, but it does not detect a damaged program. */
 TMO_LINKAGE tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
 
 enum {
-  TMO_FORMAT_INT8 = 0, /* elements in the type of the model's input: int8, uint8, int16 or float32 */
-  TMO_FORMAT_UINT8 = 1 /* bytes that are the model's int8 values plus 128, such as a camera's brightness if the zero point is -128 */
+  TMO_FORMAT_INT8 = 0, /* the picture's elements have the type of the model's input: int8, uint8, int16 or float32 */
+  TMO_FORMAT_UINT8 = 1 /* the picture's bytes are the model's int8 values plus 128, like brightness if the zero point is -128 */
 };
 
-/* A picture outside the arena, which is io[0] of a program with TMO_INPUT_EXTERNAL. The picture contains the model's input. The picture consists of
- * rows of pixels, whose channels are adjacent. Every run reads the picture again, so the picture may change between runs. */
+/* A picture outside the arena that contains the model's input. io[0] points to it if the program has TMO_INPUT_EXTERNAL. The picture has rows of
+ * pixels, and the channels of a pixel are adjacent in memory. Each run reads the picture again, so its pixels may change between two runs. */
 typedef struct {
-  const void *data; /* first pixel of the whole picture */
-  uint32_t bytes;   /* bytes of the whole picture, beyond which nothing is read */
-  uint32_t pitch;   /* bytes from one row of the picture to the next */
-  uint32_t x, y;    /* first pixel of the model's input in the picture */
+  const void *data; /* address of the picture's first pixel */
+  uint32_t bytes;   /* size of the whole picture in bytes; nothing is read beyond its end */
+  uint32_t pitch;   /* distance in bytes between the starts of two adjacent rows of the picture */
+  uint32_t x, y;    /* position in the picture of the first pixel that the model reads */
   uint8_t format;   /* TMO_FORMAT_* */
 } tmo_source;
 
-/* Slow memory, such as PSRAM, holds whole tensors of a program. An element of io[] is a pointer to `data`. The contents of slow memory matter only
- * during a run. */
+/* Slow memory, such as PSRAM, holds whole tensors of a program. An element of io[] points to the field `data`. After a run, the bytes of slow memory
+ * may be overwritten. */
 typedef struct {
-  void *data;         /* 16-byte aligned */
-  uint32_t bytes;     /* size of slow memory, which must be at least what the program needs (tmo_pool) */
-  tmo_source *source; /* under TFLM, the source of a model with an external input; otherwise NULL */
+  void *data;         /* address of the slow memory, which is a multiple of 16 */
+  uint32_t bytes;     /* size of the slow memory in bytes; the program's tmo_pool says how many bytes it needs */
+  tmo_source *source; /* picture of a model with an external input if the model runs under TFLM, and otherwise NULL */
 } tmo_memory;
 
-/* Copies rows of a source, from row source->y and pixel source->x on. The copied elements have the type that a streamed input would have. Returns
- * TMO_ERROR_SOURCE if the source lacks some of the rows. */
+/* Copies rows of a picture from row source->y on, each from pixel source->x on. The copied elements have the type that the model's streamed input
+ * has. Returns TMO_ERROR_SOURCE if the picture lacks some of the rows. */
 TMO_LINKAGE tmo_status tmo_take_rows(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
 
-/* Runs one inference of a program whose input is not streamed. The array io has the inputs, then the outputs, then the state and slow memory (16-byte
- * aligned), if the program has them. The workspace has header.workspace bytes, is 16-byte aligned and needs no initialisation. The program must have
- * passed tmo_check() or tmo_check_build(). Inputs and outputs may overlap the workspace only at the offsets that the converter has chosen. */
+/* Runs one inference of a program without a streamed input. The array io has the address of each input, then of each output. The 16-byte aligned
+ * addresses of the state and of the slow memory follow if the program has them. The workspace has header.workspace bytes, starts at a multiple of 16,
+ * and need not be initialised. The program must have passed tmo_check() or tmo_check_build(). Inputs and outputs may overlap the workspace only at
+ * the offsets that the converter has chosen. */
 TMO_LINKAGE tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 
-/* The state of a run between two pushes or pauses. Set all bytes of a tmo_stream to zero before a run. All other data of the run are in the workspace
- * and in io[0]. */
+/* What tmo_push() or tmo_run_paused() remembers between two calls of the same inference. Set all bytes of a tmo_stream to zero before its first use.
+ * All other data of the inference are in the workspace and in io[0]. */
 typedef struct {
-  uint32_t rows;    /* number of rows pushed so far; a run without pushes sets the number to 1 when it begins */
-  uint32_t iterations; /* iterations left */
+  uint32_t rows;    /* number of rows pushed so far in this inference, or 1 after the start of an inference without pushes */
+  uint32_t iterations; /* number of iterations that the inference still has to run */
 } tmo_stream;
 
-/* Sends rows to other devices and receives rows from other devices. The io[n_inputs + n_outputs] of a program with TMO_INPUT_LINK points to a
- * tmo_messenger. links/tmo_link.h implements one. */
+/* Callback through which a program sends rows to other devices and receives rows from them. If a program has TMO_INPUT_LINK, io[n_inputs + n_outputs]
+ * points to a tmo_messenger. links/tmo_link.h implements one. */
 typedef struct tmo_messenger tmo_messenger;
 struct tmo_messenger {
-  /* Sends or receives one row of a tensor. `what` identifies the tensor, and `row` is the number of the row. If `sent` is true, the row is at
-   * `data`; otherwise the received row is written to `data`. The function returns TMO_OK when it is done, and TMO_WAIT if it must be called again
-   * later for the same row. Any status other than TMO_OK and TMO_WAIT ends the run. */
+  /* exchange() sends or receives one row of a tensor. `what` identifies the tensor, and `row` is the number of the row. If `sent` is true, the row is
+   * at `data`; otherwise the received row is written to `data`. exchange() returns TMO_OK when the row is sent or received, and TMO_WAIT if it must
+   * be called again later for the same row. Any other status ends the run. */
   tmo_status (*exchange)(tmo_messenger *self, const tmo_message *what, bool sent, uint16_t row, void *data, uint32_t bytes);
 };
 
-/* Runs a program with TMO_INPUT_STREAM as far as possible with the next rows of its input, which are in io[0]. TMO_WAIT means that more rows must be
- * pushed. TMO_OK means that the last rows were pushed, that the outputs are complete, and that the next push begins a new inference. A program with
- * TMO_INPUT_LINK runs as far as rows from other devices have arrived. With TMO_INPUT_LINK, TMO_WAIT means that tmo_push() must be called again when
- * more rows may have arrived. After an error, the next call of tmo_push() begins a new run. */
+/* Runs a program with TMO_INPUT_STREAM as far as the rows pushed so far allow. io[0] points to the next rows of the input. TMO_WAIT means that more
+ * rows must be pushed. TMO_OK means that the last rows were pushed, that the outputs are complete, and that the next push begins a new inference. A
+ * program with TMO_INPUT_LINK runs as far as the rows that have arrived from other devices allow. For a program with TMO_INPUT_LINK, TMO_WAIT means
+ * that tmo_push() must be called again when more rows may have arrived. If tmo_push() returns an error, its next call begins a new inference. */
 TMO_LINKAGE tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream);
 
-/* Runs a program like tmo_run(), but pauses after the numbers of iterations in `pauses`, which increase. During a pause, other code can run and use
- * all bytes of the workspace and io that are not live. TMO_WAIT means that the run has paused. To continue, call tmo_run_paused() again with the same
- * arguments. All bytes of `at` must be zero before the first call, and they are zero again when the run has ended. A program that pauses must have no
- * state and no streamed input. */
+/* Runs a program like tmo_run(), but pauses each time the number of completed iterations reaches an entry of `pauses`. The entries increase. During a
+ * pause, other code may use all bytes of the workspace and of io[] that the paused run does not need later. TMO_WAIT means that the run has paused,
+ * and TMO_OK means that it has ended. To continue a paused run, call tmo_run_paused() again with the same arguments. All bytes of `at` must be zero
+ * before the first call. When the run has ended, all bytes of `at` are zero again. A program that pauses must have neither a state nor a streamed
+ * input. */
 TMO_LINKAGE tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace, const uint32_t *pauses, uint32_t n_pauses, tmo_stream *at);
 
-/* The state of a run that executes one iteration at a time. Call tmo_begin(), and then tmo_step() until it returns neither TMO_MORE nor TMO_WAIT.
+/* State of a run that is executed one iteration at a time. Call tmo_begin(), and then tmo_step() until it returns neither TMO_MORE nor TMO_WAIT.
  * After TMO_WAIT, put the next rows into io[0] and call tmo_more_rows(). */
 typedef struct {
   const uint8_t *program;
   void *const *io;
   uint8_t *workspace;
-  const tmo_tensor *stream; /* the streamed input, or NULL */
+  const tmo_tensor *stream; /* the program's streamed input, or NULL if there is none */
   const tmo_group *group;
-  const uint8_t *at;                   /* next code of the group's loops, or NULL before the start */
-  const uint8_t *body[TMO_LOOP_DEPTH]; /* first code of each open loop, with the innermost loop last */
-  uint16_t left[TMO_LOOP_DEPTH];       /* number of remaining iterations of each open loop, including the current iteration */
-  uint32_t rows;    /* rows of the streamed input that were pushed */
-  uint32_t iterations; /* iterations left */
-  uint16_t depth;   /* number of open loops */
-  uint16_t op;      /* operator that ran the last iteration */
-  tmo_iteration current; /* part of the output that the last iteration computed; in a row group, only its field `row` is set */
+  const uint8_t *at;                   /* next instruction of the group's loops, or NULL before the group starts */
+  const uint8_t *body[TMO_LOOP_DEPTH]; /* first instruction of each open loop; the innermost loop is last */
+  uint16_t left[TMO_LOOP_DEPTH];       /* number of iterations that each open loop still runs, including the current one */
+  uint32_t rows;    /* number of rows of the streamed input that were pushed so far */
+  uint32_t iterations; /* number of iterations that the run still has to execute */
+  uint16_t depth;   /* number of loops that are open now */
+  uint16_t op;      /* index of the operator that the last iteration ran */
+  tmo_iteration current; /* part of the output that the last iteration computed; only `row` is set if the group runs row by row */
 } tmo_run_state;
 
 TMO_LINKAGE void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace);

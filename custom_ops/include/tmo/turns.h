@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several models in one arena take turns with these functions. All code is in this header, so that a program of one model does not contain it.
+/* Several models that share one arena call these functions to take turns. All code is in this header, so that a firmware with one model does not
+ * contain it.
  *
  *   if (tmo_enter(&turns, MODEL) == TMO_OK) {  // if it is another model's turn, write nothing: the bytes belong to that model
  *     ... fill the inputs, run, read the outputs ...
  *     tmo_leave(&turns, MODEL);                // after a pause, call tmo_pause() instead of tmo_leave()
  *   }
  *
- * If several tasks take turns, make each call inside a lock. The emitted NAME_app.h has the table of excluded models. */
+ * If several tasks call these functions, protect each call with a lock. The converter writes the table of models that exclude each other to
+ * NAME_app.h. */
 #ifndef TMO_TURNS_H_
 #define TMO_TURNS_H_
 
@@ -18,27 +20,27 @@ extern "C" {
 
 #define TMO_MAX_MODELS 32 /* an application has at most this many models */
 
-enum { TMO_OUT_OF_TURN = -15 }; /* an emitted C function returns this status if it is not the model's turn and nothing was run */
+enum { TMO_OUT_OF_TURN = -15 }; /* a generated C function returns this status if another model has the turn, and then runs nothing */
 
-/* Both fields have one bit for each model. A model waits while a model whose bit is set in `running` runs. The model also waits while a model whose
- * bit is set in `paused` is paused. */
+/* Each field has one bit for each model. The model must wait while another model runs whose bit is set in `running`. The model must also wait while
+ * another model is paused whose bit is set in `paused`. */
 typedef struct {
   uint32_t running, paused;
 } tmo_excluded;
 
 typedef struct {
-  const tmo_excluded *excluded; /* table with an entry for each model */
-  uint32_t models;              /* number of models, at most TMO_MAX_MODELS */
-  uint32_t running, paused;     /* a bit for each model that is running or paused; all bits are 0 at the start */
+  const tmo_excluded *excluded; /* array with one entry for each model */
+  uint32_t models;              /* number of models, which is at most TMO_MAX_MODELS */
+  uint32_t running, paused;     /* bits of the models that run now, and of the models that are paused now; both fields are 0 at the start */
 } tmo_turns;
 
 static inline bool tmo_has_turn(const tmo_turns *turns, uint32_t model) {
   return model < turns->models && (turns->running >> model & 1u) != 0;
 }
 
-/* Call tmo_enter() before you fill a model's inputs, push rows, or continue a paused run. TMO_OK means that it is this model's turn. TMO_WAIT
- * means that the model itself, or a model that excludes it, is in the middle of an inference. TMO_ERROR_TABLE means that the number of the model
- * is invalid. */
+/* Call tmo_enter() before you fill a model's inputs, push rows, or continue a paused run. The result TMO_OK means that the model has the turn. The
+ * result TMO_WAIT means that an inference of the model itself, or of a model that excludes it, has not ended. The result TMO_ERROR_TABLE means that
+ * no model has the number `model`. */
 static inline tmo_status tmo_enter(tmo_turns *turns, uint32_t model) {
   if (model >= turns->models) return TMO_ERROR_TABLE;
   const uint32_t own = 1u << model;
@@ -49,15 +51,16 @@ static inline tmo_status tmo_enter(tmo_turns *turns, uint32_t model) {
   return TMO_OK;
 }
 
-/* Call tmo_pause() when a model has paused. After tmo_pause(), models that may run during the pause can call tmo_enter(). The paused model continues
- * in a later turn. */
+/* Call tmo_pause() when a model has paused. After that, models that may run during the pause can take turns. The paused model continues after its
+ * next tmo_enter(). */
 static inline void tmo_pause(tmo_turns *turns, uint32_t model) {
   if (!tmo_has_turn(turns, model)) return;
   turns->running &= ~(1u << model);
   turns->paused |= 1u << model;
 }
 
-/* Call tmo_leave() after you have read the outputs or pushed the rows. A paused model stays paused, and its live bytes stay reserved. */
+/* Call tmo_leave() after you have read the outputs or pushed the rows. If the model is paused, it stays paused, and the bytes that it still needs
+ * stay reserved. */
 static inline void tmo_leave(tmo_turns *turns, uint32_t model) {
   if (tmo_has_turn(turns, model)) turns->running &= ~(1u << model);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This internal header finds a program's tables, and the addresses of its rows and pixels. */
+/* The functions of this header find the tables of a program, and the addresses of a tensor's rows and pixels. */
 #ifndef TMO_ACCESS_H_
 #define TMO_ACCESS_H_
 
@@ -18,7 +18,7 @@ static inline const tmo_header *tmo_header_of(const void *program) { return (con
 
 static inline const void *tmo_constant(const void *program, uint32_t offset) { return (const uint8_t *)program + offset; }
 
-/* Returns the record of an operator's copied weights. */
+/* Returns the record of the weights that an operator copies into the workspace. */
 static inline const tmo_copied *tmo_copied_of(const void *program, const tmo_op *op) {
   return (const tmo_copied *)tmo_constant(program, op->weights);
 }
@@ -35,7 +35,7 @@ static inline const tmo_group *tmo_groups(const void *program) {
   return (const tmo_group *)tmo_constant(program, tmo_header_of(program)->groups);
 }
 
-/* Returns the TMO_INPUT_* constant of the program. tmo_check_build() has refused programs whose input needs a part that this build lacks. */
+/* Returns the program's TMO_INPUT_* constant. tmo_check_build() rejects a program whose kind of input this build does not support. */
 static inline uint16_t tmo_input_of(const void *program) {
   const uint16_t input = tmo_header_of(program)->input;
   const bool possible = tmo_has_part(TMO_PART_STREAM) || tmo_has_part(TMO_PART_EXTERNAL);
@@ -44,83 +44,84 @@ static inline uint16_t tmo_input_of(const void *program) {
   return input;
 }
 
-/* Whether the input is streamed or external, and so is not in the arena as a whole. */
+/* Whether the program's input is streamed or external, and therefore never in the arena as a whole. */
 static inline bool tmo_has_source(const void *program) {
   const uint16_t input = tmo_input_of(program);
   return input == TMO_INPUT_STREAM || input == TMO_INPUT_EXTERNAL;
 }
 
-/* Whether a tensor is a view of the streamed or external input. */
+/* Whether a tensor is the streamed or external input of the program, or a view of it. */
 static inline bool tmo_is_source(const void *program, const tmo_tensor *t) { return t->base == 1 && tmo_has_source(program); }
 
-/* Whether a tensor's rows are sent from one device to another. Rows on a link have no address on this device. */
+/* Whether the rows of a tensor are messages between devices. Such rows have no address on this device. */
 static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
   return tmo_input_of(program) == TMO_INPUT_LINK && t->base == TMO_LINK_BASE;
 }
 
-/* Whether the group's iterations compute tiles instead of rows. */
+/* Whether iterations of the group compute tiles instead of rows. */
 static inline bool tmo_is_tiled(const tmo_group *group) { return tmo_has_part(TMO_PART_TILES) && group->stripes > 0; }
 static inline bool tmo_by_row(const tmo_op *op) { return !tmo_has_part(TMO_PART_TILES) || op->tile == 0; }
 
-/* Whether each iteration of an operator computes a tile instead of a row. In a tiled group, an operator may run row by row. */
+/* Whether each iteration of the operator computes a tile instead of a row. A group with tiles may contain operators that compute rows. */
 static inline bool tmo_in_tiles(const tmo_group *group, const tmo_op *op) { return tmo_is_tiled(group) && !tmo_by_row(op); }
 
 static inline bool tmo_has_column_windows(const tmo_tensor *t) { return tmo_has_part(TMO_PART_TILES) && t->n_column_windows > 0; }
 
-/* Whether the operator's tensors are int16, so that a channel takes two bytes of a pixel. */
+/* Whether the elements of the operator's tensors are int16, so that an element takes two bytes. */
 static inline bool tmo_is_s16(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_S16_KINDS), op->kind); }
 
-/* Whether the operator's tensors are float32, so that a channel takes four bytes of a pixel. */
+/* Whether the elements of the operator's tensors are float32, so that an element takes four bytes. */
 static inline bool tmo_is_f32(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_F32_KINDS), op->kind); }
 
-/* Returns the bytes of an element, for kinds whose elements all have one type. */
+/* Returns how many bytes one element takes. The function is for operators whose input and output have the same type. */
 static inline uint32_t tmo_element_bytes(const tmo_op *op) { return tmo_is_f32(op) ? 4 : tmo_is_s16(op) ? 2 : 1; }
 
-/* Returns the number of elements in `bytes` bytes of the operator's output. */
+/* Returns how many elements are in `bytes` bytes of the operator's output. */
 static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return bytes / tmo_element_bytes(op); }
 
-/* Whether the operator's output consists of int32 indices of the largest or smallest values. */
+/* Whether the operator's outputs are int32 indices of largest or smallest values. */
 static inline bool tmo_finds_places(const tmo_op *op) { return tmo_is_kind(op, TMO_OP_ARG_MAX_ALONG) || tmo_is_kind(op, TMO_OP_ARG_MAX_F32); }
 
-/* Returns the number of 32-bit accumulators for `bytes` bytes of output. An output index takes two accumulators: one for the index, and one for the
- * value at this index. */
+/* Returns how many int32 accumulators the operator needs for `bytes` bytes of output. An index needs two accumulators: one for the index, and one for
+ * the value at the index. */
 static inline uint32_t tmo_accumulators(const tmo_op *op, uint32_t bytes) { return tmo_finds_places(op) ? bytes / 2 : tmo_values(op, bytes); }
 
-/* Whether the operator sends rows to other devices or receives them. */
+/* Whether the operator sends rows to other devices, or receives rows from them. */
 static inline bool tmo_is_message(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }
 
-/* Whether the operator's input elements are larger than a byte. An external input whose elements are larger than a byte is not converted. */
+/* Whether an element of the operator's input takes more than one byte. Elements of an external input that take more than one byte are not
+ * converted. */
 static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
 
-/* Whether an output channel is a sum over all input channels, so that partial sums can be added up. */
+/* Whether each output channel of the operator is a sum over all input channels, which partial sums can add up to. */
 static inline bool tmo_is_summed(const tmo_op *op) { return tmo_is_in(TMO_SUMMED_KINDS, op->kind); }
 
 static inline bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PART_ITERATIVE) && (op->flags & TMO_FLAG_ITERATIVE) != 0; }
 
 static inline uint16_t tmo_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && op->channel_groups > 1 ? op->channel_groups : 1; }
 
-/* Whether the operator adds up the products of all channel groups. */
+/* Whether the operator adds up the products of all its channel groups. */
 static inline bool tmo_sums_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && (op->flags & TMO_FLAG_SUMS) != 0; }
 
-/* Returns the number of passes over a stripe: one for each channel group, and one more to write the sums. */
+/* Returns the number of passes over a stripe: one for each channel group, and one more if the operator adds up their products. */
 static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_channel_groups(op) + (tmo_sums_channel_groups(op) ? 1 : 0)); }
 
-/* Whether one of an operator's passes over a stripe reads no input and only writes the sums of all channel groups. */
+/* Whether a pass of the operator over a stripe reads no input and only writes the sums of all channel groups. */
 static inline bool tmo_writes_sums(const tmo_op *op, uint16_t pass) { return tmo_sums_channel_groups(op) && pass == tmo_channel_groups(op); }
 
-/* Whether a pixel of the output, or of the operands, holds only the channels of one channel group. */
+/* Whether an iteration of the operator writes only the channels of one channel group. */
 static inline bool tmo_writes_channel_group(const tmo_op *op) { return tmo_channel_groups(op) > 1 && !tmo_sums_channel_groups(op); }
 static inline bool tmo_reads_channel_group(const tmo_op *op) {
   return tmo_channel_groups(op) > 1 && (tmo_sums_channel_groups(op) || !tmo_is_summed(op));
 }
 
-/* A range of consecutive channels of a tensor. */
+/* Consecutive channels of a tensor. */
 typedef struct {
   uint32_t first;
   uint32_t count;
 } tmo_channels;
 
-/* Returns the channels of a channel group, or all channels. */
+/* Returns the channels of one channel group if `grouped` is true, and otherwise all channels of the tensor. */
 static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t, bool grouped, uint16_t channel_group) {
   tmo_channels c = {0, t->channels};
   if (!grouped || channel_group >= tmo_channel_groups(op)) return c;
@@ -129,61 +130,61 @@ static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t
   return c;
 }
 
-/* Returns a / b for b > 0. The test for b == 1 saves time, since stripes and tiles often have one row or column, and some cores divide by a slow
- * library function. */
+/* Returns a / b. b must be positive. The test for b == 1 avoids a slow division, because many stripes and tiles have only one row or column. */
 static inline uint32_t tmo_quotient(uint32_t a, uint32_t b) { return b == 1 ? a : a / b; }
 
-/* Returns a % b for b > 0. The comparison saves time, since a is smaller than b in most calls. */
+/* Returns a % b. b must be positive. The comparison avoids a slow division, because a is smaller than b in most calls. */
 static inline uint32_t tmo_remainder(uint32_t a, uint32_t b) { return a < b ? a : a % b; }
 
-/* Returns the bytes of a stored pixel. In a column window, a pixel has the channels of one channel group. */
+/* Returns how many bytes a pixel of a tensor takes. If the tensor has column windows and `grouped` is true, a pixel has only the channels of one
+ * channel group. */
 static inline uint32_t tmo_pixel_bytes(const tmo_op *op, const tmo_tensor *t, bool grouped) {
   return grouped && tmo_has_column_windows(t) ? op->group_channels : t->channels;
 }
 
-/* Returns the bytes from the start of a pixel to its channels of a channel group. */
+/* Returns the offset in bytes of a channel group's first channel within a pixel. */
 static inline uint32_t tmo_channel_group_offset(const tmo_op *op, const tmo_tensor *t, bool grouped, uint16_t channel_group) {
   return tmo_has_column_windows(t) ? 0 : tmo_channels_of(op, t, grouped, channel_group).first;
 }
 
 static inline uint32_t tmo_row_bytes(const tmo_tensor *t) { return t->width * t->channels; }
 
-/* Returns the bytes from the base of a tensor without column windows to its row y. */
+/* Returns the offset in bytes of row y of a tensor without column windows, relative to the base of the tensor. */
 static inline uint32_t tmo_row_offset(const tmo_tensor *t, uint32_t y) {
   const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && (t->layout == TMO_LAYOUT_ROWS_REVERSED || t->layout == TMO_LAYOUT_PIXELS_REVERSED);
   const uint32_t row = is_reversed ? t->height - 1u - y : tmo_remainder(y, t->depth);
   return t->offset + row * tmo_row_bytes(t);
 }
 
-/* Returns the rolling buffers of a program that has a state. */
+/* Returns the table of the rolling buffers in the program's state. */
 static inline const tmo_rolling_buffer *tmo_rolling_buffers(const void *program) {
   return (const tmo_rolling_buffer *)tmo_constant(program, tmo_header_of(program)->rolling_buffers);
 }
 
-/* Whether a tensor's rows are stored in the state, which outlives a run. */
+/* Whether the rows of a tensor are part of the state, which outlives an inference. */
 static inline bool tmo_in_rolling_buffer(const tmo_tensor *t) { return tmo_has_part(TMO_PART_STATE) && t->layout >= TMO_LAYOUT_STATE; }
 
-/* Returns the number of the tensor's rolling buffer, counted from 0. */
+/* Returns the number of the tensor's rolling buffer in the state, counted from 0. */
 static inline uint32_t tmo_rolling_buffer_number(const tmo_tensor *t) { return t->layout - (uint32_t)TMO_LAYOUT_STATE; }
 
-/* Returns the base of tensors that are part of the state. */
+/* Returns the value of the field `base` that stands for the state. */
 static inline uint32_t tmo_state_base(const void *program) {
   return 1u + tmo_header_of(program)->n_inputs + tmo_header_of(program)->n_outputs;
 }
 
-/* Returns the base of tensors in slow memory. */
+/* Returns the value of the field `base` that stands for slow memory. */
 static inline uint32_t tmo_slow_base(const void *program) { return tmo_state_base(program) + (tmo_header_of(program)->state > 0); }
 
-/* Returns the bytes of slow memory that the program needs. */
+/* Returns how many bytes of slow memory the program needs. */
 static inline uint32_t tmo_slow_bytes(const void *program) {
   const tmo_header *h = tmo_header_of(program);
   return h->pools > 0 ? ((const tmo_pool *)(const void *)(h + 1))->bytes : 0;
 }
 
-/* Returns the number of rows that precede row 0 of a tensor. */
+/* Returns how many rows of earlier inferences the tensor has before its row 0. */
 static inline uint32_t tmo_older_rows(const tmo_tensor *t) { return tmo_in_rolling_buffer(t) ? t->older : 0; }
 
-/* Returns the bytes from the state's start to row y of a tensor in the state. */
+/* Returns the offset in bytes of row y of a tensor in the state, relative to the start of the state. */
 static inline uint32_t tmo_rolling_buffer_offset(const void *program, const void *state, const tmo_tensor *t, uint32_t y) {
   const uint32_t i = tmo_rolling_buffer_number(t);
   const tmo_rolling_buffer *const rolling_buffer = &tmo_rolling_buffers(program)[i];
@@ -191,13 +192,13 @@ static inline uint32_t tmo_rolling_buffer_offset(const void *program, const void
   return rolling_buffer->offset + (oldest + rolling_buffer->depth + y) % rolling_buffer->depth * rolling_buffer->row;
 }
 
-/* Consecutive rows. */
+/* Consecutive rows of a tensor. */
 typedef struct {
-  int32_t first; /* number of the first row that is read, which may be outside the tensor */
+  int32_t first; /* number of the first row, which may be negative or beyond the end of the tensor */
   uint16_t count;
 } tmo_rows;
 
-/* Returns the rows that iteration y reads according to an access, before clipping. */
+/* Returns the rows that iteration y reads according to the access record `a`. Some of them may lie outside the tensor. */
 static TMO_ALWAYS_INLINE tmo_rows tmo_rows_by(const void *program, const tmo_access *a, uint16_t y) {
   tmo_rows rows = {0, a->extent};
   if (a->table != 0) {
@@ -210,7 +211,8 @@ static TMO_ALWAYS_INLINE tmo_rows tmo_rows_by(const void *program, const tmo_acc
   return rows;
 }
 
-/* Returns the rows of operand k that iteration y reads, before clipping. The operator must have an access table instead of a window. */
+/* Returns the rows of operand k that iteration y reads. Some of them may lie outside the tensor. The operator must have access records instead of a
+ * convolution window. */
 static inline tmo_rows tmo_accessed_rows(const void *program, const tmo_op *op, uint32_t k, uint16_t y) {
   return tmo_rows_by(program, (const tmo_access *)tmo_constant(program, op->access) + k, y);
 }

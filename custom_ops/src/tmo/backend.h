@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This internal header lets the library of a chip's vendor compute convolutions. A build with TMO_ESP_NN calls esp-nn 1.1.1 or later, and a build
- * with TMO_CMSIS_NN calls CMSIS-NN 7 or later. Without TMO_ESP_NN and TMO_CMSIS_NN, this header is empty. */
+/* With this header, a library of the chip's vendor computes convolutions. A build with the macro TMO_ESP_NN calls esp-nn 1.1.1 or later, and a build
+ * with TMO_CMSIS_NN calls CMSIS-NN 7 or later. Without these two macros, the header is empty. */
 #ifndef TMO_BACKEND_H_
 #define TMO_BACKEND_H_
 
@@ -19,10 +19,10 @@
 extern "C" {
 #endif
 
-/* Computes one pixel of a 1x1 convolution or a fully connected layer, with all channels and without sums. */
+/* Computes all channels of one pixel of a 1x1 convolution or a fully connected layer. The results are outputs, not partial sums. */
 TMO_LINKAGE void tmo_conv_backend(const tmo_kernel *k, const int8_t *pixel, int8_t *out);
 
-/* Whether all output channels read one run of adjacent bytes with adjacent weights. */
+/* Whether the input values of a pixel are adjacent in memory, and the weights of each channel are adjacent, too. */
 static inline bool tmo_is_run(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   if (k->sums != NULL || (uint32_t)op->kernel_w * k->in_channels > UINT16_MAX) return false;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This internal header says which parts of the library are compiled. A file that embeds the library (tmo/embed.h) compiles only what its programs
- * need. A file that does not embed the library compiles all kernels and the whole executor.
+/* The macros of this header say which parts of the library are compiled. A file that includes tmo/embed.h compiles only the parts that its programs
+ * need. Any other file compiles all kernels and the whole executor.
  *
- * TMO_KINDS lists the kinds of operators that are not packed, as KIND(CONV) KIND(ADD) for the parameter KIND. TMO_PACKINGS has a bit for each
- * TMO_PACKING_* of packed operators. TMO_PARTS has a bit for each TMO_PART_* that is compiled. TMO_OWN is 1 to include TMO_OP_OWN. The kernels of
- * TMO_OP_OWN are in the application's array TMO_OWN_KERNELS, or the application passes the kernels to tmo_own_use(), the only function that sets a
- * variable of the library.
+ * The macro TMO_KINDS lists the kinds of unpacked operators, for example KIND(CONV) KIND(ADD). The macro TMO_PACKINGS has one bit for each
+ * TMO_PACKING_* whose kernels are compiled. The macro TMO_PARTS has one bit for each TMO_PART_* that is compiled. The macro TMO_OWN is 1 to compile
+ * the operator TMO_OP_OWN, which runs an application's own kernels. The application lists its kernels in the array TMO_OWN_KERNELS, or registers them
+ * with tmo_own_use(). Only tmo_own_use() sets a variable of the library.
  *
- * The function tmo_check_build() rejects programs that need parts that are not compiled. */
+ * The function tmo_check_build() rejects programs that need a part that is not compiled. */
 #ifndef TMO_BUILD_H_
 #define TMO_BUILD_H_
 
@@ -19,7 +19,7 @@
 #ifndef TMO_OWN
 #define TMO_OWN 0
 #endif
-#ifndef TMO_MATH /* TMO_MATH is 0 to build without libm and without the kernels that call it */
+#ifndef TMO_MATH /* 0 compiles the library without libm and without the kernels that need libm */
 #ifdef __AVR__   /* AVR's libm lacks expm1f() */
 #define TMO_MATH 0
 #else
@@ -43,14 +43,15 @@
 #define TMO_PARTS UINT32_MAX
 #endif
 
-/* TMO_CORE_* is 1 for a core with certain instructions, and TMO_RUNS_* is 1 if the build has the packed kernels for them. Hosts have the packed
- * kernels of all cores in C. */
+/* The macro TMO_CORE_* is 1 if the core has certain instructions. The macro TMO_RUNS_* is 1 if the build has the packed kernels for these
+ * instructions. A build for a host has the packed kernels of all cores, written in C. */
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 #define TMO_CORE_MVE 1
 #else
 #define TMO_CORE_MVE 0
 #endif
-/* TMO_RVV is 1 to use RISC-V's vectors, Zve32x or more. The vector unit must be enabled (mstatus.VS) wherever a model runs. */
+/* The macro TMO_RVV is 1 to use the vector instructions of RISC-V (Zve32x or more). A core must enable its vector unit (mstatus.VS) before it runs a
+ * model. */
 #ifndef TMO_RVV
 #define TMO_RVV 0
 #endif
@@ -59,21 +60,22 @@
 #define TMO_RUNS_DSP (TMO_CORE_DSP || TMO_TWINS)
 #define TMO_RUNS_MVE (TMO_CORE_MVE || TMO_TWINS)
 #define TMO_RUNS_RVV (TMO_RVV || TMO_TWINS)
-/* Programs for ESP-NN also run on Espressif's chips without ESP-NN, with kernels in C. */
+/* Espressif's chips can run programs for ESP-NN without the library ESP-NN, with slower kernels in C. */
 #if TMO_TWINS || defined(TMO_ESP_NN) || defined(ESP_PLATFORM)
 #define TMO_RUNS_ESP 1
 #else
 #define TMO_RUNS_ESP 0
 #endif
 #define TMO_RUNS_PACKED (TMO_RUNS_DSP || TMO_RUNS_RVV || TMO_RUNS_ESP)
-/* TMO_FAST_PIXELS is 1 to compile faster code for unpacked operators that compute one pixel in an iteration. The faster code takes flash, so builds
- * for small cores leave it out. */
+/* The macro TMO_FAST_PIXELS is 1 to compile faster code for unpacked operators that compute one pixel in each iteration. The faster code takes more
+ * flash, so builds for small cores leave it out. */
 #define TMO_FAST_PIXELS (TMO_RUNS_DSP || TMO_RUNS_ESP)
 
-/* Returns those kinds of a set that this build can run if they are not packed. */
+/* Returns the kinds of a set whose unpacked kernels this build has. */
 #define TMO_BUILT(set) tmo_both(set, TMO_BUILT_KINDS)
 
-/* Returns those kinds of a set that this build can run, packed or not. A packed operator has weights or is an addition. */
+/* Returns the kinds of a set whose packed or unpacked kernels this build has. Only an addition, a convolution and a depthwise convolution can be
+ * packed. */
 #define TMO_ADD_PACKING (1ull << TMO_PACKING_DSP_ADD)
 static TMO_ALWAYS_INLINE tmo_kinds tmo_taken(tmo_kinds set) {
   const uint64_t add = (TMO_PACKINGS) & TMO_ADD_PACKING ? 1ull << TMO_OP_ADD : 0;
@@ -81,7 +83,7 @@ static TMO_ALWAYS_INLINE tmo_kinds tmo_taken(tmo_kinds set) {
   return tmo_both(set, (tmo_kinds){TMO_BUILT_KINDS.low | add | filter, TMO_BUILT_KINDS.high});
 }
 
-/* A bit is set for each packing that the core of this build can run. */
+/* Each set bit stands for a packing whose kernels this build has and the core can run. */
 #define TMO_OF_MVE (1ull << TMO_PACKING_MVE_CONV | 1ull << TMO_PACKING_MVE_DEPTHWISE)
 #define TMO_OF_RVV (1ull << TMO_PACKING_RVV_CONV | 1ull << TMO_PACKING_RVV_DEPTHWISE)
 #define TMO_OF_ESP (1ull << TMO_PACKING_ESP_CONV | 1ull << TMO_PACKING_ESP_DEPTHWISE)
@@ -95,27 +97,28 @@ static inline bool tmo_has_packing(uint16_t packing) {
   return packing >= 64 ? TMO_RUNS_DSP : (TMO_OWN_PACKINGS >> packing & 1) != 0;
 }
 
-/* Whether an operator is of a kind. The result is false for kinds that this build lacks, so that the compiler removes their code. */
+/* Whether an operator is of the kind `kind`. If this build lacks the kind, the result is a constant false, so that the compiler removes the code for
+ * the kind. */
 static inline bool tmo_is_kind(const tmo_op *op, uint16_t kind) { return tmo_has_kind(kind) && op->kind == kind; }
 
 static inline bool tmo_has_part(uint16_t part) { return ((uint32_t)(TMO_PARTS) >> part & 1) != 0; }
 
-/* Whether an operator's weights have four bits each. */
+/* Whether the weights of an operator have four bits each. */
 static inline bool tmo_has_nibbles(const tmo_op *op) { return tmo_has_part(TMO_PART_NIBBLES) && (op->flags & TMO_FLAG_NIBBLES) != 0; }
 
-/* Whether an operator's weights are copied into the workspace when its group begins. */
+/* Whether the program copies the operator's weights into the workspace before the group of the operator runs. */
 static inline bool tmo_copies_weights(const tmo_op *op) { return tmo_has_part(TMO_PART_COPIES) && (op->flags & TMO_FLAG_COPIES) != 0; }
 
-/* Whether this build has the kernel of an operator. */
+/* Whether this build has a kernel that can run the operator. */
 static inline bool tmo_has_kernel(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE ? tmo_has_kind(op->kind) : tmo_has_packing(op->packing);
 }
 
-/* Whether an operator's constants have the layout `packing`. The result is false for packings that this build lacks, so that the compiler removes
- * their code. */
+/* Whether the constants of an operator are in the order that the packing `packing` stands for. If this build lacks the packing, the result is a
+ * constant false, so that the compiler removes the code for the packing. */
 static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
-/* These macros write a case of a switch. Builds that lack the kernel leave out the call of the kernel. */
+/* These macros write one case of a switch statement. If the build lacks the kernel, the case does not call it. */
 #define TMO_CASE_KIND(kind, call)  \
   case kind:                       \
     if (tmo_has_kind(kind)) call;  \
@@ -124,7 +127,7 @@ static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return
   case packing:                          \
     if (tmo_has_packing(packing)) call;  \
     break
-/* These macros write a case of a switch if the build has the kernel of a packing. */
+/* These macros write a case of a switch statement only if the build has kernels for the instructions that the macro names. */
 #if TMO_RUNS_DSP
 #define TMO_CASE_DSP(packing, call) TMO_CASE_PACKING(packing, call);
 #else

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header has attributes of some compilers. Compilers without these attributes give the same results. Internal. */
+/* The macros of this header stand for attributes that some compilers have. A compiler without these attributes compiles code with the same
+ * results. */
 #ifndef TMO_COMPILER_H_
 #define TMO_COMPILER_H_
 
 #include "tmo/linkage.h"
 
-/* TMO_OWN_FRAME is for functions with large arrays that must not share a stack frame or stay on the stack while a kernel runs, and for inner loops
- * that need all registers. TMO_ALWAYS_INLINE is for inner loops that are compiled once for each constant, and for functions that return a struct,
- * whose fields then stay in registers. */
+/* TMO_OWN_FRAME prevents inlining of functions whose large arrays must not stay on the stack while a kernel runs, and of loops that need all
+ * registers. TMO_ALWAYS_INLINE is for loops that are compiled once for each constant argument, and for functions whose returned struct should stay in
+ * registers. */
 #if defined(__GNUC__)
 #define TMO_OWN_FRAME __attribute__((noinline))
 #define TMO_ALWAYS_INLINE __attribute__((always_inline)) inline
@@ -18,7 +19,7 @@
 #define TMO_RARELY(condition) (condition)
 #endif
 
-/* TMO_UNROLLED unrolls a loop with a constant number of iterations, up to 16, so that its arrays are in registers. */
+/* TMO_UNROLLED unrolls a loop with at most 16 iterations, so that the elements of small arrays stay in registers. */
 #if defined(__clang__)
 #define TMO_UNROLLED _Pragma("unroll")
 #elif defined(__GNUC__) && __GNUC__ >= 8
@@ -27,21 +28,21 @@
 #define TMO_UNROLLED
 #endif
 
-/* TMO_WORDS() tells the compiler that a pointer is aligned, so that a copy of constant size loads and stores whole words. */
+/* TMO_WORDS() tells the compiler that a pointer is a multiple of 4, so that a copy of constant size loads and stores whole words. */
 #if defined(__GNUC__)
 #define TMO_WORDS(pointer) __builtin_assume_aligned(pointer, sizeof(uint32_t))
 #else
 #define TMO_WORDS(pointer) (pointer)
 #endif
 
-/* Whether the core loads and stores words at any address. */
+/* 1 if the core can load and store words at any address. */
 #if defined(__ARM_FEATURE_UNALIGNED) || defined(__x86_64__) || defined(__aarch64__)
 #define TMO_UNALIGNED 1
 #else
 #define TMO_UNALIGNED 0
 #endif
 
-/* Whether to use the DSP extension of Cortex-M4. Tests on hosts define TMO_CORE_DSP as 1, and have the extension's instructions in C. */
+/* 1 if the core has the DSP extension of Cortex-M4. Tests on hosts set TMO_CORE_DSP to 1 and define the extension's instructions in C. */
 #ifndef TMO_CORE_DSP
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 #define TMO_CORE_DSP 1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header has instructions of Cortex-M's DSP extension as functions, and equal functions in C for other cores. Internal. */
+/* Each function of this header is one instruction of Cortex-M's DSP extension, or equal C for other cores. */
 #ifndef TMO_DSP_H_
 #define TMO_DSP_H_
 
@@ -12,14 +12,13 @@
 extern "C" {
 #endif
 
-/* Loads four bytes from any address. */
+/* Loads a word of four bytes from any address. */
 static inline int32_t tmo_word(const int8_t *from) {
   int32_t word;
   memcpy(&word, from, sizeof word);
   return word;
 }
 
-/* Saturates a value to int8. */
 static TMO_ALWAYS_INLINE int32_t tmo_saturated_byte(int32_t x) {
 #if TMO_CORE_DSP && defined(__thumb2__)
   __asm__("ssat %0, #8, %1" : "=r"(x) : "r"(x));
@@ -29,7 +28,6 @@ static TMO_ALWAYS_INLINE int32_t tmo_saturated_byte(int32_t x) {
 #endif
 }
 
-/* Saturates a value to int16. */
 static TMO_ALWAYS_INLINE int32_t tmo_saturated_half(int32_t x) {
 #if TMO_CORE_DSP && defined(__thumb2__)
   __asm__("ssat %0, #16, %1" : "=r"(x) : "r"(x));
@@ -41,7 +39,7 @@ static TMO_ALWAYS_INLINE int32_t tmo_saturated_half(int32_t x) {
 
 #if TMO_CORE_DSP && defined(__thumb2__)
 
-/* These functions add bytes 0 and 2 of a word, or bytes 1 and 3, to the halves of `to`. */
+/* These functions add bytes 0 and 2 of `word`, or its bytes 1 and 3, to the two int16 values in `to`. */
 static TMO_ALWAYS_INLINE int32_t tmo_even_bytes(int32_t to, int32_t word) {
   if (__builtin_constant_p(to) && to == 0) {
     __asm__("sxtb16 %0, %1" : "=r"(word) : "r"(word));
@@ -60,7 +58,7 @@ static TMO_ALWAYS_INLINE int32_t tmo_odd_bytes(int32_t to, int32_t word) {
   return word;
 }
 
-/* These functions return the lower or the upper halves of two words as one word. */
+/* These functions put the lower halves of two words, or their upper halves, into one word. */
 static TMO_ALWAYS_INLINE int32_t tmo_low_halves(int32_t first, int32_t second) {
   __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(first) : "r"(first), "r"(second));
   return first;
@@ -76,12 +74,13 @@ static TMO_ALWAYS_INLINE int32_t tmo_high_halves(int32_t first, int32_t second) 
     __asm__(instruction " %0, %1, %2, %3" : "=r"(sum) : "r"(a), "r"(b), "r"(sum));         \
     return sum;                                                                            \
   }
-/* These functions add a product to `sum`. For example, tmo_add_high_low() multiplies the upper half of `a` by the lower half of `b`. */
+/* These functions add the product of two int16 values to `sum`. The function tmo_add_high_low() multiplies the upper half of `a` by the lower half of
+ * `b`, and so on. */
 TMO_ADD_PRODUCT(tmo_add_low_low, "smlabb")
 TMO_ADD_PRODUCT(tmo_add_high_low, "smlatb")
 TMO_ADD_PRODUCT(tmo_add_low_high, "smlabt")
 TMO_ADD_PRODUCT(tmo_add_high_high, "smlatt")
-/* These functions add the products of the lower halves and of the upper halves of two words to `sum`. */
+/* These functions add two products to `sum`: of the lower halves and of the upper halves of two words. */
 TMO_ADD_PRODUCT(tmo_add_two, "smlad")
 
 static TMO_ALWAYS_INLINE int64_t tmo_add_two_wide(int64_t sum, int32_t a, int32_t b) {
@@ -89,14 +88,14 @@ static TMO_ALWAYS_INLINE int64_t tmo_add_two_wide(int64_t sum, int32_t a, int32_
   return sum;
 }
 
-/* Returns the greater one of each pair of bytes. */
+/* Returns, for each of four bytes, the greater one of the two words' bytes. */
 static TMO_ALWAYS_INLINE int32_t tmo_greater_bytes(int32_t a, int32_t b) {
   int32_t greater;
   __asm__("ssub8 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(greater) : "r"(a), "r"(b) : "cc");
   return greater;
 }
 
-/* These functions return the greater or the lesser one of each pair of halves. */
+/* These functions return, for each of two int16 values, the greater or the lesser one of the two words' values. */
 static TMO_ALWAYS_INLINE int32_t tmo_greater_halves(int32_t a, int32_t b) {
   int32_t greater;
   __asm__("ssub16 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(greater) : "r"(a), "r"(b) : "cc");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This internal header loads and stores elements that are wider than a byte at any address. Loops in this header compute aligned elements. */
+/* The functions of this header load and store int16, int32 and float32 elements at any address. The macros of this header define loops over aligned
+ * elements. */
 #ifndef TMO_ELEMENTS_H_
 #define TMO_ELEMENTS_H_
 
@@ -39,13 +40,14 @@ static inline float tmo_float32_at(const int8_t *from) {
 
 static inline void tmo_put_float32(int8_t *to, float value) { memcpy(to, &value, sizeof value); }
 
-/* The macros below define functions of the type tmo_make_elements. A function computes adjacent elements of type `to` from elements of type `from`.
- * The parameter `begin` has declarations before the loops. The statements in __VA_ARGS__ compute one element y from x, or from x and other. */
+/* Each of these macros defines a function of the type tmo_make_elements. The function computes adjacent elements of type `to` from adjacent elements
+ * of type `from`. The macro's parameter `begin` has declarations that precede the loops. The statements in __VA_ARGS__ compute one element y from an
+ * element x of the first operand and an element `other` of the second. */
 #define TMO_MAP_EACH(name, from, to, begin, ...) TMO_ELEMENTS(name, from, to, begin, TMO_EACH(to, const from x = all_x[i];, __VA_ARGS__))
 #define TMO_COMBINE_EACH(name, from, to, begin, ...) \
   TMO_ELEMENTS(name, from, to, begin, TMO_EACH(to, const from x = all_x[i]; const from other = all_other[i];, __VA_ARGS__))
 
-/* The macros ending in FOUR load four elements of type `type` as values of type `value` before they compute and store four elements. */
+/* The macros that end in FOUR first load four elements of type `type` as values of type `value`, and then compute and store four results. */
 #define TMO_MAP_FOUR(name, type, value, begin, ...)                                                          \
   TMO_ELEMENTS(name, type, type, begin,                                                                      \
                TMO_FOUR(type, value, TMO_LOAD_FOUR(type, value, x), const value x = four_x[k];, __VA_ARGS__) \
@@ -84,8 +86,8 @@ static inline void tmo_put_float32(int8_t *to, float value) { memcpy(to, &value,
   value four_##name[4];                           \
   TMO_UNROLLED for (uint32_t k = 0; k < 4; ++k) four_##name[k] = next_##name[k];
 
-/* Copies bytes between two word-aligned addresses. The first 16 bytes of `from` must not overlap `to`. Cores that load several registers at once
- * copy 16 bytes with two instructions. */
+/* Copies bytes between two addresses that are multiples of 4. The first 16 bytes at `from` must not overlap the bytes at `to`. Cores that load
+ * several registers at once copy 16 bytes with two instructions. */
 static TMO_ALWAYS_INLINE void tmo_copy_words(int8_t *to, const int8_t *from, uint32_t bytes) {
   for (; bytes >= 16; bytes -= 16, to += 16, from += 16) memcpy(TMO_WORDS(to), TMO_WORDS(from), 16);
   if (bytes == 0) return;
@@ -94,12 +96,13 @@ static TMO_ALWAYS_INLINE void tmo_copy_words(int8_t *to, const int8_t *from, uin
   for (bytes &= 3; bytes > 0; --bytes) *to++ = *from++;
 }
 
-/* Copies 16 bytes between any addresses. */
+/* Copies 16 bytes from any address to any other. */
 static TMO_ALWAYS_INLINE void tmo_copy_16(int8_t *to, const int8_t *from) {
   TMO_UNROLLED for (uint32_t i = 0; i < 16; i += 4) tmo_put_int32(to + i, tmo_int32_at(from + i));
 }
 
-/* Copies bytes between any addresses. The first 16 bytes of `from` must not overlap `to`. Some bytes may be copied twice. */
+/* Copies bytes from any address to any other. The first 16 bytes at `from` must not overlap the bytes at `to`. The function may copy some bytes
+ * twice. */
 static TMO_ALWAYS_INLINE void tmo_copy_unaligned(int8_t *to, const int8_t *from, uint32_t bytes) {
   if (bytes >= 16) {
     const int8_t *const last = from + bytes - 16;
@@ -112,7 +115,7 @@ static TMO_ALWAYS_INLINE void tmo_copy_unaligned(int8_t *to, const int8_t *from,
   for (; bytes > 0; --bytes) *to++ = *from++;
 }
 
-/* Copies bytes that do not overlap. */
+/* Copies bytes between ranges that do not overlap. */
 static TMO_ALWAYS_INLINE void tmo_copy_bytes(int8_t *to, const int8_t *from, uint32_t bytes) {
   if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0) {
     tmo_copy_words(to, from, bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The converter's NAME_library.c includes this header, which compiles the part of the library that an application needs.
+/* The converter's NAME_library.c includes this header to compile only the parts of the library that an application needs.
  *
  *   #define TMO_KINDS(KIND) KIND(CONV) KIND(ADD)
  *   #define TMO_PACKINGS 0ull
@@ -7,9 +7,10 @@
  *   #include "tmo/embed.h"
  *   const tmo_library net_library = {.check = tmo_check_embedded, .run = tmo_run};
  *
- * build.h explains the macros TMO_KINDS, TMO_PACKINGS and TMO_PARTS. Since all functions are static, the compiler omits functions that the table does
- * not use, and a program can contain several files that include this header. Inner loops in assembly are not embedded, but linked from the library.
- * TMO_TWO_CORES selects tmo_run_shared() instead of tmo_run(). TMO_SKIP_PROOF omits the validator and trusts the converter's programs. */
+ * The header build.h explains the macros TMO_KINDS, TMO_PACKINGS and TMO_PARTS. All functions are static, so the compiler omits the unused ones, and
+ * a firmware may contain several files that include this header. Inner loops in assembly are not part of this header, but are linked from the
+ * library. The macro TMO_TWO_CORES adds the code that runs a program on two cores. The macro TMO_SKIP_PROOF omits the validator, so that damaged
+ * programs are not rejected. */
 #ifndef TMO_EMBED_H_
 #define TMO_EMBED_H_
 
@@ -69,7 +70,7 @@
 #include "../tmo_run.c"
 #endif
 
-/* Some of the files included below set compiler options, which must not affect other files. */
+/* Some of the included files set compiler options, which must not affect the rest of the application. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define TMO_PUSH_OPTIONS _Pragma("GCC push_options")
 #define TMO_POP_OPTIONS _Pragma("GCC pop_options")
@@ -109,7 +110,7 @@ TMO_PUSH_OPTIONS
 #include "../tmo_loops.c"
 TMO_POP_OPTIONS
 
-/* This function is the member `check` in the table of an embedded library. */
+/* The table of an embedded library has this function as its member `check`. */
 static tmo_status tmo_check_embedded(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                                      size_t workspace_bytes) {
 #ifdef TMO_SKIP_PROOF

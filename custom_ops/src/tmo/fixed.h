@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header has TFLM's fixed point arithmetic, with Q0.31 multipliers and two roundings (TFLITE_SINGLE_ROUNDING off). The header also converts
- * float32 values to and from integers.
+/* This header has TFLM's fixed-point arithmetic with Q0.31 multipliers, which rounds twice (TFLITE_SINGLE_ROUNDING is off). The header also converts
+ * float32 values to integers, and integers to float32 values.
  *
- * Intermediate sums and left shifts wrap modulo 2^32, so that no program and no data can cause undefined behaviour. */
+ * Sums and left shifts wrap modulo 2^32, so no program and no input data cause undefined behaviour. */
 #ifndef TMO_FIXED_H_
 #define TMO_FIXED_H_
 
@@ -15,16 +15,16 @@
 extern "C" {
 #endif
 
-/* This code is for cores without a multiplication of 32 by 32 to 64 bits. For a 64-bit product, the compiler would call a library function of about
- * 80 instructions. */
+/* TMO_WIDE_MULTIPLY is 0 for cores that cannot multiply two 32-bit numbers to a 64-bit product. For a 64-bit product, the compiler would then call a
+ * library function of about 80 instructions. */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(TMO_NARROW_MULTIPLY)
 #define TMO_WIDE_MULTIPLY 0
 #else
 #define TMO_WIDE_MULTIPLY 1
 #endif
 
-/* Some cores multiply a signed number by an unsigned number to 64 bits. On cores that multiply signed by unsigned, the result is the upper half of x
- * times the doubled multiplier. */
+/* TMO_MIXED_MULTIPLY is 1 for cores that multiply a signed 32-bit number by an unsigned one to a 64-bit product. On such a core, the scaled value is
+ * the upper half of x times the doubled multiplier. */
 #if defined(TMO_MIXED_MULTIPLY) || (defined(__riscv_mul) && __riscv_xlen == 32)
 #undef TMO_MIXED_MULTIPLY
 #define TMO_MIXED_MULTIPLY 1
@@ -35,7 +35,7 @@ extern "C" {
 /* Returns a + b modulo 2^32. */
 TMO_LINKAGE inline int32_t tmo_wrapping_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
 
-/* Returns total plus a times b / 2^32, rounded with halves up. */
+/* Returns `total` plus a * b / 2^32. The quotient is rounded to the nearest integer, and halves are rounded up. */
 TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
 #if TMO_CORE_DSP && defined(__thumb2__)
   __asm__("smmlar %0, %1, %2, %0" : "+r"(total) : "r"(a), "r"(b));
@@ -45,14 +45,14 @@ TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
 #endif
 }
 
-/* Returns a times b divided by 2^31, rounded with halves up and saturated: the "doubling high multiplication" of Arm's VQRDMULH. */
+/* Returns a * b / 2^31, rounded with halves up and saturated to int32, like Arm's instruction VQRDMULH. */
 TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
   if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
 #if TMO_WIDE_MULTIPLY
   return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
 #else
-  /* The product is computed from halves of the factors, and no sum of partial products overflows. Bits 14 and 15 of `middle` equal bits 30 and 31
-   * of the product. Bit 30 of the product decides whether the result is rounded up. */
+  /* The product is computed from 16-bit halves of the factors, so that no partial sum overflows. Bits 14 and 15 of `middle` are bits 30 and 31 of the
+   * product. Bit 30 of the product decides whether the result is rounded up. */
   const uint32_t a_low = (uint32_t)a & 0xFFFF, b_low = (uint32_t)b & 0xFFFF;
   const int32_t a_high = a >> 16, b_high = b >> 16;
   const int32_t upper = (int32_t)(a_low * b_low >> 16) + a_high * (int32_t)b_low;
@@ -62,10 +62,11 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 #endif
 }
 
-/* Returns x times multiplier / 2^31, rounded with halves up; multiplier >= 0. This product never saturates, since multiplier cannot be INT32_MIN. */
+/* Returns x * multiplier / 2^31, rounded with halves up. The multiplier must not be negative. The result never saturates, because `multiplier` is not
+ * INT32_MIN. */
 TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #if TMO_CORE_DSP
-  const int32_t twice = (int32_t)((uint32_t)multiplier << 1); /* if the doubled multiplier exceeds an int32, `twice` has wrapped to a negative number */
+  const int32_t twice = (int32_t)((uint32_t)multiplier << 1); /* a doubled multiplier of 2^31 or more becomes negative */
   return tmo_high_add(x & twice >> 31, x, twice);
 #elif TMO_MIXED_MULTIPLY
   const uint64_t twice = (uint64_t)((int64_t)x * (int64_t)((uint32_t)multiplier << 1));
@@ -77,29 +78,30 @@ TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #endif
 }
 
-/* Returns round(x / 2^exponent), halves away from zero; exponent in [0, 31]. In a valid program, x is INT32_MIN or INT32_MAX only if
- * exponent is 0. */
+/* Returns x / 2^exponent, rounded with halves away from zero. exponent: 0 to 31. In a valid program, x is INT32_MIN or INT32_MAX only if `exponent`
+ * is 0. */
 TMO_LINKAGE inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
   if (exponent == 0) return x;
   return tmo_wrapping_add(tmo_wrapping_add(x, x >> 31) >> (exponent - 1), 1) >> 1;
 }
 
-/* Returns x times multiplier times 2^(shift - 31); multiplier >= 0, shift in [-31, 30]. TFLM: MultiplyByQuantizedMultiplier,
- * kernels/internal/common.cc. */
+/* Returns x * multiplier * 2^(shift - 31), rounded. multiplier: not negative. shift: -31 to 30. TFLM's function MultiplyByQuantizedMultiplier in
+ * kernels/internal/common.cc gives the same results. */
 TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
 #if TMO_WIDE_MULTIPLY
   if (TMO_RARELY(shift >= 0)) return tmo_high_scale((int32_t)((uint32_t)x << shift), multiplier);
   return tmo_round_shift(tmo_high_scale(x, multiplier), (uint32_t)-shift);
-#else /* a function call saves flash, since the multiplication takes many instructions */
+#else /* without inlining, the long multiplication takes less flash */
   const uint32_t left = shift > 0 ? (uint32_t)shift : 0;
   return tmo_round_shift(tmo_high_scale((int32_t)((uint32_t)x << left), multiplier), left - (uint32_t)shift);
 #endif
 }
 
-/* Returns a multiplier with 15 bits. */
+/* Reduces a multiplier of 31 bits to 15 bits, with rounding. */
 static inline int32_t tmo_reduced(int32_t multiplier) { return multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF; }
 
-/* Rescales an int64 with one rounding, for shift in [-31, 7]. TFLM: MultiplyByQuantizedMultiplier of an int64, kernels/internal/common.cc. */
+/* Multiplies an int64 by multiplier * 2^(shift - 31), and rounds once. shift: -31 to 7. TFLM's function MultiplyByQuantizedMultiplier for int64 in
+ * kernels/internal/common.cc gives the same results. */
 static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t shift) {
   const uint32_t reduced = (uint32_t)tmo_reduced(multiplier);
   const uint32_t right = (uint32_t)(15 - shift);
@@ -109,13 +111,13 @@ static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t sh
   return (int32_t)((int64_t)(product + ((uint64_t)1 << (right - 1))) >> right);
 }
 
-/* Returns x times 2^left, saturated; left in [0, 30]. The source is SaturatingRoundingMultiplyByPOT of gemmlowp. */
+/* Returns x * 2^left, saturated to int32. left: 0 to 30. The source is gemmlowp's function SaturatingRoundingMultiplyByPOT. */
 static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {
   const int32_t limit = INT32_MAX >> left;
   return x > limit ? INT32_MAX : x < -limit ? INT32_MIN : (int32_t)((uint32_t)x << left);
 }
 
-/* Returns the number of zero bits above the highest set bit of a number, or 31 for 0. */
+/* Returns the number of zero bits above the highest set bit of x. For x = 0, the result is 31. */
 static inline int32_t tmo_zeros_above(uint32_t x) {
   int32_t n = 0;
   for (; n < 31 && x < (uint32_t)1 << 31; x <<= 1) ++n;
@@ -126,26 +128,26 @@ static inline int8_t tmo_clamp(int32_t x, int8_t low, int8_t high) {
   return (int8_t)(x < low ? low : x > high ? high : x);
 }
 
-/* Returns round(x / divisor), halves away from zero; divisor > 0. */
+/* Returns x / divisor, rounded with halves away from zero. The divisor must be positive. */
 static inline int32_t tmo_divide_rounded(int32_t x, int32_t divisor) {
   return tmo_wrapping_add(x, x < 0 ? -(divisor / 2) : divisor / 2) / divisor;
 }
 
-/* Returns round(x / 2^exponent), halves up, as int16; exponent in [0, 30]. */
+/* Returns x / 2^exponent, rounded with halves up and saturated to int16. exponent: 0 to 30. */
 static inline int32_t tmo_clip16(int32_t x, int32_t exponent) {
   const int32_t rounded = tmo_wrapping_add(x, (int32_t)(1u << exponent >> 1)) >> exponent;
   return rounded < INT16_MIN ? INT16_MIN : rounded > INT16_MAX ? INT16_MAX : rounded;
 }
 
-/* Returns the float32 that has the bits of an int32. */
+/* Returns the float32 value whose bits are `bits`. */
 static inline float tmo_as_float(int32_t bits) {
   float x;
   memcpy(&x, &bits, sizeof x);
   return x;
 }
 
-/* Rounds like std::round, but without a mathematics library. The compiler emulates float32 operations that a core lacks. Values are limited to the
- * range of int16 plus a zero point, since results of greater values saturate anyway. A NaN is rounded to 0. Subtracting the whole part from x is
+/* Rounds x to an integer like std::round, but without libm. If the core lacks float32 instructions, the compiler emulates them. Results are limited
+ * to -65536 to 65536, because results outside that range saturate later anyway. A NaN is rounded to 0. The subtraction of the whole part from x is
  * exact. */
 static inline int32_t tmo_nearest(float x) {
   const int32_t far = 65536;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One iteration. Internal. */
+/* The functions of this header run iterations of an operator. */
 #ifndef TMO_ITERATE_H_
 #define TMO_ITERATE_H_
 
@@ -10,42 +10,45 @@
 extern "C" {
 #endif
 
-/* Computes the part run->current of the operator's output. All input rows that run->current needs must exist. Returns TMO_OK or TMO_ERROR_INDEX. */
+/* Computes the part of the operator's output that run->current describes. All input rows that the iteration reads must exist. Returns TMO_OK or
+ * TMO_ERROR_INDEX. */
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
-/* Whether tmo_iterate_along_row() supports an operator. */
+/* Whether tmo_iterate_along_row() can run the operator. */
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
-/* Computes several tiles of one row at once, from run->current to output column `end`. The function reads no input later, and writes no output earlier,
- * than an iteration for each tile would. */
+/* Computes all tiles of one row from run->current to output column `end`. A call reads no input later, and writes no output earlier, than one
+ * iteration for each tile would. */
 TMO_LINKAGE tmo_status tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
-/* Computes the rows from run->current to `end` of an operator for which tmo_iterates_rows() holds. Changes run->current. */
+/* Computes the operator's rows from run->current to `end`. tmo_iterates_rows() must hold for the operator. The function changes run->current. */
 static inline bool tmo_iterates_rows(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE && !tmo_iterative(op) && !tmo_is_kind(op, TMO_OP_GATHER_ND);
 }
 TMO_LINKAGE tmo_status tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
 #if TMO_RUNS_PACKED
-/* Computes run->current like tmo_iterate_any(), but faster. tmo_iterate_pixel() supports packed operators whose tiles or rows are single pixels. Builds
- * with TMO_FAST_PIXELS also support convolutions, pools, additions and tables that are not packed, if their tiles or rows are single pixels. */
+/* Computes run->current like tmo_iterate_any(), but faster. tmo_iterate_pixel() supports packed operators whose iterations compute one pixel. If
+ * TMO_FAST_PIXELS is 1, the function also supports unpacked convolutions, pools, additions and tables whose iterations compute one pixel. */
 TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op);
 
-/* Computes n single pixels of an operator at once. n is at least two and at most tmo_iterates_at_once(). Changes run->current. */
+/* tmo_iterate_pixels() runs `n` iterations of an operator at once, each for one pixel. n is at least 2 and at most tmo_iterates_at_once(). The
+ * function changes run->current. */
 TMO_LINKAGE uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_iteration *iterations, uint32_t n);
 
-/* Computes the tile run->current of an operator with packed weights for the DSP extension. Returns false if only tmo_iterate_any() supports the
- * tile. */
+/* Computes the tile run->current of an operator whose weights are packed for the DSP extension. Returns false without computing anything if only
+ * tmo_iterate_any() can compute the tile. */
 TMO_LINKAGE bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op);
 
-/* Computes the row of run->current and the row before it. tmo_makes_two_rows() must hold for the operator. Changes run->current. */
+/* Computes two rows of an operator: the row before run->current, and the row of run->current. tmo_makes_two_rows() must hold for the operator. The
+ * function changes run->current. */
 TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 #endif
 
-/* Whether an operator has no access table. */
+/* Whether the operator reads a convolution window instead of access records. */
 static inline bool tmo_lacks_access(const tmo_op *op) { return tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)) || op->access == 0; }
 
-/* Computes run->current with the fastest function that supports the operator. iterated: tensor that the iterations go through. */
+/* Computes run->current with the fastest function that supports the operator. iterated: tensor whose rows or tiles the iterations go through. */
 static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *iterated) {
   (void)iterated;
 #if TMO_RUNS_DSP
