@@ -19,6 +19,7 @@ from tflm_memopt.model import writer
 from tflm_memopt.model.interface import METADATA, Change, Changes, Format
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host, host_model
+from tflm_memopt.runtime.convert import quantize
 from tflm_memopt.runtime.guard import guarded_runs
 from tflm_memopt.runtime.process import run_model
 from tflm_memopt.runtime.regions import regions
@@ -34,6 +35,11 @@ def test_an_input_needs_a_fixed_shape() -> None:
     data = net.model(net.unary("RELU", net.input((1, -1, 8, 3))))
     with pytest.raises(UsageError, match="the shape of input 'input0' is known only at run time"):
         verify(data, data, runs=1)
+
+
+def test_no_integer_stands_for_nan() -> None:
+    with pytest.raises(UsageError, match="the values contain NaN"):
+        quantize(np.array([0, np.nan], np.float32), Format("INT8", 0.1, 0))
 
 
 def test_inputs_and_outputs_need_no_names() -> None:

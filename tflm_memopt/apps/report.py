@@ -57,7 +57,7 @@ def exploration(result: AppExploration, files: Sequence[str]) -> RenderableType:
         busy = [_percent(point.busy)] if point.busy is not None else []
         taken = (f"{point.instructions:,}", *busy, f"{point.head:,}", f"{point.tail:,}", f"{point.arena:,}")
         table.add_row(str(number), *(str(point.points[name]) for name in names), *taken)
-    each = [f"  {name}: {len(points)} points" for name, points in result.models.items()]
+    each = [f"  {name}: {len(points)} point{'s' * (len(points) > 1)}" for name, points in result.models.items()]
     how = "proved: no choice of these points is better" if result.proven else "not proved: the search was cut short"
     return joined(
         Group(

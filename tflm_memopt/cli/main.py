@@ -142,7 +142,7 @@ def _output(optimize: argparse.ArgumentParser) -> None:
     optimize.add_argument(
         "--emit", type=arguments.kinds, default=("cpp",), metavar="KIND,...",
         help="kinds of sources to write: cpp, for TensorFlow Lite Micro (default); c, a module without an interpreter; "
-        "arduino, platformio, esp-idf or stm32cube, a project; tflite, none",
+        "arduino, platformio, esp-idf or stm32cube, a project; or tflite, for no sources",
     )  # fmt: skip
     labels = "for a project: names of the first output's values, one per line (default: those in the model's metadata)"
     _path(optimize, "--labels", "FILE.txt", labels)

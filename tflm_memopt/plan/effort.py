@@ -25,6 +25,8 @@ GENEROUS = 4
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
 """Factors of the search budget by the name of the effort."""
+HIGHEST = 1000
+"""Highest factor of the search budget that a user may request."""
 LAYOUTS = 2.4
 """Ratio of all work after the search to the time of exact layouts, both in seconds."""
 EXACT = 0.5
@@ -32,7 +34,7 @@ EXACT = 0.5
 
 
 def factor(effort: float | str) -> float:
-    """Return the factor of the budget, given by name or as a number. Raises UsageError for an unknown name.
+    """Return the factor of the budget, given by name or as a number. Raises UsageError for other values.
 
     >>> factor("high"), factor("2.5"), factor(0.1)
     (10.0, 2.5, 0.1)
@@ -41,8 +43,8 @@ def factor(effort: float | str) -> float:
         found = LEVELS[effort] if effort in LEVELS else float(effort)  # type: ignore[index]
     except ValueError:
         found = 0.0
-    if not 0 < found < math.inf:
-        hint = f"{one_of(str(effort), LEVELS)}, or a number: 2 is twice"
+    if not 0 < found <= HIGHEST:
+        hint = f"{one_of(str(effort), LEVELS)}, or a number up to {HIGHEST}: 2 is twice"
         raise UsageError(f"invalid effort '{effort}'", code="bad_option", hint=hint)
     return found
 

@@ -62,7 +62,7 @@ def of_inspection(result: Inspection) -> list[Fact]:
         ("flash", f"{result.flash:,} B", ".tflite file"),
         ("MACs", f"{result.macs:,}", "of the operators that run row by row"),
         ("dead", f"{result.dead_channels:,} of {result.channels:,} channels, {result.dead_macs:,} MACs", dead),
-        *([("waiting", f"{result.waiting} tensors", waiting)] if result.waiting else []),
+        *([("waiting", f"{result.waiting} tensor{'s' * (result.waiting > 1)}", waiting)] if result.waiting else []),
         ("operators", f"{running} of {len(result.operators)} run row by row", ""),
     ]
 

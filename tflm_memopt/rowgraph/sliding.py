@@ -45,7 +45,7 @@ def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -
     except _Strides as error:
         least = next((m for m in range(1, error.height) if _divides(annotated, m, layers)), None)
         hint = "--input arena" if least is None else f"--input sliding:{least}"
-        why = f"operator {error.name} gets {error.rows} new rows, which its stride {error.stride} does not divide"
+        why = f"the stride {error.stride} of operator {error.name} does not divide its number of new rows, {error.rows}"
         raise _refused(why, hint) from error
 
 

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.errors import InterfaceError
+from tflm_memopt.errors import InterfaceError, UsageError
 from tflm_memopt.model.graph import short_name
 from tflm_memopt.model.interface import Change, Format
 from tflm_memopt.ops.fixed import rescale
@@ -23,9 +23,11 @@ Conversion = Callable[[Array], Array]
 
 def quantize(values: NDArray[np.float32], form: Format) -> Array:
     """Convert float32 to `form`: round(v / scale) + zero point, clamped. Halves are rounded away from zero after a
-    division in float32 (AffineQuantize, kernels/internal/reference/quantize.h).
+    division in float32 (AffineQuantize, kernels/internal/reference/quantize.h). Raises UsageError for NaN.
     """
     scale, zero_point = _affine(form)
+    if np.isnan(values).any():
+        raise UsageError("the values contain NaN", code="bad_data", hint="replace each NaN by a number")
     ratio = values.astype(np.float32) / np.float32(scale)
     rounded = np.trunc(ratio + np.copysign(np.float64(0.5), ratio))  # The sum is exact in float64.
     return _clamp(rounded + zero_point, form)

@@ -62,6 +62,7 @@ def test_a_file_that_is_no_model(folder: Path, run: Run, command: str, model: by
 REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "no command": ((), "required"),
     "unknown flag": (("optimize", "small.tflite", "--faster"), "--faster"),
+    "effort without end": (("optimize", "small.tflite", "--effort", "1e308"), "a number up to 1000"),
     "time without clock": (("optimize", "small.tflite", "--time-limit", "50ms"), "--clock 64MHz"),
     "recompute without recompute": (
         ("optimize", "small.tflite", "--max-macs", "1.2", "--without", "stripes,recompute"),
