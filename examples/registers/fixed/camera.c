@@ -1,6 +1,6 @@
 #include "camera.h"
 
-enum { CAMERA_POLLS = 10000 }; /* After this number of polls of a flag, the driver returns a timeout. */
+enum { CAMERA_POLLS = 10000 }; /* After CAMERA_POLLS polls of a flag, the driver returns a timeout. */
 enum { DMA_REQUEST_CAMERA = 1, DMA_PERIPHERAL_TO_MEMORY = 0, DMA_WORDS = 2, DMA_VERY_HIGH = 3 };
 
 static uint32_t camera_data_register(void) { return 0x50050028u; }

@@ -1,6 +1,6 @@
 #include "spi.h"
 
-enum { SPI_POLLS = 1000 }; /* After this number of polls of a flag, the driver returns a timeout. */
+enum { SPI_POLLS = 1000 }; /* After SPI_POLLS polls of a flag, the driver returns a timeout. */
 
 void spi_configure(const spi_config *config) {
   spi->CR1.SPE = 0;

@@ -2,7 +2,7 @@
 
 #include "camera_hal.h"
 
-enum { CAMERA_POLLS = 10000 }; /* After this number of polls of a flag, the driver returns a timeout. */
+enum { CAMERA_POLLS = 10000 }; /* After CAMERA_POLLS polls of a flag, the driver returns a timeout. */
 enum { DMA_REQUEST_CAMERA = 1, DMA_PERIPHERAL_TO_MEMORY = 0, DMA_WORDS = 2, DMA_VERY_HIGH = 3 };
 
 void camera_configure(const camera_config *config) {

@@ -12,8 +12,8 @@
 #define GPIO_PADIN (GPIO_BASE + 0x04u)
 #define GPIO_PADOUT (GPIO_BASE + 0x08u)
 #define GPIO_INTEN (GPIO_BASE + 0x0Cu)
-#define GPIO_INTTYPE0 (GPIO_BASE + 0x10u) /* bit 0 of each pin's interrupt type */
-#define GPIO_INTTYPE1 (GPIO_BASE + 0x14u) /* bit 1 of each pin's interrupt type */
+#define GPIO_INTTYPE0 (GPIO_BASE + 0x10u) /* INTTYPE0 has bit 0 of the interrupt type of each pin. */
+#define GPIO_INTTYPE1 (GPIO_BASE + 0x14u) /* INTTYPE1 has bit 1 of the interrupt type of each pin. */
 #define GPIO_INTSTATUS (GPIO_BASE + 0x18u) /* Reading INTSTATUS clears INTSTATUS. */
 #define GPIO_PADCFG(pin) (GPIO_BASE + 0x20u + ((uint32_t)(pin) & ~3u)) /* Each register has the bytes of four pads. */
 #define GPIO_PADCFG_SHIFT(pin) (8u * ((uint32_t)(pin) & 3u))

@@ -2,7 +2,7 @@
 
 #include "spi_hal.h"
 
-enum { SPI_POLLS = 1000 }; /* After this number of polls of a flag, the driver returns a timeout. */
+enum { SPI_POLLS = 1000 }; /* After SPI_POLLS polls of a flag, the driver returns a timeout. */
 
 void spi_configure(const spi_config *config) {
   hal_spi_set_enabled(0);
