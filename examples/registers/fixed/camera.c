@@ -55,7 +55,7 @@ camera_status camera_wait_row(int *row) {
   for (polls = 0; polls < CAMERA_POLLS && !dma->ISR.TCIF; ++polls) {
   }
   if (polls == CAMERA_POLLS) return CAMERA_TIMEOUT;
-  *row = !dma->CR.CT; /* The DMA channel already fills the buffer CT, so the complete row is in the buffer !CT. */
+  *row = !dma->CR.CT; /* CT is the buffer that the DMA channel fills now, so the complete row is in the other buffer. */
   dma->IFCR.TCIF = 1;
   if (dma->ISR.TEIF) return CAMERA_OVERRUN;
   if (camera->RIS.OVR) return CAMERA_OVERRUN;

@@ -52,7 +52,7 @@ camera_status camera_wait_row(int *row) {
   for (polls = 0; polls < CAMERA_POLLS && !hal_dma_complete(); ++polls) {
   }
   if (polls == CAMERA_POLLS) return CAMERA_TIMEOUT;
-  *row = !hal_dma_get_current_target(); /* The DMA channel already fills the buffer CT, so the complete row is in the buffer !CT. */
+  *row = !hal_dma_get_current_target(); /* CT is the buffer that the DMA channel fills now, so the complete row is in the other buffer. */
   hal_dma_clear_complete();
   if (hal_dma_error()) return CAMERA_OVERRUN;
   if (hal_camera_overrun()) return CAMERA_OVERRUN;
