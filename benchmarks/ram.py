@@ -21,6 +21,7 @@ TITLES = (
     "model", "original", "**rewritten**", "ratio", "head", "head, lower bound", "tail", "smallest arena", "F",
 )  # fmt: skip
 
+
 def measure(path: Path) -> Iterator[Row]:
     """Yield a row for an input in the arena and a row for a streamed input.
 
@@ -42,6 +43,7 @@ def measure(path: Path) -> Iterator[Row]:
     if again.plan and again.plan.rematerialisations:
         yield _row(path, f"{flags} {AGAIN}", again.report)
 
+
 def _row(path: Path, flags: str, report: Report) -> Row:
     before, after = report.original_arena, report.arena
     sizes = (f"{n:,}" for n in (after.head, report.lower_bound_head, after.tail, after.min))
@@ -49,6 +51,7 @@ def _row(path: Path, flags: str, report: Report) -> Row:
         f"{path.stem} `{flags}`" if flags else path.stem, f"{before.total:,}", f"**{after.total:,}**",
         f"{before.total / after.total:.1f}", *sizes, f"{report.overhead:.2f}",
     ], report.convention  # fmt: skip
+
 
 def table(folder: Path) -> str:
     """Return the table with a note that explains its figures."""
@@ -58,6 +61,7 @@ def table(folder: Path) -> str:
         markdown(TITLES, (cells for cells, _ in rows)),
         "",
         f"The table has predicted bytes of the whole arena. The bytes are counted as {conventions}.",
-        "The column *smallest arena* has the smallest size with which AllocateTensors succeeds. The column *lower bound*",
-        "has a size below which no layout of the chosen groups is possible. F is the ratio of multiply-accumulates.",
+        "The column *smallest arena* has the smallest size with which AllocateTensors succeeds.",
+        "The column *lower bound* has a size below which no layout of the chosen groups is possible.",
+        "F is the ratio of multiply-accumulates, rewritten model to original.",
     ])  # fmt: skip

@@ -20,6 +20,7 @@ WAKE_WORD = 0
 MACHINE_TONES = (0.08, 0.16, 0.24, 0.40, 0.56)
 """Frequencies of a machine without faults, as fractions of the highest frequency of a spectrum."""
 
+
 def speech(rng: np.random.Generator, word: int | None, frames: int, bins: int, ends: float | None = None) -> Floats:
     """Return a spectrogram [frames, bins] of noise, with a word that ends at time `ends` (0 to 1), or without one."""
     time, frequency = np.arange(frames)[:, None] / frames, np.arange(bins)[None] / bins
@@ -38,6 +39,7 @@ def speech(rng: np.random.Generator, word: int | None, frames: int, bins: int, e
         sound += loud * share * np.exp(-(((frequency - pitch * harmonic) / 0.06) ** 2))
     return sound.astype(np.float32)
 
+
 def keywords(count: int, seed: int) -> tuple[Floats, Labels]:
     """Return spectrograms [N, 49, 10, 1] of ten words (classes 0 to 9), of other words (10), and of no word (11)."""
     rng = np.random.default_rng(seed)
@@ -48,8 +50,9 @@ def keywords(count: int, seed: int) -> tuple[Floats, Labels]:
     ]
     return np.stack([speech(rng, word, 49, 10)[..., None] for word in words]), labels
 
+
 def wake_words(count: int, seed: int, frames: int) -> tuple[Floats, Labels]:
-    """Return windows of sound [N, frames, 1, 40]. The label is 1 if the wake word ends with the window, and 0 otherwise."""
+    """Return windows of sound [N, frames, 1, 40]. The label is 1 if the wake word ends with the window."""
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % 2
     windows = []
@@ -59,6 +62,7 @@ def wake_words(count: int, seed: int, frames: int) -> tuple[Floats, Labels]:
         ends = rng.uniform(0.92, 1.0) if label else rng.uniform(0.3, 0.75) if word == WAKE_WORD else None
         windows.append(speech(rng, word, frames, 40, ends)[:, None])
     return np.stack(windows), labels
+
 
 PATTERNS: tuple[Callable[[Floats, Floats], Floats], ...] = (
     lambda x, y: np.sin(x),
@@ -73,6 +77,7 @@ PATTERNS: tuple[Callable[[Floats, Floats], Floats], ...] = (
     lambda x, y: np.sin(0.2 * x) + 0 * y,
 )
 """Each function returns the value of a texture at each point (x, y)."""
+
 
 def textures(count: int, seed: int, side: int) -> tuple[Floats, Labels]:
     """Return coloured textures [N, side, side, 3] of ten kinds, randomly rotated, scaled and shifted, with noise."""
@@ -89,6 +94,7 @@ def textures(count: int, seed: int, side: int) -> tuple[Floats, Labels]:
         mixed = np.clip((PATTERNS[label](u, v)[..., None] + 1) / 2, 0, 1)
         pictures.append(dark + (bright - dark) * mixed + rng.normal(0, rng.uniform(0.02, 0.15), (side, side, 3)))
     return np.clip(np.stack(pictures), 0, 1).astype(np.float32), labels
+
 
 def figures(count: int, seed: int, side: int = 96) -> tuple[Floats, Labels]:
     """Return cluttered pictures [N, side, side, 3]. The label is 1 if a figure with head and legs is in front."""
@@ -119,6 +125,7 @@ def figures(count: int, seed: int, side: int = 96) -> tuple[Floats, Labels]:
             ):
                 picture[inside(cx + dx * size, cy + dy * size, rx * size, ry * size)] = colour
     return pictures.clip(0, 1).astype(np.float32), labels
+
 
 def machine_sounds(count: int, seed: int) -> tuple[Floats, Labels]:
     """Return spectrograms [N, 256] of 8 frames with 32 bins each. The label is 1 for a machine with a fault."""

@@ -16,27 +16,31 @@ Images = npt.NDArray[np.uint8]  # The shape of an array of images is [N, SIDE, S
 Labels = npt.NDArray[np.uint8]  # Labels are N indices into CLASSES.
 _Floats = npt.NDArray[np.float64]
 
+
 def _zigzag(corners: int, inner: float) -> Callable[[_Floats], _Floats]:
     """Return the outline of a star with `corners` tips at radius 1, and notches between them at radius `inner`."""
     half = np.pi / corners
     notch_x, notch_y = inner * np.cos(half), inner * np.sin(half)
 
     def radius(phi: _Floats) -> _Floats:
-        folded = np.abs((phi + half) % (2 * half) - half)  # At a tip of the star, `folded` is 0; at a notch, `half`.
-        # The edge of the star runs from the tip (1, 0) to a notch. `reach` is the radius of the edge at the angle `folded`.
+        folded = np.abs((phi + half) % (2 * half) - half)  # The angle is 0 at a tip and `half` at a notch.
+        # The edge of the star runs from the tip (1, 0) to a notch. `reach` is the distance of the edge at `folded`.
         reach: _Floats = notch_y / (notch_y * np.cos(folded) + (1.0 - notch_x) * np.sin(folded))
         return reach
 
     return radius
 
+
 def _polygon(corners: int) -> Callable[[_Floats], _Floats]:
     return _zigzag(corners, float(np.cos(np.pi / corners)))
+
 
 def _cross(phi: _Floats) -> _Floats:
     """Return a plus sign: two bars of length 2 and half width 0.32."""
     across, along = np.sort(np.abs([np.cos(phi), np.sin(phi)]), axis=0)
     reach: _Floats = np.minimum(1.0 / along, 0.32 / np.maximum(across, 1e-9))
     return reach
+
 
 OUTLINES: dict[str, Callable[[_Floats], _Floats]] = {
     "circle": np.ones_like,
@@ -47,6 +51,7 @@ OUTLINES: dict[str, Callable[[_Floats], _Floats]] = {
     "cross": _cross,
 }
 CLASSES = tuple(OUTLINES)
+
 
 def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Images:
     """Return an image [SIDE, SIDE, 1] of a shape with random size, place, rotation and brightness, and with noise."""
@@ -67,12 +72,14 @@ def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Ima
     grey: Images = np.clip(np.rint(image * (LEVELS - 1)), 0, LEVELS - 1).astype(np.uint8)
     return grey[..., None]
 
+
 def make(count: int, seed: int) -> tuple[Images, Labels]:
     """Return `count` images and their labels. The classes take turns, so that each class is equally frequent."""
     rng = np.random.default_rng(seed)
     labels = (np.arange(count) % len(CLASSES)).astype(np.uint8)
     images = np.stack([draw(rng, OUTLINES[CLASSES[label]]) for label in labels])
     return images, labels
+
 
 def quantize(images: Images, scale: float, zero_point: int) -> npt.NDArray[np.int8]:
     """Return grey values as the model's int8 input, where 0 to 15 stand for 0.0 to 1.0."""
