@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
     from tflm_memopt.registers.generate import Generated
 
+SHORT_NETWORK = 40
+"""Number of operators above which each device of a split network gets less effort, since many splits are compared."""
 Link = str | Collection[float]
 """Rate of a link in bytes per second and its latency in milliseconds, as text or numbers."""
 
@@ -184,10 +186,12 @@ def _network(model: GivenModel, name: str, link: Link | None, progress: Progress
         own = OptimizeOptions(**{**own, "board": None, "clock": None, "target": target, "abi": on.abi})
 
     def one(data: bytes, name: str, limited: bool) -> tuple[Optimized, Planned | None]:
-        options = own if limited else OptimizeOptions(**{**own, "max_instructions": None})
-        return optimize_planned(data, name=name, progress=progress, **options)
+        part = min(1.0, SHORT_NETWORK / len(network.graph.ops))
+        changed: OptimizeOptions = {"effort": part * asked.options.effort} if limited else {"max_instructions": None}
+        return optimize_planned(data, name=name, progress=progress, **OptimizeOptions(**{**own, **changed}))
 
-    return Network(data, name, asked, one, speed)
+    network = Network(data, name, asked, one, speed)
+    return network
 
 
 def combine_registers(
