@@ -38,7 +38,6 @@ def _names(enum: type) -> dict[int, str]:
 
 TENSOR_TYPES = _names(schema.TensorType)
 OPERATORS = _names(schema.BuiltinOperator)
-_WINDOWS = frozenset(("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"))
 _NAMES = frozenset(name.replace("_", "").lower() for name in OPERATORS.values())
 _ENUM_OPTIONS = {"padding": _names(schema.Padding), "fusedActivationFunction": _names(schema.ActivationFunctionType)}
 
@@ -219,8 +218,6 @@ def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefi
         what = "custom options are stored outside of the flatbuffer"
         raise _unsupported(what, where, "convert again without large buffers")
     options = {**_options(o.builtinOptions, kind), **_options(o.builtinOptions2, kind)}
-    if not options and kind in _WINDOWS:
-        raise _damaged("the operator has no options", where)
     if kind == CUSTOM:
         options |= {"custom_code": text(code.customCode), "custom_options": bytes(_items(o.customOptions))}
     inputs = _indices(o.inputs, len(tensors), f"{where}, inputs", optional=True)

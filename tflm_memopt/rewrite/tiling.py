@@ -125,7 +125,7 @@ def can_tile(graph: Graph, op: Op) -> bool:
     tensors = [graph.tensors[t] for t in (*op.inputs[:1], *op.outputs)]
     if op.type not in TILEABLE or len(op.outputs) != 1 or any(len(t.shape) != 4 or t.shape[0] != 1 for t in tensors):
         return False
-    if any(t.dtype not in MOVED for t in tensors):
+    if any(t.dtype not in MOVED for t in tensors) or (not op.options and op.type not in (*POINTWISE, "PAD")):
         return False
     if any(t.constant or t.variable or t.dynamic for t in tensors):
         return False

@@ -68,6 +68,7 @@ def test_the_command_writes_a_folder_for_each_device(tmp_path: Path, capsys: pyt
         ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(4), 6)),
         ("cannot_share", lambda: tflm_memopt.optimize_devices(without_elements(), 2)),
         ("unsupported_operator", lambda: tflm_memopt.optimize_devices(without_stride(), 2)),
+        ("unsupported_operator", lambda: tflm_memopt.optimize_devices(without_options(), 2)),
         ("cannot_share", lambda: tflm_memopt.optimize_devices(with_many_outputs(), 2)),
         ("bad_option", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[1], memory="9kB")),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="fast")),
@@ -101,6 +102,13 @@ def without_stride() -> bytes:
     net = Net()
     y = net.conv2d(net.input((1, 8, 8, 3)), 4)
     net.graph.operators[0].builtinOptions.strideH = 0
+    return net.model(y)
+
+
+def without_options() -> bytes:
+    net = Net()
+    y = net.conv2d(net.conv2d(net.input((1, 8, 8, 3)), 4), 4)
+    net.graph.operators[0].builtinOptions, net.graph.operators[0].builtinOptionsType = None, 0
     return net.model(y)
 
 

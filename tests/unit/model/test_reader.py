@@ -72,10 +72,6 @@ BROKEN = {
         _set("subgraphs.0.tensors.1.quantization.zeroPoint", np.array([0, 0], np.int64)),
         r"3 scales but 2 zero points\n  at tensor 1 't1'",
     ),
-    "no options": (
-        _set("subgraphs.0.operators.0.builtinOptionsType", 0),
-        r"the operator has no options\n  at operator 0 CONV_2D",
-    ),
     "signature": (
         _set(
             "signatureDefs", [schema.SignatureDefT(signatureKey="s", inputs=[schema.TensorMapT("x", 20)], outputs=[])]

@@ -64,7 +64,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 def long_window(graph: Graph, op: Op) -> LongWindow | None:
     pools = op.type in POOLS
-    if op.type not in (*CONVOLUTIONS, *POOLS) or not (pools or has(op, 1)):
+    if op.type not in (*CONVOLUTIONS, *POOLS) or not op.options or not (pools or has(op, 1)):
         return None
     source, output = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
     filter_ = source if pools else graph.tensors[op.inputs[1]]
