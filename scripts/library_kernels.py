@@ -121,14 +121,14 @@ MATMUL = PIXELS_OF | {
 MATMUL_S16 = MATMUL | {"depth": "k->in_channels / 2", "columns": "k->out_channels / 2"}
 PIXEL = "void {}(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out)"
 POOL = RANGE | {
-    "x": "window->pixels", "y": "out + i", "sums": "k->sums ? k->sums + i : NULL", "pointers": "window->count",
+    "x": "window->pixels", "y": "out + i", "sums": "tmo_has_sums(k) ? k->sums + i : NULL", "pointers": "window->count",
     "run": "k->op->tile == 0 ? window->columns : 1", "channels": "k->out_channels", "area": "window->area",
-    "offset": "(int32_t)window->offset", "first": "k->first && (window->pixels || !k->last)", "last": "k->last",
+    "offset": "(int32_t)window->offset", "first": "!tmo_adds_sums() || (k->first && (window->pixels || !k->last))", "last": "!tmo_adds_sums() || k->last",
     "sign": "k->op->smallest ? -1 : 1", "zero_in": "k->op->input_zero_point[0]",
     "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]",
 }  # fmt: skip
 POOL_S16 = POOL | RANGE_S16 | {
-    "sums": "k->sums ? k->sums + i / 2 : NULL", "channels": "k->out_channels / 2",
+    "sums": "tmo_has_sums(k) ? k->sums + i / 2 : NULL", "channels": "k->out_channels / 2",
     "offset": "(int32_t)(window->offset / 2)",
 }  # fmt: skip
 
@@ -184,17 +184,17 @@ ADJACENT = {"pixels": 1, "x_pixel": 0, "other_pixel": 0, "x_channel": 1, "other_
 SOFTMAX_F32 = SOFTMAX | {"channels": "k->out_channels / 4", "beta": "k->op->beta_bits", "powers": "out"}
 MATMUL_F32 = MATMUL | {"depth": "k->in_channels / 4", "columns": "k->out_channels / 4"}
 POOL_F32 = {name: given for name, given in POOL.items() if name != "sign"} | LIMITS | {
-    "y": "out + i", "sums": "(int8_t *)(k->sums ? k->sums + i / 4 : NULL)", "channels": "k->out_channels / 4",
-    "offset": "(int32_t)(window->offset / 4)", "first": "k->first",
+    "y": "out + i", "sums": "(int8_t *)(tmo_has_sums(k) ? k->sums + i / 4 : NULL)", "channels": "k->out_channels / 4",
+    "offset": "(int32_t)(window->offset / 4)", "first": "!tmo_adds_sums() || k->first",
     "area": "tmo_float_divisor(k->op, window->area)",
 }  # fmt: skip
 PLACE = {name: given for name, given in POOL.items() if name != "sign"} | {
-    "values": "k->sums ? k->sums + i / 2 : NULL", "places": "k->sums ? k->sums + i / 2 + k->out_channels / 4 : NULL",
-    "y": "out + i", "channels": "k->out_channels / 4", "first": "k->first",
+    "values": "tmo_has_sums(k) ? k->sums + i / 2 : NULL", "places": "tmo_has_sums(k) ? k->sums + i / 2 + k->out_channels / 4 : NULL",
+    "y": "out + i", "channels": "k->out_channels / 4", "first": "!tmo_adds_sums() || k->first",
     "before": "(int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column)",
 }  # fmt: skip
 PLACE_F32 = PLACE | {
-    "values": "(int8_t *)(k->sums ? k->sums + i / 2 : NULL)", "offset": "(int32_t)(window->offset / 4)",
+    "values": "(int8_t *)(tmo_has_sums(k) ? k->sums + i / 2 : NULL)", "offset": "(int32_t)(window->offset / 4)",
 }  # fmt: skip
 SIGNED = (
     "static TMO_ALWAYS_INLINE void {}(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out, "
@@ -211,7 +211,7 @@ def _signed(greatest: str, smallest: str, one: str, minus_one: str) -> Expressio
 FLOAT_SIGNS = ("0x3F800000", "(int32_t)0xBF800000u")
 DEPTHWISE_F32 = "tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32)"
 CONV_F32 = WINDOW | LIMITS | {
-    "y": "out + i", "sums": "(int8_t *)(k->sums ? k->sums + i / 4 : NULL)", "first": "k->first", "last": "k->last",
+    "y": "out + i", "sums": "(int8_t *)(tmo_has_sums(k) ? k->sums + i / 4 : NULL)", "first": "!tmo_adds_sums() || k->first", "last": "!tmo_adds_sums() || k->last",
     "offset": "(int32_t)(window->offset / 4)",
     "w": "(const float *)(const void *)k->weights + tmo_first_tap(k, window)",
     "apart": "k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels / 4) : 0",

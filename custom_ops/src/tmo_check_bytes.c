@@ -2,7 +2,7 @@
 /* This file has the bounds checks of a program, its workspace and its buffers. */
 #include "tmo/check.h"
 
-uint32_t tmo_times(uint32_t a, uint32_t b) {
+TMO_OWN_FRAME uint32_t tmo_times(uint32_t a, uint32_t b) {
   const uint64_t product = (uint64_t)a * b;
   return product < TMO_TOO_MANY ? (uint32_t)product : TMO_TOO_MANY;
 }

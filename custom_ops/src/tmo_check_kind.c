@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For each kind of operator, this file checks the constants, the sizes of the operands, and the window or the rows that are read. */
 #include "tmo/check.h"
+
+#include <stddef.h>
+
 #include "tmo/kernels.h"
 #include "tmo/nest.h"
 
@@ -18,19 +21,26 @@
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* Whether the window of each output element begins before the input ends and reads at least one element. The state holds `there` elements that
- * precede the input and are read instead of padding. All values are uint16_t, so no sum of them wraps. */
-static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t there, uint32_t in, uint32_t out) {
-  if (kernel == 0 || stride == 0 || dilation == 0) return false;
-  const uint32_t extent = (kernel - 1) * dilation + 1;
-  return extent < TMO_MAX_EXTENT && pad < extent + there && (out - 1) * stride < in + pad;
+/* Fields of an operator's window along an axis: axis 0 goes through the rows, and axis 1 through the columns. */
+enum { KERNEL = 0, STRIDE = 2, DILATION = 4, PAD = 6 };
+_Static_assert(offsetof(tmo_op, stride_h) == offsetof(tmo_op, kernel_h) + 2 * STRIDE && offsetof(tmo_op, dilation_h) == offsetof(tmo_op, kernel_h) + 2 * DILATION &&
+                   offsetof(tmo_op, pad_left) == offsetof(tmo_op, kernel_h) + 2 * (PAD + 1), "the fields of a window are adjacent");
+static const uint16_t *window_along(const tmo_op *op, uint32_t axis) {
+  return (const uint16_t *)(const void *)((const uint8_t *)op + offsetof(tmo_op, kernel_h)) + axis;
+}
+
+/* Whether the window of each output element along an axis begins before the input ends and reads at least one element. The state holds `there`
+ * elements that precede the input and are read instead of padding. All values are uint16_t, so no sum of them wraps. */
+static bool window_fits(const uint16_t *window, uint32_t there, uint32_t in, uint32_t out) {
+  if (window[KERNEL] == 0 || window[STRIDE] == 0 || window[DILATION] == 0) return false;
+  const uint32_t extent = (window[KERNEL] - 1u) * window[DILATION] + 1;
+  return extent < TMO_MAX_EXTENT && window[PAD] < extent + there && (out - 1) * window[STRIDE] < in + window[PAD];
 }
 
 static bool check_windowed(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const uint32_t older = tmo_older_rows(o->in);
-  if (!window_fits(op->kernel_h, op->stride_h, op->dilation_h, op->pad_top, older, o->in->height, o->out->height)) return false;
-  if (!window_fits(op->kernel_w, op->stride_w, op->dilation_w, op->pad_left, 0, o->in->width, o->out->width)) return false;
+  if (!window_fits(window_along(op, 0), tmo_older_rows(o->in), o->in->height, o->out->height)) return false;
+  if (!window_fits(window_along(op, 1), 0, o->in->width, o->out->width)) return false;
   if (!tmo_iterative(op)) {
     return tmo_in_tiles(o->group, op) ? (uint32_t)op->kernel_h * op->kernel_w <= TMO_MAX_TAPS : op->kernel_h <= TMO_MAX_KERNEL_H;
   }
@@ -85,8 +95,10 @@ static bool check_sums(tmo_checker *c, const tmo_operation *o) {
 
 /* Whether the window is one pixel. */
 static bool pointwise(const tmo_op *op) {
-  if (op->kernel_h != 1 || op->stride_h != 1 || op->dilation_h != 1 || op->pad_top != 0) return false;
-  if (op->kernel_w != 1 || op->stride_w != 1 || op->dilation_w != 1 || op->pad_left != 0) return false;
+  const uint16_t *const window = window_along(op, 0);
+  for (uint32_t i = 0; i <= PAD + 1; ++i) {
+    if (window[i] != (i < PAD ? 1 : 0)) return false;
+  }
   return !tmo_iterative(op);
 }
 

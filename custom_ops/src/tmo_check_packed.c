@@ -37,6 +37,7 @@ static bool check_conv(tmo_checker *c, const tmo_operation *o) {
   if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
   /* the weights of larger filters do not fit into a program */
   if (tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels) >= TMO_MAX_EXTENT) return false;
+  if (dsp && !tmo_has_part(TMO_PART_DSP_NARROW) && op->kernel_w * o->in->channels < 4) return false; /* the build reads at least four bytes */
   const uint32_t values = tmo_packed_values(op, o->in->channels);
   if (values > tmo_packed_tile(op) && !direct) return false;
   if (tmo_at_once(op) > TMO_PACKED_PIXELS || (tmo_at_once(op) > 1 && values > TMO_PACKED_TILE)) return false;
@@ -52,6 +53,7 @@ static bool check_depthwise(tmo_checker *c, const tmo_operation *o) {
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, at_once = dsp ? 4 : 16, channels = o->in->channels;
   const uint32_t words = dsp ? 4 + ceil_div(taps, 3) * 6 + 12 : 16 + ceil_div(taps, 2) * 8 + 32; /* number of words of a group */
   if (tmo_at_once(op) > TMO_PACKED_PIXELS || (tmo_makes_two_rows(op) && !tmo_dsp_has_3x3(op, o->out->width))) return false;
+  if (!dsp && !tmo_has_part(TMO_PART_TAPS) && !tmo_mve_has_nine(op)) return false;
   const bool deep = channels >= at_once || (!dsp && tmo_mve_has_nine(op) && channels % 4 == 0);
   if (op->kind != TMO_OP_DEPTHWISE || channels != o->out->channels || !deep || taps > TMO_PACKED_TAPS) return false;
   return check_scales(c, op->weights, ceil_div(channels, at_once), words, at_once, dsp);

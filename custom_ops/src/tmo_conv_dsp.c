@@ -8,6 +8,11 @@
 
 #if TMO_RUNS_DSP
 
+/* Whether this build gathers single pixels with gather_inside(). */
+#define MAKES_SINGLE_PIXELS (tmo_has_part(TMO_PART_DSP_PAIRS_1) || tmo_has_part(TMO_PART_DSP_SMALL) || tmo_has_part(TMO_PART_DSP_NARROW))
+
+static bool has_odd_channels(const tmo_kernel *k) { return tmo_has_part(TMO_PART_DSP_ODD) && k->out_channels % 2 != 0; }
+
 /* This record has the place of a pixel's values in the tile. A word holds two values, and `step` is the distance of words in int16. */
 typedef struct {
   int16_t *at;
@@ -97,18 +102,19 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
 
 /* Gathers the values of a pixel from whole rows, of which only few bytes are under the window. The function adds padding around the bytes of a row,
  * and then widens all bytes together. */
-static void gather_short(const tmo_kernel *k, const tmo_window *w, const column *c, uint32_t row) {
+TMO_PLAIN_LOOPS static void gather_short(const tmo_kernel *k, const tmo_window *w, const column *c, uint32_t row) {
   const tmo_op *op = k->op;
   const uint32_t left = w->first_column * k->in_channels, taps = w->columns * k->in_channels;
   const uint32_t rows = taps > 0 ? w->count : 0;
   const int8_t zero = op->input_zero_point[0];
-  int8_t padded[TMO_SHORT_ROW];
+  uint32_t words[TMO_SHORT_ROW / 4];
+  int8_t *const padded = (int8_t *)words;
   int16_t *to = c->at;
-  for (uint32_t i = 0; i < row; ++i) padded[i] = zero;
+  tmo_fill(padded, zero, row);
   for (uint32_t r = 0 - w->first_row, end = op->kernel_h - w->first_row; r != end; ++r) {
     const int8_t *from = padded;
     if (r >= rows) {
-      for (uint32_t i = 0; i < taps; ++i) padded[left + i] = zero;
+      tmo_fill(padded, zero, row);
     } else if (taps == row) {
       from = w->pixels[r] + w->offset;
     } else {
@@ -151,40 +157,71 @@ void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixe
   }
 }
 
-static TMO_ALWAYS_INLINE void pairs_of(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
-                                       uint32_t pairs, uint32_t step) {
-#if TMO_TWINS
-  const uint32_t all = pixels == TMO_FIVE_PIXELS ? 3 : pixels;
-  tmo_dsp_pairs_in_c(all, tile, weights, scales, out, values, pairs, (int32_t)step);
-  if (all < pixels) tmo_dsp_pairs_in_c(2, tile + all * values, weights, scales, out + all * step, values, pairs, (int32_t)step);
-#else
-  switch (pixels) {
-    TMO_CASE_PART(1, TMO_PART_DSP_PAIRS_1, tmo_dsp_pairs_1(tile, weights, scales, out, values, pairs, step));
-    TMO_CASE_PART(2, TMO_PART_DSP_PAIRS_2, tmo_dsp_pairs_2(tile, weights, scales, out, values, pairs, step));
-    TMO_CASE_PART(3, TMO_PART_DSP_PAIRS_3, tmo_dsp_pairs_3(tile, weights, scales, out, values, pairs, step));
-    TMO_CASE_PART(5, TMO_PART_DSP_PAIRS_5, tmo_dsp_pairs_5(tile, weights, scales, out, values, pairs, step));
-    default: if (tmo_has_part(TMO_PART_DSP_PAIRS_4)) tmo_dsp_pairs_4(tile, weights, scales, out, values, pairs, step);
+/* Computes groups of pairs of channels of one pixel with less code than in assembly. The values of the pixel are in `tile`, or else in `bytes`. The
+ * weights of the `ways` pairs of a group alternate word by word. */
+TMO_OWN_FRAME static void pairs_of_one(const int16_t *tile, const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out,
+                                       uint32_t values, uint32_t groups, uint32_t ways) {
+  const bool widened = !tmo_has_packing(TMO_PACKING_DSP_DENSE) || tile != NULL;
+  for (uint32_t left = ways; groups > 0; out += 2, scales += TMO_PACKED_SCALES) {
+    int32_t low = scales[0], all = scales[1];
+    const int8_t *w = weights;
+    for (uint32_t i = 0; i < values; i += 2, w += 4 * ways) {
+      const int32_t word = tmo_word(w);
+      int32_t x = tmo_word(widened ? (const int8_t *)(tile + i) : bytes + i / 4 * 4);
+      if (!widened) x = i % 4 == 0 ? tmo_even_bytes(0, x) : tmo_odd_bytes(0, x);
+      low = tmo_add_two(low, tmo_even_bytes(0, word), x);
+      all = tmo_add_two(all, word, x);
+    }
+    for (uint32_t i = 0; i < 2; ++i) {
+      const int32_t sum = i == 0 ? low : (int32_t)((uint32_t)all - (uint32_t)low) >> 8, *const scale = scales + 2 + 3 * i;
+      out[i] = (int8_t)tmo_saturated_byte(tmo_high_add(tmo_wrapping_add(sum >> 31, tmo_wrapping_add(sum, scale[1])), sum, scale[0]) >> scale[2]);
+    }
+    weights += 4;
+    if (--left > 0) continue;
+    left = ways;
+    weights = w - 4 * (ways - 1);
+    --groups;
   }
-#endif
+}
+
+static void one_pixel(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs, uint32_t step) {
+  (void)step;
+  pairs_of_one(tile, NULL, weights, scales, out, values, pairs, 1);
+}
+
+/* Returns the function that computes pairs of channels of this number of pixels. */
+static TMO_ALWAYS_INLINE tmo_dsp_pairs *pairs_of(uint32_t pixels) {
+  switch (pixels) {
+    TMO_CASE_PART(2, TMO_PART_DSP_PAIRS_2, return tmo_dsp_pairs_2);
+    TMO_CASE_PART(3, TMO_PART_DSP_PAIRS_3, return tmo_dsp_pairs_3);
+    TMO_CASE_PART(4, TMO_PART_DSP_PAIRS_4, return tmo_dsp_pairs_4);
+    TMO_CASE_PART(5, TMO_PART_DSP_PAIRS_5, return tmo_dsp_pairs_5);
+    default:
+      if (tmo_has_part(TMO_PART_DSP_PAIRS_1)) return tmo_dsp_pairs_1;
+      if (tmo_has_part(TMO_PART_DSP_SMALL)) return one_pixel;
+  }
+  return NULL; /* only a damaged program lacks a part in its header */
 }
 
 /* Computes `pairs` pairs of channels, from pair `first` on. */
-static TMO_ALWAYS_INLINE void pairs_from(const tmo_kernel *k, uint32_t first, uint32_t pairs, uint32_t pixels, int8_t *out, uint32_t step) {
+static TMO_ALWAYS_INLINE void pairs_from(const tmo_kernel *k, tmo_dsp_pairs *compute, uint32_t first, uint32_t pairs, int8_t *out, uint32_t step) {
   const uint32_t values = tmo_packed_values(k->op, k->in_channels);
   const int32_t *const scales = k->bias + TMO_PACKED_SCALES * first;
-  pairs_of(pixels, (const int16_t *)k->scratch, k->weights + (size_t)2 * first * values, scales, out, values, pairs, step);
+  compute((const int16_t *)k->scratch, k->weights + (size_t)2 * first * values, scales, out, values, pairs, step);
 }
 
 /* Computes the last channel, whose pair has no second channel. */
-TMO_OWN_FRAME static void multiply_last(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
+TMO_OWN_FRAME static void multiply_last(const tmo_kernel *k, tmo_dsp_pairs *compute, uint32_t pixels, int8_t *out, uint32_t step) {
   int8_t last[2 * TMO_FIVE_PIXELS] = {0};
-  pairs_from(k, k->out_channels / 2, 1, pixels, last, 2);
+  pairs_from(k, compute, k->out_channels / 2, 1, last, 2);
   for (uint32_t p = 0; p < pixels; ++p) out[p * step + k->out_channels - 1] = last[2 * p];
 }
 
 void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
-  if (k->out_channels > 1) pairs_from(k, 0, k->out_channels / 2, pixels, out, step);
-  if (k->out_channels % 2 != 0) multiply_last(k, pixels, out, step);
+  tmo_dsp_pairs *const compute = pairs_of(pixels);
+  if (compute == NULL) return;
+  if (k->out_channels > 1) pairs_from(k, compute, 0, k->out_channels / 2, out, step);
+  if (has_odd_channels(k)) multiply_last(k, compute, pixels, out, step);
   if (!tmo_packed_clamps(k->op)) return;
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(k->op, out + p * step, k->out_channels);
 }
@@ -193,9 +230,11 @@ void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, ui
 void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs) {
   enum { AT_ONCE = 16 };
   int8_t made[TMO_PACKED_PIXELS * AT_ONCE];
+  tmo_dsp_pairs *const compute = pairs_of(pixels);
+  if (compute == NULL) return;
   for (uint32_t first = 0, n; first < k->out_channels; first += n) {
     n = k->out_channels - first < AT_ONCE ? k->out_channels - first : AT_ONCE;
-    pairs_from(k, first / 2, (n + 1) / 2, pixels, made, AT_ONCE);
+    pairs_from(k, compute, first / 2, (n + 1) / 2, made, AT_ONCE);
     for (uint32_t p = 0; p < pixels; ++p) memcpy(outs[p] + first, made + p * AT_ONCE, n);
   }
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);
@@ -217,11 +256,19 @@ void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *
 }
 
 void tmo_conv_dsp_dense(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *const bytes = window->pixels[0];
+  const int8_t *const bytes = window->pixels[0], *const weights = k->weights;
   const uint32_t values = k->in_channels, pairs = k->out_channels / 2, triples = tmo_dense_triples(pairs), done = 3 * triples;
-  if (triples > 0) tmo_dsp_dense(bytes, k->weights, k->bias, out, values, triples);
-  if (tmo_has_part(TMO_PART_DSP_DIRECT) && done < pairs) {
-    tmo_dsp_direct(bytes, k->weights + (size_t)2 * done * values, k->bias + TMO_PACKED_SCALES * done, out + 2 * done, values, pairs - done);
+  if (tmo_has_part(TMO_PART_DSP_TRIPLES)) {
+    if (triples > 0) tmo_dsp_dense(bytes, weights, k->bias, out, values, triples);
+  } else if (tmo_has_part(TMO_PART_DSP_SMALL)) {
+    pairs_of_one(NULL, bytes, weights, k->bias, out, values, triples, 3);
+  }
+  const int8_t *const rest = weights + (size_t)2 * done * values;
+  const int32_t *const scales = k->bias + TMO_PACKED_SCALES * done;
+  if (tmo_has_part(TMO_PART_DSP_DIRECT)) {
+    if (done < pairs) tmo_dsp_direct(bytes, rest, scales, out + 2 * done, values, pairs - done);
+  } else if (tmo_has_part(TMO_PART_DSP_SMALL)) {
+    pairs_of_one(NULL, bytes, rest, scales, out + 2 * done, values, pairs - done, 1);
   }
   tmo_packed_clamp(k->op, out, k->out_channels);
 }
@@ -253,12 +300,12 @@ void tmo_conv_dsp_gather_inside(const tmo_kernel *k, const tmo_window *rows, uin
   const uint32_t bytes = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels, row = (bytes + 3) / 4 * 4;
   for (uint32_t p = 0, n; p < pixels; p += n, offset += n * step) {
     column c = column_of(k, p, pixels);
-    n = bytes < 3 ? 1 : c.step / 2; /* number of pixels that are gathered at once: all pixels of the tile, or one */
+    n = tmo_has_part(TMO_PART_DSP_NARROW) && bytes < 3 ? 1 : tmo_has_part(TMO_PART_DSP_PAIRS_5) ? c.step / 2 : pixels; /* number of pixels that are gathered at once: all pixels of the tile, or one */
     for (uint32_t r = 0; r < op->kernel_h; ++r, c.at += row / 2 * c.step) {
       const int8_t *const from = rows->pixels[r] + offset;
-      if (bytes == 3) {
+      if (tmo_has_part(TMO_PART_DSP_NARROW) && bytes == 3) {
         widen_three(from, step, &c);
-      } else if (n == 1) {
+      } else if (MAKES_SINGLE_PIXELS && n == 1) {
         put(&c, 0, from, bytes);
       } else {
         widen_inside(from, step, c.at, bytes, n);
@@ -274,7 +321,7 @@ TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *row
   const uint32_t channels = k->in_channels, step = TMO_PACKED_PIXELS * channels;
   int16_t *tile = (int16_t *)k->scratch;
   int8_t *const zero = (int8_t *)(tile + (uint32_t)op->kernel_h * op->kernel_w * step) - channels;
-  memset(zero, op->input_zero_point[0], channels);
+  tmo_fill(zero, op->input_zero_point[0], channels);
   for (uint32_t ky = 0; ky < op->kernel_h; ++ky) {
     const uint32_t r = ky - rows->first_row;
     uint32_t first = x * op->stride_w - op->pad_left;
@@ -291,17 +338,17 @@ TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *row
 
 /* Computes groups of four pixels whose windows are all inside the input. The code for four pixels fits into 1 KB, the size of the instruction cache
  * of many boards. offset: bytes from the start of a row to the first window. */
-TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t channel_groups, int8_t *out, uint32_t step) {
+TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t fours, int8_t *out, uint32_t step) {
   const tmo_op *op = k->op;
   const uint32_t bytes = op->kernel_w * k->in_channels, apart = op->stride_w * k->in_channels;
   const uint32_t values = tmo_packed_values(op, k->in_channels), pairs = k->out_channels / 2;
   const int8_t *const *const end = rows->pixels + op->kernel_h;
-  const bool whole = k->out_channels % 2 == 0 && !tmo_packed_clamps(op);
-  for (; channel_groups > 0; --channel_groups, offset += TMO_PACKED_PIXELS * apart, out += TMO_PACKED_PIXELS * step) {
+  const bool whole = !has_odd_channels(k) && !tmo_packed_clamps(op);
+  for (; fours > 0; --fours, offset += TMO_PACKED_PIXELS * apart, out += TMO_PACKED_PIXELS * step) {
     int16_t *const tile = (int16_t *)k->scratch, *to = tile;
     for (const int8_t *const *row = rows->pixels; row != end; ++row) to = tmo_dsp_widen_4(*row + offset, apart, to, bytes);
     if (whole) {
-      pairs_of(TMO_PACKED_PIXELS, tile, k->weights, k->bias, out, values, pairs, step);
+      pairs_of(TMO_PACKED_PIXELS)(tile, k->weights, k->bias, out, values, pairs, step);
     } else {
       tmo_conv_dsp_multiply(k, TMO_PACKED_PIXELS, out, step);
     }
@@ -334,24 +381,26 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   const tmo_op *op = k->op;
   const uint32_t values = tmo_packed_values(op, k->in_channels);
   const tmo_run_of_columns inside = complete_columns(k, rows);
-  const bool wide = op->kernel_w * k->in_channels >= 4; /* tmo_dsp_widen_4 requires at least 4 bytes */
+  const bool wide = !tmo_has_part(TMO_PART_DSP_NARROW) || op->kernel_w * k->in_channels >= 4; /* tmo_dsp_widen_4 requires at least 4 bytes */
   const uint32_t end = columns->end, most = columns->most, step = columns->step;
+  int8_t *const *const outs = tmo_has_part(TMO_PART_TILES) ? columns->outs : NULL;
   int8_t *out = columns->out;
   uint32_t n;
   for (uint32_t x = columns->first; x < end; x += n, out += n * step) {
     n = tmo_packed_pixels(op, values, end - x);
     if (n > most) n = most;
     const uint32_t last = inside.first + inside.count; /* output column after the last window inside the input */
-    if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && columns->outs == NULL && n == TMO_PACKED_PIXELS && wide && x >= inside.first && x + n <= last) {
-      uint32_t channel_groups = ((end < last ? end : last) - x) / TMO_PACKED_PIXELS;
-      if (channel_groups * TMO_PACKED_PIXELS + 1 == end - x && channel_groups > 1) --channel_groups; /* the last five pixels are computed as three and two */
-      inside_fours(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, channel_groups, out, step);
-      n *= channel_groups;
+    if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && outs == NULL && n == TMO_PACKED_PIXELS && wide && x >= inside.first && x + n <= last) {
+      uint32_t fours = ((end < last ? end : last) - x) / TMO_PACKED_PIXELS;
+      const uint32_t rest = end - x - fours * n;
+      if (rest == 1 || (rest == 2 && op->kernel_w == 1)) --fours; /* the last five or six pixels are computed as three and the rest */
+      inside_fours(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, fours, out, step);
+      n *= fours;
       continue;
     }
     gather_columns(k, rows, inside, x, n);
-    if (columns->outs != NULL) {
-      tmo_conv_dsp_scatter(k, n, columns->outs + (x - columns->first));
+    if (outs != NULL) {
+      tmo_conv_dsp_scatter(k, n, outs + (x - columns->first));
     } else {
       tmo_conv_dsp_multiply(k, n, out, step);
     }
@@ -392,7 +441,7 @@ void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *
   }
   gather_last(&part, rows, complete);
   if (pairs > 0) tmo_dsp_pairs_rows(tile, k->weights, k->bias, outs[0], values, pairs, channels, apart);
-  if (channels % 2 != 0) {
+  if (has_odd_channels(k)) {
     int8_t last[4 * TMO_FIVE_PIXELS];
     tmo_dsp_pairs_rows(tile, k->weights + (size_t)2 * pairs * values, k->bias + TMO_PACKED_SCALES * pairs, last, values, 1, 2, 2 * TMO_FIVE_PIXELS);
     for (uint32_t p = 0; p < 2 * TMO_FIVE_PIXELS; ++p) outs[p / TMO_FIVE_PIXELS][p % TMO_FIVE_PIXELS * channels + 2 * pairs] = last[2 * p];
@@ -410,6 +459,21 @@ void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
 }
 
 #if TMO_TWINS
+
+#define PAIRS_IN_C(pixels)                                                                                                                       \
+  void tmo_dsp_pairs_##pixels(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,   \
+                              uint32_t step) {                                                                                                   \
+    tmo_dsp_pairs_in_c(pixels, tile, weights, scales, out, values, pairs, (int32_t)step);                                                        \
+  }
+PAIRS_IN_C(1)
+PAIRS_IN_C(2)
+PAIRS_IN_C(3)
+PAIRS_IN_C(4)
+
+void tmo_dsp_pairs_5(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs, uint32_t step) {
+  tmo_dsp_pairs_3(tile, weights, scales, out, values, pairs, step);
+  tmo_dsp_pairs_2(tile + 3 * values, weights, scales, out + 3 * step, values, pairs, step);
+}
 
 static int16_t *widen_pixels(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes, uint32_t pixels) {
   for (uint32_t p = 0; p < pixels; ++p) {

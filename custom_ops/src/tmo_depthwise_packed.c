@@ -169,13 +169,7 @@ static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out,
 #endif
 }
 
-static TMO_ALWAYS_INLINE void fill_zero(const tmo_kernel *k) {
-#if TMO_RUNS_MVE
-  tmo_mve_fill((int8_t *)k->scratch, k->op->input_zero_point[0], k->in_channels);
-#else
-  memset(k->scratch, k->op->input_zero_point[0], k->in_channels);
-#endif
-}
+static TMO_ALWAYS_INLINE void fill_zero(const tmo_kernel *k) { tmo_fill((int8_t *)k->scratch, k->op->input_zero_point[0], k->in_channels); }
 
 uint32_t tmo_depthwise_taps(const tmo_kernel *k) { return has_nine(k) ? 9 : turns_of(k->op) * turn_of(k->op); }
 
@@ -286,7 +280,6 @@ TMO_OWN_FRAME static void dsp_3x3_rows(const tmo_kernel *k, const tmo_window *ro
   const uint32_t channels = k->out_channels;
   tmo_dsp_blocks runs[BLOCK_RUNS];
   uint32_t n = 0;
-  fill_zero(k);
   for (const tmo_window *const end = rows + n_rows; rows != end; ++rows, ++outs) {
     for (uint32_t x = 0; x < k->out_width;) {
       tmo_dsp_blocks *const run = &runs[n];
@@ -309,6 +302,7 @@ TMO_OWN_FRAME static void dsp_3x3_rows(const tmo_kernel *k, const tmo_window *ro
 
 void tmo_depthwise_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs) {
   if (!tmo_has_part(TMO_PART_TWO_ROWS)) return;
+  fill_zero(k);
   dsp_3x3_rows(k, rows, outs, 2);
 }
 #endif
@@ -317,13 +311,13 @@ void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_window *rows, int8_
 #if TMO_RUNS_ESP
   if (tmo_is_packed_as(k->op, TMO_PACKING_ESP_DEPTHWISE) && tmo_depthwise_esp_row(k, rows, out)) return;
 #endif
+  fill_zero(k);
 #if TMO_RUNS_DSP
   if (tmo_has_part(TMO_PART_DSP_3X3) && tmo_is_packed_as(k->op, TMO_PACKING_DSP_DEPTHWISE) && tmo_dsp_has_3x3(k->op, k->out_width)) {
     dsp_3x3_rows(k, rows, &out, 1);
     return;
   }
 #endif
-  fill_zero(k);
 #if TMO_RUNS_MVE
   if (has_nine(k)) {
     nine_row(k, rows, out);

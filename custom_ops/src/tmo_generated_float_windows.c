@@ -51,13 +51,13 @@ void tmo_depthwise_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i
   int8_t *const y = out + i;
   const float *const w = (const float *)(const void *)k->weights + tmo_first_tap(k, window);
   const float *const bias = (const float *)(const void *)(k->bias ? k->bias : (const int32_t[1]){0});
-  int8_t *const sums = (int8_t *)(k->sums ? k->sums + i / 4 : NULL);
+  int8_t *const sums = (int8_t *)(tmo_has_sums(k) ? k->sums + i / 4 : NULL);
   const uint32_t rows = k->op->tile == 0 ? window->count : window->columns > 0 ? window->count / window->columns : 0u,
                  columns = window->columns, groups = k->in_channels / 4;
   const int32_t bias_step = k->bias ? 1 : 0, next_row = k->op->tile == 0 ? 1 : window->columns, next_column = k->op->tile == 0 ? 0 : 1,
                 apart = k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels / 4) : 0, offset = (int32_t)(window->offset / 4),
                 row_weights = (int32_t)(k->op->kernel_w * k->tap_step), tap_weights = (int32_t)k->tap_step, low = tmo_float_low(k->op),
-                high = tmo_float_high(k->op), first = k->first, last = k->last;
+                high = tmo_float_high(k->op), first = !tmo_adds_sums() || k->first, last = !tmo_adds_sums() || k->last;
   float r1 = tmo_as_float((int32_t)(low)), r2 = tmo_as_float((int32_t)(high));
   uint32_t g = 0;
   for (; g + 4 <= groups; g += 4) {
@@ -140,7 +140,7 @@ void tmo_conv_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
   int8_t *const y = out + i;
   const float *const w = (const float *)(const void *)k->weights + tmo_first_tap(k, window);
   const float *const bias = (const float *)(const void *)(k->bias ? k->bias : (const int32_t[1]){0});
-  int8_t *const sums = (int8_t *)(k->sums ? k->sums + i / 4 : NULL);
+  int8_t *const sums = (int8_t *)(tmo_has_sums(k) ? k->sums + i / 4 : NULL);
   const uint32_t rows = k->op->tile == 0 ? window->count : window->columns > 0 ? window->count / window->columns : 0u,
                  columns = window->columns, channels = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32) ? 1u : k->in_channels / 4,
                  groups = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32) ? k->in_channels / 4 : 1u,
@@ -149,7 +149,7 @@ void tmo_conv_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
                 apart = k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels / 4) : 0, offset = (int32_t)(window->offset / 4),
                 filter_weights = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32) ? 1 : (int32_t)(k->op->kernel_h * k->op->kernel_w * k->tap_step),
                 row_weights = (int32_t)(k->op->kernel_w * k->tap_step), tap_weights = (int32_t)k->tap_step, low = tmo_float_low(k->op),
-                high = tmo_float_high(k->op), first = k->first, last = k->last;
+                high = tmo_float_high(k->op), first = !tmo_adds_sums() || k->first, last = !tmo_adds_sums() || k->last;
   float r1 = tmo_as_float((int32_t)(low)), r2 = tmo_as_float((int32_t)(high));
   for (uint32_t g = 0; g < groups; ++g) {
     uint32_t j = 0;
@@ -232,8 +232,8 @@ void tmo_conv_runs_f32(const tmo_kernel *k, const tmo_runs *r, const int8_t *wei
   const uint32_t rows = r->count, columns = r->parts, channels = r->bytes, each = k->out_channels / 4;
   const int32_t bias_step = k->bias ? 1 : 0, next_row = r->stride, next_column = r->next_at, apart = (int32_t)r->next_offset,
                 offset = (int32_t)r->offset, filter_weights = (int32_t)r->filter, row_weights = (int32_t)r->row,
-                tap_weights = (int32_t)r->next_row, low = tmo_float_low(k->op), high = tmo_float_high(k->op), first = k->first,
-                last = k->last;
+                tap_weights = (int32_t)r->next_row, low = tmo_float_low(k->op), high = tmo_float_high(k->op),
+                first = !tmo_adds_sums() || k->first, last = !tmo_adds_sums() || k->last;
   float r1 = tmo_as_float((int32_t)(low)), r2 = tmo_as_float((int32_t)(high));
   for (uint32_t g = 0; g < 1; ++g) {
     uint32_t j = 0;
@@ -310,10 +310,10 @@ void tmo_conv_runs_f32(const tmo_kernel *k, const tmo_runs *r, const int8_t *wei
 static TMO_ALWAYS_INLINE void extreme_pool_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out, int32_t sign) {
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
-  int8_t *const sums = (int8_t *)(k->sums ? k->sums + i / 4 : NULL);
+  int8_t *const sums = (int8_t *)(tmo_has_sums(k) ? k->sums + i / 4 : NULL);
   const uint32_t pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels / 4;
-  const int32_t offset = (int32_t)(window->offset / 4), low = tmo_float_low(k->op), high = tmo_float_high(k->op), first = k->first,
-                last = k->last;
+  const int32_t offset = (int32_t)(window->offset / 4), low = tmo_float_low(k->op), high = tmo_float_high(k->op),
+                first = !tmo_adds_sums() || k->first, last = !tmo_adds_sums() || k->last;
   float r1 = tmo_as_float((int32_t)(sign)), r2 = tmo_as_float((int32_t)(low)), r3 = tmo_as_float((int32_t)(high));
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
@@ -384,11 +384,11 @@ void tmo_min_pool_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i,
 void tmo_average_pool_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
-  int8_t *const sums = (int8_t *)(k->sums ? k->sums + i / 4 : NULL);
+  int8_t *const sums = (int8_t *)(tmo_has_sums(k) ? k->sums + i / 4 : NULL);
   const uint32_t area = tmo_float_divisor(k->op, window->area), pointers = window->count, run = k->op->tile == 0 ? window->columns : 1,
                  channels = k->out_channels / 4;
-  const int32_t offset = (int32_t)(window->offset / 4), low = tmo_float_low(k->op), high = tmo_float_high(k->op), first = k->first,
-                last = k->last;
+  const int32_t offset = (int32_t)(window->offset / 4), low = tmo_float_low(k->op), high = tmo_float_high(k->op),
+                first = !tmo_adds_sums() || k->first, last = !tmo_adds_sums() || k->last;
   float r1 = (float)(int32_t)(area), r2 = tmo_as_float((int32_t)(low)), r3 = tmo_as_float((int32_t)(high));
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {

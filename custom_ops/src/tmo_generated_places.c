@@ -8,11 +8,11 @@
 static TMO_ALWAYS_INLINE void place_int8(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out, int32_t sign) {
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
-  int32_t *const values = k->sums ? k->sums + i / 2 : NULL;
-  int32_t *const places = k->sums ? k->sums + i / 2 + k->out_channels / 4 : NULL;
+  int32_t *const values = tmo_has_sums(k) ? k->sums + i / 2 : NULL;
+  int32_t *const places = tmo_has_sums(k) ? k->sums + i / 2 + k->out_channels / 4 : NULL;
   const uint32_t pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels / 4;
   const int32_t offset = (int32_t)window->offset, before = (int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column),
-                first = k->first, last = k->last;
+                first = !tmo_adds_sums() || k->first, last = !tmo_adds_sums() || k->last;
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
     int32_t r1_0 = 0, r1_1 = 0, r1_2 = 0, r1_3 = 0, r2_0 = 0, r2_1 = 0, r2_2 = 0, r2_3 = 0;
@@ -108,11 +108,12 @@ void tmo_place_of_smallest_s8(const tmo_kernel *k, const tmo_window *window, uin
 static TMO_ALWAYS_INLINE void place_float32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out, int32_t sign) {
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
-  int8_t *const values = (int8_t *)(k->sums ? k->sums + i / 2 : NULL);
-  int32_t *const places = k->sums ? k->sums + i / 2 + k->out_channels / 4 : NULL;
+  int8_t *const values = (int8_t *)(tmo_has_sums(k) ? k->sums + i / 2 : NULL);
+  int32_t *const places = tmo_has_sums(k) ? k->sums + i / 2 + k->out_channels / 4 : NULL;
   const uint32_t pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels / 4;
   const int32_t offset = (int32_t)(window->offset / 4),
-                before = (int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column), first = k->first, last = k->last;
+                before = (int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column),
+                first = !tmo_adds_sums() || k->first, last = !tmo_adds_sums() || k->last;
   float r1 = tmo_as_float((int32_t)(sign));
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {

@@ -6,10 +6,11 @@
 void tmo_max_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
-  int32_t *const sums = k->sums ? k->sums + i : NULL;
+  int32_t *const sums = tmo_has_sums(k) ? k->sums + i : NULL;
   const uint32_t pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels;
-  const int32_t sign = k->op->smallest ? -1 : 1, offset = (int32_t)window->offset, first = k->first && (window->pixels || !k->last),
-                last = k->last, low = k->op->act_min, high = k->op->act_max;
+  const int32_t sign = k->op->smallest ? -1 : 1, offset = (int32_t)window->offset,
+                first = !tmo_adds_sums() || (k->first && (window->pixels || !k->last)), last = !tmo_adds_sums() || k->last,
+                low = k->op->act_min, high = k->op->act_max;
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
     int32_t r1_0 = -129, r1_1 = -129, r1_2 = -129, r1_3 = -129;
@@ -79,10 +80,10 @@ void tmo_max_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
 void tmo_average_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
-  int32_t *const sums = k->sums ? k->sums + i : NULL;
+  int32_t *const sums = tmo_has_sums(k) ? k->sums + i : NULL;
   const uint32_t area = window->area, pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels;
-  const int32_t offset = (int32_t)window->offset, first = k->first && (window->pixels || !k->last), last = k->last, low = k->op->act_min,
-                high = k->op->act_max;
+  const int32_t offset = (int32_t)window->offset, first = !tmo_adds_sums() || (k->first && (window->pixels || !k->last)),
+                last = !tmo_adds_sums() || k->last, low = k->op->act_min, high = k->op->act_max;
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
     int32_t r1_0 = 0, r1_1 = 0, r1_2 = 0, r1_3 = 0;
@@ -150,11 +151,12 @@ void tmo_average_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i,
 void tmo_mean(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
-  int32_t *const sums = k->sums ? k->sums + i : NULL;
+  int32_t *const sums = tmo_has_sums(k) ? k->sums + i : NULL;
   const uint32_t area = window->area, pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels;
   const int32_t zero_in = k->op->input_zero_point[0], multiplier = k->multipliers[0], shift = k->shifts[0],
-                zero_out = k->op->output_zero_point, offset = (int32_t)window->offset, first = k->first && (window->pixels || !k->last),
-                last = k->last, low = k->op->act_min, high = k->op->act_max;
+                zero_out = k->op->output_zero_point, offset = (int32_t)window->offset,
+                first = !tmo_adds_sums() || (k->first && (window->pixels || !k->last)), last = !tmo_adds_sums() || k->last,
+                low = k->op->act_min, high = k->op->act_max;
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
     int32_t r1_0 = 0, r1_1 = 0, r1_2 = 0, r1_3 = 0;

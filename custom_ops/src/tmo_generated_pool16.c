@@ -6,10 +6,10 @@
 void tmo_max_pool_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
-  int32_t *const sums = k->sums ? k->sums + i / 2 : NULL;
+  int32_t *const sums = tmo_has_sums(k) ? k->sums + i / 2 : NULL;
   const uint32_t pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels / 2;
-  const int32_t offset = (int32_t)(window->offset / 2), first = k->first && (window->pixels || !k->last), last = k->last,
-                low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
+  const int32_t offset = (int32_t)(window->offset / 2), first = !tmo_adds_sums() || (k->first && (window->pixels || !k->last)),
+                last = !tmo_adds_sums() || k->last, low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
     int32_t r1_0 = -32769, r1_1 = -32769, r1_2 = -32769, r1_3 = -32769;
@@ -81,11 +81,11 @@ void tmo_max_pool_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i,
 void tmo_average_pool_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
-  int32_t *const sums = k->sums ? k->sums + i / 2 : NULL;
+  int32_t *const sums = tmo_has_sums(k) ? k->sums + i / 2 : NULL;
   const uint32_t area = window->area, pointers = window->count, run = k->op->tile == 0 ? window->columns : 1,
                  channels = k->out_channels / 2;
-  const int32_t offset = (int32_t)(window->offset / 2), first = k->first && (window->pixels || !k->last), last = k->last,
-                low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
+  const int32_t offset = (int32_t)(window->offset / 2), first = !tmo_adds_sums() || (k->first && (window->pixels || !k->last)),
+                last = !tmo_adds_sums() || k->last, low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
     int32_t r1_0 = 0, r1_1 = 0, r1_2 = 0, r1_3 = 0;
@@ -155,11 +155,11 @@ void tmo_average_pool_s16(const tmo_kernel *k, const tmo_window *window, uint32_
 void tmo_mean_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
-  int32_t *const sums = k->sums ? k->sums + i / 2 : NULL;
+  int32_t *const sums = tmo_has_sums(k) ? k->sums + i / 2 : NULL;
   const uint32_t pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels / 2;
   const int32_t multiplier = k->multipliers[0], shift = k->shifts[0], offset = (int32_t)(window->offset / 2),
-                first = k->first && (window->pixels || !k->last), last = k->last, low = (int16_t)(k->op->range_s16 & 0xFFFF),
-                high = k->op->range_s16 >> 16;
+                first = !tmo_adds_sums() || (k->first && (window->pixels || !k->last)), last = !tmo_adds_sums() || k->last,
+                low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
     int32_t r1_0 = 0, r1_1 = 0, r1_2 = 0, r1_3 = 0;

@@ -53,17 +53,16 @@ void tmo_softmax_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
       if ((uint32_t)((int32_t)(turn)) < 1) {
         int32_t r40 = tmo_zeros_above((uint32_t)r3), r41 = (int32_t)((uint32_t)r3 << r40), r42 = (r41 & 2147483647), r43 = (r42 >> 1),
                 r44 = (int32_t)((uint32_t)r43 + (uint32_t)1073741824), r45 = tmo_high_mul(r44, -1010580540),
-                r46 = (int32_t)((uint32_t)r45 + (uint32_t)1515870810), r47 = tmo_high_mul(r44, r46),
-                r48 = (int32_t)((uint32_t)536870912 - (uint32_t)r47), r49 = tmo_high_mul(r46, r48),
-                r50 = tmo_shift_saturated(r49, (uint32_t)2), r51 = (int32_t)((uint32_t)r46 + (uint32_t)r50), r52 = tmo_high_mul(r44, r51),
-                r53 = (int32_t)((uint32_t)536870912 - (uint32_t)r52), r54 = tmo_high_mul(r51, r53),
-                r55 = tmo_shift_saturated(r54, (uint32_t)2), r56 = (int32_t)((uint32_t)r51 + (uint32_t)r55), r57 = tmo_high_mul(r44, r56),
-                r58 = (int32_t)((uint32_t)536870912 - (uint32_t)r57), r59 = tmo_high_mul(r56, r58),
-                r60 = tmo_shift_saturated(r59, (uint32_t)2), r61 = (int32_t)((uint32_t)r56 + (uint32_t)r60),
-                r62 = tmo_shift_saturated(r61, (uint32_t)1);
-        r4 = r62;
-        int32_t r63 = (int32_t)((uint32_t)35 - (uint32_t)r40);
-        r5 = (r63 < 31 ? r63 : 31);
+                r46 = (int32_t)((uint32_t)r45 + (uint32_t)1515870810);
+        for (uint32_t step = 0; step < 3; ++step) {
+          int32_t r47 = tmo_high_mul(r44, r46), r48 = (int32_t)((uint32_t)536870912 - (uint32_t)r47), r49 = tmo_high_mul(r46, r48),
+                  r50 = tmo_shift_saturated(r49, (uint32_t)2);
+          r46 = (int32_t)((uint32_t)r46 + (uint32_t)r50);
+        }
+        int32_t r51 = tmo_shift_saturated(r46, (uint32_t)1);
+        r4 = r51;
+        int32_t r52 = (int32_t)((uint32_t)35 - (uint32_t)r40);
+        r5 = (r52 < 31 ? r52 : 31);
       }
     }
   }
@@ -123,23 +122,22 @@ void tmo_log_softmax_s8(const tmo_kernel *k, const tmo_window *window, int8_t *o
             r61 = (int32_t)((uint32_t)r59 + (uint32_t)r60), r62 = tmo_high_mul(r51, r61), r63 = tmo_high_mul(r53, 638450708),
             r64 = (int32_t)((uint32_t)r62 + (uint32_t)r63), r65 = tmo_round_shift(r58, (uint32_t)6), r66 = (r64 >> 1),
             r67 = (int32_t)((uint32_t)r66 + (uint32_t)1073741824), r68 = tmo_high_mul(r67, -1010580540),
-            r69 = (int32_t)((uint32_t)r68 + (uint32_t)1515870810), r70 = tmo_high_mul(r67, r69),
-            r71 = (int32_t)((uint32_t)536870912 - (uint32_t)r70), r72 = tmo_high_mul(r69, r71), r73 = tmo_shift_saturated(r72, (uint32_t)2),
-            r74 = (int32_t)((uint32_t)r69 + (uint32_t)r73), r75 = tmo_high_mul(r67, r74),
-            r76 = (int32_t)((uint32_t)536870912 - (uint32_t)r75), r77 = tmo_high_mul(r74, r76), r78 = tmo_shift_saturated(r77, (uint32_t)2),
-            r79 = (int32_t)((uint32_t)r74 + (uint32_t)r78), r80 = tmo_high_mul(r67, r79),
-            r81 = (int32_t)((uint32_t)536870912 - (uint32_t)r80), r82 = tmo_high_mul(r79, r81), r83 = tmo_shift_saturated(r82, (uint32_t)2),
-            r84 = (int32_t)((uint32_t)r79 + (uint32_t)r83), r85 = tmo_shift_saturated(r84, (uint32_t)1), r86 = tmo_high_mul(r65, r85),
-            r87 = tmo_high_mul(r49, 1488522236), r88 = (int32_t)((uint32_t)r87 + (uint32_t)r86),
-            r89 = tmo_shift_saturated(r88, (uint32_t)1), r90 = (int32_t)((uint32_t)r89 + (uint32_t)-2147483648),
-            r91 = tmo_rescale(r90, (int32_t)(back), (int32_t)(back_shift));
+            r69 = (int32_t)((uint32_t)r68 + (uint32_t)1515870810);
+    for (uint32_t step = 0; step < 3; ++step) {
+      int32_t r70 = tmo_high_mul(r67, r69), r71 = (int32_t)((uint32_t)536870912 - (uint32_t)r70), r72 = tmo_high_mul(r69, r71),
+              r73 = tmo_shift_saturated(r72, (uint32_t)2);
+      r69 = (int32_t)((uint32_t)r69 + (uint32_t)r73);
+    }
+    int32_t r74 = tmo_shift_saturated(r69, (uint32_t)1), r75 = tmo_high_mul(r65, r74), r76 = tmo_high_mul(r49, 1488522236),
+            r77 = (int32_t)((uint32_t)r76 + (uint32_t)r75), r78 = tmo_shift_saturated(r77, (uint32_t)1),
+            r79 = (int32_t)((uint32_t)r78 + (uint32_t)-2147483648), r80 = tmo_rescale(r79, (int32_t)(back), (int32_t)(back_shift));
     for (uint32_t j = 0; j < channels; ++j) {
-      int32_t r92 = x[(int32_t)(channels * m + j)], r93 = (int32_t)((uint32_t)r92 - (uint32_t)r1),
-              r94 = tmo_rescale(r93, (int32_t)(multiplier), (int32_t)(shift)), r95 = (int32_t)((uint32_t)r94 - (uint32_t)r89),
-              r96 = tmo_round_shift(r95, (uint32_t)22), r97 = (int32_t)((uint32_t)r96 + (uint32_t)127), r98 = (r93 < (int32_t)(diff_min)),
-              r99 = (r91 < r93), r100 = (r99 ? r97 : -128), r101 = (r98 ? -128 : r100), r102 = (r101 > -128 ? r101 : -128),
-              r103 = (r102 < 127 ? r102 : 127), r104 = r103;
-      y[(int32_t)(channels * m + j)] = (int8_t)r104;
+      int32_t r81 = x[(int32_t)(channels * m + j)], r82 = (int32_t)((uint32_t)r81 - (uint32_t)r1),
+              r83 = tmo_rescale(r82, (int32_t)(multiplier), (int32_t)(shift)), r84 = (int32_t)((uint32_t)r83 - (uint32_t)r78),
+              r85 = tmo_round_shift(r84, (uint32_t)22), r86 = (int32_t)((uint32_t)r85 + (uint32_t)127), r87 = (r82 < (int32_t)(diff_min)),
+              r88 = (r80 < r82), r89 = (r88 ? r86 : -128), r90 = (r87 ? -128 : r89), r91 = (r90 > -128 ? r90 : -128),
+              r92 = (r91 < 127 ? r91 : 127), r93 = r92;
+      y[(int32_t)(channels * m + j)] = (int8_t)r93;
     }
   }
 }

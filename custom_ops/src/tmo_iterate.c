@@ -238,7 +238,7 @@ TMO_OWN_FRAME static void iterate_windows(execution *f, uint32_t x, uint32_t end
       }
 #endif
       call_pixel_kernel(&f->kernel, &window, (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.pixels, p)));
-      if (f->kernel.sums) f->kernel.sums += f->kernel.out_channels;
+      if (tmo_has_sums(&f->kernel)) f->kernel.sums += f->kernel.out_channels;
     }
     if (whole) return;
   }
@@ -260,7 +260,7 @@ static void iterate_columns(execution *f, uint32_t end) {
   }
   for (; x < end; ++x) {
     iterate_window(f, x);
-    if (f->kernel.sums) f->kernel.sums += f->kernel.out_channels;
+    if (tmo_has_sums(&f->kernel)) f->kernel.sums += f->kernel.out_channels;
   }
 }
 

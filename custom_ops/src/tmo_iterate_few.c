@@ -361,7 +361,7 @@ TMO_OWN_FRAME bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op) 
   const uint32_t end = tmo_end_column(op, out, &run->current);
   uint32_t x = tmo_first_column(op, &run->current), n;
   int8_t *outs[TMO_PACKED_PIXELS];
-  if (!is_plain(run, in) || out->layout != TMO_LAYOUT_HWC || (adds ? !is_plain(run, &tensors[op->input[1]]) : !convolves && !tmo_has_nine_taps(op))) return false;
+  if (!is_plain(run, in) || !tmo_is_ascending(out) || (adds ? !is_plain(run, &tensors[op->input[1]]) : !convolves && !tmo_has_nine_taps(op))) return false;
   if (convolves && op->kernel_w > 1 && in->channels % 4 != 0 && tmo_has_column_windows(in)) return false;
   if (convolves && (end - x < 2 || end - x > tmo_packed_pixels(op, tmo_packed_values(op, in->channels), op->tile))) return false;
   tmo_kernel k = kernel_of(run, op, in, out);
@@ -379,7 +379,7 @@ TMO_OWN_FRAME bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op) 
 
 uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
-  return is_plain(run, &tensors[op->input[0]]) && tensors[op->output].layout == TMO_LAYOUT_HWC ? tmo_at_once(op) : 1;
+  return is_plain(run, &tensors[op->input[0]]) && tmo_is_ascending(&tensors[op->output]) ? tmo_at_once(op) : 1;
 }
 
 void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_iteration *iterations, uint32_t n) {

@@ -297,7 +297,7 @@ static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
 /* Whether a function of this file supports the window of a packed operator. With the DSP extension, tmo_iterate.c computes rows of one pixel whose
  * windows have several columns. */
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
-  const bool one = op->kernel_w == 1 && (op->kernel_h == 1 || in->channels >= 4);
+  const bool one = op->kernel_w == 1 && (op->kernel_h == 1 ? in->channels % 4 == 0 : in->channels >= 4);
   return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || !tmo_by_row(op))) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ||
          tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) ||
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);
@@ -306,7 +306,7 @@ static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in)
 TMO_OWN_FRAME static tmo_status iterate_packed(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
   const bool adds = tmo_is_packed_as(op, TMO_PACKING_DSP_ADD);
-  const bool plain = is_plain(run, in) && (adds ? is_plain(run, &tensors[op->input[1]]) : has_window(op, in)) && out->layout == TMO_LAYOUT_HWC;
+  const bool plain = is_plain(run, in) && (adds ? is_plain(run, &tensors[op->input[1]]) : has_window(op, in)) && tmo_is_ascending(out);
   if (!plain) return tmo_iterate_any(run, op);
   int8_t *const to = pixel_of(run, out, run->current.row, run->current.tile);
 #if TMO_RUNS_DSP || TMO_RUNS_MVE

@@ -4,33 +4,33 @@
 
 #include "tmo/check.h"
 
-/* Returns the number of bytes of a code that runs an operator. */
-static uint32_t iteration_bytes(uint8_t code) { return code < TMO_LOOP_NEAR ? 1 : code == TMO_LOOP_FAR ? 3 : 5; }
-
 tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops) {
   const tmo_loop_body damaged = {0, at};
-  uint32_t iterations[TMO_LOOP_DEPTH + 1] = {0};
-  uint16_t times[TMO_LOOP_DEPTH + 1] = {1};
-  uint32_t depth = 0;
+  uint32_t turns[TMO_LOOP_DEPTH + 1]; /* how often the body of each open loop runs in total */
+  uint32_t iterations = 0, depth = 0;
+  bool is_empty = true; /* whether no operator follows the begin of the innermost loop */
+  turns[0] = 1;
   for (;;) {
     const uint32_t left = (uint32_t)(limit - at);
     if (left < 1) return damaged;
     const uint8_t code = *at;
     if (code == TMO_LOOP_END) {
-      const tmo_loop_body body = {tmo_times(iterations[depth], times[depth]), at};
-      if (depth == 0) return body;
-      if (body.iterations == 0 || body.iterations >= TMO_TOO_MANY - iterations[depth - 1]) return damaged;
-      iterations[--depth] += body.iterations;
+      const tmo_loop_body body = {iterations, at};
+      if (is_empty) return damaged;
+      if (depth-- == 0) return body;
       ++at;
     } else if (code == TMO_LOOP_REPEAT) {
       if (left < TMO_LOOP_REPEAT_BYTES || depth == TMO_LOOP_DEPTH) return damaged;
-      iterations[++depth] = 0;
-      times[depth] = tmo_loop_number(at + 1);
+      turns[depth + 1] = tmo_times(turns[depth], tmo_loop_number(at + 1));
+      is_empty = true;
       at += TMO_LOOP_REPEAT_BYTES;
+      ++depth;
     } else {
-      const uint32_t bytes = iteration_bytes(code);
+      const uint32_t bytes = tmo_iteration_bytes(code), times = turns[depth];
       if (left < bytes || (code < TMO_LOOP_NEAR ? code : tmo_loop_number(at + 1)) >= n_ops) return damaged;
-      ++iterations[depth];
+      if (times == 0 || times >= TMO_TOO_MANY - iterations) return damaged;
+      iterations += times;
+      is_empty = false;
       at += bytes;
     }
   }
@@ -48,7 +48,7 @@ void tmo_seek(tmo_run_state *run, uint32_t done) {
   while (done > 0) {
     const uint8_t code = *run->at;
     if (code < TMO_LOOP_REPEAT) {
-      run->at += iteration_bytes(code);
+      run->at += tmo_iteration_bytes(code);
       --done;
       continue;
     }

@@ -105,15 +105,17 @@ TMO_OWN_FRAME static void average_fours(const tmo_kernel *k, const tmo_window *v
 #if TMO_CORE_MVE || TMO_CORE_DSP
 enum { MOST_ADDED = 256 }; /* the sum of this many bytes fits int16 */
 
-/* Whether add_adjacent() supports these numbers of pixels and channels. */
-static bool adds_adjacent(uint32_t channels, uint32_t pixels) { return TMO_CORE_MVE || (channels % 4 == 0 && pixels <= MOST_ADDED); }
-
 /* Adds the bytes of adjacent pixels to the sums of their channels. */
 static void add_adjacent(int32_t *sums, const int8_t *bytes, uint32_t channels, uint32_t pixels) {
 #if TMO_CORE_MVE
   tmo_mve_add_pixels(sums, bytes, channels, pixels);
 #else
-  for (const int8_t *const end = bytes + channels; bytes != end; bytes += 4, sums += 4) {
+  for (uint32_t c = 0, n; c < channels; c += n, bytes += n, sums += n) {
+    n = channels - c < 4 || pixels > MOST_ADDED ? 1 : 4;
+    if (n == 1) {
+      for (uint32_t p = 0; p < pixels; ++p) *sums += bytes[p * channels];
+      continue;
+    }
     int32_t even = 0, odd = 0;
     add_words(&even, &odd, bytes, pixels, channels);
     sums[0] += (int16_t)even;
@@ -123,30 +125,38 @@ static void add_adjacent(int32_t *sums, const int8_t *bytes, uint32_t channels, 
   }
 #endif
 }
+
+/* Adds the pixels under a window to the sums of an average pool or mean. The last call for the sums writes the output. */
+static void add_to_sums(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
+  int32_t *const sums = k->sums + i;
+  const uint32_t channels = k->out_channels, adjacent = tmo_by_row(k->op) ? v->columns : 1u;
+  if (k->first) tmo_fill((int8_t *)sums, 0, channels * sizeof *sums);
+  for (uint32_t p = 0; p < v->count; ++p) add_adjacent(sums, v->pixels[p] + v->offset, channels, adjacent);
+  if (!k->last) return;
+  if (is_mean(k->op)) {
+    tmo_window no_pixels = *v;
+    no_pixels.pixels = NULL;
+    no_pixels.count = 0;
+    tmo_mean(k, &no_pixels, i, out);
+    return;
+  }
+  out += i;
+  for (uint32_t c = 0; c < channels; ++c) out[c] = tmo_clamp(tmo_divide_rounded(sums[c], (int32_t)v->area), k->op->act_min, k->op->act_max);
+}
 #endif
 
 /* Computes one output pixel. The argument i is the index of the pixel's first channel in the output. TFLM:
  * kernels/internal/reference/integer_ops/pooling.h, and QuantizedMeanOrSum of kernels/internal/reference/reduce.h for MEAN. */
 static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
 #if TMO_CORE_MVE || TMO_CORE_DSP
-  const uint32_t adjacent = tmo_by_row(k->op) ? v->columns : 1u;
-  if (k->sums != NULL && !is_extreme(k->op) && adds_adjacent(k->out_channels, adjacent)) {
-    int32_t *const sums = k->sums + i;
-#if TMO_CORE_MVE
-    if (k->first) tmo_mve_fill((int8_t *)sums, 0, k->out_channels * sizeof *sums);
-#else
-    if (k->first) memset(sums, 0, k->out_channels * sizeof *sums);
-#endif
-    for (uint32_t p = 0; p < v->count; ++p) add_adjacent(sums, v->pixels[p] + v->offset, k->out_channels, adjacent);
-    tmo_window no_pixels = *v; /* the last call, with an empty window, writes the output */
-    no_pixels.pixels = NULL;
-    no_pixels.count = 0;
-    if (k->last) pool_of(k->op)(k, &no_pixels, i, out);
+  if (tmo_has_sums(k) && !is_extreme(k->op)) {
+    add_to_sums(k, v, i, out);
     return;
   }
 #endif
 #if TMO_CORE_DSP
-  if (k->sums == NULL && k->out_channels >= 4 && (is_extreme(k->op) ? !k->op->smallest : !is_mean(k->op) && v->area <= MOST_ADDED)) {
+  if (!tmo_has_part(TMO_PART_WHOLE_POOLS) && !is_extreme(k->op) && !is_mean(k->op)) return;
+  if (tmo_has_part(TMO_PART_WHOLE_POOLS) && !tmo_has_sums(k) && k->out_channels >= 4 && (is_extreme(k->op) ? !k->op->smallest : !is_mean(k->op) && v->area <= MOST_ADDED)) {
     pool_words(k, v, out + i);
     return;
   }

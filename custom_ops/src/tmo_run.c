@@ -48,7 +48,7 @@ static bool is_streamed(const tmo_run_state *run) { return tmo_has_part(TMO_PART
 static bool expects_rows(const tmo_run_state *run) { return is_streamed(run) && run->rows < run->stream->height; }
 
 /* Skips loop codes that open or close loops. Afterwards run->at is at a code that runs an operator, or at the end of the group. */
-static TMO_ALWAYS_INLINE void skip_loop_codes(tmo_run_state *run) {
+TMO_OWN_FRAME static void skip_loop_codes(tmo_run_state *run) {
   for (;;) {
     const uint8_t code = *run->at;
     if (code < TMO_LOOP_REPEAT) return;
@@ -340,8 +340,20 @@ static TMO_ALWAYS_INLINE bool iterate_two_rows(tmo_run_state *run, const tmo_nes
 }
 #endif
 
-/* Runs at least one and at most `most` iterations of a group. After the first iteration, the function stops at an operator whose loop code is
- * TMO_LOOP_NEAR or greater. The program must exchange no messages and get no rows during a run. */
+/* Whether iterate_group() runs all operators of this build, and not only those whose loop codes are less than TMO_LOOP_NEAR. */
+#define RUNS_EACH_CODE (!tmo_has_part(TMO_PART_TILES) && !tmo_has_part(TMO_PART_STREAM) && !tmo_has_part(TMO_PART_LINK))
+
+/* Returns the number of the operator that the loop code at run->at runs. Moves run->at to the last byte of the code. */
+static TMO_ALWAYS_INLINE uint32_t operator_number(tmo_run_state *run) {
+  const uint8_t code = *run->at;
+  if (!RUNS_EACH_CODE || code < TMO_LOOP_NEAR) return code;
+  const uint32_t number = tmo_loop_number(run->at + 1);
+  run->at += tmo_iteration_bytes(code) - 1;
+  return number;
+}
+
+/* Runs at least one and at most `most` iterations of a group. If RUNS_EACH_CODE is false, the function stops after the first iteration at an operator
+ * whose loop code is TMO_LOOP_NEAR or greater. The program must exchange no messages and get no rows during a run. */
 TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most) {
   const tmo_group *const group = run->group;
   const uint8_t *const program = run->program;
@@ -354,7 +366,7 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
   const uint32_t after = run->iterations - most; /* number of iterations that are left if none stops early */
   run->current.channel_group = run->current.tile = 0;
   do {
-    const uint32_t number = *run->at;
+    const uint32_t number = operator_number(run);
     const tmo_op *const op = &ops[number];
     run->op = (uint16_t)(group->first_op + number);
     const uint8_t code = run->at[1];
@@ -368,7 +380,7 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
         if (at_once > most) return TMO_ERROR_ITERATIONS;
       }
 #endif
-    } else if ((alone || (code == number && most > 1)) && !is_tiled && tmo_iterates_rows(op)) {
+    } else if (tmo_has_part(TMO_PART_SEVERAL_ROWS) && (alone || (code == number && most > 1)) && !is_tiled && tmo_iterates_rows(op)) {
       at_once = iterate_rows(run, op, (uint16_t *)(void *)counters + number, most);
     }
     if (tmo_has_kind(TMO_OP_GATHER) && at_once > most) return TMO_ERROR_INDEX;
@@ -386,9 +398,8 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
       if (status != TMO_OK) return status;
     }
     most -= at_once > 0 ? at_once : 1;
-    ++run->at;
-    skip_loop_codes(run);
-  } while (most > 0 && *run->at < TMO_LOOP_NEAR);
+    if (*++run->at >= TMO_LOOP_REPEAT) skip_loop_codes(run);
+  } while (most > 0 && *run->at < (RUNS_EACH_CODE ? TMO_LOOP_REPEAT : TMO_LOOP_NEAR));
   run->iterations = after + most;
   return after_iteration(run);
 }
@@ -404,7 +415,7 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
 #ifdef TMO_WITHIN_CORES
   (void)most;
 #else
-  const bool quick = *run->at < TMO_LOOP_NEAR && !is_streamed(run) && tmo_input_of(run->program) != TMO_INPUT_LINK;
+  const bool quick = RUNS_EACH_CODE || (*run->at < TMO_LOOP_NEAR && !is_streamed(run) && tmo_input_of(run->program) != TMO_INPUT_LINK);
   if (quick) return iterate_group(run, most);
 #endif
   const iteration_code code = read_iteration(run->at);

@@ -32,7 +32,7 @@ tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x) {
   window.columns = (uint16_t)taps.count;
   window.first_column = (uint16_t)taps.first;
   window.offset = taps.start * k->in_channels;
-  window.area = (uint32_t)(k->sums ? k->op->kernel_h : rows->count) * taps.count;
+  window.area = (uint32_t)(tmo_has_sums(k) ? k->op->kernel_h : rows->count) * taps.count;
   return window;
 }
 
@@ -42,6 +42,14 @@ void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_
     make(k, &column, x * k->out_channels, out);
   }
 }
+
+#if !TMO_CORE_MVE
+TMO_PLAIN_LOOPS void tmo_fill(int8_t *to, int8_t value, uint32_t n) {
+  const uint32_t word = (uint8_t)value * 0x01010101u;
+  for (; n >= 4; n -= 4, to += 4) memcpy(TMO_WORDS(to), &word, sizeof word);
+  for (; n > 0; --n) *to++ = value;
+}
+#endif
 
 TMO_OWN_FRAME int8_t tmo_output(const tmo_kernel *k, int32_t value) {
   return tmo_clamp(tmo_wrapping_add(value, k->op->output_zero_point), k->op->act_min, k->op->act_max);
@@ -65,13 +73,14 @@ int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum) {
 }
 
 void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i) {
-  const int32_t *from = k->first ? k->bias : k->sums + i;
+  const bool first = !tmo_adds_sums() || k->first;
+  const int32_t *from = first ? k->bias : k->sums + i;
   uint32_t *const end = sums + n;
   if (from == NULL) {
     while (sums != end) *sums++ = 0;
     return;
   }
-  if (k->first) from += channel;
+  if (first) from += channel;
   for (; end - sums >= 4; sums += 4, from += 4) {
     TMO_UNROLLED for (uint32_t c = 0; c < 4; ++c) sums[c] = (uint32_t)from[c];
   }
@@ -86,7 +95,7 @@ TMO_OWN_FRAME static
 int32_t scaled(int32_t sum, int32_t multiplier, int32_t shift) { return tmo_rescale(sum, multiplier, shift); }
 
 void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out) {
-  if (!k->last) {
+  if (tmo_adds_sums() && !k->last) {
     for (uint32_t c = 0; c < n; ++c) k->sums[i + c] = (int32_t)sums[c];
     return;
   }

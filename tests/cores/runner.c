@@ -61,7 +61,7 @@ typedef struct {
 } measured;
 
 #ifdef CORE_PARTS
-unsigned core_parts; /* parts.h */
+unsigned long long core_parts; /* parts.h */
 #endif
 
 static const uint8_t *const blob = (const uint8_t *)CORE_BLOB;

@@ -94,7 +94,7 @@ def test_a_build_without_a_kernel_refuses(
         pytest.skip(reason)
     name, files = modules[EXAMPLE.stem]
     library = files[f"{name}_library.c"].decode()
-    for part, none, more in (("KIND(CONV)", "", []), ("1u << TMO_PART_TILES", "0", ["-DTMO_SKIP_PROOF"])):
+    for part, none, more in (("KIND(CONV)", "", []), ("1ull << TMO_PART_TILES", "0", ["-DTMO_SKIP_PROOF"])):
         assert part in library
         without = {**files, f"{name}_library.c": library.replace(part, none, 1).encode()}
         with pytest.raises(RuntimeError, match=rf"wrong {int(host.Status.KERNEL)} "):

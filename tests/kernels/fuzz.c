@@ -328,7 +328,7 @@ static int load_all(char **files, int n) {
       release(s);
       continue;
     }
-    const bool unlisted = (uint32_t)(TMO_PARTS) != UINT32_MAX && tmo_header_of(s->program)->parts == 0;
+    const bool unlisted = (uint64_t)(TMO_PARTS) != UINT64_MAX && tmo_header_of(s->program)->parts == 0;
     if (try_program(s, s) != RIGHT && !unlisted) return 3; /* the undamaged program must run with the parts that it lists */
     if (!misaligned_is_refused(s)) return 4;
     ++n_samples;

@@ -64,7 +64,7 @@ def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, 
             f"#define TMO_MATH {calls}",
             f"#define TMO_KINDS(KIND) {kind_list(needed.kinds)}",
             f"#define TMO_PACKINGS {_mask(needed.packings, Packing, 'TMO_PACKING_', '1ull')}",
-            f"#define TMO_PARTS {_mask(needed.parts, Part, 'TMO_PART_', '1u')}",
+            f"#define TMO_PARTS {_mask(needed.parts, Part, 'TMO_PART_', '1ull')}",
         )
     )
     return f"""\

@@ -237,3 +237,17 @@ class Part(enum.IntEnum):
     """With this part of the library, one call of a kernel computes two consecutive rows."""
     FEW_PIXELS = 29
     """On the DSP extension, this part of the library computes tiles of several pixels faster than the general code."""
+    WHOLE_POOLS = 30
+    """On the DSP extension, this part of the library computes pools without sums faster than the general code."""
+    SEVERAL_ROWS = 31
+    """This part of the library computes several rows of operators that are not packed faster than the general code."""
+    CLAMPS = 32
+    """On the DSP extension and Helium, this part runs operators whose activation has a smaller range than int8."""
+    DSP_ODD = 33
+    """This part of the library runs packed convolutions with an odd number of output channels."""
+    DSP_NARROW = 34
+    """This part of the library runs packed convolutions if a row of a window has less than four bytes."""
+    DSP_SMALL = 35
+    """This part of the library runs packed convolutions and dense layers of a single pixel that have few weights."""
+    DSP_TRIPLES = 36
+    """This part of the library computes three pairs of channels of a dense layer at once."""

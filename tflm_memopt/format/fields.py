@@ -105,6 +105,7 @@ I8: TypeAlias = Annotated[int, Number("i1")]
 U16: TypeAlias = Annotated[int, Number("<u2")]
 I16: TypeAlias = Annotated[int, Number("<i2")]
 U32: TypeAlias = Annotated[int, Number("<u4")]
+U64: TypeAlias = Annotated[int, Number("<u8")]
 I32: TypeAlias = Annotated[int, Number("<i4")]
 
 Type: TypeAlias = Number | Named | Flag | Inline | ArrayOffset | TableOffset | Follows

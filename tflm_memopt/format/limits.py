@@ -2,7 +2,7 @@
 
 MAGIC = 0x314F4D54
 """A program begins with the four bytes "TMO1", which are this number."""
-VERSION = 3
+VERSION = 4
 NONE = 0xFFFF
 """This entry of a table says that an iteration reads no row of the operand."""
 MAX_INPUTS = 4

@@ -16,14 +16,22 @@ from tflm_memopt.ops.packing import QUAD, Packing, is_direct, packed_pixels, pac
 PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4, Part.DSP_PAIRS_5)
 KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
 """Parts that an operator needs only for some of its sizes. Sizes change when two cores share an operator."""
+FEW_PIXELS = 4
+"""A pool, addition or table with at most this many pixels is fast enough without the part PIXELS."""
+FEW_MACS = 500
+"""A single pixel with at most one part in this number of the program's multiplications needs no assembly."""
+FEW_ROWS = 4
+"""An operator with at most this many rows is fast enough without the part SEVERAL_ROWS."""
 
 
 def parts(program: Program) -> int:
     """Return an integer with a bit set for each part of the library that the program needs."""
     found = {*_of_tables(program), *(KERNELS if program.cores else ())}
-    for op in program.ops:
-        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # false only in a damaged program
-            found.update(_of_operator(op, program.tensors))
+    valid = [op for op in program.ops if op.inputs and max(*op.inputs, op.output) < len(program.tensors)]
+    macs = sum(_macs(op, program.tensors) for op in valid)
+    for op in valid:
+        small = _macs(op, program.tensors) * FEW_MACS <= macs
+        found.update(_of_operator(op, program.tensors, small=small))
     return sum(1 << part for part in found)
 
 
@@ -39,7 +47,17 @@ def _of_tables(program: Program) -> Iterator[Part]:
     return (part for part, asked in asks.items() if asked)
 
 
-def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Part]:
+def _macs(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> int:
+    """Return the multiply-accumulates of a packed operator with weights, or 0."""
+    if op.packing in (Packing.NONE, Packing.DSP_ADD):
+        return 0
+    source, made = tensors[op.inputs[0]], tensors[op.output]
+    depth = 1 if op.kind is Kind.DEPTHWISE else source.channels
+    return made.height * made.width * made.channels * op.window.kernel_h * op.window.kernel_w * depth
+
+
+def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor], *, small: bool) -> Iterator[Part]:
+    """Yield the parts that an operator needs. small: whether code that is not in assembly is fast enough."""
     if op.channel_groups > 1 or op.sums:
         yield Part.CHANNEL_GROUPS
     if op.iterative:
@@ -49,10 +67,16 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
     if op.copies:
         yield Part.COPIES
     source, made = tensors[op.inputs[0]], tensors[op.output]
+    if _has_rows(op, made):
+        yield Part.SEVERAL_ROWS
+    if op.packing is Packing.NONE and op.kind in (Kind.AVERAGE_POOL, Kind.MAX_POOL) and not (op.iterative or op.sums):
+        yield Part.WHOLE_POOLS
     if _is_pixel(op, made):
         yield Part.PIXELS
     if op.tile > 1 and op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE, Packing.DSP_ADD):
         yield Part.FEW_PIXELS
+    if op.activation != (-128, 127):
+        yield Part.CLAMPS
     if op.packing is Packing.MVE_DEPTHWISE and not _has_nine(op):
         yield Part.TAPS
     if (at_once := _at_once(op)) > 1:
@@ -63,10 +87,10 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
         if at_once > 1:
             yield Part.DSP_NINE
         yield kernel_choice.depthwise_part(op.window, made.width, op.tile)
-    if op.packing is Packing.DSP_DENSE and made.channels // 2 % 3 != 0:
-        yield Part.DSP_DIRECT
+    if op.packing is Packing.DSP_DENSE:
+        yield from _of_dsp_dense(made.channels // 2, small=small)
     if op.packing is Packing.DSP_CONV:
-        yield from _of_dsp_conv(op, source, made)
+        yield from _of_dsp_conv(op, source, made, small=small)
     if op.packing is Packing.NONE and op.kind is Kind.CONV and not op.nibbles:
         yield from _of_conv(op, source, made)
     if op.packing is Packing.NONE and op.kind is Kind.DEPTHWISE and not op.nibbles:
@@ -83,10 +107,18 @@ def _two_rows(op: ProgramOp) -> bool:
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return whether tmo_iterate_pixel() runs the operator, which excludes packed operators with one iteration."""
+    """Return whether the operator has enough iterations of tmo_iterate_pixel() to need the part PIXELS for speed."""
     whole = not op.access and not op.iterative and op.channel_groups <= 1
-    single = kernel_choice.makes_single_pixels(op.kind, op.packing, op.tile, made.width, whole=whole)
-    return single and (op.packing is Packing.NONE or op.tile == 1 or made.height > 1)
+    if not kernel_choice.makes_single_pixels(op.kind, op.packing, op.tile, made.width, whole=whole):
+        return False
+    if op.packing is not Packing.NONE:
+        return op.tile == 1 or made.height > 1
+    return op.kind in (Kind.CONV, Kind.DEPTHWISE) or made.height * made.width > FEW_PIXELS
+
+
+def _has_rows(op: ProgramOp, made: ProgramTensor) -> bool:
+    """Return whether tmo_iterate_rows() of the C library saves time for the operator."""
+    return op.packing is Packing.NONE and not op.iterative and op.tile == 0 and made.height > FEW_ROWS
 
 
 def _has_nine(op: ProgramOp) -> bool:
@@ -95,15 +127,31 @@ def _has_nine(op: ProgramOp) -> bool:
     return nine and op.output_zero_point == -128 and op.activation == (-128, 127)
 
 
-def _of_dsp_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> Iterator[Part]:
+def _of_dsp_dense(pairs: int, *, small: bool) -> Iterator[Part]:
+    if small:
+        yield Part.DSP_SMALL
+        return
+    if pairs >= 3 and pairs != 4:
+        yield Part.DSP_TRIPLES
+    if pairs % 3 != 0:
+        yield Part.DSP_DIRECT
+
+
+def _of_dsp_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor, *, small: bool) -> Iterator[Part]:
     kernel, channels = (op.window.kernel_h, op.window.kernel_w), source.channels
     if is_direct(op.packing, kernel, channels, made.channels, op.tile or made.width):
         yield Part.DSP_DIRECT
         if _at_once(op) == 1:
             return
-    counts = _pixels_at_once(op, packed_values(op.packing, kernel, channels), made.width)
-    yield from (PAIRS[n - 1] for n in counts)
-    if op.tile == 0 and _is_pointwise(op, source, made) and (made.width > 1 or channels % QUAD == 0):
+    values = packed_values(op.packing, kernel, channels)
+    if made.channels % 2 != 0:
+        yield Part.DSP_ODD
+    if op.window.kernel_w * channels < QUAD:
+        yield Part.DSP_NARROW
+    counts = _pixels_at_once(op, values, made.width)
+    single = counts == {1} and made.height == 1 and op.tile == 0
+    yield from (Part.DSP_SMALL if small and single else PAIRS[n - 1] for n in counts)
+    if op.tile == 0 and _is_pointwise(op, source, made):
         return
     if (PACKED_PIXELS in counts or _two_rows(op)) and channels % QUAD == 0:
         yield Part.DSP_CLIPPED
@@ -117,7 +165,7 @@ def _pixels_at_once(op: ProgramOp, values: int, width: int) -> set[int]:
         return set(range(1, op.param + 1))
     if op.tile > 0:
         return set(range(1, packed_pixels(op.packing, values, op.tile, wide=wide) + 1))
-    return set(kernel_choice.batches(op.packing, values, width, wide=wide))
+    return set(kernel_choice.batches(op.packing, op.window, values, width, wide=wide))
 
 
 def _is_inside(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> bool:

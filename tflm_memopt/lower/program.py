@@ -20,6 +20,7 @@ from tflm_memopt.format.fields import (
     U8,
     U16,
     U32,
+    U64,
     Also,
     ArrayOffset,
     Cases,
@@ -76,7 +77,7 @@ class Header:
     """Size in bytes of the state, which outlives a run, or 0 for a program without a state."""
     rolling_buffers: U32 = 0
     """Offset in the program of a tmo_rolling_buffer[] that ends with depth 0, or 0 for a program without a state."""
-    parts: U32 = 0
+    parts: U64 = 0
     """A bit is set for each TMO_PART_* that the program needs."""
 
 

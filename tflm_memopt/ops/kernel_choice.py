@@ -15,6 +15,7 @@ from tflm_memopt.format.limits import (
     GATHERED_BYTES,
     GATHERED_ROWS_BYTES,
     MANY_CHANNELS,
+    PACKED_PIXELS,
     SHORT_ROW,
     SOME_CHANNELS,
 )
@@ -74,9 +75,12 @@ def pads_rows(window: Window, in_channels: int) -> bool:
     return window.dilation_w == 1 and -(-window.kernel_w * in_channels // QUAD) * QUAD <= SHORT_ROW
 
 
-def batches(packing: Packing, values: int, columns: int, *, wide: bool) -> Iterator[int]:
+def batches(packing: Packing, window: Window, values: int, columns: int, *, wide: bool) -> Iterator[int]:
     """Yield the numbers of pixels that a packed convolution computes in each call, for `columns` columns."""
+    threes = packing is Packing.DSP_CONV and window.kernel_w == 1
     while columns > 0:
         n = packed_pixels(packing, values, columns, wide=wide)
+        if n == PACKED_PIXELS and columns == 2 * (PACKED_PIXELS - 1) and threes:
+            n = PACKED_PIXELS - 1
         yield n
         columns -= n

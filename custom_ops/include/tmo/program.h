@@ -12,7 +12,7 @@
 #include "tmo/kinds.def"
 
 #define TMO_MAGIC 0x314F4D54u /* A program begins with the four bytes "TMO1", which are this number. */
-#define TMO_VERSION 3
+#define TMO_VERSION 4
 #define TMO_NONE 0xFFFFu /* This entry of a table says that an iteration reads no row of the operand. */
 #define TMO_MAX_INPUTS 4 /* An operator reads at most this many operands row by row. */
 #define TMO_MAX_IO 16 /* A program has at most this many inputs and outputs together. */
@@ -232,6 +232,13 @@ enum {
   TMO_PART_AT_ONCE = 27, /* This part of the library computes consecutive iterations of one pixel each in one call of a kernel. */
   TMO_PART_TWO_ROWS = 28, /* With this part of the library, one call of a kernel computes two consecutive rows. */
   TMO_PART_FEW_PIXELS = 29, /* On the DSP extension, this part of the library computes tiles of several pixels faster than the general code. */
+  TMO_PART_WHOLE_POOLS = 30, /* On the DSP extension, this part of the library computes pools without sums faster than the general code. */
+  TMO_PART_SEVERAL_ROWS = 31, /* This part of the library computes several rows of operators that are not packed faster than the general code. */
+  TMO_PART_CLAMPS = 32, /* On the DSP extension and Helium, this part runs operators whose activation has a smaller range than int8. */
+  TMO_PART_DSP_ODD = 33, /* This part of the library runs packed convolutions with an odd number of output channels. */
+  TMO_PART_DSP_NARROW = 34, /* This part of the library runs packed convolutions if a row of a window has less than four bytes. */
+  TMO_PART_DSP_SMALL = 35, /* This part of the library runs packed convolutions and dense layers of a single pixel that have few weights. */
+  TMO_PART_DSP_TRIPLES = 36, /* This part of the library computes three pairs of channels of a dense layer at once. */
 };
 
 typedef enum {
@@ -257,7 +264,7 @@ typedef struct {
   uint32_t cores; /* Offset of a tmo_cores in the program, or 0 if the program is for one core. */
   uint32_t state; /* Size in bytes of the state, which outlives a run, or 0 for a program without a state. */
   uint32_t rolling_buffers; /* Offset in the program of a tmo_rolling_buffer[] that ends with depth 0, or 0 for a program without a state. */
-  uint32_t parts; /* A bit is set for each TMO_PART_* that the program needs. */
+  uint64_t parts; /* A bit is set for each TMO_PART_* that the program needs. */
 } tmo_header;
 
 /* Minimum size of slow memory, for a program that keeps whole tensors in slow memory. In the array io, the address of slow memory comes after the

@@ -40,7 +40,7 @@
 #define TMO_PACKINGS UINT64_MAX
 #endif
 #ifndef TMO_PARTS
-#define TMO_PARTS UINT32_MAX
+#define TMO_PARTS UINT64_MAX
 #endif
 
 /* The macro TMO_CORE_* is 1 if the core has certain instructions. The macro TMO_RUNS_* is 1 if the build has the packed kernels for these
@@ -101,7 +101,7 @@ static inline bool tmo_has_packing(uint16_t packing) {
  * the kind. */
 static inline bool tmo_is_kind(const tmo_op *op, uint16_t kind) { return tmo_has_kind(kind) && op->kind == kind; }
 
-static inline bool tmo_has_part(uint16_t part) { return ((uint32_t)(TMO_PARTS) >> part & 1) != 0; }
+static inline bool tmo_has_part(uint16_t part) { return ((uint64_t)(TMO_PARTS) >> part & 1) != 0; }
 
 /* Whether the weights of an operator have four bits each. */
 static inline bool tmo_has_nibbles(const tmo_op *op) { return tmo_has_part(TMO_PART_NIBBLES) && (op->flags & TMO_FLAG_NIBBLES) != 0; }

@@ -28,6 +28,13 @@
 #define TMO_UNROLLED
 #endif
 
+/* TMO_PLAIN_LOOPS is for functions whose loops copy or set a few bytes. GCC would otherwise call memcpy() or memset(), which take more time and flash. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TMO_PLAIN_LOOPS __attribute__((optimize("no-tree-loop-distribute-patterns")))
+#else
+#define TMO_PLAIN_LOOPS
+#endif
+
 /* TMO_WORDS() tells the compiler that a pointer is a multiple of 4, so that a copy of constant size loads and stores whole words. */
 #if defined(__GNUC__)
 #define TMO_WORDS(pointer) __builtin_assume_aligned(pointer, sizeof(uint32_t))

@@ -3,7 +3,7 @@
  *
  *   #define TMO_KINDS(KIND) KIND(CONV) KIND(ADD)
  *   #define TMO_PACKINGS 0ull
- *   #define TMO_PARTS (1u << TMO_PART_TILES)
+ *   #define TMO_PARTS (1ull << TMO_PART_TILES)
  *   #include "tmo/embed.h"
  *   const tmo_library net_library = {.check = tmo_check_embedded, .run = tmo_run};
  *

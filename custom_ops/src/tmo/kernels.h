@@ -221,8 +221,12 @@ TMO_LINKAGE void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v,
 typedef void tmo_add_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);
 TMO_LINKAGE tmo_add_runs tmo_conv_runs_s16, tmo_conv_runs_f32;
 
+/* Whether a call of a kernel may add to the sums of other calls in this build, and whether a call does so. */
+static inline bool tmo_adds_sums(void) { return tmo_has_part(TMO_PART_ITERATIVE) || tmo_has_part(TMO_PART_CHANNEL_GROUPS); }
+static inline bool tmo_has_sums(const tmo_kernel *k) { return tmo_adds_sums() && k->sums != NULL; }
+
 /* Whether a call completes the outputs of at least four channels, which tmo_dsp_outputs() computes at once. */
-static inline bool tmo_makes_fours(const tmo_kernel *k) { return k->sums == NULL && k->bias != NULL && k->out_channels >= 4; }
+static inline bool tmo_makes_fours(const tmo_kernel *k) { return !tmo_has_sums(k) && k->bias != NULL && k->out_channels >= 4; }
 
 /* Adds the products of runs with the weights of several channels to the sums of these channels. */
 typedef void tmo_add_runs_of_bytes(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals);

@@ -4,7 +4,7 @@
 
 #include "tmo/program.h"
 
-_Static_assert(sizeof(tmo_header) == 60 && offsetof(tmo_header, magic) == 0 && offsetof(tmo_header, version) == 4 &&
+_Static_assert(sizeof(tmo_header) == 64 && offsetof(tmo_header, magic) == 0 && offsetof(tmo_header, version) == 4 &&
                offsetof(tmo_header, target) == 6 && offsetof(tmo_header, size) == 8 && offsetof(tmo_header, iterations) == 12 &&
                offsetof(tmo_header, workspace) == 16 && offsetof(tmo_header, n_inputs) == 20 && offsetof(tmo_header, n_outputs) == 22 &&
                offsetof(tmo_header, n_tensors) == 24 && offsetof(tmo_header, n_ops) == 26 && offsetof(tmo_header, n_groups) == 28 &&

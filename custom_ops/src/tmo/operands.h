@@ -74,13 +74,13 @@ TMO_OWN_FRAME static const int8_t *pixel_at(const execution *f, const tmo_view *
 
 /* Whether a tensor's rows are stored in ascending order, and the tensor is not part of a streamed or external input. */
 static TMO_ALWAYS_INLINE bool has_plain_rows(const tmo_run_state *run, const tmo_tensor *t) {
-  return t->layout == TMO_LAYOUT_HWC && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
+  return tmo_is_ascending(t) && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
 }
 
 /* Returns the address of output pixel (x, y). */
 static TMO_ALWAYS_INLINE int8_t *output_pixel(const execution *f, uint32_t y, uint32_t x) {
   const tmo_tensor *const t = f->out.tensor;
-  const bool plain = t->layout == TMO_LAYOUT_HWC && !tmo_has_column_windows(t);
+  const bool plain = tmo_is_ascending(t) && !tmo_has_column_windows(t);
   return (int8_t *)(uintptr_t)(plain ? f->out.base + tmo_row_offset(t, y) + x * f->out.pixel : pixel_at(f, &f->out, y, x));
 }
 
@@ -170,11 +170,15 @@ TMO_OWN_FRAME static tmo_window read_rows(const execution *f, const int8_t *pixe
   const tmo_tensor *in = f->in.tensor;
   const tmo_taps whole = {0, 1, 0};
   tmo_taps rows;
-  if (has_plain_rows(f->run, in) && (op->flags & (TMO_FLAG_ITERATIVE | TMO_FLAG_SUMS)) == 0) { /* this branch needs fewer comparisons than rows_under() for the same rows */
+  const bool plain = has_plain_rows(f->run, in);
+  if (plain && !tmo_iterative(op) && !tmo_sums_channel_groups(op)) { /* this branch needs fewer comparisons than rows_under() for the same rows */
     rows = tmo_clip((int32_t)((uint32_t)f->run->current.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
-    tmo_list_row_pixels(in, f->in.base, rows.start, op->dilation_h, rows.count, 1, 0, pixels);
   } else {
     rows = rows_under(f);
+  }
+  if (plain) {
+    tmo_list_row_pixels(in, f->in.base, rows.start, op->dilation_h, rows.count, 1, 0, pixels);
+  } else {
     list_rows(f, rows, pixels);
     make_int8(f, in, pixels, rows.count, tmo_row_bytes(in), 0);
   }

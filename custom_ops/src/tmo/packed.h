@@ -62,11 +62,12 @@ static inline bool tmo_has_wide_tile(const tmo_op *op) {
 /* Whether one pass over the weights computes the last five pixels of a row of `columns` pixels. A wide tile has room for five pixels. The kernel
  * computes three pixels and then two, while the cache keeps the weights of two channels. */
 static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t columns) {
-  return tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
+  return tmo_has_part(TMO_PART_DSP_PAIRS_5) && tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
 }
 
 /* Returns the number of output pixels to compute at once. values: values of one pixel. left: number of remaining pixels. With the DSP extension,
- * the function leaves no single pixel for the end of the row, because a single pixel costs most. */
+ * the function leaves no single pixel for the end of the row, because a single pixel costs most. Six pixels are computed as twice three pixels if
+ * windows are one pixel wide, because four and two pixels take more instructions. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
   uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
@@ -74,13 +75,15 @@ static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint
   if (!tmo_has_wide_tile(op)) {
     while (most > 1 && most * values > (most > 2 ? tmo_packed_tile(op) / 8 * 3 : tmo_packed_tile(op))) --most;
   }
-  if (left == most + 1 && most > 2 && !tmo_packs_bytes(op)) --most;
+  const bool threes = op->kernel_w == 1 && left == 2 * most - 2;
+  if ((left == most + 1 || threes) && most > 2 && !tmo_packs_bytes(op)) --most;
   return left < most ? left : most;
 }
 
 /* Whether a packed convolution reads the bytes of its only pixel in place. */
 static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uint32_t out_channels, uint32_t columns) {
   if (op->kernel_h != 1 || op->kernel_w != 1 || columns != 1 || tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return false;
+  if (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && !tmo_has_part(TMO_PART_DSP_DIRECT)) return false;
   if (tmo_is_packed_as(op, TMO_PACKING_RVV_CONV)) return true;
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
 }
@@ -149,7 +152,7 @@ static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in,
 
 /* tmo_packed_clamps() returns whether the activation limits the outputs. tmo_packed_clamp() limits outputs if an inner loop does not apply the
  * activation. */
-static inline bool tmo_packed_clamps(const tmo_op *op) { return op->act_min != INT8_MIN || op->act_max != INT8_MAX; }
+static inline bool tmo_packed_clamps(const tmo_op *op) { return tmo_has_part(TMO_PART_CLAMPS) && (op->act_min != INT8_MIN || op->act_max != INT8_MAX); }
 TMO_LINKAGE void tmo_clamp_bytes(const tmo_op *op, int8_t *out, uint32_t n);
 static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
   if (tmo_packed_clamps(op)) tmo_clamp_bytes(op, out, n);
@@ -473,6 +476,13 @@ TMO_CORE void tmo_mve_take(int8_t *to, const tmo_mve_window *window);
 
 /* Fills n bytes with a value. n must be at least 1. */
 TMO_CORE void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
+
+/* Fills n bytes with a value. The address must be a multiple of 4, and n must be at least 1. */
+#if TMO_CORE_MVE
+#define tmo_fill tmo_mve_fill
+#else
+TMO_LINKAGE void tmo_fill(int8_t *to, int8_t value, uint32_t n);
+#endif
 
 /* Adds n adjacent pixels to the sums of their channels. Only Helium uses tmo_mve_add_pixels(). */
 TMO_LINKAGE void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);

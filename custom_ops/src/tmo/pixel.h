@@ -13,7 +13,7 @@ extern "C" {
 
 /* Whether a tensor's pixels are in column windows or in whole rows of the arena. */
 static TMO_ALWAYS_INLINE bool is_plain(const tmo_run_state *run, const tmo_tensor *t) {
-  return t->layout == TMO_LAYOUT_HWC && !tmo_is_source(run->program, t);
+  return tmo_is_ascending(t) && !tmo_is_source(run->program, t);
 }
 
 /* The part of a window inside the input. */

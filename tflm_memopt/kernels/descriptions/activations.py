@@ -65,9 +65,9 @@ def _reciprocal_of_one_plus(b: Builder, a: Reg) -> Reg:
     """Return 1 / (1 + a) for a in [0, 1) in Q0.31, by three Newton-Raphson steps in Q2.29."""
     half = _sum(b, b.compute("shift_right", INT32, a, 1), 1 << 30)
     x = _sum(b, _times(b, half, -1010580540), 1515870810)
-    for _ in range(3):
+    with b.loop("step", 3):
         error = b.compute("sub", INT32, 1 << 29, _times(b, half, x))
-        x = _sum(b, x, b.compute("shift_left_saturated", INT32, _times(b, x, error), 2))
+        b.update("add", x, b.compute("shift_left_saturated", INT32, _times(b, x, error), 2))
     return b.compute("shift_left_saturated", INT32, x, 1)
 
 

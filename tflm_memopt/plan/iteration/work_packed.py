@@ -77,7 +77,7 @@ def _from_rows(w: Windows, done: Work, values: int) -> Work:
     quads = singles = listed = runs = calls = copied = 0
     for (x0, end, high), times in iterations(w):
         x = x0
-        for n in kernel_choice.batches(Packing.DSP_CONV, values, end - x0, wide=w.op.wide_tile):
+        for n in kernel_choice.batches(Packing.DSP_CONV, window, values, end - x0, wide=w.op.wide_tile):
             within = high == rows and bool(inside[x : x + n].all())
             if within and n == PACKED_PIXELS and row >= QUAD:
                 runs += times * rows
