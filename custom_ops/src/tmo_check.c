@@ -13,7 +13,7 @@ _Static_assert(TMO_MAX_KERNEL_H <= TMO_MAX_TAPS, "one array of pointers holds ei
 /* Returns the size of the buffer that contains the tensor. The caller may not know the size of slow memory yet, so the function returns the size that
  * the program states. */
 static uint32_t base_bytes(const tmo_checker *c, const tmo_tensor *t) {
-  if (tmo_header_of(c->program)->pools > 0 && t->base == tmo_slow_base(c->program)) return tmo_slow_bytes(c->program);
+  if (tmo_has_part(TMO_PART_SLOW_MEMORY) && tmo_header_of(c->program)->pools > 0 && t->base == tmo_slow_base(c->program)) return tmo_slow_bytes(c->program);
   return t->base == 0 ? tmo_header_of(c->program)->workspace : c->io_bytes[t->base - 1];
 }
 
@@ -68,7 +68,7 @@ static bool check_stream(const tmo_checker *c) {
 }
 
 static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
-  const bool constant = t->base == TMO_PROGRAM_BASE, on_link = tmo_on_link(c->program, t);
+  const bool constant = tmo_is_constant(t), on_link = tmo_on_link(c->program, t);
   if (t->base > c->last_base && !constant && !on_link) return TMO_ERROR_TABLE;
   if (t->channels == 0 || t->width == 0 || t->height == 0) return TMO_ERROR_TABLE;
   if (!check_layout(c, t)) return TMO_ERROR_TABLE;
@@ -205,7 +205,7 @@ static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
     if (!check_operand(c, group, index, k)) return false;
   }
   const tmo_operation o = {group, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
-  if (tmo_is_source(c->program, o.out) || o.out->base == TMO_PROGRAM_BASE) return false;
+  if (tmo_is_source(c->program, o.out) || tmo_is_constant(o.out)) return false;
   if (tmo_has_part(TMO_PART_LINK) && tmo_on_link(c->program, o.out) != (op->kind == TMO_OP_SEND)) return false;
   const bool by_row = !has_reversed_pixels(c, &o) && op->tile == 0 && op->channel_groups <= 1 && !tmo_sums_channel_groups(op) && !tmo_has_column_windows(o.out);
   return (tmo_in_tiles(group, op) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
@@ -251,7 +251,7 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
     if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rolling_buffers(&c)) return TMO_ERROR_TABLE;
     if (io_bytes[c.last_base++] < h->state) return TMO_ERROR_IO;
   }
-  if (h->pools > 0) {
+  if (tmo_has_part(TMO_PART_SLOW_MEMORY) && h->pools > 0) {
     if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* a link's tmo_messenger takes slow memory's place in io */
     if (io_bytes[c.last_base++] < tmo_slow_bytes(program)) return TMO_ERROR_IO;
   }

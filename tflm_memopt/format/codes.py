@@ -251,3 +251,9 @@ class Part(enum.IntEnum):
     """This part of the library runs packed convolutions and dense layers of a single pixel that have few weights."""
     DSP_TRIPLES = 36
     """This part of the library computes three pairs of channels of a dense layer at once."""
+    SLOW_MEMORY = 37
+    """This part of the library supports tensors in slow memory."""
+    CONSTANTS = 38
+    """This part of the library supports operands that are constants of the program."""
+    DSP_WIDE = 39
+    """This part of the library runs packed convolutions whose scratch has room for any number of values."""

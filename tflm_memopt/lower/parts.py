@@ -7,7 +7,7 @@ that the converter emits contains only the parts that its programs list.
 from collections.abc import Iterator, Sequence
 
 from tflm_memopt.format.codes import InputPlace, Part, RowLayout
-from tflm_memopt.format.limits import PACKED_PIXELS
+from tflm_memopt.format.limits import PACKED_PIXELS, PROGRAM_BASE
 from tflm_memopt.lower.program import Program, ProgramOp, ProgramTensor
 from tflm_memopt.ops import kernel_choice
 from tflm_memopt.ops.kinds import Kind
@@ -43,6 +43,8 @@ def _of_tables(program: Program) -> Iterator[Part]:
         Part.REVERSED: any(RowLayout.HWC < tensor.layout < RowLayout.STATE for tensor in program.tensors),
         Part.LINK: program.input == InputPlace.LINK,
         Part.STATE: program.state > 0,
+        Part.SLOW_MEMORY: program.slow > 0,
+        Part.CONSTANTS: any(tensor.base == PROGRAM_BASE for tensor in program.tensors),
     }
     return (part for part, asked in asks.items() if asked)
 
@@ -144,6 +146,8 @@ def _of_dsp_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor, *, s
         if _at_once(op) == 1:
             return
     values = packed_values(op.packing, kernel, channels)
+    if op.param == 1 or _two_rows(op):
+        yield Part.DSP_WIDE
     if made.channels % 2 != 0:
         yield Part.DSP_ODD
     if op.window.kernel_w * channels < QUAD:

@@ -239,6 +239,9 @@ enum {
   TMO_PART_DSP_NARROW = 34, /* This part of the library runs packed convolutions if a row of a window has less than four bytes. */
   TMO_PART_DSP_SMALL = 35, /* This part of the library runs packed convolutions and dense layers of a single pixel that have few weights. */
   TMO_PART_DSP_TRIPLES = 36, /* This part of the library computes three pairs of channels of a dense layer at once. */
+  TMO_PART_SLOW_MEMORY = 37, /* This part of the library supports tensors in slow memory. */
+  TMO_PART_CONSTANTS = 38, /* This part of the library supports operands that are constants of the program. */
+  TMO_PART_DSP_WIDE = 39, /* This part of the library runs packed convolutions whose scratch has room for any number of values. */
 };
 
 typedef enum {

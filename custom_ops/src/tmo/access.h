@@ -67,6 +67,9 @@ static inline bool tmo_in_tiles(const tmo_group *group, const tmo_op *op) { retu
 
 static inline bool tmo_has_column_windows(const tmo_tensor *t) { return tmo_has_part(TMO_PART_TILES) && t->n_column_windows > 0; }
 
+/* Whether the program contains the values of a tensor. */
+static inline bool tmo_is_constant(const tmo_tensor *t) { return tmo_has_part(TMO_PART_CONSTANTS) && t->base == TMO_PROGRAM_BASE; }
+
 /* Whether a tensor's rows and pixels are stored in ascending order in a buffer of the workspace, of the caller or of the program. */
 static inline bool tmo_is_ascending(const tmo_tensor *t) {
   return (!tmo_has_part(TMO_PART_REVERSED) && !tmo_has_part(TMO_PART_STATE)) || t->layout == TMO_LAYOUT_HWC;

@@ -56,7 +56,7 @@ static TMO_ALWAYS_INLINE bool tmo_makes_two_rows(const tmo_op *op) {
 
 /* Whether the scratch has room for all pixels that are computed at once, for any number of values per pixel. */
 static inline bool tmo_has_wide_tile(const tmo_op *op) {
-  return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (op->at_once == 1 || tmo_makes_two_rows(op));
+  return tmo_has_part(TMO_PART_DSP_WIDE) && tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (op->at_once == 1 || tmo_makes_two_rows(op));
 }
 
 /* Whether one pass over the weights computes the last five pixels of a row of `columns` pixels. A wide tile has room for five pixels. The kernel

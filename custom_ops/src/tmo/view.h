@@ -20,7 +20,7 @@ typedef struct {
 
 static inline const int8_t *tmo_base_of(const tmo_run_state *run, const tmo_tensor *t) {
   if (t->base == 0) return (const int8_t *)run->workspace;
-  return (const int8_t *)(t->base == TMO_PROGRAM_BASE ? run->program : run->io[t->base - 1]); /* tmo_check() has ensured that nothing writes to the program */
+  return (const int8_t *)(tmo_is_constant(t) ? run->program : run->io[t->base - 1]); /* tmo_check() has ensured that nothing writes to the program */
 }
 
 /* Returns the weights that were copied to the workspace. Inlining would make operators whose weights are not copied save more registers. */
