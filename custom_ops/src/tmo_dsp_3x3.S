@@ -86,11 +86,7 @@
  * have 32 bits. */
     .equ OUTPUT_BYTES, 28
 .macro OUTPUT sum
-    add.w r7, \sum, \sum, asr #31
-    add.w r7, r7, r2
-    smmlar \sum, \sum, r1, r7
-    asr.w \sum, \sum, r3
-    ssat  \sum, #8, \sum
+    SCALE_BY r1, r2, r3, \sum, r7, .w
     strb.w \sum, [r4]
     sub.w r4, r4, r5
 .endm

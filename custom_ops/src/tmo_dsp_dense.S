@@ -46,11 +46,7 @@
 /* Scales a sum to an output. */
 .macro SCALE sum
     ldmia r6!, {r9, r10, r11}
-    add   r12, \sum, \sum, asr #31
-    add   r12, r12, r10
-    smmlar \sum, \sum, r9, r12
-    asr   \sum, \sum, r11
-    ssat  \sum, #8, \sum
+    SCALE_BY r9, r10, r11, \sum, r12
 .endm
 
 /* Scales and stores the two outputs of a pair. */

@@ -39,11 +39,7 @@
 
 .macro SCALE sum
     ldmia r12!, {r4, r5, r6}
-    add   r7, \sum, \sum, asr #31
-    add   r7, r7, r5
-    smmlar \sum, \sum, r4, r7
-    asr   \sum, \sum, r6
-    ssat  \sum, #8, \sum
+    SCALE_BY r4, r5, r6, \sum, r7
 .endm
 
 /* Multiplies three taps of four channels. */

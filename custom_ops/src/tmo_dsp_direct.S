@@ -44,11 +44,7 @@
   .if \skip
     add   r8, r8, #\skip
   .endif
-    add   r12, \sum, \sum, asr #31
-    add   r12, r12, r10
-    smmlar \sum, \sum, r9, r12
-    asr   \sum, \sum, r11
-    ssat  \sum, #8, \sum
+    SCALE_BY r9, r10, r11, \sum, r12
 .endm
 
     FUNCTION tmo_dsp_direct

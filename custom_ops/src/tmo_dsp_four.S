@@ -38,11 +38,7 @@
 .endm
 
 .macro OUTPUT sum, to
-    add.w r9, \sum, \sum, asr #31
-    add.w r9, r9, r7
-    smmlar \sum, \sum, r6, r9
-    asr.w \sum, \sum, r8
-    ssat  \sum, #8, \sum
+    SCALE_BY r6, r7, r8, \sum, r9, .w
     strb.w \sum, [\to], #1
 .endm
 

@@ -65,16 +65,8 @@
     ldr.w r7, [sp, #\scales + 12]
     ldr.w r8, [sp, #\scales + 16]
     ldr.w r9, [sp, #\scales + 20]
-    add.w r11, \first, \first, asr #31
-    add.w r11, r11, r5
-    smmlar \first, \first, r4, r11
-    asr.w \first, \first, r6
-    ssat  \first, #8, \first
-    add.w r12, \second, \second, asr #31
-    add.w r12, r12, r8
-    smmlar \second, \second, r7, r12
-    asr.w \second, \second, r9
-    ssat  \second, #8, \second
+    SCALE_BY r4, r5, r6, \first, r11, .w
+    SCALE_BY r7, r8, r9, \second, r12, .w
 .endm
 
     FUNCTION tmo_dsp_nine

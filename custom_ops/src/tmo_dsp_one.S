@@ -42,11 +42,7 @@
 /* Scales a sum to an output. */
 .macro SCALE sum
     ldmia r6!, {r0, r1, r2}
-    add   r3, \sum, \sum, asr #31
-    adds  r3, r3, r1
-    smmlar \sum, \sum, r0, r3
-    asr   \sum, \sum, r2
-    ssat  \sum, #8, \sum
+    SCALE_BY r0, r1, r2, \sum, r3
 .endm
 
 /* Scales the sums of a pair to two outputs in `low`. */

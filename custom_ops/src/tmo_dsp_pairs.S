@@ -105,24 +105,15 @@
   .endif
 .endm
 
-/* Scales a sum to an output. r9 has m2, r10 has c, and r11 has e. */
-.macro SCALE sum
-    add   lr, \sum, \sum, asr #31
-    add   lr, lr, r10
-    smmlar \sum, \sum, r9, lr
-    asr   \sum, \sum, r11
-    ssat  \sum, #8, \sum
-.endm
-
 .macro SCALE_ALL pixels, first, second, third, fourth
     ldmia r8!, {r9, r10, r11}
-    SCALE \first
-    SCALE \second
+    SCALE_BY r9, r10, r11, \first, lr
+    SCALE_BY r9, r10, r11, \second, lr
   .if \pixels > 2
-    SCALE \third
+    SCALE_BY r9, r10, r11, \third, lr
   .endif
   .if \pixels > 3
-    SCALE \fourth
+    SCALE_BY r9, r10, r11, \fourth, lr
   .endif
 .endm
 

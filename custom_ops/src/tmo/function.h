@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This header has a macro that begins a Thumb function in assembly. */
+/* This header has macros for Thumb functions in assembly. */
 #ifndef TMO_FUNCTION_H_
 #define TMO_FUNCTION_H_
 
@@ -19,6 +19,15 @@
     .type \name, %function
     .thumb_func
 \name:
+.endm
+
+/* Scales a sum to an int8 output by the scale's constants m2, c and e. Changes the register `spare`. With the width .w, all instructions have 32 bits. */
+.macro SCALE_BY m2, c, e, sum, spare, width
+    add\width \spare, \sum, \sum, asr #31
+    add\width \spare, \spare, \c
+    smmlar \sum, \sum, \m2, \spare
+    asr\width \sum, \sum, \e
+    ssat  \sum, #8, \sum
 .endm
 
 #endif
