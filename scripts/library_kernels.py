@@ -119,11 +119,13 @@ MATMUL = PIXELS_OF | {
     "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]",
 }  # fmt: skip
 MATMUL_S16 = MATMUL | {"depth": "k->in_channels / 2", "columns": "k->out_channels / 2"}
+FIRST, LAST = "!tmo_adds_sums() || k->first", "!tmo_adds_sums() || k->last"
 PIXEL = "void {}(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out)"
 POOL = RANGE | {
     "x": "window->pixels", "y": "out + i", "sums": "tmo_has_sums(k) ? k->sums + i : NULL", "pointers": "window->count",
     "run": "k->op->tile == 0 ? window->columns : 1", "channels": "k->out_channels", "area": "window->area",
-    "offset": "(int32_t)window->offset", "first": "!tmo_adds_sums() || (k->first && (window->pixels || !k->last))", "last": "!tmo_adds_sums() || k->last",
+    "offset": "(int32_t)window->offset",
+    "first": "!tmo_adds_sums() || (k->first && (window->pixels || !k->last))", "last": LAST,
     "sign": "k->op->smallest ? -1 : 1", "zero_in": "k->op->input_zero_point[0]",
     "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]",
 }  # fmt: skip
@@ -185,12 +187,13 @@ SOFTMAX_F32 = SOFTMAX | {"channels": "k->out_channels / 4", "beta": "k->op->beta
 MATMUL_F32 = MATMUL | {"depth": "k->in_channels / 4", "columns": "k->out_channels / 4"}
 POOL_F32 = {name: given for name, given in POOL.items() if name != "sign"} | LIMITS | {
     "y": "out + i", "sums": "(int8_t *)(tmo_has_sums(k) ? k->sums + i / 4 : NULL)", "channels": "k->out_channels / 4",
-    "offset": "(int32_t)(window->offset / 4)", "first": "!tmo_adds_sums() || k->first",
+    "offset": "(int32_t)(window->offset / 4)", "first": FIRST,
     "area": "tmo_float_divisor(k->op, window->area)",
 }  # fmt: skip
 PLACE = {name: given for name, given in POOL.items() if name != "sign"} | {
-    "values": "tmo_has_sums(k) ? k->sums + i / 2 : NULL", "places": "tmo_has_sums(k) ? k->sums + i / 2 + k->out_channels / 4 : NULL",
-    "y": "out + i", "channels": "k->out_channels / 4", "first": "!tmo_adds_sums() || k->first",
+    "values": "tmo_has_sums(k) ? k->sums + i / 2 : NULL",
+    "places": "tmo_has_sums(k) ? k->sums + i / 2 + k->out_channels / 4 : NULL",
+    "y": "out + i", "channels": "k->out_channels / 4", "first": FIRST,
     "before": "(int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column)",
 }  # fmt: skip
 PLACE_F32 = PLACE | {
@@ -211,7 +214,7 @@ def _signed(greatest: str, smallest: str, one: str, minus_one: str) -> Expressio
 FLOAT_SIGNS = ("0x3F800000", "(int32_t)0xBF800000u")
 DEPTHWISE_F32 = "tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32)"
 CONV_F32 = WINDOW | LIMITS | {
-    "y": "out + i", "sums": "(int8_t *)(tmo_has_sums(k) ? k->sums + i / 4 : NULL)", "first": "!tmo_adds_sums() || k->first", "last": "!tmo_adds_sums() || k->last",
+    "y": "out + i", "sums": "(int8_t *)(tmo_has_sums(k) ? k->sums + i / 4 : NULL)", "first": FIRST, "last": LAST,
     "offset": "(int32_t)(window->offset / 4)",
     "w": "(const float *)(const void *)k->weights + tmo_first_tap(k, window)",
     "apart": "k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels / 4) : 0",

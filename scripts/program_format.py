@@ -40,7 +40,10 @@ LIBRARY = ROOT / "custom_ops"
 PAGE = ROOT / "docs/program-format.md"
 COLUMNS = 150
 LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */"
-C_TYPES = {"u1": "uint8_t", "i1": "int8_t", "<u2": "uint16_t", "<i2": "int16_t", "<u4": "uint32_t", "<i4": "int32_t", "<u8": "uint64_t"}
+C_TYPES = {
+    "u1": "uint8_t", "i1": "int8_t", "<u2": "uint16_t", "<i2": "int16_t", "<u4": "uint32_t", "<i4": "int32_t",
+    "<u8": "uint64_t",
+}  # fmt: skip
 CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
     "TARGET": Family, "PACKING": Packing, "LAYOUT": RowLayout, "INPUT": InputPlace, "FLAG": Flags, "LOOP": LoopCode,
     "SHARDING": Sharding, "RANGE": FloatRange, "FUNCTION": FloatFunction, "RESIZE": ResizeForm, "SELECT": SelectForm,

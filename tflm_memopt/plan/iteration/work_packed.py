@@ -184,7 +184,7 @@ def _rvv_conv(w: Windows, done: Work) -> Work:
     passes = 0
     widths, counts = np.unique(w.x1 - w.x0, return_counts=True)
     for width, times in zip(widths.tolist(), counts.tolist(), strict=True):
-        each = [width] if direct else kernel_choice.batches(Packing.RVV_CONV, values, width, wide=False)
+        each = [width] if direct else kernel_choice.batches(Packing.RVV_CONV, w.op.window, values, width, wide=False)
         passes += times * sum(n // at_once + n % at_once for n in each)
     done = replace(
         done, macs=w.pixels * values * vectors, weights=passes * values * vectors, loops=passes * vectors,
