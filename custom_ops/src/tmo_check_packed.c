@@ -37,7 +37,7 @@ static bool check_conv(tmo_checker *c, const tmo_operation *o) {
   if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
   /* the weights of larger filters do not fit into a program */
   if (tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels) >= TMO_MAX_EXTENT) return false;
-  if (dsp && !tmo_has_part(TMO_PART_DSP_NARROW) && op->kernel_w * o->in->channels < 4) return false; /* the build reads at least four bytes */
+  if (dsp && !tmo_has_part(TMO_PART_DSP_NARROW) && op->kernel_w * o->in->channels < 4) return false; /* kernels of this build read at least four bytes of a row */
   const uint32_t values = tmo_packed_values(op, o->in->channels);
   if (values > tmo_packed_tile(op) && !direct) return false;
   if (tmo_at_once(op) > TMO_PACKED_PIXELS || (tmo_at_once(op) > 1 && values > TMO_PACKED_TILE)) return false;

@@ -200,7 +200,7 @@ static TMO_ALWAYS_INLINE tmo_dsp_pairs *pairs_of(uint32_t pixels) {
       if (tmo_has_part(TMO_PART_DSP_PAIRS_1)) return tmo_dsp_pairs_1;
       if (tmo_has_part(TMO_PART_DSP_SMALL)) return one_pixel;
   }
-  return NULL; /* only a damaged program lacks a part in its header */
+  return NULL; /* the header of a damaged program lists too few parts */
 }
 
 /* Computes `pairs` pairs of channels, from pair `first` on. */
