@@ -46,6 +46,9 @@ void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_
 #if !TMO_CORE_MVE
 TMO_PLAIN_LOOPS void tmo_fill(int8_t *to, int8_t value, uint32_t n) {
   const uint32_t word = (uint8_t)value * 0x01010101u;
+  for (; n >= 16; n -= 16, to += 16) {
+    TMO_UNROLLED for (uint32_t i = 0; i < 16; i += 4) memcpy(TMO_WORDS(to + i), &word, sizeof word);
+  }
   for (; n >= 4; n -= 4, to += 4) memcpy(TMO_WORDS(to), &word, sizeof word);
   for (; n > 0; --n) *to++ = value;
 }
