@@ -155,7 +155,8 @@ MEASURED = {core.short: core for core in _CORES if core.known_as}
 def with_listed_parts(core: Core) -> Core:
     """Return the core with a library that hides all optional parts that a program does not list."""
     flags = ("-DCORE_PARTS", "-DTMO_PARTS=core_parts", "-include", str(HERE / "parts.h"))
-    return replace(core, flags=(*core.flags, *flags))
+    blob = core.rom + 2 * IMAGE_BYTES  # a library that looks up its parts during a run is larger
+    return replace(core, flags=(*core.flags, *flags), blob=blob, blob_bytes=core.blob_bytes - IMAGE_BYTES)
 
 
 PAIR = replace(
