@@ -124,6 +124,7 @@ def shard(
 def _plain(graph: Graph, op: Op) -> bool:
     tensors = [graph.tensors[t] for t in (*activations(graph, op), *op.outputs)]
     known = all(t.dtype in RUNNING and not (t.variable or t.dynamic) and t.shape and all(t.shape) for t in tensors)
+    known = known and (op.type not in WINDOWS or bool(op.options))
     return known and len(op.outputs) == 1 and bool(activations(graph, op))
 
 
