@@ -379,7 +379,7 @@ TMO_OWN_FRAME static bool copies_rows(const tmo_run_state *run, const tmo_op *op
 /* Copies the pixels of operand 0 that the indices of operand 1 select. */
 TMO_OWN_FRAME static tmo_status gather_nd(const execution *f) {
   const int8_t *rows[2];
-  const tmo_window window = read_by_access(f, rows);
+  const tmo_window window = read_by_access(f, rows, false);
   const uint32_t first = tmo_first_operand(&f->kernel), depth = tmo_tensors(f->run->program)[f->kernel.op->input[1 - first]].channels / TMO_INDEX_BYTES;
   const uint32_t pixels = tmo_tensors(f->run->program)[f->kernel.op->input[first]].width;
   const int8_t *index = window.pixels[1 - first];
@@ -519,17 +519,30 @@ TMO_OWN_FRAME static uint32_t rows_at_once(execution *f, uint32_t end) {
   return end - y;
 }
 
+/* Computes the rows from run->current to `end` of an operator with an access table. */
+TMO_OWN_FRAME static void iterate_accessed_rows(execution *f, tmo_run_state *run, uint32_t end) {
+  const int8_t *pixels[TMO_MAX_TAPS];
+  for (bool again = false; run->current.row < end; ++run->current.row, again = true) {
+    set_row(f);
+    const tmo_window window = read_by_access(f, pixels, again);
+    call_row_kernel(&f->kernel, &window, output_pixel(f, run->current.row, 0));
+  }
+}
+
 static tmo_status iterate_each_row(tmo_run_state *run, const tmo_op *op, uint32_t end) {
   execution f;
   f.run = run;
   f.kernel.op = op;
   set_up(&f);
+  if (HAS_ACCESS && op->access != 0) {
+    iterate_accessed_rows(&f, run, end);
+    return TMO_OK;
+  }
   const uint32_t rows = rows_at_once(&f, end);
   for (;;) {
     iterate_window(&f, 0);
     run->current.row = (uint16_t)(run->current.row + rows);
     if (run->current.row >= end) return TMO_OK;
-    set_row(&f);
   }
 }
 

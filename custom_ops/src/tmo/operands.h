@@ -256,14 +256,19 @@ TMO_OWN_FRAME static tmo_window read_operands(const execution *f, uint32_t x, co
   return window_of(pixels, op->n_inputs);
 }
 
-/* Lists the rows of all operands for an operator with an access table. A row that does not exist is listed as NULL. */
-TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t *rows[]) {
+/* Lists the rows of all operands for an operator with an access table. A row that does not exist is listed as NULL. again: whether `rows` has the rows
+ * of the previous iteration, so that operands whose rows never change need not be listed again. */
+TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t *rows[], bool again) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     const tmo_view v = tmo_view_of(f->run, op->input[k]);
     const tmo_tensor *in = v.tensor;
     const tmo_access *access = (const tmo_access *)tmo_constant(f->run->program, op->access) + k;
+    if (again && access->mul == 0 && access->table == 0 && has_whole_rows(f->run, in)) {
+      n += access->extent;
+      continue;
+    }
     const tmo_rows read = tmo_accessed_rows(f->run->program, op, k, f->run->current.row);
     const int32_t oldest = -(int32_t)tmo_older_rows(in);
     if (has_whole_rows(f->run, in) && read.count == access->extent && read.first >= 0 && read.first + access->extent <= in->height) {
@@ -286,7 +291,7 @@ TMO_OWN_FRAME static tmo_window read_by_access(const execution *f, const int8_t 
 }
 
 static tmo_window read_under(const execution *f, uint32_t x, const int8_t *pixels[]) {
-  if (HAS_ACCESS && f->kernel.op->access != 0) return read_by_access(f, pixels);
+  if (HAS_ACCESS && f->kernel.op->access != 0) return read_by_access(f, pixels, false);
   if (HAS_BINARY && f->kernel.op->n_inputs > 1) return read_operands(f, x, pixels);
   return read_rows(f, pixels);
 }
