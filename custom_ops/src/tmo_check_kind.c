@@ -197,7 +197,7 @@ static bool check_own(const tmo_checker *c, const tmo_operation *o) {
 static bool check_arg_max(const tmo_checker *c, const tmo_operation *o) {
   (void)c;
   const bool same_pixels = o->in->height == o->out->height && o->in->width == o->out->width;
-  return pointwise(o->op) && same_pixels && o->out->channels == TMO_INDEX_BYTES;
+  return pointwise(o->op) && same_pixels && o->in->channels <= TMO_MAX_PLACES && o->out->channels == TMO_INDEX_BYTES;
 }
 
 /* Checks that every pixel of indices selects a row of the table. The tensor of indices must be in the arena, since an input outside the arena has

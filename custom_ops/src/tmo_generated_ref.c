@@ -22,15 +22,16 @@ void tmo_arg_max_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
   const uint32_t pixels = k->out_width, channels = k->in_channels;
-  const int32_t sign = k->op->smallest ? -1 : 1;
+  const int32_t step = (k->op->smallest ? 1 : -1) * (int32_t)TMO_MAX_PLACES;
   for (uint32_t p = 0; p < pixels; ++p) {
-    int32_t r1 = -129, r2 = 0;
+    int32_t r1 = 2147483647;
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r3 = x[(int32_t)(c + channels * p)], r4 = (int32_t)((uint32_t)r3 * (uint32_t)(int32_t)(sign)), r5 = (r1 < r4);
-      r2 = (r5 ? (int32_t)(c) : r2);
-      r1 = (r1 > r4 ? r1 : r4);
+      int32_t r2 = x[(int32_t)(c + channels * p)], r3 = (int32_t)((uint32_t)r2 * (uint32_t)(int32_t)(step)),
+              r4 = (int32_t)((uint32_t)r3 + (uint32_t)(int32_t)(c));
+      r1 = (r1 < r4 ? r1 : r4);
     }
-    tmo_put_int32(&y[(int32_t)(4 * (p))], r2);
+    int32_t r5 = (r1 & 8388607);
+    tmo_put_int32(&y[(int32_t)(4 * (p))], r5);
   }
 }
 

@@ -19,6 +19,8 @@ MAX_POOL_AREA = 1 << 23
 """A pooling window has at most this many pixels, so that its sums fit int32."""
 MAX_SOFTMAX_CHANNELS = 4095
 """SOFTMAX has at most this many channels, so that the sum of the exponentials is below 2^31."""
+MAX_PLACES = 1 << 23
+"""ARG_MAX finds the largest of at most this many channels, so that 23 bits hold the channel's number."""
 MAX_ADD_SHIFT = 22
 """ADD shifts its operands left by at most this many bits, so that shifted values of 9 bits fit int32."""
 MAX_SHIFT = 30

@@ -21,6 +21,7 @@
 #define TMO_MAX_EXTENT 1073741824u /* A window, and all stripes of a tensor together, have at most this extent, so that coordinates fit int32. */
 #define TMO_MAX_POOL_AREA 8388608u /* A pooling window has at most this many pixels, so that its sums fit int32. */
 #define TMO_MAX_SOFTMAX_CHANNELS 4095 /* SOFTMAX has at most this many channels, so that the sum of the exponentials is below 2^31. */
+#define TMO_MAX_PLACES 8388608u /* ARG_MAX finds the largest of at most this many channels, so that 23 bits hold the channel's number. */
 #define TMO_MAX_ADD_SHIFT 22 /* ADD shifts its operands left by at most this many bits, so that shifted values of 9 bits fit int32. */
 #define TMO_MAX_SHIFT 30 /* An int32 sum is shifted left by at most this many bits. */
 #define TMO_MAX_S16_SHIFT 7 /* An int64 sum has at most this shift. The library multiplies the sum, and then shifts right by 15 - shift bits. */

@@ -4,6 +4,7 @@ The kernels follow TFLM's functions ArgMinMax (arg_min_max.h), BatchMatMul (batc
 (resize_bilinear.h) of kernels/internal/reference, and Gather (micro/kernels/gather.cc).
 """
 
+from tflm_memopt.format.limits import MAX_PLACES
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
 
@@ -12,18 +13,19 @@ FRACTION = 10
 """A position of RESIZE_BILINEAR has this number of fractional bits."""
 
 
-@kernel("y[p] = the first c of the greatest sign * x[p, c]")
+@kernel("y[p] = the first c of the least step * x[p, c]")
 def arg_max(b: Builder) -> None:
+    """The parameter `step` is MAX_PLACES, or -MAX_PLACES to find the greatest value. The sum step * x[p, c] + c is
+    congruent to the channel number c modulo MAX_PLACES.
+    """
     pixels, channels = b.extents("pixels", "channels")
-    (sign,) = b.parameters("sign")  # with a sign of -1, the smallest x[p, c] is selected
+    (step,) = b.parameters("step")
     x, y = b.ram("x", Type.INT8, pixels, channels), b.output("y", INT32, pixels)
     with b.loop("p", pixels) as p:
-        greatest, found = b.broadcast(INT32, -129), b.broadcast(INT32, 0)
+        least = b.broadcast(INT32, 2**31 - 1)
         with b.loop("c", channels) as c:
-            value = b.compute("mul", INT32, b.ram_load(x, p, c), sign)
-            b.assign("select", found, b.compute("less", INT32, greatest, value), c, found)
-            b.update("max", greatest, value)
-        b.ram_store(y, found, p)
+            b.update("min", least, b.compute("add", INT32, b.compute("mul", INT32, b.ram_load(x, p, c), step), c))
+        b.ram_store(y, b.compute("and", INT32, least, MAX_PLACES - 1), p)
 
 
 @kernel("y[p, c] = table[index[p], c]")

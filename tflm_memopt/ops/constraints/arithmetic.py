@@ -2,7 +2,7 @@
 
 import math
 
-from tflm_memopt.format.limits import MAX_SOFTMAX_CHANNELS
+from tflm_memopt.format.limits import MAX_PLACES, MAX_SOFTMAX_CHANNELS
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops import lookup, quant
 from tflm_memopt.ops.constraints.base import QUANTIZE, hint, name, quantization, scale_fault
@@ -168,13 +168,13 @@ def int32_places(context: OperatorContext) -> str | None:
 
 @hint("use a constant axis, as in tf.argmax(x, axis=-1)")
 def one_axis(context: OperatorContext) -> str | None:
-    """ARG_MAX and ARG_MIN must search along one dimension, given as an int32 constant"""
+    """ARG_MAX and ARG_MIN must search along one dimension of at most 2^23 values, given as an int32 constant"""
     axis, shape = context.tensor(1), context.input().shape
     if axis is None or axis.data is None or axis.dtype != "INT32" or axis.elements != 1:
         return "its axis is known only at run time"
     along = int(axis.data.flatten()[0])
     place = along % len(shape)
-    if -len(shape) <= along < len(shape) and context.output.shape == (*shape[:place], *shape[place + 1 :]):
+    if -len(shape) <= along < len(shape) and shape[place] <= MAX_PLACES and context.output.shape == (*shape[:place], *shape[place + 1 :]):
         return None
     return f"axis {along}, {list(shape)} to {list(context.output.shape)}"
 
