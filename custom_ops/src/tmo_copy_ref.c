@@ -101,21 +101,15 @@ enum { FEW_MOVES = 4 };
 /* Returns the smallest x >= 0 such that x times `step` is at least `least`. */
 static uint32_t steps_to(int32_t least, uint32_t step) { return least > 0 ? tmo_quotient((uint32_t)least + step - 1, step) : 0; }
 
-/* Finds the source of a move in row r of the rows that an access selects from an operand. Returns false if there are several output rows, and the
- * source does not advance by equal steps from output row to output row. */
+/* Finds the source of a move in row r of the rows that an access selects from an operand. Returns false if the source does not advance by equal steps
+ * from output row to output row. */
 static bool find_source(const tmo_run_state *run, const tmo_tensor *in, const tmo_access *access, uint32_t r, const output_rows *to, row_source *s) {
   const tmo_move *const m = s->move;
-  const tmo_rows rows = tmo_rows_by(run->program, access, (uint16_t)to->y);
-  const uint32_t row = (uint32_t)rows.first + r; /* a row before row 0 wraps to a large number */
+  const uint32_t row = (uint32_t)tmo_rows_by(run->program, access, (uint16_t)to->y).first + r; /* a row before row 0 wraps to a large number */
   const uint32_t phase = (uint32_t)phase_of(m, to->y), part = (uint32_t)m->phase_step;
   uint32_t offset = m->source + phase * part;
   s->step = 0;
   s->first = 0;
-  if (to->n == 1) {
-    s->rows = r < rows.count && row < in->height ? 1 : 0;
-    if (s->rows > 0) s->from = tmo_base_of(run, in) + tmo_row_offset(in, row) + offset;
-    return true;
-  }
   if (access->table != 0 || in->depth < in->height) return false;
   const uint32_t start = tmo_row_offset(in, 0), down = in->height > 1 ? tmo_row_offset(in, 1) - start : 0, mul = access->mul, div = access->div;
   offset += start + row * down;
@@ -136,18 +130,53 @@ static bool find_source(const tmo_run_state *run, const tmo_tensor *in, const tm
   return true;
 }
 
-/* Finds the sources of n moves. Returns false if several output rows cannot be made together. */
+/* An operand, and the number of rows that an iteration reads from the operands before it. */
+typedef struct {
+  const tmo_access *access;
+  const uint16_t *input;
+  uint32_t first;
+} copied_operand;
+
+/* Moves to the operand that has row r of an iteration's rows. */
+static TMO_ALWAYS_INLINE void find_operand(copied_operand *of, uint32_t r) {
+  for (; r < of->first; --of->input) of->first -= (--of->access)->extent;
+  for (; r - of->first >= of->access->extent; ++of->input) of->first += of->access++->extent;
+}
+
+/* Finds the sources of n moves for several output rows. Returns false if the rows cannot be made together. */
 static bool find_sources(const tmo_run_state *run, const tmo_op *op, const output_rows *to, const tmo_move *moves, uint32_t n, row_source *sources) {
-  const tmo_access *access = (const tmo_access *)tmo_constant(run->program, op->access);
-  const uint16_t *input = op->input;
-  uint32_t first = 0; /* number of rows of the operands before *input */
+  copied_operand of = {(const tmo_access *)tmo_constant(run->program, op->access), op->input, 0};
   for (row_source *s = sources; s != sources + n; ++s, ++moves) {
-    for (; moves->row < first; --input) first -= (--access)->extent;
-    for (; moves->row - first >= access->extent; ++input) first += access++->extent;
+    find_operand(&of, moves->row);
     s->move = moves;
-    if (!find_source(run, &tmo_tensors(run->program)[*input], access, moves->row - first, to, s)) return false;
+    if (!find_source(run, &tmo_tensors(run->program)[*of.input], of.access, moves->row - of.first, to, s)) return false;
   }
   return true;
+}
+
+/* Executes all moves of one output row. */
+static void move_row(const tmo_run_state *run, const tmo_op *op, const tmo_copy *copy, const output_rows *to) {
+  copied_operand of = {(const tmo_access *)tmo_constant(run->program, op->access), op->input, 0};
+  const tmo_move *m = (const tmo_move *)(const void *)(copy + 1);
+  uint32_t known = UINT32_MAX; /* the number of the row in `from` */
+  const int8_t *from = NULL;
+  for (const tmo_move *const last = m + copy->n_moves; m != last; ++m) {
+    if (m->row != known) {
+      known = m->row;
+      find_operand(&of, known);
+      const tmo_tensor *const in = &tmo_tensors(run->program)[*of.input];
+      const tmo_rows rows = tmo_rows_by(run->program, of.access, (uint16_t)to->y);
+      const uint32_t r = known - of.first, row = (uint32_t)rows.first + r; /* a row before row 0 wraps to a large number */
+      from = r < rows.count && row < in->height ? tmo_base_of(run, in) + tmo_row_offset(in, row) : NULL;
+    }
+    if (from == NULL) continue;
+    const int8_t *const run_of_bytes = from + m->source + phase_of(m, to->y) * m->phase_step;
+    if (m->count == 1) {
+      copy_piece(to->row + m->target, run_of_bytes, m->bytes);
+    } else {
+      move_bytes(m, run_of_bytes, to->row + m->target);
+    }
+  }
 }
 
 /* Moves the bytes of all sources to the output rows, one row after the other, since the output may overlap operands. */
@@ -245,20 +274,16 @@ void tmo_copy_rows(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
     const uint32_t left = end - to.y, adjacent = is_reversed ? left : t->depth - tmo_remainder(to.y, t->depth);
     to.n = !together ? 1 : left < adjacent ? left : adjacent;
     to.row = (int8_t *)(uintptr_t)(out.base + tmo_row_offset(t, to.y));
-    if (copy->fills && !pads) memset(to.row, copy->fill, to.bytes);
-    for (uint32_t i = 0, n; i < copy->n_moves; i += n) {
-      n = copy->n_moves - i < FEW_MOVES ? copy->n_moves - i : FEW_MOVES;
-      if (!find_sources(run, op, &to, moves + i, n, sources)) {
-        to.n = 1;
-        (void)find_sources(run, op, &to, moves + i, n, sources);
-      }
-      if (pads) {
-        pad_rows(&to, sources, copy->fill);
-      } else if (to.n > 1 && are_whole(&to, sources, sources + n)) {
-        move_whole_rows(&to, sources, sources + n);
-      } else {
-        move_rows(&to, sources, sources + n);
-      }
+    if (to.n == 1 || !find_sources(run, op, &to, moves, copy->n_moves, sources)) {
+      to.n = 1;
+      if (copy->fills) memset(to.row, copy->fill, to.bytes);
+      move_row(run, op, copy, &to);
+    } else if (pads) {
+      pad_rows(&to, sources, copy->fill);
+    } else if (are_whole(&to, sources, sources + copy->n_moves)) {
+      move_whole_rows(&to, sources, sources + copy->n_moves);
+    } else {
+      move_rows(&to, sources, sources + copy->n_moves);
     }
   }
 }

@@ -174,7 +174,11 @@ def one_axis(context: OperatorContext) -> str | None:
         return "its axis is known only at run time"
     along = int(axis.data.flatten()[0])
     place = along % len(shape)
-    if -len(shape) <= along < len(shape) and shape[place] <= MAX_PLACES and context.output.shape == (*shape[:place], *shape[place + 1 :]):
+    if (
+        -len(shape) <= along < len(shape)
+        and shape[place] <= MAX_PLACES
+        and context.output.shape == (*shape[:place], *shape[place + 1 :])
+    ):
         return None
     return f"axis {along}, {list(shape)} to {list(context.output.shape)}"
 
