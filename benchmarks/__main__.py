@@ -56,14 +56,14 @@ class Table:
     """Function that returns the table as text. If the table needs a folder, the function gets the folder's path."""
     folder: str = ""
     timed: bool = False
-    """Whether the table has times measured on this machine. Option --check does not compare such a table."""
+    """Whether the table has times measured on this machine. Option --check skips a table with measured times."""
 
 
 BENCHMARKS, CYCLES, FRONTIER, REGISTERS = (
     f"docs/{page}.md" for page in ("benchmarks", "cycles", "frontier", "registers")
 )
 IN_PAGES = ("m4", "m55", "rv32")
-"""Cores whose instruction counts are in a page. For other cores, the command only prints a table."""
+"""Cores whose instruction counts are in a page."""
 TABLES = (
     Table("README.md", "board", on_board.table, "models"),
     Table(BENCHMARKS, "ram", ram.table, "models"),

@@ -1,7 +1,7 @@
 """Measure the RAM of models with `--ops builtin`: with reordered operators, with a state, and with split operators.
 
-All sizes are bytes for 32-bit pointers, with the input in the arena. The table `builtin-parts` also has the first two
-convolutions of fused tiling's CIFAR-10 classifier, with random weights.
+All sizes are bytes for 32-bit pointers, with the input in the arena. The table `builtin-parts` also measures the first
+two convolutions of a CIFAR-10 classifier from the thesis on fused tiling, with random weights.
 """
 
 from collections.abc import Mapping

@@ -4,8 +4,9 @@
 
 builtin_counted.json has counted instructions of each operator and of one Invoke(), for each core and each model of
 operator_models.py. For each kernel, analysis/builtin_work.py computes amounts of work, such as multiplications and
-passes of loops. Non-negative least squares find how many instructions a unit of each amount takes. The script then
-compares the estimates with counts for the networks of tests/unseen.py, which are not used for the fit.
+passes of loops. Non-negative least squares find how many instructions a kernel takes for one multiplication, one stored
+value and so on. The script then compares the estimates with counts for the networks of tests/unseen.py, which are not
+used for the fit.
 """
 
 import functools
@@ -37,7 +38,7 @@ TABLE = HERE.parent / "tflm_memopt/analysis/builtin_costs.json"
 
 Samples = Mapping[str, Sequence[tuple[KernelWork, int]]]
 Families = Mapping[str, Sequence[Sequence[int]]]
-"""Counted instructions by family of operators. A model's row has Invoke() first, then each operator."""
+"""Counted instructions by family of operators. For each model: the count of Invoke(), then of each operator."""
 
 
 def samples(families: Families, *, dsp: bool) -> Samples:

@@ -63,7 +63,9 @@ CARE = 0.75
 MORE = 4
 """For each additional network with rare kernels (fit_networks.py), the fit has this many random networks."""
 EFFORT = 0.01
-"""Effort of the search for the plans that are counted. Worse plans give the same costs."""
+"""Search effort of the converter for the plans whose instructions are counted. The quality of a plan does not change
+the costs.
+"""
 SEEDS_AT_ONCE = 5
 """Number of networks that a worker process plans and counts in one task."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")
@@ -90,7 +92,7 @@ class Counted:
 
 
 def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[Sample]:
-    """Yield plans of random networks, drawn from seeds. The plans are stored for later fits with the converter."""
+    """Yield plans of random networks, drawn from seeds. A file keeps the plans for later fits."""
     file = KEPT / converter / f"{target}-{seeds[0]}-{len(seeds)}.pickle"
     if not file.exists():
         found = list(_random_plans(target, seeds))
@@ -146,7 +148,7 @@ def _settings(way: str, rng: random.Random) -> Settings:
 
 
 def held_out(target: str) -> Iterator[Sample]:
-    """Yield the plans of optimize() for the networks of tests/unseen.py, without unchanged networks."""
+    """Yield the plans of the networks in tests/unseen.py. A network without a plan is omitted."""
     for name in unseen.NETWORKS:
         result = tflm_memopt.optimize(unseen.network(name), name=name, target=target)
         if result.plan:
@@ -307,7 +309,9 @@ def _fits(
 def _counted(
     seeds: Sequence[int], target: str, converter: str, chosen: Mapping[str, Core], known: Mapping[str, frozenset[str]]
 ) -> dict[str, list[Counted]]:
-    """Count plans for a target on each core that can run them. Kernels in `known` need not be counted."""
+    """Count the instructions of plans on the cores that can run the target's kernels. A plan whose kernels are all in
+    `known` is omitted.
+    """
     plans = list(random_plans(target, seeds, converter))
     found = {}
     for name, core in chosen.items():

@@ -38,15 +38,15 @@ PUBLISHED = Path(__file__).parent / "cycles_published.json"
 BOARD = "nucleo_l4r5"
 """Board of the tables in docs/cycles.md."""
 LIKE: Mapping[str, tuple[Pipeline, float, float]] = {"m33": (M4, 0.66, 1.0), "m7": (M4, 0.28, 1.0)}
-"""Cores without published timings, which use the rules of another core's pipeline. The first factor gives the fewest
-cycles of such a core, and the second factor gives the most.
+"""For each core without published timings: the pipeline of another core, and two factors. The cycles of that pipeline
+times the factors are the fewest and the most cycles of the core.
 
 On boards, the runtimes of tigris-bench take 0.66 to 0.88 of M4's cycles on an M33 (DS-CNN), and 0.28 to 0.65 on an M7.
 In MLPerf Tiny, ST's library takes 0.81 to 0.90 of M4's cycles on an M33, and 0.54 to 0.63 on an M7.
 """
 RULES = {**{name: (pipeline, 1.0, 1.0) for name, pipeline in PIPELINES.items()}, **LIKE}
 MACHINES = {"m0": "m0-large", "m0plus": "m0-large"}
-"""QEMU machines of those cores whose machine has another name."""
+"""Name of the QEMU machine for each core whose machine is not named like the core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Row:
     data: int
     """Cycles spent waiting for constants."""
     cycles: tuple[int, int]
-    """Lower and upper bound of the cycles. Both bounds are equal for cores with published timings."""
+    """Lower and upper bound of the cycles."""
     per_instruction: float
     milliseconds: tuple[float, float] | None
     """Shortest and longest time in milliseconds at the board's clock."""
@@ -150,7 +150,7 @@ def flash_of(on: Board | None) -> FlashTiming:
 
 
 def error_table() -> str:
-    """Return a table of programs with published cycles and with the cycles of this model."""
+    """Return a table that compares published cycles of programs with modelled cycles."""
     titles = ("model", "core", "board", "published", "modelled", "error")
     return tables.markdown(titles, ([
         r["model"], r["core"], r["board"], f"{r['published']:,}", f"{r['modelled']:,}",
@@ -196,7 +196,7 @@ def _span(least: str, most: str) -> str:
 
 
 def named_board(said: str | None) -> Board | None:
-    """Return the board with this id. The start of an id is enough if it is unambiguous."""
+    """Return the board with this id. An unambiguous start of an id selects a board, too."""
     if said is None:
         return None
     begun = [name for name in boards() if name.startswith(said)]

@@ -3,9 +3,9 @@
     python benchmarks/cycles_per_instruction.py --models ../shared/models [--cores m4 m3 m0] [--networks 30]
 
 Plans of the models in the folder, of random networks (fit_networks.py), and of the frontiers of examples/networks run
-under QEMU, operator by operator. Only the frontiers have tiles of several pixels in large layers. One run simulates the
-flashes of all known boards. For a Cortex-M0, the cycles of an M0+ are the lower bound, and the cycles of an M0 are the
-upper bound. The file cycles_published.json has the estimated cycles of TFLM with CMSIS-NN.
+under QEMU, operator by operator. One run simulates the flashes of all known boards. For a Cortex-M0, the cycles of an
+M0+ are the lower bound, and the cycles of an M0 are the upper bound. The file cycles_published.json has the estimated
+cycles of TFLM with CMSIS-NN.
 """
 
 import argparse
@@ -96,7 +96,7 @@ def _runs(core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: 
         said, runs = cycles_trace.trace(core, runner(core), pipeline, waits or [NO_WAIT], path)
     if not all(outcome.right for outcome in outcomes_of(said)):
         raise RuntimeError(f"{batch[0].name} and others on {core.name}: wrong bytes")
-    inferences = runs[-len(cases) :]  # The first run only measures the clock.
+    inferences = runs[-len(cases) :]  # The first run contains no inference.
     return [_figures(one) for run in inferences for _, one in sorted(run.operators.items())]
 
 
@@ -125,7 +125,7 @@ DENSE = "ad_autoencoder"
 
 def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
     """Return the cycles of TFLM with CMSIS-NN by type of operator. Dense layers have their own entry, because a cache
-    does not help them: they read each weight once. The key "" stands for all other operators.
+    does not help them: they read each weight once. The key "" stands for all operators except dense layers.
     """
     rows = [row for row in json.loads(cycles.PUBLISHED.read_text())["programs"] if row["core"] == core]
     dense = [row for row in rows if row["model"] == DENSE]
@@ -133,9 +133,7 @@ def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
 
 
 def _rates(rows: Sequence[Mapping[str, Any]], waits: Sequence[FlashTiming]) -> Rates:
-    """Return the mean cycles per instruction over all programs. For Cortex-M0, the upper bound comes from the slower
-    one of its two pipelines.
-    """
+    """Return the mean cycles per instruction over all programs."""
     total = sum(row["instructions"] for row in rows)
     least, most = sum(row["pipeline"] for row in rows), sum(row.get("slowest", row["pipeline"]) for row in rows)
     each = [sum(row["waits"][flash.key] for row in rows) for flash in waits]

@@ -4,8 +4,7 @@ The manuals are DDI 0432 (M0, table 3-1), DDI 0484 (M0+, table 3-1), DDI 0337 (M
 0439 (M4, sections 3.3.1 and 3.3.2). Where a manual gives a range or no figure, a constant in this file documents the
 assumed value. Two further rules of M3 and M4 were measured by jnk0le (github.com/jnk0le/random, commit 3dfc2ab,
 "pipeline cycle test"). A load waits for a preceding store. A 32-bit load instruction that lies in two words is not
-pipelined. The cycles of an instruction depend only on the instruction before it. Therefore cycles_trace.py only counts
-pairs of consecutive blocks of code.
+pipelined. The cycles of an instruction depend only on the instruction before it.
 """
 
 import functools
@@ -31,7 +30,7 @@ TABLE_BRANCHES = frozenset(("tbb", "tbh"))
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """The properties of an instruction that determine its cycles and those of the next instruction."""
+    """The properties of an instruction that determine its cycles and the cycles of the next instruction."""
 
     name: str
     """Mnemonic of the instruction, without condition and width."""
@@ -157,7 +156,7 @@ class Pipeline:
         return self.refill.get(one.to_pc, self.refill["load"]) + wide
 
     def inside(self, block: Sequence[Instruction]) -> int:
-        """Return the cycles of a block of code without those of its first instruction."""
+        """Return the cycles of a block of code, except the cycles of its first instruction."""
         return sum(self.cycles(one, before) for before, one in itertools.pairwise(block))
 
     def entering(self, block: Sequence[Instruction], before: Sequence[Instruction]) -> int:
@@ -186,11 +185,11 @@ class Pipeline:
 _REFILL = {"direct": 2, "link": 2, "return": 2, "register": 2, "load": 3}
 """Cycles for refilling the pipeline, which the manuals of M3 and M4 call P. The manuals state: "1 to 3 depending on the
 alignment and width of the target instruction, and whether the processor manages to speculate the address early". The
-model uses 3 cycles for LDR PC, as the manuals state. For other branches, it uses 2 cycles, which fit measured programs
-best (docs/cycles.md).
+model uses 3 cycles for LDR PC, as the manuals state. For other branches, the model uses 2 cycles, which fit measured
+programs best (docs/cycles.md).
 """
 _DIVISION = {"sdiv": 7, "udiv": 7}
-"""Cycles of a division. In the manuals, it takes 2 to 12 cycles, depending on the quotient's leading bits."""
+"""Cycles of a division. The manuals state 2 to 12 cycles, depending on the quotient's leading bits."""
 M4 = Pipeline("m4", _REFILL, others={
     **_DIVISION, "vdiv": 14, "vsqrt": 14, "vmla": 3, "vmls": 3, "vfma": 3, "vfms": 3, "vnmla": 3, "vnmls": 3, "vstr": 2,
 })  # fmt: skip
@@ -210,6 +209,6 @@ _SMALL = {
     "folds": False,
 }
 M0 = Pipeline("m0", {"direct": 2, "link": 3, "return": 2, "register": 2, "load": 3}, **_SMALL)  # type: ignore[arg-type]
-"""MULS takes 1 cycle or 32, depending on the chip. The rules for M0 and M0+ assume 1 cycle."""
+"""MULS takes 1 cycle or 32, depending on the chip. The rules for M0 and M0+ assume that MULS takes 1 cycle."""
 M0_PLUS = Pipeline("m0plus", {"direct": 1, "link": 2, "return": 1, "register": 1, "load": 2}, **_SMALL)  # type: ignore[arg-type]
 PIPELINES = {one.name: one for one in (M0, M0_PLUS, M3, M4)}

@@ -64,7 +64,7 @@ class Run:
 
     whole: Cycles
     operators: Mapping[int, Cycles]
-    """Cycles of each operator, by its number. The mapping is empty if the program ran the whole plan at once."""
+    """Cycles of each operator, by its number. If the program ran the whole plan at once, there are no entries."""
 
 
 def trace(

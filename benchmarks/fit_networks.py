@@ -169,7 +169,7 @@ def image(seed: int) -> bytes:
 
 
 def over_time(seed: int) -> bytes:
-    """Draw a network for frames of sound or sensor data. The windows of its layers extend along one axis only."""
+    """Draw a network for frames of sound or sensor data. All layers have windows along one axis only."""
     rng = random.Random(seed)
     frames, c = rng.randint(8, 60), rng.choice((3, 6, 9, 16, 40, 40, 64, 128))
     tall = rng.random() < 0.6
@@ -444,7 +444,7 @@ FAMILIES: Sequence[Callable[[int], bytes]] = (
 
 MORE: Sequence[Callable[[int], bytes]] = (pooled, over_frames, enlarged, few, dense, over_time, multiplied)
 MORE_FROM = 10_000
-"""First seed of networks with rare operators, which the functions in MORE draw. These seeds end before KNOWN_FROM."""
+"""First seed of networks with rare operators, which the functions in MORE draw."""
 KNOWN_FROM = 20_000
 """First seed that stands for a network in tests/known.py."""
 

@@ -1,8 +1,7 @@
 """Make int8 .tflite models with given layer shapes and random weights.
 
-The scales keep the spread of the activations. As a result, no activation is always clamped, and no channel is dead.
-Layers are described as in benchmarks/papers/msf_cnn/nets.py. If the padding of a convolution is not TFLite's SAME, a
-PAD precedes the convolution.
+The scales are chosen so that no activation is always clamped and no channel is dead. Layers are described as in
+benchmarks/papers/msf_cnn/nets.py. If the padding of a convolution is not TFLite's SAME, a PAD precedes the convolution.
 """
 
 import math
@@ -20,7 +19,7 @@ Pair = Sequence[int]
 
 
 class Builder:
-    """A model to which operators are added. Methods take and return numbers of tensors."""
+    """A model to which operators are added. Tensors are given and returned as indices."""
 
     def __init__(self, seed: int = 0) -> None:
         self.net = Net(seed)
@@ -140,7 +139,9 @@ class Builder:
         return self._op("PAD", [x, paddings], self._activation(shape, *self.net.affine(x)), schema.PadOptionsT())
 
     def _weights(self, x: int, shape: Sequence[int], axis: int, taps: float) -> list[int]:
-        """Return a layer's filter and bias with one scale per channel. The outputs spread as widely as the inputs."""
+        """Return a layer's filter and bias with one scale per channel. The scales make the outputs vary as much as the
+        inputs.
+        """
         channels = shape[axis]
         product = SCALE * self.rng.uniform(0.7, 1.4, channels) / (WEIGHT_SPREAD * math.sqrt(taps))
         scales = (product / self._scale(x)).tolist()
@@ -175,7 +176,7 @@ def _taps(size: int, kernel: int, stride: int, pad: int, out: int) -> float:
 
 
 def from_layers(layers: Sequence[Mapping[str, Any]], seed: int = 0) -> bytes:
-    """Return a model with these layers."""
+    """Return a model whose layers are described as in benchmarks/papers/msf_cnn/nets.py."""
     net, first = Builder(seed), layers[0]
     read = [net.input((1, first["h"], first["w"], first["cin"]))]
     for layer in layers:

@@ -23,7 +23,7 @@ TITLES = (
 
 
 def measure(path: Path) -> Iterator[Row]:
-    """Yield a row for an input in the arena and a row for a streamed input.
+    """Yield the table's rows of a model: one for an input in the arena, and one for a streamed input.
 
     If --int8-io changes the model's inputs or outputs, also yield two rows for the changed model. If a plan computes a
     tensor twice, also yield a row for this plan.
@@ -54,7 +54,7 @@ def _row(path: Path, flags: str, report: Report) -> Row:
 
 
 def table(folder: Path) -> str:
-    """Return the table with a note that explains its figures."""
+    """Return the table, with a note about the conventions of its figures."""
     rows = [row for path in models(folder) for row in measure(path)]
     conventions = " or ".join(dict.fromkeys(f"`{convention}`" for _, convention in rows))
     return "\n".join([

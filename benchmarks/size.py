@@ -40,7 +40,7 @@ SYMBOLS = ("program", "io", "workspace")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Sizes of a program in bytes. `unproved` and `stack` are 0 if they were not measured."""
+    """Sizes of a program in bytes. The fields `unproved` and `stack` are 0 without a measurement."""
 
     model: str
     core: str

@@ -34,8 +34,8 @@ REFERENCE: Mapping[tuple[str, str], tuple[int, int]] = {
     ("rv32", "mlperf_tiny_ic_resnet8_int8"): (595_844_184, 125_521_041),
     ("rv32", "mlperf_tiny_ad_autoencoder_int8"): (2_480_681, 2_480_441),
 }
-"""Instructions of TFLM's reference kernels, by core and model. The first number is for the default build, which checks
-each index (TFLITE_DCHECK). The second number is for a build with NDEBUG.
+"""Instructions of TFLM's reference kernels, by core and model. Each pair has the count of the default build, which
+checks each index (TFLITE_DCHECK), and the count of a build with NDEBUG.
 """
 TITLES = ("model", "instructions", "per MAC", "F", "x CMSIS-NN", "x reference", "x release", "arena", "stack")
 

@@ -23,8 +23,8 @@ def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1
 
 
 def json_lines(document: object, depth: int, indent: str = "\n") -> str:
-    r"""Return JSON in which each value of an object or list is on its own line, down to this depth of nesting. An
-    object or list of plain values takes one line.
+    r"""Return JSON with one line for each value of an object or list, up to `depth` levels of nesting. An object or
+    list of plain values takes one line.
 
     >>> print(json_lines({"source": {"n": 1}, "rows": [{"a": 1}, {"a": 2}]}, 2))
     {
@@ -96,4 +96,4 @@ SMALL = (
     "mcunet_vww_80_float_io", "mlperf_tiny_ad_autoencoder_int8", "mlperf_tiny_ic_resnet8_int8",
     "mlperf_tiny_kws_dscnn_int8", "mlperf_tiny_vww_96_int8",
 )  # fmt: skip
-"""Models for those tables whose measurement takes long."""
+"""Models of the tables that take long to measure."""

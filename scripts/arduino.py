@@ -76,7 +76,7 @@ def _models() -> Iterator[tuple[str, bytes]]:
 
 
 def build(output: Path) -> tuple[Path, Path]:
-    """Write the library's folder and its zip below `output`. Return both paths.
+    """Write the library's folder and its zip below `output`, and return both paths.
 
     Files with the right content are not written again, so that later builds need not compile them again. Files that are
     not part of the library are removed from the folder.

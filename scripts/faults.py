@@ -34,7 +34,7 @@ else:
 ROOT = Path(__file__).parents[1]
 REGISTRY = ROOT / "tests/faults"
 OWN_TEST = "tests/unit/test_faults.py"
-"""The test that no run contains, because it looks for the original text and so fails for every planted fault."""
+"""No run contains this test, because it looks for the original text and fails for every planted fault."""
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
 """A test run that takes more seconds is ended and counts as failed."""

@@ -33,8 +33,8 @@ PACKED = (
     ("", scheduled(packed_depthwise, [vectorise("k"), jam("p", 2, apart=True)])),
     ("", scheduled(windows, [vectorise("i")])),
 )
-"""Kernels for programs whose weights are packed for vectors. Each pair begins with the end of the kernel's name. Hosts
-run the same descriptions as plain C loops.
+"""Kernels for programs whose weights are packed for vectors. Each pair has the ending of the kernel's name in C, and
+the kernel. A host compiles the kernels as plain C loops.
 """
 PLAIN = (packed_conv, packed_depthwise, windows)
 Expressions = dict[str, str]
@@ -50,15 +50,15 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """C expressions for arguments of the kernel. An argument without an expression keeps its name in C."""
+    """C expressions for arguments of the kernel. By default, the C expression of an argument is the argument's name."""
     head: str = HEAD
     many: KernelProgram | None = None
-    """The same kernel with another schedule for cores with many registers, or None."""
+    """The kernel with a schedule for cores with many registers, or None."""
     ends: str = ""
     """C statement at the end of the function."""
     calls: Mapping[str, str] = {}
-    """Further C functions that call the generated function. The key is the head of such a function, and the value has
-    the arguments of the call. The compiler folds constant arguments.
+    """Further C functions that call the generated function. Each key is the first line of a C function, and the value
+    has the arguments of its call. The compiler folds constant arguments.
     """
     at_once: int = 0
     """Number of elements that a loop of tmo/elements.h computes at once, or 0 if the kernel contains its own loops."""
@@ -451,8 +451,8 @@ ADDENDS = {
     "scale_out": "(int32_t)((uint32_t)scales[8] >> 1)", "right_out": "scales[10]",
     "zero_out": "op->output_zero_point", "low": "op->act_min", "high": "op->act_max",
 }  # fmt: skip
-"""C expressions for the arguments of a packed ADD. For each operand, the array `scales` has the left shift, m2, c and
-e. For the output, `scales` has m2, c and e.
+"""C expressions for the arguments of a packed ADD. For each operand, the array `scales` has a left shift, a multiplier,
+a constant and a right shift. For the output, `scales` has a multiplier, a constant and a right shift.
 """
 ADDITION = "void {}(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op)"
 ADD_BY_LANES = LibraryKernel("tmo_packed_add", scheduled(packed_add_within, [vectorise("i")]), ADDENDS, ADDITION)

@@ -126,8 +126,8 @@ ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.RECEIVE: ("link",),
     Kind.OWN: ("own", "tmo_own_s8"),
 }
-"""Names of C functions for each kind of operator. The first name selects the validator's checks. Next come the kernels
-for a row and for a pixel, if any.
+"""Names of C functions for each kind of operator. The first name is the validator's function for the kind. The other
+names are the kernels for a row and for a pixel, if the kind has such kernels.
 """
 WRITTEN = "Written by scripts/program_format.py."
 HEADER = f"""\

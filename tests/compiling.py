@@ -21,10 +21,10 @@ SETTINGS = {
     "CCACHE_BASEDIR": str(Path(tempfile.gettempdir()).resolve()),
     "CCACHE_NOHASHDIR": "1",
     "CCACHE_COMMENTS": "1",
-    "CCACHE_DEPEND": "1",  # The setting requires -MD.
-    "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",  # Tests compile new headers.
+    "CCACHE_DEPEND": "1",  # CCACHE_DEPEND requires -MD.
+    "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",  # Tests write headers immediately before compiling.
     "CCACHE_MAXSIZE": "1G",
-    "SKBUILD_BUILD_DIR": "build/native",  # Checkouts need equal file names.
+    "SKBUILD_BUILD_DIR": "build/native",  # Equal file names let several checkouts share object files.
 }
 
 

@@ -43,7 +43,7 @@ QUICKLY = 0.05
 """Search effort for tests in which any plan will do."""
 NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 
-# Processes that tests start use compiled files, so that no process compiles the package again.
+# Child processes load compiled files instead of compiling the package again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

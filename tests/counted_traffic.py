@@ -1,7 +1,7 @@
 """Counts the bytes of slow memory and constants that a program reads and writes in the C executor.
 
-The executor reports all iterations, and their rows and columns follow from the program's records. The count does not
-use the plan. The traffic that lower/traffic.py predicts from the plan must equal this count.
+The executor reports all iterations, and their rows and columns follow from the program's records. The traffic that
+lower/traffic.py predicts from the plan must equal this count.
 """
 
 from collections.abc import Iterable, Sequence
@@ -74,9 +74,9 @@ def _read(
         top = op.access[k].first(row, tensor.height)
         bottom = top + op.access[k].extent
     else:
-        top = np.minimum(row * w.stride_h - w.pad_top, tensor.height - 1)  # A repeated operand has only row 0.
+        top = np.minimum(row * w.stride_h - w.pad_top, tensor.height - 1)  # A lone row is read for every output row.
         bottom = top + (w.kernel_h - 1) * w.dilation_h + 1
-    if op.sums:  # The last pass over channel groups reads only sums.
+    if op.sums:  # The last pass, after all channel groups, reads sums and no rows.
         bottom = np.where(np.asarray(executed.channel_group) == op.channel_groups, top, bottom)
     rows = np.maximum(np.minimum(bottom, tensor.height) - np.maximum(top, 0), 0)
     if not tiled:
@@ -107,7 +107,7 @@ def _written(op: ProgramOp, tensor: ProgramTensor, executed: OpIteration, *, til
 
 def _weights(op: ProgramOp, tensors: Sequence[ProgramTensor], executed: OpIteration) -> int:
     count = len(np.asarray(executed.row))
-    if traits(op.kind).constants is Constants.ROWS:  # The constants are a table.
+    if traits(op.kind).constants is Constants.ROWS:  # Each iteration copies a row of a constant table.
         return count * tensors[op.output].width * tensors[op.output].channels
     nbytes = _nbytes((op.weights, op.bias, op.scales, op.multipliers, op.shifts))
     copied = op.copied.bytes if op.copied else 0

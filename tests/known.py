@@ -305,7 +305,7 @@ def gesture(net: Net) -> bytes:
 
 
 def activity(net: Net) -> bytes:
-    """Add layers for six axes along time, like Keras' Conv1D."""
+    """Add convolutions over time for six sensor axes, like Keras' Conv1D."""
     y = conv(net, net.input((1, 1, 128, 6)), 24, (1, 5))
     y = net.pool(conv(net, y, 24, (1, 5)), kernel=(1, 4), stride=(1, 4), kind="MAX_POOL_2D")
     return classifier(net, relu(net, net.fully_connected(y, 40, activation="RELU")), 6)

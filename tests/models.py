@@ -69,7 +69,9 @@ class Net:
         custom_code: str | None = None,
         subgraph: int = 0,
     ) -> int:
-        """Add an operator with a schema options object. Return its first output, or -1 if it has none."""
+        """Add an operator whose options are an object of the FlatBuffers schema. Return the operator's first output, or
+        -1 if it has none.
+        """
         names = {name: value for name, value in vars(schema.BuiltinOptions).items() if isinstance(value, int)}
         self.tree.subgraphs[subgraph].operators.append(
             schema.OperatorT(
@@ -225,12 +227,12 @@ class Net:
         return self.op("MEAN", [x, axis], [y], schema.ReducerOptionsT(keepDims=keep))
 
     def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine, adj_x: bool = False) -> int:
-        """Add BATCH_MATMUL. The output's scale is at least that of the product.
+        """Add BATCH_MATMUL. The scale of the output is at least the scale of the product.
 
         adjoint: whether to transpose the right matrix. adj_x: whether to transpose the left matrix.
         """
         rows, columns = self.shape(a)[-1 if adj_x else -2], self.shape(b)[-2 if adjoint else -1]
-        scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # The scale avoids rescaling by 2^31.
+        scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # A larger scale keeps TFLM from rescaling by 2^31.
         wide = self.dtype(a) == "INT16"
         y = self.tensor((*self.shape(a)[:-2], rows, columns), self.dtype(a), (scale, 0 if wide else out[1]))
         return self.op("BATCH_MATMUL", [a, b], [y], schema.BatchMatMulOptionsT(adjX=adj_x, adjY=adjoint))
@@ -245,7 +247,7 @@ class Net:
         return self.op("SOFTMAX", [x], [y], schema.SoftmaxOptionsT(beta=beta))
 
     def share(self, x: int) -> Affine:
-        """Return the quantization of numbers between 0 and 1, in the type of `x`."""
+        """Return scale and zero point for values between 0 and 1, in the type of `x`."""
         return (2.0**-15, 0) if self.dtype(x) == "INT16" else (1 / 256, -128)
 
     def unary(

@@ -161,7 +161,7 @@ def chunks(seed: int = 5) -> bytes:
 
 
 def partly(seed: int = 6) -> bytes:
-    """Return a model with two variables. A builtin operator reads one, and the other becomes a state."""
+    """Return a model with two variables: one is read by a builtin operator, and the other becomes a state."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))

@@ -51,7 +51,7 @@ def bases() -> Mapping[str, list[Base]]:
 
 
 def retyped(base: Base, inputs: Sequence[str], outputs: Sequence[str], *, computed: int | None = None) -> bytes:
-    """Rebuild the operator alone, with tensors of these types. An absent input has the type "".
+    """Rebuild an operator alone, with the types `inputs` and `outputs`. An absent input has the type "".
 
     The constant operand `computed` becomes an input of the model.
     """

@@ -1,7 +1,7 @@
 """Networks like those on microcontrollers, to which no costs were fitted.
 
 Estimates for the networks are compared with counted instructions (tests/cores/unseen.json,
-tests/cores/test_estimates.py). The networks must never influence fitted costs or the formulas of work.
+tests/cores/test_estimates.py). Neither fitted costs nor the formulas of work may be tuned to the networks.
 """
 
 from collections.abc import Callable, Mapping

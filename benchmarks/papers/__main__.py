@@ -5,8 +5,7 @@
 ITEM is the name of a paper, or the start of an item's name. All items together take about 25 minutes of one core. The
 command prints the kind, the figure and the processor time of each item. The exit code is 1 if a claim does not hold or
 if a figure differs from the page. With --update, the page is rewritten. The folder of --models holds the public models,
-and the folder of --nets holds the layer lists of msf-CNN's networks. Without the option, items that need the folder are
-skipped.
+and the folder of --nets holds the layer lists of msf-CNN's networks. Items that need a missing folder are skipped.
 """
 
 import argparse
@@ -69,7 +68,7 @@ def spent() -> float:
 
 
 def named(item: Item, name: str) -> bool:
-    """Return whether `name` is the item's paper, or the start of the item's name."""
+    """Return whether `name` is the paper of the item, or the start of the item's description."""
     return item.paper == name or item.what.startswith(name)
 
 

@@ -96,7 +96,7 @@ def by_pixels(_: Folders) -> str:
 
 
 def wrapping(folders: Folders) -> str:
-    """Say how many bytes a circular buffer could save at most. No layout is smaller than its most live bytes."""
+    """Say how many bytes a circular buffer could save at most."""
     models = [path.read_bytes() for path in sorted(folders["models"].glob("*.tflite"))]
     small = [data for data in models if len(data) < SMALL]
     modules = [vmcu.model(m) for m in vmcu.TABLE_2]
@@ -110,7 +110,9 @@ def wrapping(folders: Folders) -> str:
 
 
 def above(data: bytes, most: float) -> tuple[int, int]:
-    """Return the bytes by which a plan's head exceeds its most live bytes, and the size of the head."""
+    """Return by how many bytes a plan's activations exceed the bytes that are live at the same time. Also return the
+    bytes of the activations.
+    """
     memory = tflm_memopt.optimize(data, max_macs=most).memory
     return memory.head - memory.bound, memory.head
 

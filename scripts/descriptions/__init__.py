@@ -1,1 +1,1 @@
-"""Descriptions of the C library's kernels for scripts/kernels.py. No package imports these modules."""
+"""Descriptions of the C library's kernels for scripts/kernels.py."""

@@ -32,7 +32,9 @@ def _end(b: Builder, sums: Array, y: Array, at: Index, total: Reg, output: Calla
 
 @kernel("y[k] = clamp(sum over the window of x * w[k] + bias[k]); k = output j of group g")
 def conv_f32(b: Builder) -> None:
-    """Describe a convolution. A group is one channel in depthwise layers, and all channels of a pixel otherwise."""
+    """Describe a convolution. Depthwise layers have a group for each channel. Other layers have one group of all
+    channels.
+    """
     pointers, reach, rows, columns, channels, groups = b.extents(
         "pointers", "reach", "rows", "columns", "channels", "groups"
     )

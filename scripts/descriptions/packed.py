@@ -1,6 +1,6 @@
 """Kernels for operators whose weights are packed for vectors. Biases contain the zero points, scales are below 1, and
-channels are adjacent. TFLM: ConvPerChannel, DepthwiseConvPerChannel. The module ops/packings.py has the conditions for
-their sums.
+channels are adjacent. TFLM: ConvPerChannel, DepthwiseConvPerChannel. The module ops/packings.py states how large sums
+may be.
 """
 
 from tflm_memopt.kernels.build import Builder, kernel

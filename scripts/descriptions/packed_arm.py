@@ -11,7 +11,9 @@ INT8, INT16, INT32 = Type.INT8, Type.INT16, Type.INT32
 
 
 def _output(b: Builder, total: Reg, scale: tuple[Reg, Reg, Reg]) -> Reg:
-    """Scale a sum by m2, c and e, where c includes the zero point. A core uses the instruction SMMLAR and a shift."""
+    """Scale a sum by a multiplier, an added constant that includes the zero point, and a right shift. A core uses the
+    instruction SMMLAR and a shift.
+    """
     doubled, constant, right = scale
     moved = b.compute("add", INT32, total, constant)
     moved = b.compute("add", INT32, moved, b.compute("sign", INT32, total))
@@ -33,7 +35,7 @@ def _clamped(b: Builder, total: Reg, multiplier: Reg, shift: Reg, zero: Index, s
 
 class Pair:
     """The sums of two channels A and B, whose weights are packed as 256 * B + A. The sum `low` uses only the low byte
-    of each weight (A). The sum `all` uses the whole weight.
+    of each weight (A). The sum `all` uses all bits of each weight.
     """
 
     def __init__(self, b: Builder, scales: Array, *at: Index) -> None:
@@ -53,7 +55,9 @@ class Pair:
 
 @kernel("y[p, pair] = saturate(sum over values of tile[p] * w[pair])")
 def dsp_pairs(b: Builder) -> None:
-    """Describe a convolution. A tile has a pair of int16 values of every pixel, then the next pair of every pixel."""
+    """Describe a convolution. A tile has the first two int16 values of every pixel, then the next two values of every
+    pixel, and so on.
+    """
     pixels, pairs, twos = b.extents("pixels", "pairs", "twos")
     (step,) = b.parameters("step")
     tile, w = b.workspace("tile", INT16, twos, pixels, 2), b.flash("w", INT16, pairs, twos, 2)
@@ -68,8 +72,8 @@ def dsp_pairs(b: Builder) -> None:
 
 @kernel("y[pair] = saturate(sum over values of x * w[pair])")
 def dsp_direct(b: Builder) -> None:
-    """Describe a convolution of one pixel, which reads int8 values in place. The weights of `ways` pairs of channels
-    are interleaved.
+    """Describe a convolution of one pixel, which reads int8 values in place. The weights of `ways` channel pairs are
+    interleaved.
     """
     groups, ways, fours = b.extents("groups", "ways", "fours")
     x, y = b.ram("x", INT8, fours, 2, 2), b.output("y", INT8, groups, ways, 2)
@@ -83,9 +87,9 @@ def dsp_direct(b: Builder) -> None:
 
 @kernel("y[c] = saturate(sum over taps of x[tap, c] * w[tap, c])")
 def dsp_depthwise(b: Builder) -> None:
-    """Describe a depthwise convolution. The constants of four channels are first their biases, then their weights, and
-    then their m2, c and e. Taps are in groups of three. The weights of two taps are interleaved, and those of the third
-    tap follow.
+    """Describe a depthwise convolution. The constants of four channels are first biases, then weights, and then
+    multipliers, constants and right shifts. Of every three taps, two have interleaved weights, and the weights of the
+    third tap follow.
     """
     taps, reach, fours, turns = b.extents("taps", "reach", "fours", "turns")
     (first, words) = b.parameters("first", "words")
@@ -106,7 +110,7 @@ def dsp_depthwise(b: Builder) -> None:
 @kernel("y[p, c] = clamp(requantise(sum over values of x[p] * w[c]))")
 def mve_conv(b: Builder) -> None:
     """Describe a convolution. The constants of four channels are first weights, then biases, multipliers and shifts.
-    Blocks of sixteen weights alternate between the channels. A negative shift is to the left.
+    Sixteen weights of one channel are followed by sixteen weights of the next channel. A negative shift is to the left.
     """
     pixels, fours, turns = b.extents("pixels", "fours", "turns")
     apart, next_out, zero_out, low, high = b.parameters("apart", "next_out", "zero_out", "low", "high")
@@ -124,8 +128,8 @@ def mve_conv(b: Builder) -> None:
 @kernel("y[c] = clamp(requantise(sum over taps of x[tap, c] * w[tap, c]))")
 def mve_depthwise(b: Builder) -> None:
     """Describe a depthwise convolution. The constants of up to sixteen channels are first biases, then weights,
-    multipliers and shifts. Only the weights are in the usual order of channels. The module lower/pack.py defines the
-    order of the others.
+    multipliers and shifts. The weights are in the order of the channels. The module lower/pack.py defines the order of
+    the biases, multipliers and shifts.
     """
     taps, reach, sixteens, fours = b.extents("taps", "reach", "sixteens", "fours")
     first, words, zero_out, low, high = b.parameters("first", "words", "zero_out", "low", "high")

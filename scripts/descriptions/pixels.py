@@ -58,7 +58,9 @@ def depthwise_pixel(b: Builder) -> None:
     "y[k] = bias[k] + sum over the window of x * w[k], sums of 64 bits, scaled and clamped; k = output j of group g"
 )
 def conv_wide(b: Builder) -> None:
-    """Describe a convolution. A group is one channel in depthwise layers, and all channels of a pixel otherwise."""
+    """Describe a convolution. Depthwise layers have a group for each channel. Other layers have one group of all
+    channels.
+    """
     pointers, reach, rows, columns, channels, groups = b.extents(
         "pointers", "reach", "rows", "columns", "channels", "groups"
     )
@@ -69,7 +71,7 @@ def conv_wide(b: Builder) -> None:
     filters = groups * each
     x, y = b.rows("x", Type.INT16, pointers, reach), b.output("y", Type.INT16, filters)
     w = b.flash("w", Type.INT8, filters, rows, columns, channels, strides=strides)
-    bias = b.flash("bias", INT32, filters, 2, strides=(bias_step,))  # The lower half of a bias comes first.
+    bias = b.flash("bias", INT32, filters, 2, strides=(bias_step,))  # A bias has 64 bits, with the lower 32 bits first.
     multipliers = b.flash("multipliers", INT32, filters, stride=scale_step)
     shifts = b.flash("shifts", Type.INT8, filters, stride=scale_step)
     with b.loop("g", groups) as g, b.loop("j", each) as j:
@@ -84,7 +86,9 @@ def conv_wide(b: Builder) -> None:
 
 @kernel("sums[c] += sum over the runs of bytes under the window of (x - zero point) * w[c]")
 def conv_sums(b: Builder) -> None:
-    """Describe sums of products over runs of bytes. The weights for a run are adjacent. The caller scales the sums."""
+    """Describe sums of products over runs of bytes. The weights of adjacent input bytes are adjacent. The caller scales
+    the sums.
+    """
     pointers, reach, parts, count, run, filters = b.extents("pointers", "reach", "parts", "count", "run", "filters")
     zero_in, next_at, stride, next_offset, step = b.parameters("zero_in", "next_at", "stride", "next_offset", "step")
     (offset,) = b.parameters("offset")
@@ -107,7 +111,7 @@ def depthwise_sums(b: Builder) -> None:
         "zero_in", "next_row", "next_column", "apart", "offset"
     )
     strides = b.parameters("row_weights", "tap_weights")
-    (spread,) = b.parameters("spread")  # The value is 0 if all channels read the same input channel.
+    (spread,) = b.parameters("spread")  # `spread` is 0 if all channels read the same input channel.
     x, sums = b.rows("x", Type.INT8, pointers, reach), b.workspace("sums", INT32, channels)
     w = b.flash("w", Type.INT8, rows, columns, channels, strides=strides)
     with b.loop("c", channels) as c:
@@ -199,7 +203,7 @@ def place_pixel(kind: Type) -> KernelProgram:
             with b.inside(first, 1):  # The first call has no earlier results to load.
                 b.assign("copy", most, b.ram_load(values, c))
                 b.assign("copy", found, b.ram_load(places, c))
-            with b.inside(before, pointers):  # Only the first call for a window sets `most` from the first pixel.
+            with b.inside(before, pointers):  # `most` starts with the first pixel of a window.
                 b.assign("mul", most, b.ram_load(x, 0, offset + c), sign)
             with b.loop("p", pointers) as p, b.loop("t", run) as t:
                 value = b.compute("mul", held, b.ram_load(x, p, offset + t * channels + c), sign)

@@ -27,7 +27,7 @@ ROOT = HERE.parents[1]
 LIBRARY = ROOT / "custom_ops"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 IMAGE_BYTES = 0x28000
-"""Bytes that are reserved for the runner in ROM. The cases follow the runner."""
+"""Bytes that are reserved for the runner in ROM. The test cases are behind these bytes."""
 FLOAT_KINDS = sum(1 << kind for kind in Kind if traits(kind).reads == traits(kind).writes == FLOAT_BYTES)
 """Mask with a bit for each kind of operator that computes in float32."""
 BEHIND = IMAGE_BYTES, (256 << 10) - IMAGE_BYTES
@@ -170,7 +170,7 @@ HIFIVE1 = Core(
     ("-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", "--specs=picolibc.specs"),
     0x20400000, 0x80000000, 16 << 10, 0, 0, 0, "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS,
 )  # fmt: skip
-"""Machines with flash and 16 KB of RAM. The programs for these machines contain a whole model."""
+"""Machines with flash and 16 KB of RAM. The programs contain a whole model."""
 
 
 def missing_tools(core: Core) -> str:

@@ -162,7 +162,7 @@ def one_pixel_rows() -> list[Case]:
 
 @cache
 def sums_of_rows() -> list[Case]:
-    """Means sum rows of several widths. An int16 sum can hold 256 pixels, but not 257."""
+    """Return cases in which a MEAN sums rows of several widths. An int16 sum can hold 256 pixels, but not 257."""
     cases = []
     for width, channels in ((5, 8), (256, 4), (257, 4), (3, 6)):
         net = Net(width)
@@ -240,6 +240,6 @@ def test_whole_models(core: Core, own_model: Path) -> None:
     rewritten = optimized(own_model)
     cases = model_cases(rewritten)
     if not cases or len(rewritten) > core.blob_bytes or len(blob(cases)) > core.blob_bytes:
-        return  # There is nothing to run, or too little memory.
+        return  # The model has no program, or does not fit into memory.
     for outcome in run(core, cases):
         assert outcome.status == TOO_LARGE or outcome.right

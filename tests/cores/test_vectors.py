@@ -17,7 +17,7 @@ RV32V, SPIKE = CORES["rv32v"], in_spike(CORES["rv32v"], 64)
 QEMU = [pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(RV32V)), reason=missing_tools(RV32V))]
 IN_SPIKE = [pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(SPIKE)), reason=missing_tools(SPIKE))]
 LONGER = (256, 512)
-"""Further vector lengths in bits. CORES["rv32v"] has vectors of 128 bits."""
+"""Vector lengths in bits, besides the 128 bits of CORES["rv32v"]. CORES["rv32v"] has vectors of 128 bits."""
 PROGRAMS = {"generic": Family.GENERIC, "rv32-v": Family.RVV}
 
 

@@ -30,7 +30,7 @@ class Case:
     """The rewritten model computes at most this multiple of the original's multiply-accumulates."""
     input: str = "arena"
     max_macs: float | None = None
-    """Limit of the multiply-accumulates. With None, no value is computed twice."""
+    """Limit of the multiply-accumulates. With None, the rewritten model computes no value twice."""
 
     def __str__(self) -> str:
         parts = [self.model if isinstance(self.model, str) else self.model.stem]
@@ -93,7 +93,7 @@ def converted(case: Case, path: Path, op_per: str, folder: Path, capsys: pytest.
     assert verified["runs"] == runs
     if verified["measured"]:
         before, after = verified["measured"]["original"], verified["measured"]["rewritten"]
-        assert after["head"] == arena["head"]  # Activations take equal bytes everywhere.
+        assert after["head"] == arena["head"]  # Activations take the same number of bytes on all machines.
         assert before["head"] == report["original_arena"]["head"]
     return report
 

@@ -1,4 +1,5 @@
-"""Judge damaged files. `python -m hostile.server` reads a seed per line, and writes [outcome, detail] for each seed.
+"""Convert damaged files in child processes, and report what happened. `python -m hostile.server` reads a seed per line,
+and writes [outcome, detail] for each seed.
 
 The server imports all modules once, and then starts child processes by fork(). A crash, a hang or a huge allocation
 ends the child process, and becomes the outcome for the file. Another child process continues with the next file.
@@ -88,8 +89,8 @@ def tell(inspected: Inspection, done: Optimized) -> None:
 
 
 def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[tuple[object, str]]:
-    """Run each function in a child process with limits. Yield its JSON result and "", or None and an error text. After
-    a failure, a new child process continues.
+    """Run each function in a child process with limits. Yield (JSON result, ""), or (None, error text). After a
+    failure, a new child process continues.
     """
     done = 0
     while done < len(work):

@@ -20,7 +20,7 @@ from tflm_memopt.runtime.stand_in import runnable
 
 ARENA = 1 << 24
 SURROUNDINGS = ((1 << 6, -128), (1 << 17, 127))
-"""Further runs: the bytes from one tensor to the next, and the value that fills all tensors."""
+"""Each run has a distance in bytes between tensors, and a value that fills all tensors."""
 BEHIND = 1 << 12
 FOUR_DIMENSIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"})
 """Operators whose kernels read four dimensions of their input, filter and output."""
@@ -57,7 +57,7 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
 def strays_unseen(op: Op, graph: Graph) -> bool:
     """Return whether TFLM's kernel accesses memory outside its tensors without changing any result.
 
-    Four kernels access such memory. The first kernel reads a shape's missing dimensions from the stack
+    Four kernels access memory outside their tensors. The first kernel reads a shape's missing dimensions from the stack
     (RuntimeShape::ReplaceWith). The second kernel reads missing dimensions of a filter from the bytes after the
     filter's shape (PopulateConvolutionQuantizationParams). The third kernel reads multipliers of channels that do not
     exist, beyond the end of its persistent buffer. The fourth kernel adds values to sums that do not exist, beyond the
@@ -95,7 +95,8 @@ def fill_memory(value: int) -> None:
 
 
 def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
-    """Place all tensors in one memory without overlaps. The whole memory is also the first input and the last output.
+    """Place all tensors in one memory without overlaps. The first input and the last output of the model fill the whole
+    memory.
 
     Tensors lie in memory in reverse order. Each tensor is filled with `value`, and random bytes are between tensors.
     Random bytes also follow each constant in the file.

@@ -33,7 +33,9 @@ class Link(ctypes.Structure):
 
 
 class Device:
-    """One of two simulated devices that exchange rows. Messages pass through `fault` to the other device's inbox."""
+    """One of two simulated devices that exchange rows. The function `fault` may change a message on its way to the
+    other device.
+    """
 
     patience = PATIENCE
     """The time that the transport's clock shows, in milliseconds."""
@@ -91,7 +93,7 @@ class Device:
     def rows(self, script: list[tuple[int, bool]], data: Callable[[int, int], bytes]) -> Iterator[int]:
         """Run one inference. Yield WAIT while the device waits, and then the final status.
 
-        script: pairs (step, sent) of the rows to send or receive.
+        script: pairs (step, whether the device sends) of the rows to exchange.
         """
         self.wrong = 0
         self.library.tmo_link_begin(ctypes.byref(self.link))
@@ -120,7 +122,7 @@ class Device:
 
 def both(first: Device, second: Device, data: Callable[[int, int], bytes]) -> tuple[int, int]:
     """Run an inference in which the first device sends tensor 0, and the second device answers with tensor 1. Return
-    both final statuses.
+    the final status of each device.
 
     A second device that is late continues with messages that have arrived in the meantime, as on real hardware.
     """

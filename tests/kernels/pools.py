@@ -11,7 +11,9 @@ ALIGN = 16
 
 
 def in_slow_memory(program: Program, rng: Generator) -> Program:
-    """Move about half of the movable tensors, but at least one. Shared bytes and column windows stay."""
+    """Move about half of the movable tensors, but at least one. Tensors that share bytes and tensors with column
+    windows are not moved.
+    """
     views = Counter(t.offset for t in program.tensors if t.base == 0)
     movable = [t for t in program.tensors if t.base == 0 and views[t.offset] == 1 and not t.column_windows]
     moved: dict[int, ProgramTensor] = {}

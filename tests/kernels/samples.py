@@ -33,7 +33,7 @@ TILED_OP = HEADER.itemsize + 5 * TENSOR.itemsize
 
 
 def _looped(*items: int | tuple[int, str]) -> Loops:
-    """Return loops. A number becomes one iteration, and a pair (count, operators) becomes a repeated sequence."""
+    """Return loops. Each number becomes an iteration, and each pair (count, operators) becomes a repeated sequence."""
     return tuple(
         Iteration(item) if isinstance(item, int) else Repeat(item[0], tuple(Iteration(int(c)) for c in item[1]))
         for item in items

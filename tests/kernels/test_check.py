@@ -123,7 +123,7 @@ def test_tensors_are_inside_the_declared_slow_memory() -> None:
 def test_only_what_is_whole_is_reversed(
     program: Callable[[], Program], number: int, layout: int, status: Status
 ) -> None:
-    """Any program can make rows in reverse order. Only tiles can reverse pixels: kernels compute rows forwards."""
+    """Any program can make rows in reverse order. Only programs with tiles can store pixels in reverse order."""
     assert host.check(pack(tensor(number, layout=layout)(program())), [IN], [OUT]) is status
 
 

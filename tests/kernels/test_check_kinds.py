@@ -76,7 +76,7 @@ def test_two_operands(changes: dict[str, Any], status: Status, tiled: bool) -> N
 
 def test_a_constant_lies_in_the_program() -> None:
     image = bytearray(pack(gate()))
-    at = HEADER.itemsize + 2 * TENSOR.itemsize  # The record of the constant begins with its offset.
+    at = HEADER.itemsize + 2 * TENSOR.itemsize  # A constant's record begins with the constant's offset.
     for offset, status in (
         (0, Status.TABLE),
         (len(image) - 1, Status.TABLE),

@@ -25,7 +25,7 @@ from tflm_memopt.runtime.host import Status
 TARGETS = ("cortex-m33", "esp-nn", "generic")
 RACE_RUNS = 100
 NETWORKS, RUNS = 12, 10
-"""Number of random networks that ThreadSanitizer runs, and number of runs of each network."""
+"""How many random networks ThreadSanitizer runs, and how often each network runs."""
 TSAN_FOUND = 66
 """Exit code with which ThreadSanitizer ends a process after it found a race."""
 

@@ -24,7 +24,7 @@ def wrap(x: int) -> int:
 
 
 def high_mul(a: int, b: int) -> int:
-    """Return a * b / 2^31. Halves are rounded up, and the result saturates."""
+    """Return the product of a and b, divided by 2^31. Halves are rounded up, and the result saturates."""
     return min(HIGH, floor(Fraction(a * b, 1 << 31) + HALF))
 
 
@@ -42,7 +42,7 @@ def cases() -> Iterator[tuple[int, int, int]]:
     rng = random.Random(1)
     for _ in range(5_000):
         yield rng.randint(LOW, HIGH), rng.randint(1 << 30, HIGH), rng.choice(SHIFTS)
-    for _ in range(5_000):  # There are ties for each of the two roundings.
+    for _ in range(5_000):  # Each of the two roundings meets a value exactly between two results.
         shift = rng.choice(SHIFTS)
         odd, tie = 2 * rng.randint(-(1 << 12), 1 << 12) + 1, 1 << rng.randint(0, 15)
         yield odd * tie, rng.choice((1 << 30, (1 << 30) + (1 << 29), HIGH, rng.randint(1 << 30, HIGH))), shift
@@ -69,4 +69,4 @@ def test_scaling_is_exact(multiply: str, sanitized: Build) -> None:
     ]
     assert not wrong, wrong[:5]
     ties = [high_mul(x, m) & ((1 << -s) - 1) == 1 << (-s - 1) for x, m, s in numbers if s < 0]
-    assert sum(ties) > 500  # Enough of the rounded values were ties.
+    assert sum(ties) > 500  # Enough random values lay exactly between two results.

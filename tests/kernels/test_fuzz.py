@@ -181,7 +181,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
     for state in (memories.svdf_network, memories.lstm_network, lambda: memories.lstm_network(steps=3)):
         yield state(), by_row
     yield streaming.chunks(), replace(groups, target="cortex-m4")
-    for padding in ("VALID", "SAME"):  # Networks with running sums and padding rows follow.
+    for padding in ("VALID", "SAME"):
         net = Net()
         y = net.conv2d(net.input((1, 16, 2, 3)), 4, kernel=(3, 1), padding=padding)
         both = net.mean(y, (1,)), net.pool(y, kernel=net.shape(y)[1:3], stride=(1, 1))
@@ -209,7 +209,7 @@ def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: lis
     assert min(refused, finished, right, finished - right) > count // 50  # All outcomes occurred.
     if flags:
         damage(fuzzer, count, without_listed_parts(samples))
-    else:  # Programs with few samples are damaged separately.
+    else:  # Each group of programs with few samples is damaged alone.
         for name in ("pools", "poses"):
             damage(fuzzer, 2_500, [path for path in samples if path.stem.startswith(name)])
 
@@ -234,7 +234,9 @@ def without_listed_parts(samples: Sequence[Path]) -> list[Path]:
 
 
 def damage(fuzzer: Path, count: int, samples: Sequence[Path]) -> tuple[int, int, int]:
-    """Run damaged programs. Return how many were refused, finished, and finished with the right outputs."""
+    """Run damaged programs. Return the number of refused programs, of finished programs, and of programs with the right
+    outputs.
+    """
     seed = 1
     said = run(fuzzer, str(seed), str(count), *samples)
     refused, unfinished, finished, right = map(int, re.findall(r"\d+", said))

@@ -61,7 +61,7 @@ def test_a_wrong_order_does_no_harm() -> None:
         damaged = pack(hostile(found.program, np.random.default_rng(seed)))
         size = found.expected.size
         assert host.check(damaged, [values.nbytes for values in found.inputs], [size]) is Status.OK
-        with contextlib.suppress(ModelError):  # An operator may run too often.
+        with contextlib.suppress(ModelError):  # The damage may let an operator run too often.
             host.run_guarded(damaged, found.arena, found.inputs, [size])
 
 

@@ -88,7 +88,7 @@ def run_sketch(sketch: str, folder: Path, library: list[Path], *defines: str) ->
     source, out = folder / sketch, folder / "out"
     shutil.copytree(arduino_library() / "examples" / sketch, source)
     out.mkdir()
-    for ops in source.glob("*_ops.h"):  # A PC needs a larger arena.
+    for ops in source.glob("*_ops.h"):  # The arena on a PC is larger than on a board.
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
     # The Arduino IDE includes Arduino.h before the sketch.
     sources = [HERE / "core/main.cpp", source / f"{sketch}.ino", *source.glob("*.cpp"), *source.glob("*.c")]

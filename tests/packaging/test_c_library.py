@@ -47,7 +47,7 @@ def test_cmake_s_targets_build_an_emitted_module(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 def test_one_file_can_hold_the_whole_library(tmp_path: Path) -> None:
-    """NAME_library.c includes all sources, so that their static names must differ."""
+    """NAME_library.c includes all sources, so no two sources may define the same static name."""
     (tmp_path / "all.c").write_text('#include "tmo/embed.h"\nextern const tmo_library all;\n')
     strict = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
     folders = [f"-I{LIBRARY / folder}" for folder in ("include", "src")]

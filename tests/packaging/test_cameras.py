@@ -77,7 +77,7 @@ def seen(model: bytes, which: int, frame: NDArray[np.uint8], folder: Path) -> by
 @pytest.mark.parametrize(
     ("which", "channels", "dtype", "affine", "black", "white"),
     [
-        (ESP32, 3, "INT8", (0.0071, -9), -1, 1),  # The range excludes full brightness.
+        (ESP32, 3, "INT8", (0.0071, -9), -1, 1),  # The quantized range ends below full brightness.
         (OV7675, 3, "FLOAT32", None, 0, 1),
     ],
 )

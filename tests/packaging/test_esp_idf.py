@@ -57,7 +57,6 @@ def test_component_registers_every_source(tmp_path: Path, script: bool) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("board", "core"), [("esp32s3", CORES["lx106"]), ("esp32p4", CORES["rv32"])])
 def test_cross_compilers_accept_an_emitted_program(board: str, core: Core, tmp_path: Path) -> None:
-    """Debian's compilers are for an older Xtensa and for RV32, and a header of the tests replaces ESP-NN's header."""
     if missing_tools(core):
         pytest.skip(missing_tools(core))
     net = Net()

@@ -1,4 +1,6 @@
-"""Random applications: models in one arena. Some are streamed, stateful, concurrent or pausing, or keep outputs."""
+"""Random applications: models in one arena. Some models have streamed inputs, states or pauses, run concurrently, or
+keep outputs.
+"""
 
 import random
 from typing import Any

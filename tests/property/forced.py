@@ -67,7 +67,7 @@ def _widened(group: Candidate, chain: Chain, rng: random.Random) -> Candidate:
 
 
 def forced(settings: Settings, seed: int) -> Any:
-    """Inside the context, every plan divides the layers at random, and reverses some groups."""
+    """While the context is active, every plan divides the layers at random and reverses some groups."""
 
     def choose(cuts: Sequence[Cuts], _macs: int, *_: object) -> tuple[CutLabel, ...]:
         rng, widening = random.Random(seed), random.Random(f"widened {seed}")

@@ -33,7 +33,7 @@ SECONDS = 0.05
 RUNS = 3
 """Number of random inferences of each module, in addition to extreme ones."""
 ELSEWHERE = ("unsupported_input",)
-"""Codes of errors after which another place of the input is tried."""
+"""After an error with one of these codes, the test tries another place of the input."""
 IMPOSSIBLE = ("unsupported_input", "unsupported_operator")
 """Codes of errors with which a model that cannot become a C module is refused."""
 

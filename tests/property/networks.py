@@ -16,7 +16,9 @@ from property.layers.layer import MAX_ELEMENTS
 
 @dataclass(frozen=True)
 class Recipe:
-    """A model of layers. All unread tensors and those with the indices `extra` (0 is the newest) are outputs."""
+    """A random model, given by its layers. The model's outputs are all unread tensors, and the tensors with the indices
+    `extra` (0 is the newest).
+    """
 
     inputs: tuple[tuple[int, ...], ...]
     layers: tuple[Layer, ...]
@@ -25,7 +27,7 @@ class Recipe:
     outside: str = "INT8"
     """Type of the model's inputs and outputs. Operators convert inputs and outputs of other types than INT8."""
     inside: str = "INT8"
-    """Type of the network's activations. INT16 also makes inputs and outputs INT16 instead of INT8."""
+    """Type of the network's activations. If the type is INT16, inputs and outputs of the model are INT16, too."""
     unwanted: int = 0
     """Number of unread tensors that do not become outputs of the model."""
     unused: int = 0
@@ -108,7 +110,7 @@ _kind_sets = (
 
 @st.composite
 def recipes(draw: st.DrawFn, *, most: int = 9, sets: Sequence[tuple[str, ...]] = _kind_sets) -> Recipe:
-    """Draw networks of up to `most` layers. The kinds of a network's layers come from one of the `sets`.
+    """Draw networks of up to `most` layers. Each network takes its kinds of layers from one of the `sets`.
 
     By default, some networks have only supported operators, some have any operators, and some are image classifiers.
     """

@@ -32,7 +32,7 @@ EFFORTS = (LEVELS[NORMAL], LEVELS["low"], QUICKLY, QUICKLY)
 """Search efforts of random conversions."""
 ANY = (-128, 127)
 LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""Extreme input values of each type. Types that are missing have the limits ANY."""
+"""Extreme input values of each type. Types without an entry have the limits ANY."""
 
 
 def convert(data: bytes, options: ConversionOptions) -> tuple[bytes, Planned] | None:

@@ -57,8 +57,8 @@ SPOIL: Sequence[Callable[[Channel], None]] = (
     Channel.silence,
     _silent_at_zero,
     lambda c: c.scale_by(2.0**-40),  # The quantized multiplier becomes 0.
-    lambda c: c.scale_by(2.0**-21),  # The shifts become almost -31.
-    lambda c: c.scale_by(2.0**18),  # The shifted sum wraps around.
+    lambda c: c.scale_by(2.0**-21),  # The right shifts become nearly 31.
+    lambda c: c.scale_by(2.0**18),  # The left shift overflows the 32 bits of a sum.
 )
 
 
@@ -76,7 +76,7 @@ def plant(data: bytes, seed: int) -> bytes:
 
 def _spoil(rng: np.random.Generator, axis: int, operands: Sequence[tuple[Any, NDArray[Any]]]) -> None:
     values = np.moveaxis(operands[0][1], axis, 0)
-    ways = rng.choice(len(SPOIL), rng.integers(1, 5))  # With few kinds of change, all channels may die.
+    ways = rng.choice(len(SPOIL), rng.integers(1, 5))  # Too few kinds could make all channels dead.
     shared: set[int] = set()
     for c in range(len(values)):
         scales = []

@@ -15,7 +15,7 @@ from tflm_memopt.model.reader import TENSOR_TYPES, read
 UNREAD = ("INT8", "UINT8", "INT16", "INT32", "INT64", "FLOAT32", "BOOL")
 """Types of inputs that no operator reads."""
 CONSTANT = ("INT8", "UINT8", "INT16", "INT32", "INT64", "FLOAT32")
-"""Types of outputs that are constants."""
+"""Types that a constant output may have."""
 KIND_SETS = (
     tuple(SUPPORTED),
     tuple(SUPPORTED),
@@ -32,7 +32,7 @@ def network(rng: random.Random) -> Recipe:
         return mobile(rng.getrandbits(32), most=3)
     kinds = rng.choice(KIND_SETS)
     shapes = [_shape(rng) for _ in range(rng.choice((1, 1, 1, 2, 2, 2, 3, 4)))]
-    if rng.random() < 0.5:  # With one shape, inputs differ only in their bytes.
+    if rng.random() < 0.5:  # Inputs of one shape and type can be confused with each other.
         shapes = [shapes[0]] * len(shapes)
     outside = "INT8" if kinds is INT16 else rng.choice(("INT8", "INT8", "INT8", "FLOAT32", "UINT8"))
     return Recipe(

@@ -117,6 +117,6 @@ def examine(seed: int) -> None:
     """Check each step of a sequence against the original model, also after resets, and that no variable remains."""
     model = network(seed)
     done = tflm_memopt.optimize(model, seconds=0.05, effort=0.05, target=("generic", "cortex-m4")[seed % 2])
-    if done.report.why_unchanged != NO_GAIN:  # A large state leaves no gain.
+    if done.report.why_unchanged != NO_GAIN:  # A large state can take as much memory as the conversion saves.
         assert not VARIABLES & {op.type for op in read(done.model).graph.ops}
     assert differing(model, done.model, 24, (7, 8), seed, least=1) == 0

@@ -56,7 +56,7 @@ def _layer(net: Net, x: int, rng: random.Random) -> int:
             return net.pool(x, kernel=(2, 2), padding="SAME")
         case "softmax":
             return net.softmax(x)
-        case "batches":  # Rows become a batch.
+        case "batches":  # Rows become separate images of a batch.
             return net.reshape(x, (shape[0] * shape[1], 1, *shape[2:]))
         case "joined":
             return concatenation(net, [x, net.unary("RELU", x, out=net.affine(x))], rng.randrange(4))
@@ -96,7 +96,7 @@ def with_wrong_shapes(data: bytes, rng: random.Random) -> bytes:
     made = [t for op in model.graph.ops for t in op.outputs]
     for tensor in rng.sample(made, min(len(made), rng.choice((1, 1, 1, 2, 3)))):
         shape = model.graph.tensors[tensor].shape
-        without_batch = (1, *shape[1:])  # Converters write this for an unknown batch size.
+        without_batch = (1, *shape[1:])  # Converters store a batch size of 1 if the batch size is unknown.
         wrong = without_batch if rng.random() < 0.4 else rng.choice(_others(shape, rng))
         tree.subgraphs[0].tensors[tensor].shape = np.array(wrong, np.int32)
     return writer.write(tree)

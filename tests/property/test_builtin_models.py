@@ -20,7 +20,7 @@ KERNELS = (None, "reference", "reference", "cmsis-nn", "esp-nn")
 FLOOR = 0.9
 """Fraction of the networks that must need less memory, with the reference kernels."""
 LESS = 0.7
-"""In the median network, stripes reduce the bytes of activations to at most this fraction."""
+"""For half of the networks, stripes reduce the bytes of activations to at most this fraction."""
 
 
 def examine_builtin(recipe: Recipe) -> None:

@@ -44,7 +44,7 @@ KINDS = (
 
 
 def chained(layer: Layer, chain: bool) -> Layer:
-    """If `chain`, the layer reads the newest tensor, since channels can be removed only between our operators."""
+    """If `chain` is set, let the layer read the newest tensor. Channels can be removed only between our operators."""
     return replace(layer, source=0) if chain else layer
 
 
@@ -78,8 +78,8 @@ def assert_ranges_hold(data: bytes, seed: int) -> None:
 
 
 def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray[Any]]]:
-    """Yield the output of each row operator under TFLM for random and extreme inputs. To be read, the output of each
-    row operator becomes an output of the model.
+    """Yield the output of each row operator under TFLM for random and extreme inputs. To make the output readable, the
+    operator's output becomes an output of the model.
     """
     model = read(data)
     annotated = annotation.annotate(model.graph)

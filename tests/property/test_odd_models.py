@@ -29,7 +29,7 @@ Build = Callable[[Net], bytes]
 ODD: list[Build] = []
 IMAGE = (1, 8, 8, 4)
 WAYS = [*product(sorted(TARGETS), (False, True))]
-"""Pairs of a target, and whether each group of layers becomes a separate operator."""
+"""All combinations of a target and of whether each group of layers becomes a separate operator."""
 
 
 def odd(build: Build) -> Build:
@@ -38,7 +38,9 @@ def odd(build: Build) -> Build:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Convert each model with two elements of WAYS. The quick tests convert half of the models."""
+    """Convert each model with two combinations of target and grouping (WAYS). The quick tests convert half of the
+    models.
+    """
     if "way" in metafunc.fixturenames:
         ways = [(b, WAYS[(n + k) % len(WAYS)]) for k in range(2) for n, b in enumerate(ODD)]
         names = [f"{b.__name__}-{target}-{'group' if group else 'region'}" for b, (target, group) in ways]
@@ -65,7 +67,7 @@ def last_constant(net: Net, operand: int) -> Any:
 
 @pytest.mark.parametrize("target", sorted(TARGETS))
 def test_windows_of_one_pixel_may_be_dilated(target: str) -> None:
-    """Kernels that read pixels in place have no scratch for dilated windows of one pixel."""
+    """A window of one pixel may have a dilation, even if the kernel reads pixels in place."""
     net = Net(seed=1)
     y = net.input((1, 8, 1, 1))
     for _ in range(4):
@@ -236,7 +238,7 @@ def tensors_placed_by_another_tool(net: Net) -> bytes:
 
 @odd
 def weights_that_are_all_alike(net: Net) -> bytes:
-    """All weights of one filter are -128, which no converter writes. All weights of another filter are zero."""
+    """All weights of one filter are -128, which no converter writes. The weights of a second filter are all zero."""
     y = net.conv2d(net.input((1, 8, 8, 64)), 8, kernel=(3, 3))
     net.tree.buffers[last_constant(net, 1).buffer].data = np.full(8 * 9 * 64, 0x80, np.uint8)
     z = net.depthwise_conv2d(y)
@@ -316,7 +318,7 @@ def an_input_that_is_a_constant(net: Net) -> bytes:
 
 @odd
 def two_layers_with_the_same_weights(net: Net) -> bytes:
-    """Two operators read one filter and one bias. A third operator reads another tensor of the same buffer."""
+    """Two operators read one filter and one bias. A third operator reads another tensor that has the same buffer."""
     x = net.conv2d(net.input((1, 8, 8, 4)), 4, kernel=(3, 3), out=DEFAULT)
     first = net.graph.operators[-1]
     options = schema.Conv2DOptionsT(strideH=1, strideW=1)
@@ -380,7 +382,7 @@ def a_variable_that_is_an_output(net: Net) -> bytes:
 
 @odd
 def a_concatenation_of_ten(net: Net) -> bytes:
-    """Our operators have fewer than ten operands. With `--ops group`, TFLM places the tensors between them."""
+    """Our operators have fewer than ten operands. With `--ops group`, TFLM places tensors between our operators."""
     x = net.conv2d(net.input((1, 8, 7, 3)), 10, kernel=(3, 3))
     return net.model(net.conv2d(concatenation(net, split(net, x, 3, 10)[::-1], 3), 4))
 

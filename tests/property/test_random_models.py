@@ -37,7 +37,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 SECONDS = 0.1
 FLOOR = 0.8
-"""Fraction of the random networks that must be converted in part, because unchanged networks test nothing."""
+"""At least this fraction of the random networks must be converted, because an unchanged network tests nothing."""
 COMMON = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 QUICK = settings(COMMON, max_examples=5, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
 MANY = settings(COMMON, max_examples=10, print_blob=True)

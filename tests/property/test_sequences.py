@@ -7,7 +7,7 @@ from property import sequences, shapes, sliding
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
 FOUND = (116, 141)
-"""Seeds that draw a rolling buffer with many readers, and a concatenated tensor without kept rows."""
+"""Seeds of networks in which many operators read one rolling buffer, or in which a concatenation keeps no rows."""
 
 
 @pytest.mark.slow

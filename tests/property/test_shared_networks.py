@@ -76,7 +76,7 @@ class Running:
         self.program = self.room.ctypes.data + -self.room.ctypes.data % ALIGNMENT
         ctypes.memmove(self.program, region.program, len(region.program))
         self.workspace = self.program + -(-len(region.program) // ALIGNMENT) * ALIGNMENT
-        tensors = (*region.inputs[: program.n_inputs], *region.outputs)  # The link operator reads these tensors.
+        tensors = (*region.inputs[: program.n_inputs], *region.outputs)
         read_or_not = (*tensors, *graph.inputs)  # An unread input may be an output.
         self.buffers = {t: np.zeros(graph.tensors[t].nbytes, np.int8) for t in read_or_not}
         self.inputs, self.outputs = graph.inputs, graph.outputs

@@ -53,14 +53,14 @@ STATUS_ALONE = of("r dir, r intEn", "r intStatus", "w dir")
 
 
 def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
-    """Return groups of accesses to combine: all reads of one colour, or all writes of one colour."""
+    """Colour the accesses greedily. Each group has all reads of one colour, or all writes of one colour."""
     classes = greedy(accesses, lambda members, access: all((m.order, access.order) not in edges for m in members))
     return [region for members in classes for op in AccessOp if (region := [a for a in members if a.op is op])]
 
 
 def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
-    """Check figure 6.5 (a), in which all reads may be combined. The graph can get two colours in two ways. The
-    dissertation's text shows the greedy colouring.
+    """Check figure 6.5 (a), in which all reads may be combined. Two colourings are possible. The dissertation's text
+    shows the greedy colouring.
     """
     assert named(accesses, edges) == FIGURE_A
     assert set(two_colorings(accesses, edges)) == {ALL_READS, STATUS_ALONE}

@@ -118,8 +118,8 @@ def files(cases: range) -> list[Failure]:
 
 
 def shared(cases: range) -> list[Failure]:
-    """Run damaged programs for two cores under AddressSanitizer and UndefinedBehaviorSanitizer. A tenth of these
-    programs also run under ThreadSanitizer.
+    """Run damaged programs for two cores under AddressSanitizer and UndefinedBehaviorSanitizer. Every tenth program
+    also runs under ThreadSanitizer.
     """
     folder = emptied(FOLDER / f"shared{cases.start}")
     return damaged(cases, folder, write_shared(folder), ((SANITIZED, len(cases)), (WATCHED, len(cases) // 10)))

@@ -1,4 +1,4 @@
-"""Small operators for every verified row of tflm/access_order.py."""
+"""Draw small models of single operators for each verified row of tflm/access_order.py."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from tflm_memopt.tflm.builtin_memory import Node
 ITEM = {"INT8": 1, "INT16": 2, "FLOAT32": 4}
 SHAPES = ((1, 6, 5, 3), (1, 4, 7, 2), (2, 3, 4, 5))
 QUANTIZED = {"LOGISTIC": (1 / 256, -128), "SOFTMAX": (1 / 256, -128), "TANH": (1 / 128, 0)}
-"""Scale and zero point that these operators require of int8 outputs. Their int16 outputs have the scale 1 / 32768."""
+"""Scale and zero point that TFLM requires of int8 outputs, by operator. For int16 outputs, the scale is 1 / 32768."""
 OPTIONS: Mapping[str, Any] = {
     "ADD": schema.AddOptionsT, "SUB": schema.SubOptionsT, "MUL": schema.MulOptionsT,
     "CONV_2D": schema.Conv2DOptionsT, "DEPTHWISE_CONV_2D": schema.DepthwiseConv2DOptionsT,

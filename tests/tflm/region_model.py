@@ -75,7 +75,7 @@ def region_tree(
 
 
 def region_model(code: bytes | None = None, **options: Any) -> bytes:
-    """Return the model of region_tree() as bytes. If `code` is None, the model has the valid program."""
+    """Return the model of region_tree() as bytes. If `code` is None, the model's program is program()."""
     return writer.write(region_tree(program() if code is None else code, **options))
 
 

@@ -46,7 +46,9 @@ def base_of(form: Form, common: str) -> Base:
 
 
 def alternatives(form: Form, common: str, base: Base) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield allowed operand types in which T is `common`, then variants in which one operand has another type."""
+    """Yield operand types that the form allows for T = `common`. Then yield variants in which one operand has another
+    type.
+    """
     inputs, outputs = case(form, common, base)
     yield inputs, outputs
     for k, operand in enumerate(form.inputs[: len(inputs)]):
@@ -141,7 +143,9 @@ def test_arithmetic_of_a_free_shape_has_a_hint() -> None:
 
 
 def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
-    """The report says that TFLM lacks the operator. A model is refused if such an operator stays builtin."""
+    """The report says that TFLM lacks the operator. A model is refused if the operator cannot become part of our custom
+    operator.
+    """
     net = Net()
     data = net.model(net.conv2d(tile(net, net.conv2d(net.input((1, 8, 8, 3)), 4), (1, 2, 1, 1)), 4))
     done = tflm_memopt.optimize(data, seconds=0)

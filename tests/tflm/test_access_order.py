@@ -40,7 +40,7 @@ def test_one_pixel_more_than_proved_is_wrong() -> None:
         least = distance(order)
         # Overwriting the low bytes of a float32 input of QUANTIZE does not change the int8 output.
         nearer = least - (case.pixel if case.op != "QUANTIZE" else ITEM[case.read] * case.shape[3])
-        # For a pool of stride 2, a distance that is a whole pixel too small may be harmless.
+        # For a pool of stride 2, even a distance that is a pixel too small may lose no byte.
         if not loses(order, nearer):
             nearer = least - case.pixel // case.output[-1]
         inputs = [draw(net, t) for t in net.graph.inputs]

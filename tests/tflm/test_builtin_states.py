@@ -92,7 +92,6 @@ def test_operators_of_a_variable_keep_their_order() -> None:
     (reading,) = (op for op in graph.ops if op.type == "READ_VARIABLE")
     pairs = [(made[t], assign) for t, assign in handles.items()]
     pairs += [(made[reading.inputs[0]], reading.index), (reading.index, handles[reading.inputs[0]])]
-    # The order depends on variables and on assigned tensors.
     pairs += [(reading.index, assign) for assign in handles.values()]
     wanted = {
         tuple(order) for order in permutations(op.index for op in graph.ops)

@@ -39,7 +39,7 @@ def test_no_map_waits(activations: str, *, transposed: bool) -> None:
     data = spectrogram_net(activations, transposed=transposed)
     result = tflm_memopt.optimize(data, effort=0.05)
     item = 2 if activations == "INT16" else 1
-    assert result.report.arena.total < item * BANDS // 2 * FRAMES * CHANNELS  # A map has this many bytes.
+    assert result.report.arena.total < item * BANDS // 2 * FRAMES * CHANNELS  # The limit is one feature map.
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
 
 

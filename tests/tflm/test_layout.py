@@ -59,13 +59,13 @@ def test_only_the_input_is_transposed(build: Callable[[str], bytes], activations
     assert [op.index for op in graph.ops if op.type in ("TRANSPOSE", "PAD")] == [graph.ops[0].index]
     result = tflm_memopt.optimize(data, effort=0.05)
     item = 2 if activations == "INT16" else 1
-    assert result.report.arena.total < item * 32 * 30 * 9  # A map has this many bytes.
+    assert result.report.arena.total < item * 32 * 30 * 9  # The limit is the size of one feature map.
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
     oracle.assert_arena_as_predicted(result.model)
 
 
 def test_a_transposition_that_stays() -> None:
-    """If a sum of two maps changed its layout, the model would need more transpositions."""
+    """The layout stays, because the sum in another layout would need more transpositions."""
     net = Net()
     x = net.input((1, 9, 8, 6))
     y = net.add(net.conv2d(x, 6), x)

@@ -1,4 +1,4 @@
-"""Windows along one axis may have more samples than a kernel can read as rows."""
+"""Test windows along one axis that are longer than 64 samples, the maximum height of a kernel."""
 
 import random
 

@@ -53,7 +53,7 @@ def test_inputs_and_outputs_need_no_names() -> None:
 
 @pytest.mark.parametrize("how", HOWS)
 def test_names_the_first_byte_that_differs(how: How) -> None:
-    other = region_model(program(relu_from=1))  # The rewritten model returns 1 for values up to 0.
+    other = region_model(program(relu_from=1))  # The rewritten model clamps values at 1 instead of 0.
     lowest = np.full(IN, -128, np.int8)
     result = verify(region_model(), other, runs=0, inputs=[lowest], how=how)
     assert not result.bit_exact
@@ -74,7 +74,7 @@ def test_a_memory_plan_that_destroys_rows_is_found_by_tflm_and_by_the_guard() ->
 
 
 def test_a_write_outside_of_the_rows_is_found_by_the_guard() -> None:
-    result = verify(region_model(), region_model(offsets=(16, 264, 0)), runs=2)  # The output overlaps counters.
+    result = verify(region_model(), region_model(offsets=(16, 264, 0)), runs=2)  # The output overlaps loop counters.
     assert not result.bit_exact
     assert result.failure != ""
 
@@ -115,7 +115,7 @@ def _with_another_entry(model: bytes, entry: int) -> bytes:
 
 
 def test_one_wrong_value_in_256_is_found() -> None:
-    """Two random runs miss the wrong table entry, and the default number of runs finds it."""
+    """Two random runs do not reach the wrong table entry, but the default number of runs does."""
     original = _a_table()
     rewritten = optimize(original, if_worthwhile=False).model
     other = _with_another_entry(rewritten, 77)

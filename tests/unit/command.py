@@ -17,9 +17,9 @@ MAIN = [sys.executable, "-m", "tflm_memopt"]
 """Start of the command line that runs tflm-memopt in a separate process."""
 
 SUFFIXES = (".tflite", ".report.json", ".report.html", "_model.h", "_model.cpp", "_ops.h")
-"""Ends of the names of the files that any model gets."""
+"""Endings of the files that the converter writes for any model."""
 REWRITTEN = (*SUFFIXES, ".plan.json", "_library.c", "_library.LICENSE")
-"""Ends of the names of the files that a rewritten model gets."""
+"""Endings of the files that the converter writes for a rewritten model."""
 ARENA = {"abi", "head", "tail", "total", "min"}
 
 

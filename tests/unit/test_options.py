@@ -12,7 +12,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.options import OPTIONS
 
 WRONG = (object(), math.nan, -math.inf, [object()], {"a": 1}, b"1")
-"""Values that no option accepts, apart from `plan`, which accepts the dictionary."""
+"""Invalid values for any option, except that `plan` accepts the dictionary."""
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -27,7 +27,7 @@ PLANS: Mapping[str, tuple[LayerSplit, ...]] = {
 
 
 def example() -> dict[str, int]:
-    """Return the bytes that two devices send with each split, and the least bytes of any split."""
+    """Return the bytes that two devices send for each way to split the example, and the minimum over all ways."""
     return {name: int(sent(EXAMPLE, plan, 2)) for name, plan in PLANS.items()} | {"least": int(plans(EXAMPLE, 2)[0][0])}
 
 
@@ -89,7 +89,7 @@ class Network:
     lines: Sequence[Line]
     side: int
     single: float
-    """Megabytes that Table 5.1 states for a single device. `full` has the megabytes for each of ten devices."""
+    """Megabytes per device in Table 5.1: `single` for one device, and `full` for each of ten devices."""
     full: float
 
 
@@ -106,7 +106,7 @@ def layers(network: Network) -> tuple[SplitLayer, ...]:
     """Return the sizes of each layer in elements, as the thesis counts them. The thesis counts no buffers of layers
     without weights, and no weights of dense layers.
     """
-    shapes: list[tuple[int, int]] = []  # shapes has height and channels of each output.
+    shapes: list[tuple[int, int]] = []  # Each tuple is the height and the number of channels of an output.
     side, channels = network.side, 3
     found = []
     for line in network.lines:

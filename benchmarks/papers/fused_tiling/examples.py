@@ -44,7 +44,9 @@ def text_model() -> bytes:
 
 
 def rewritten(name: str, data: bytes) -> tuple[Report, int]:
-    """Return a model's report and the number of runs. Raises RuntimeError if an output byte differs under TFLM."""
+    """Return the report of a rewritten model, and how many inferences were compared. Raises RuntimeError if an output
+    byte differs under TFLM.
+    """
     result = tflm_memopt.optimize(data, name=name)
     verification = tflm_memopt.verify(data, result.model, runs=RUNS)
     if not verification.bit_exact:

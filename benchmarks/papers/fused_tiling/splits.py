@@ -27,7 +27,7 @@ class LayerSplit(enum.Enum):
     FUSED_OUT = "FDT1"
     """Each device computes some outputs from all inputs, and sends none of these outputs."""
     FUSED_IN = "FDT2"
-    """Each device computes partial sums from the outputs of FUSED_OUT that it has computed itself."""
+    """Each device computes partial sums from outputs that the same device has computed for a FUSED_OUT layer."""
 
 
 @dataclass(frozen=True, slots=True)

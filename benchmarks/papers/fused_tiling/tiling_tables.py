@@ -3,8 +3,9 @@
 The thesis uses float32 networks in code that TVM generates. Two of the networks are not public. In this script, all
 networks are int8 models under TFLM. The keyword spotter is MLPerf Tiny's. All other networks have random weights, and a
 published or similar geometry. Figures are bytes for ilp32, with the input in the arena and TFLM's reference kernels.
-FFMT divides rows into stripes, and FDT divides channels into groups (fan-out). FFMT and FDT may use PAD, SLICE and
-CONCATENATION, and F may be up to 1.5. All output bytes of each model are compared in TFLM's official wheel.
+FFMT divides rows into stripes, and FDT divides channels into groups (fan-out). The tilings may add PAD, SLICE and
+CONCATENATION to the model, and F may be up to 1.5. All output bytes of each model are compared in TFLM's official
+wheel.
 """
 
 from collections.abc import Callable, Mapping, Sequence

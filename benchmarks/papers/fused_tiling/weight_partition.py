@@ -2,9 +2,9 @@
 
 The partition is fan-out, then a fused pair of fan-out and fan-in, then fan-out again. The script compares the partition
 with fan-out in all layers. Each figure is the number of bytes that both devices send together, without message headers.
-The planned figures follow Eq. 5.17 of the thesis. The executed figures are the bytes that two processes send to each
-other. The weights of the third layer determine the bytes of a partial sum. With sums of 4 bytes, the partition would
-send as many bytes as fan-out alone. A sum of 8 int8 products needs fewer bytes.
+The planned figures follow Eq. 5.17 of the thesis. The executed figures are measured: two processes run the partition
+and count the bytes that they exchange. The weights of the third layer determine the bytes of a partial sum. With sums
+of 4 bytes, the partition would send as many bytes as fan-out alone. A sum of 8 int8 products needs at most 3 bytes.
 """
 
 import tempfile
@@ -36,13 +36,13 @@ SHARDINGS: Mapping[LayerSplit, DeviceSharding] = {
     LayerSplit.FAN_IN: DeviceSharding.INPUTS, LayerSplit.FUSED_IN: DeviceSharding.INPUTS,
 }  # fmt: skip
 LARGEST = {1: 0, 2: 16, 3: 127}
-"""Value of the third layer's weights, by the bytes of a partial sum. For the value 0, each unit has a single weight of
-1 on each device, and its other weights are 0.
+"""Weight values of the third layer with which a partial sum takes one, two or three bytes. With 0, each unit has a
+single weight of 1 on each device, and all other weights of the unit are 0.
 """
 
 
 def network(nbytes: int) -> bytes:
-    """Return the network of the thesis. A partial sum in its third layer takes `nbytes` bytes."""
+    """Return the network of the thesis, with `nbytes` bytes for each partial sum in the third layer."""
     net = Net(nbytes)
     x = net.input((1, UNITS[0]), (0.05, 0))
     for number, units in enumerate(UNITS[1:]):

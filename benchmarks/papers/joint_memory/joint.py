@@ -2,8 +2,8 @@
 for tensors with the same lifetimes.
 
 Sizes are in tokens, as in the chapter. The available text of the chapter lacks Figure 6.1. The sizes in Table 6.1 imply
-that a feature map of CNN 1 has 32 rows of 256. In CNN 1, layer l4 adds two feature maps, and layer l5 reads its input
-row by row. Kernels are assumed to be 3 x 3 in CNN 1, and 5 x 5 without padding in CNN 2. Offsets come from the layout
+that a feature map of CNN 1 has 32 rows of 256. In CNN 1, layer l4 adds two feature maps, and layer l5 reads the sum row
+by row. Kernels are assumed to be 3 x 3 in CNN 1, and 5 x 5 without padding in CNN 2. Offsets come from the layout
 solver of tflm-memopt.
 
 The applications of Table 6.6 are int8 models with random weights. Each application is planned from an app.toml. As in
@@ -27,7 +27,7 @@ from tflm_memopt.plan.layout.offsets import LayoutProblem, place
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Data that one layer passes to another. The data belong to the producer's partition."""
+    """Data that one layer passes to another."""
 
     tokens: int
     producer: str
@@ -39,7 +39,7 @@ Edges = Mapping[str, Edge]
 Schedules = Mapping[int, Sequence[str]]
 """For each partition: its layers in the order in which they run."""
 Chromosome = Sequence[int]
-"""For each layer: 1 if the layer processes its data in parts, and 0 otherwise."""
+"""For each layer: 1 if the layer processes one row at a time, and 0 if it processes the whole tensor."""
 
 LAYERS = ("l1", "l2", "l3", "l4", "l5", "m1", "m2", "m3", "m4")
 """Layers of both networks. Layers l1 to l5 form CNN 1, and layers m1 to m4 form CNN 2."""
@@ -48,7 +48,9 @@ EDGES: Edges = {
     "e34_1": Edge(8192, "l3", "l4", 1), "e45_1": Edge(8192, "l4", "l5", 1), "e12_2": Edge(3072, "m1", "m2", 2),
     "e23_2(1)": Edge(6272, "m2", "m3", 2), "e23_2(2)": Edge(6272, "m2", "m3", 2), "e34_2": Edge(10, "m3", "m4", 3),
 }  # fmt: skip
-"""Edges of Table 6.1, in the order of the chapter's text. A tensor between two partitions has two edges."""
+"""Tensors between the layers of Table 6.1, in the order of the chapter's text. Two entries stand for the tensor that
+layer m2 sends to layer m3 in another partition.
+"""
 SCHEDULES: Schedules = {1: LAYERS[:5], 2: LAYERS[5:7], 3: LAYERS[7:]}
 PARALLEL = (frozenset({2, 3}),)
 """Pairs of partitions that run at the same time."""
@@ -57,7 +59,6 @@ ROWS, ROW, INPUT_ROW = 32, 256, 96
 parts takes one step for each row.
 """
 FLOAT, SECONDS = 4, 5.0
-"""Bytes of a float32 value, and the limit of CP-SAT's deterministic time."""
 PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
 """The solution that the genetic algorithm finds in the chapter's example."""
 
@@ -82,7 +83,7 @@ def conflict(a: Edge, b: Edge, schedules: Schedules) -> bool:
 
 
 def reused(edges: Edges, schedules: Schedules) -> list[tuple[list[str], int]]:
-    """Return each buffer's edges and tokens by Algorithm 8, which puts each edge into the buffer that grows least."""
+    """Return the edges and the tokens of each buffer. Algorithm 8 puts each edge into the buffer that grows least."""
     found: list[tuple[list[str], int]] = []
     for name, edge in edges.items():
         fits = [
@@ -118,7 +119,7 @@ def _alive(edge: Edge, step: int, schedules: Schedules) -> bool:
 
 
 def by_offsets(edges: Edges, schedules: Schedules) -> int:
-    """Return how many tokens a single arena needs if the layout solver places the buffers of all edges."""
+    """Return how many tokens a single memory needs if the layout solver assigns an offset to each edge."""
     each = list(edges.values())
     sizes = tuple(edge.tokens for edge in each)
     apart = {
@@ -147,9 +148,9 @@ def schedules_by_parts(chromosome: Chromosome) -> Schedules:
 
 
 def edges_by_parts(chromosome: Chromosome) -> Edges:
-    """Return the edges with smaller buffers between two layers that process their data in parts. A smaller buffer holds
-    only the rows under a window of the second layer. The buffer from layer l2 to l4 holds one more row, since layer l3
-    reads ahead.
+    """Return the edges with smaller buffers between layers that process one row at a time. A smaller buffer holds only
+    the rows under a window of the second layer. The buffer from layer l2 to l4 holds one more row, since layer l3 reads
+    ahead.
     """
     gene = dict(zip(LAYERS, chromosome, strict=True))
     in_flight = {
@@ -211,7 +212,8 @@ def app_toml(folder: Path, number: int) -> Path:
 def application(number: int) -> tuple[int, float]:
     """Plan an application of Table 6.6 from its app.toml, as int8 models.
 
-    Returns the bytes of the arena's head, and megabytes as the table counts them, with float32 weights and activations.
+    Return the arena's bytes for activations. Also return the megabytes that Table 6.6 would state: float32 weights and
+    activations.
     """
     with tempfile.TemporaryDirectory() as name:
         path = app_toml(Path(name), number)

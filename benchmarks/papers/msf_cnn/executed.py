@@ -1,9 +1,9 @@
 """Rewrite msf-CNN's networks as int8 models within limits of computation, and compare the output bytes under TFLM.
 
 The column "counted" follows msf-CNN's convention. The column has the bytes from the lowest to the highest address of
-all buffers except the network's input and final output. The column "searched" has the bytes that the search predicts
-for the same limit from the layers' shapes alone (nets.py). The other columns with bytes are TFLM's arena on a
-microcontroller with 32-bit pointers.
+all buffers except the network's input and final output. The column "searched" has the bytes that a search over the
+layers' shapes predicts for the same limit (nets.py). The other columns with bytes are TFLM's arena on a microcontroller
+with 32-bit pointers.
 """
 
 from collections.abc import Iterator

@@ -46,7 +46,7 @@ PUBLISHED: Mapping[str, Mapping[str, tuple[float, float] | None]] = {
 }  # fmt: skip
 """The cells of Table 1, as kB and F. None stands for "no solution".
 
-In the paper, two "Heuristic" cells are swapped, which PUBLISHED corrects. The "SAA" cells are omitted.
+PUBLISHED corrects two swapped "Heuristic" cells of the paper. The cells of the method "SAA" are omitted.
 """
 
 MEASURED: Mapping[str, Mapping[float, float]] = {

@@ -1,4 +1,5 @@
-"""Trace the memory segments that a kernel reads, writes and frees. Compute how near to its input the output may begin.
+"""Trace the memory segments that a kernel reads, writes and frees. Compute the least distance between the start of the
+output and the start of the input.
 
 The distance solves problem (1) of vMCU (Zheng et al.). With the least distance from the output's start to the input's
 start (b_In - b_Out), no write hits a segment that is still to be read. The loads and stores in the kernel's description
@@ -60,5 +61,5 @@ def segments(kernel: KernelProgram, values: Extents) -> dict[str, int]:
 
 
 def footprint(trace: Sequence[SegmentAccess], source: str, to: str, counts: Mapping[str, int]) -> int:
-    """Return the segments of input and output together if the output starts first. counts: segments by tensor."""
+    """Return how many segments input and output take together if the output starts first."""
     return max(counts[source] + distance(trace, source, to), counts[to])

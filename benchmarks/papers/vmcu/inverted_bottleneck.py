@@ -1,4 +1,6 @@
-"""Describe the inverted bottleneck of vMCU's Figure 6. Run the generated C in as many bytes as the formula gives."""
+"""Describe the inverted bottleneck of vMCU's Figure 6. Run the generated C in a buffer of the size that the paper's
+formula gives.
+"""
 
 import ctypes
 import os
@@ -25,7 +27,7 @@ def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
     addition.
 
     The kernel of Figure 6 makes one output pixel at a time, so that only 3 x 3 + 1 + 1 pixels of the inner tensors
-    exist. Sums are clamped and not requantised, because Figure 6 is only about addresses.
+    exist. The sums are clamped instead of requantised, which changes no address.
     """
 
     def describe(b: Builder) -> None:
@@ -45,7 +47,7 @@ def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
                     b.dot(total, b.ram_load(a, y, x, i), b.flash_load(expand, m, i))
                 b.ram_store(window, b.clamp(total, (low, high)), r, s, m)
             sizes = b.sizes, b.numbers
-            b.sizes, b.numbers = [], []  # The next loop visits the elements of the same window again.
+            b.sizes, b.numbers = [], []  # The next loop also visits all elements of the window.
             with b.loop("j", c_mid) as j:
                 total = b.broadcast(Type.INT32, Index.of(0))
                 with taps(b, height, width, (p, q)) as (r, s, _, _):

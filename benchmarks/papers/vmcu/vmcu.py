@@ -20,7 +20,7 @@ from tflm_memopt.answers.optimized import Optimized
 ANY = 4.0
 """Limit of the compute factor F if pixels may be recomputed."""
 ALIGNMENT = 16
-"""Tensors in TFLM start at multiples of this number of bytes. The paper's formulas ignore this alignment."""
+"""Tensors in TFLM start at multiples of this number of bytes. The paper's formulas ignore such gaps."""
 FIGURE_1C = (2, 3, 2)
 """The example's dimensions: M rows, K input segments in a row, and N output segments in a row."""
 PUBLISHED_KB = {"B1": 102.7}
@@ -29,7 +29,7 @@ PUBLISHED_KB = {"B1": 102.7}
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A row of vMCU's Table 2: layers expand, depthwise and project, and ADD if input and output are alike."""
+    """A row of vMCU's Table 2: expansion, depthwise layer, projection, and ADD if input and output have one shape."""
 
     name: str
     size: int
@@ -79,7 +79,9 @@ def model(m: Module) -> bytes:
 
 
 def rewritten(data: bytes, most: float) -> Optimized:
-    """Rewrite a model for the least RAM. most: limit of F. Raises RuntimeError if an output byte is wrong."""
+    """Rewrite a model for the least RAM, with a compute factor F of at most `most`. Raises RuntimeError if an output
+    byte is wrong.
+    """
     result = tflm_memopt.optimize(data, max_macs=most)
     if not tflm_memopt.verify(data, result.model, runs=2).bit_exact:
         raise RuntimeError("outputs differ")
@@ -178,14 +180,14 @@ class Headroom:
 
     name: str
     image: float
-    """Factor for height and width if pixels are computed again, as in vMCU."""
+    """Factor by which height and width may grow in TinyEngine's RAM if a plan may compute pixels twice."""
     channels: float
-    """Factor for input and output channels if pixels are computed again."""
+    """Factor by which the numbers of channels may grow in TinyEngine's RAM if a plan may compute pixels twice."""
     image_once: float
-    """Factor for height and width if no pixel is computed again."""
+    """Factor by which height and width may grow in TinyEngine's RAM if no pixel is computed twice."""
     channels_once: float
     image_formula: float
-    """Factor for height and width by vMCU's formula."""
+    """Factor by which height and width may grow in TinyEngine's RAM according to vMCU's formula."""
     channels_formula: float
 
 
@@ -213,7 +215,9 @@ def _scaled(m: Module, *, size: int = 0, times: float = 1.0) -> Module:
 
 
 def _largest(start: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number from `start` on for which fits() is true. For larger numbers, it must stay false."""
+    """Return the largest number from `start` on for which fits() is true. If a number does not fit, no larger number
+    may fit.
+    """
     low, high = start, 2 * start
     while fits(high):
         low, high = high, 2 * high
@@ -224,7 +228,7 @@ def _largest(start: int, fits: Callable[[int], bool]) -> int:
 
 
 TITLES = {"": "", ", F = 1": "_once", ", formula": "_formula"}
-"""Ending of the field with a column's values, by the ending of the column's title."""
+"""For each ending of a column's title: the ending of the field that has the column's values."""
 
 
 def bottleneck_table() -> str:

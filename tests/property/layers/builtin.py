@@ -12,7 +12,7 @@ def normalized(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
 
 
 def summed(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Add ADD_N of two tensors. If their shapes or scales differ, add up copies of the first tensor instead."""
+    """Add ADD_N of two tensors. If the shapes or scales differ, add up copies of the first tensor instead."""
     alike = net.shape(x) == net.shape(other) and net.affine(x) == net.affine(other)
     return [net.add_n(*([x, other] if alike else [x] * (2 + layer.channels % 3)))]
 

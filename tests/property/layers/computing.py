@@ -154,7 +154,7 @@ def softmax(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def attention(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add an attention layer over all pairs of tokens. If `other` is odd, the layer has several heads."""
+    """Add an attention layer over all pairs of tokens. An odd `other` means several heads."""
     x = image(net, x)
     _, h, w, c = net.shape(x)
     if h * w > 64:

@@ -14,13 +14,15 @@ MAX_ELEMENTS = 4096
 
 @dataclass(frozen=True)
 class Layer:
-    """One operator, or a few that often occur together. Each kind of layer ignores the fields that it does not need."""
+    """A layer of a random network: one operator, or a few operators that often occur together. Each kind of layer
+    ignores the fields that it does not need.
+    """
 
     kind: str
     source: int = 0
     """Index of the first operand. The newest tensor has the index 0, and large numbers wrap around."""
     other: int = 0
-    """Index of the second operand, counted like that of the first operand."""
+    """Index of the second operand: the newest tensor has the index 0, and large numbers wrap around."""
     channels: int = 4
     kernel: Pair = (3, 3)
     stride: Pair = (1, 1)
@@ -28,7 +30,6 @@ class Layer:
     padding: str = "SAME"
     activation: str = "NONE"
     flag: bool = True
-    """Switch for one property, which depends on the kind of layer: for example a bias, or a scale per channel."""
     spread: int = 0
     """The output's scale is its natural scale times 2 to the power `spread`."""
     zero_point: int = 3

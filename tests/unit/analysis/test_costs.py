@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import costs as script
 
 UNMEASURED = (Kind.BINARY_32, Kind.COMPARE_32)
-"""float32 kernels at the ends of networks, which take little time. Cores without a libm lack their costs."""
+"""Kinds of float32 operators for which cores without a libm have no costs."""
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])
 
 

@@ -71,7 +71,7 @@ def test_costs_contain_the_published_cycles_of_every_kernel() -> None:
         ranges = chip.kernels[row["kernel"]]
         low, high = (sum(row[unit] * span[end] for unit, span in ranges.items()) for end in (0, 1))
         assert low <= row["fast"] <= high, row
-        if "counted" in row and "plain" in row:  # `counted` and `plain` are for one C function on one chip.
+        if "counted" in row and "plain" in row:  # The row has instructions and cycles of one C function.
             low, high = chip.cycles_per_instruction
             assert low * row["counted"] <= row["plain"] <= high * row["counted"], row
 

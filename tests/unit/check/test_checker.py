@@ -1,8 +1,8 @@
 """The checker refuses every planted defect.
 
-Plans of real models are damaged in one place each. Most damage is wrong for any plan. Some damage may be harmless, for
-example a buffer that moves to free space. The host executor runs each damaged plan that passes, with all buffers at
-their addresses in the plan. The output bytes must be right.
+Plans of real models are damaged in one place each. Most kinds of damage make any plan wrong. Some damage may be
+harmless, for example a buffer that moves to free space. The host executor runs each damaged plan that passes, with all
+buffers at their addresses in the plan. The output bytes must be right.
 """
 
 from collections.abc import Callable

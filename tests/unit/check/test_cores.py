@@ -1,4 +1,4 @@
-"""The checker refuses every plan in which two cores race because of a wrong barrier or cut."""
+"""The checker refuses every plan whose wrong barriers or wrong division of operators let two cores race."""
 
 import functools
 from collections.abc import Callable

@@ -37,7 +37,7 @@ def found(graph: RowGraph, of: Callable[[RowOp], object]) -> tuple[int, RowOp]:
 
 
 def older(**changes: int) -> Callable[[RowGraph], RowGraph]:
-    """Return a function that adds `changes` to the window of an operator that reads kept rows."""
+    """Return a function that changes the window of an operator that reads rows of earlier inferences."""
 
     def damaged(graph: RowGraph) -> RowGraph:
         key, op = found(graph, lambda op: op.older is not None)

@@ -1,4 +1,6 @@
-"""The checker proves many iterations of tiled groups at once. A replay of single iterations accepts the same plans."""
+"""The checker proves many iterations of tiled groups at once. The proof accepts exactly the plans that a replay of
+single iterations accepts.
+"""
 
 import random
 from collections.abc import Callable, Iterable, Iterator
@@ -123,7 +125,7 @@ def error(found: Planned, plan: Plan, run: Callable[[Planned, Plan], object]) ->
 
 
 def lives(*moments: tuple[int, int]) -> LiveRanges:
-    """Return live ranges of the same four bytes. Each pair has the time of a write and the time of the last read."""
+    """Return several live ranges of four bytes. Each argument has the time of a write and the time of the last read."""
     at, end, written, read = zip(*((0, 4, *both) for both in moments), strict=True)
     return LiveRanges(*map(np.array, (at, end, written, read)), marks=np.arange(len(at)))
 

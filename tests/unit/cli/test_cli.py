@@ -76,7 +76,7 @@ def test_a_bad_file_in_a_folder_ends_none_of_the_others(several: Path, run: Run)
     }  # fmt: skip
     single = run("optimize", "in/a.tflite", "-o", "one", "--json").json
     assert {**entries["a.tflite"]["report"], "seconds": 0} == {**single, "seconds": 0}
-    said = run("optimize", "in").out  # The folder is in_memopt.
+    said = run("optimize", "in").out  # The results are in the folder in_memopt.
     assert said.startswith("in: 2 rewritten, 1 unchanged, 1 failed\n")
     assert "failed: not_a_model" in said
     assert "unchanged, no operator" in said

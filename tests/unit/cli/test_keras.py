@@ -97,7 +97,7 @@ PAGES = tuple(
         r"^tflm-memopt optimize model.keras .*$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE
     )
 )
-"""Arguments of the commands for a Keras model in the documentation."""
+"""Arguments of all commands in the documentation that convert a Keras model."""
 COMMANDS: Mapping[str, list[str]] = {
     **{f"page_{number}": [*arguments[:-1], f"page_{number}"] for number, arguments in enumerate(PAGES)},
     "net": ["net.keras", *IN_ONE_STEP],

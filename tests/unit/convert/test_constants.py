@@ -34,7 +34,7 @@ AT_ONCE = (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
 
 @cache
 def network() -> bytes:
-    """Return a model with operators of every packing. Some numbers of channels leave a remainder."""
+    """Return a model with an operator for each way to pack weights. Some numbers of channels leave a remainder."""
     net = Net(7)
     x = net.conv2d(net.input((1, 12, 12, 3)), 18, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -128))
     y = net.depthwise_conv2d(x, activation="RELU", out=(0.4, -128))
@@ -89,7 +89,7 @@ def places(program: bytes) -> Iterator[tuple[str, int, int]]:
         for name in RANGES:
             field = OP.fields[name] if OP.fields else None
             if name == "left_shift" and op.packing in AT_ONCE:
-                continue  # The left_shift of these packings affects no output.
+                continue  # No output depends on this shift.
             if field and name != "input_zero_point":
                 yield f"{n} {op.kind.name} {name}", at + field[1], field[0].itemsize
             elif field:

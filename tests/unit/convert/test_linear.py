@@ -17,7 +17,7 @@ from tflm_memopt.model import writer
 MORE = 3
 """The second model has this many times the first model's operators."""
 SLACK = 1.25
-"""Factor by which the number of calls per operator may grow. Quadratic growth would have the factor MORE."""
+"""Factor by which the number of calls per operator may grow."""
 
 
 def regions(count: int) -> bytes:

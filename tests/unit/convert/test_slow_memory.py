@@ -26,7 +26,7 @@ from tflm_memopt.runtime import guard
 
 SLOW = "1MB"
 LIMITS = [(RESNET, 4_400), (KEYWORDS, 1_000)]
-"""Models, each with fewer bytes of fast memory than all of its tensors need."""
+"""Models, each with a limit of fast memory that is smaller than the model's tensors."""
 
 
 @pytest.fixture(scope="module", params=thinned(((pair,) for pair in LIMITS), 1), ids=["resnet", "keywords"])
@@ -94,7 +94,9 @@ def test_enough_fast_memory_is_named() -> None:
 
 
 def test_a_tensor_of_two_regions_stays_fast() -> None:
-    """A builtin operator divides the network into two programs. No program knows which bytes the other one writes."""
+    """A builtin operator divides the network into two programs. Neither program knows which bytes the other program
+    writes.
+    """
     net = Net(3)
     x = net.conv2d(net.conv2d(net.input((1, 16, 16, 6)), 24, kernel=(5, 5)), 8, kernel=(5, 5))
     y = net.unary("L2_NORMALIZATION", net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2)))

@@ -66,7 +66,7 @@ def test_parts_of_int4_weights_are_int8() -> None:
 
 
 def test_a_stack_without_exchange_receives_its_input_alone() -> None:
-    """If devices exchange no rows, each device recomputes all rows that its residual, windows and padding need."""
+    """If devices exchange no rows, each device also computes the extra rows that its windows and its ADD read."""
     net = Net()
     x = net.conv2d(net.input((1, 16, 4, 2)), 6, kernel=(3, 3))
     y = net.add(net.depthwise_conv2d(net.pad(x, ((0, 0), (2, 1), (0, 0), (0, 0))), kernel=(4, 1), padding="VALID"), x)

@@ -133,7 +133,7 @@ def resolver_header() -> str:
 
 
 def pairs(header: str, what: str) -> Sequence[tuple[str, str]]:
-    """Return (method, operator) of every method that calls AddBuiltin (or AddCustom) with an operator."""
+    """Return each method that adds a builtin (or custom) operator, with the operator's name."""
     return re.findall(rf"TfLiteStatus (Add\w+)\((?:(?!TfLiteStatus).)*?return {what}", header, re.DOTALL)
 
 

@@ -30,8 +30,8 @@ def exchanged(source: str, a: str, b: str) -> str:
 @needs_compiler
 @pytest.mark.slow
 def test_swapped_ports_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`verify --c` finds exchanged inputs or outputs of a C module, and says which bytes differ. The module's self-test
-    also finds the exchange.
+    """`verify --c` finds exchanged inputs or outputs of a C module, and says which bytes differ. The self-test of the
+    module also finds exchanged inputs and outputs.
     """
     model = MADE["swapped"]()
     (tmp_path / "original.tflite").write_bytes(model)

@@ -81,7 +81,7 @@ def _unaligned(tree: Any) -> bytes:
 def test_what_nothing_names_is_dropped() -> None:
     tree = writer.edit(read(rich().model(6)))
     graph = tree.subgraphs[0]
-    graph.operators = graph.operators[2:]  # Only FULLY_CONNECTED remains.
+    graph.operators = graph.operators[2:]  # Keep only the FULLY_CONNECTED operator.
     dense_input = int(graph.operators[0].inputs[0])
     writer.replace_interface(tree, {0: dense_input})
     writer.rename_tensor(tree, dense_input, "image")
@@ -99,4 +99,4 @@ def test_what_nothing_names_is_dropped() -> None:
     assert weights is not None
     np.testing.assert_array_equal(weights, original.tensors[original.ops[2].inputs[1]].data)
     assert interface.metadata(model.tree, "min_runtime_version") == b"2.9.0" + bytes(11)
-    assert len(model.tree.buffers) == 4  # The buffers hold nothing, weights, bias and metadata.
+    assert len(model.tree.buffers) == 4  # The four buffers are an empty one, the weights, the bias and the metadata.

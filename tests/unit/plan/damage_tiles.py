@@ -13,7 +13,7 @@ def tiled(plan: Plan) -> Iterator[tuple[int, Group]]:
 
 
 def _column_windows(plan: Plan, field: str, change: int) -> Iterator[tuple[int, Buffer]]:
-    """Change `field` in one column window at a time. Yield the buffer's number and the changed buffer."""
+    """Yield copies of buffers in which `field` of one column window is changed."""
     for i, b in enumerate(plan.buffers):
         for k, column_window in enumerate(b.column_windows):
             other = replace(column_window, **{field: getattr(column_window, field) + change})

@@ -62,7 +62,7 @@ class Sketch:
         return self._op(Kind.CONV, (x,), Rows(1, 1, units), Window(rows.h, rows.w))
 
     def chain(self, *wanted: TensorId, across: int = 0) -> Chain:
-        """Return all operators as one chain. Layers after the chain read the tensors `wanted`."""
+        """Return all operators as one chain. Later layers outside the chain read the tensors `wanted`."""
         return Chain(tuple(range(len(self.ops))), tuple(self.ops), frozenset(wanted), across)
 
     def graph(self, *outputs: TensorId) -> Graph:

@@ -21,7 +21,9 @@ def frontier(rng: random.Random, points: int, busy: int = 0) -> list[Point]:
 
 
 def top(heads: Sequence[int], pairs: Collection[tuple[int, int]]) -> int:
-    """Return the smallest arena for models of these sizes. Each pair in `pairs` is two models that must not overlap."""
+    """Return the smallest arena in which models with activations of `heads` bytes fit. Each pair in `pairs` is two
+    models that must not overlap.
+    """
     units, best = [-(-head // 16) for head in heads], 1 << 60
     for order in permutations(range(len(heads))):
         start: dict[int, int] = {}

@@ -1,4 +1,6 @@
-"""Buffers get valid addresses. Wherever the test can try all addresses, the layout is optimal."""
+"""Test the addresses that the layout gives to buffers. In problems small enough to try all addresses, the layout is
+optimal.
+"""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def constraint(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -
 def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distance: int) -> str:
     """Return the checker's error message, or "", if buffer `high` begins `distance` bytes above buffer `low`.
 
-    All other buffers are far below these two buffers.
+    All other buffers of the group are far below `low` and `high`.
     """
     ranges = ranges_of(chain, group)
     far, offsets = sum(c.buffer.nbytes + 64 for c in ranges), [0] * len(ranges)
@@ -87,7 +87,7 @@ def test_a_byte_less_is_too_close(number: int) -> None:
     """If a single operator's input is above the output, the computed minimum distance is exact."""
     s = random_sketch(number, least=1, most=1)
     (op,) = s.ops
-    assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # A single byte always fits.
+    assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # A buffer of one byte fits anywhere.
     chain = s.chain(op.output)
     group = whole_group(chain)
     ranges = ranges_of(chain, group)

@@ -63,7 +63,7 @@ STRIPES, HEIGHT, WIDTH = st.integers(1, 9), st.integers(1, 9), st.integers(1, 7)
 
 
 def listed(nest: LoopNest, stripes: int, height: int, width: int) -> list[tuple[int, int, int, int, int]]:
-    """Return stripe, channel group, row, first and end column of each iteration of five nested loops."""
+    """Return a tuple for each iteration of five nested loops: stripe, channel group, row, first and end column."""
     result, done = [], 0
     for m in range(stripes):
         end = min(max(m * nest.advance + nest.end, 0), height)

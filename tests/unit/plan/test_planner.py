@@ -117,13 +117,13 @@ def test_branches_that_end_in_whole_tensors_share_the_rows_that_they_read() -> N
     graph = s.row_graph(s.conv(shared, 4), s.conv(shared, 4))
     found = plan(graph)
     check(found, graph)
-    # The arena holds both results, the input, and a few rows of the shared tensor.
+    # The arena holds the input, both outputs, and a few rows of the tensor that two layers read.
     assert found.head < 64 * 8 * (1 + 4 + 4) + 8 * 64 * 8
     assert any(isinstance(step, Group) and step.in_turn for step in found.steps)
 
 
 def test_a_reversed_window_pads_on_the_other_side() -> None:
-    """A window with a stride of 2 has one padding row below. In reverse row order, the padding row is above."""
+    """With stride 2, the window reads one padding row below the image, or above the image if rows run in reverse."""
     s = Sketch()
     s.conv(s.input(8, 1, 4), 4, stride=2)
     assert s.ops[0].window.pad_top == 0

@@ -39,7 +39,9 @@ def builtin_beside() -> bytes:
 
 
 def two_regions() -> bytes:
-    """Return a model that reads its input after a builtin operator. By then, a streamed input would be overwritten."""
+    """Return a model that reads its input after a builtin operator. A streamed input would be overwritten before the
+    last read.
+    """
     net = Net(8)
     x = net.input((1, 12, 8, 3))
     y = net.normalized(net.conv2d(x, 3))

@@ -1,4 +1,6 @@
-"""No path leaves a converted part of the graph and enters it again. In simple cases, parts are as large as possible."""
+"""No path leaves a converted part of the graph and enters it again. In simple graphs, each converted part is as large
+as possible.
+"""
 
 import random
 from dataclasses import replace

@@ -91,7 +91,7 @@ ZOO: Mapping[str, Measured] = {
     "while": (512, 1156, 1168),
     "zeros_like": (960, 1232, 1232),
 }
-"""Measurements of the models of arena_zoo.py. In "region", a builtin operator replaced our operator."""
+"""Measurements of the models of arena_zoo.py. For "region", our custom operator was replaced by a builtin operator."""
 
 FULL_BUILD: Mapping[str, Measured] = {
     "branches": (1504, 3304, 3312),
