@@ -274,8 +274,8 @@ class TimeLimit:
 
     @property
     def cycles(self) -> float:
-        """Cycles that remain for the plan, or 0 if none remain."""
-        return max(0.0, self.clock.within(self.milliseconds) - self.builtin)
+        """Cycles that remain for the plan, which are negative if the builtin operators alone take too long."""
+        return self.clock.within(self.milliseconds) - self.builtin
 
     def takes(self, work: Iterable[Work]) -> float:
         """Return the upper bound of a plan's cycles, without builtin operators."""

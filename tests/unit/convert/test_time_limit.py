@@ -102,6 +102,13 @@ def latest(report: Report) -> float:
     return report.time.rewritten.milliseconds[1]
 
 
+def test_builtin_operators_alone_may_exceed_the_limit() -> None:
+    options: dict[str, Any] = {"ops": "builtin", "board": "nano33ble", "effort": 0.05}
+    with pytest.raises(DoesNotFit, match="limit is 1 ms") as no:
+        tflm_memopt.optimize(EXAMPLE, time_limit=1, **options)
+    assert no.value.code == "too_slow"
+
+
 @pytest.mark.slow
 def test_too_slow_names_ways_that_hold(frontier: Exploration) -> None:
     fastest = frontier.points[0]
